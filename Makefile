@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test rules chart alone console consumers fuzz e2e differential differential-scheduling etcd faults lint ci static release bench-scheduling bench-explain bench-look bench-server bench-growth bench-publications bench-scheduling-peers soak
+.PHONY: help demo test rules package guide chart alone console consumers fuzz e2e differential differential-scheduling etcd faults lint ci static release bench-scheduling bench-explain bench-look bench-server bench-growth bench-publications bench-scheduling-peers soak
 
 # Where cargo builds, and the peers of the benchmarks beside it.
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
@@ -79,6 +79,15 @@ faults: ## processes killed and stopped, leaders lost, disks full, files damaged
 	cargo test --workspace --test server full_disk -- --ignored
 	$(ETCD_TESTS) --no-run
 	cargo test $(ETCD) --test etcd_faults --test etcd
+
+# The crates below the placement layer, which others take.
+PUBLISHED = $(shell cargo metadata --no-deps --format-version 1 | jq -r '.packages[] | select(.publish == null) | "--package " + .name')
+
+guide: ## docs/build-your-own.md taken at its word: a package outside of the workspace, built, started, and asked with kubectl
+	cargo test -p berth-tests --test server guide -- --ignored
+
+package: ## pack the crates that others take, and build each from its package alone (needs jq; protoc is not needed)
+	cargo package --allow-dirty $(PUBLISHED)
 
 fuzz: ## a minute of mutated reviews, placements, divisions, selectors and configurations (FUZZ_SECONDS, FUZZ_SEED)
 	cargo build --release -p berth -p berth-fuzz

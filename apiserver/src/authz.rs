@@ -1,5 +1,6 @@
 //! Authorization: authorizers asked in turn, the two rules every server has, and the refusal a client reads.
 
+#[cfg(feature = "policies")]
 pub mod expressions;
 pub mod subject_access_review;
 

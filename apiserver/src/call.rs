@@ -104,9 +104,9 @@ impl Call {
         match self.authorizer.authorize(&attributes).await {
             Ok(access) if access.is_allowed() => Ok(()),
             Ok(_) => {
-                let resource =
-                    berth_apimachinery::GroupResource::intern(&attributes.group, &attributes.resource);
-                Err(Status::forbidden(
+                let (group, resource) = (&attributes.group, &attributes.resource);
+                Err(Status::forbidden_named(
+                    group,
                     resource,
                     &attributes.name,
                     &attributes.refusal(),

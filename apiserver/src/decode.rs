@@ -3,12 +3,15 @@
 mod check;
 
 use berth_apimachinery::Status;
+use berth_apimachinery::json::Document;
 use berth_apimachinery::nesting::{DEPTH_LIMIT, is_shallow};
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use serde_json::Value;
 
-pub(crate) use berth_yaml::json::Doubles;
+use crate::yaml;
+
+pub(crate) use berth_apimachinery::json::Doubles;
 pub(crate) use check::{Expected, TOLD, check_fields, duplicate_fields, identify, metadata_types, own_types};
 
 /// Reads bodies in a format of the program's own: Kubernetes' protobuf, for the kinds whose messages it
@@ -31,12 +34,18 @@ pub(crate) struct Decoded {
     pub(crate) duplicates: Vec<String>,
 }
 
-/// The media types that can be sent.
-const ACCEPTED: [&str; 3] = [
-    "application/json",
-    "application/yaml",
-    "application/vnd.kubernetes.protobuf",
-];
+/// The media types that can be sent; protobuf where it is read.
+fn accepted(protobuf: bool) -> Vec<&'static str> {
+    let types = [
+        ("application/json", true),
+        ("application/yaml", yaml::SERVED),
+        ("application/vnd.kubernetes.protobuf", protobuf),
+    ];
+    types
+        .into_iter()
+        .filter_map(|(name, is_read)| is_read.then_some(name))
+        .collect()
+}
 
 /// The media type of a body, without parameters; none means JSON.
 pub(crate) fn media_type(headers: &HeaderMap) -> String {
@@ -67,10 +76,10 @@ pub(crate) fn body(
 ) -> Result<Decoded, Status> {
     let decoded = match media_type(headers).as_str() {
         "application/json" => json_with(bytes, doubles),
-        "application/yaml" | "application/x-yaml" | "text/yaml" => yaml(bytes),
+        "application/yaml" | "application/x-yaml" | "text/yaml" if yaml::SERVED => read_yaml(bytes),
         "application/vnd.kubernetes.protobuf" => {
             let value = decoder.and_then(|decoder| decoder.decode(bytes));
-            let value = value.ok_or_else(|| Status::unsupported_media_type(&ACCEPTED[..2]))?;
+            let value = value.ok_or_else(|| Status::unsupported_media_type(&accepted(false)))?;
             let value = value.map_err(|problem| {
                 Status::bad_request(format!("unable to decode the body as protobuf: {problem}"))
             })?;
@@ -82,7 +91,7 @@ pub(crate) fn body(
                 duplicates: Vec::new(),
             })
         }
-        _ => return Err(Status::unsupported_media_type(&ACCEPTED)),
+        _ => return Err(Status::unsupported_media_type(&accepted(true))),
     }?;
     if decoded.value.is_object() {
         return Ok(decoded);
@@ -101,7 +110,7 @@ fn json_with(bytes: &[u8], doubles: Doubles) -> Result<Decoded, Status> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(Status::bad_request("the body is empty; an object is required"));
     }
-    let berth_yaml::Document { value, duplicates } = berth_yaml::json::document(bytes, doubles)
+    let Document { value, duplicates } = berth_apimachinery::json::document(bytes, doubles)
         .map_err(|problem| Status::bad_request(format!("unable to decode the body as JSON: {problem}")))?;
     Ok(Decoded { value, duplicates })
 }
@@ -117,9 +126,15 @@ pub(crate) fn applied(bytes: &[u8]) -> Result<Decoded, Status> {
             duplicates: Vec::new(),
         },
         Some(b'{') => json(bytes)
-            .or_else(|_| yaml(bytes))
+            .or_else(|problem| {
+                if yaml::SERVED {
+                    read_yaml(bytes)
+                } else {
+                    Err(problem)
+                }
+            })
             .map_err(|status| refuse(&status.message))?,
-        Some(_) => yaml(bytes).map_err(|status| refuse(&status.message))?,
+        Some(_) => read_yaml(bytes).map_err(|status| refuse(&status.message))?,
     };
     match decoded.value {
         Value::Object(_) => Ok(decoded),
@@ -132,12 +147,11 @@ pub(crate) fn applied(bytes: &[u8]) -> Result<Decoded, Status> {
 }
 
 /// Reads one YAML document; errors say the line and column.
-pub(crate) fn yaml(bytes: &[u8]) -> Result<Decoded, Status> {
+pub(crate) fn read_yaml(bytes: &[u8]) -> Result<Decoded, Status> {
     let refuse =
         |problem: String| Status::bad_request(format!("unable to decode the body as YAML: {problem}"));
     let text = std::str::from_utf8(bytes).map_err(|problem| refuse(problem.to_string()))?;
-    let berth_yaml::Document { value, duplicates } =
-        berth_yaml::document(text).map_err(|problem| refuse(problem.to_string()))?;
+    let Document { value, duplicates } = yaml::document(text).map_err(refuse)?;
     Ok(Decoded { value, duplicates })
 }
 
@@ -156,7 +170,7 @@ mod tests {
         let decoded = json(br#"{"a":1,"b":[{"c":1,"c":2}],"a":{"x":0}}"#).unwrap();
         assert_eq!(decoded.value, json!({"a": {"x": 0}, "b": [{"c": 2}]}));
         assert_eq!(decoded.duplicates, ["b[0].c", "a"]);
-        let decoded = yaml(b"a: 1\nb:\n- c: 1\n  c: 2\na: {x: 0}\n").unwrap();
+        let decoded = read_yaml(b"a: 1\nb:\n- c: 1\n  c: 2\na: {x: 0}\n").unwrap();
         assert_eq!(decoded.value, json!({"a": {"x": 0}, "b": [{"c": 2}]}));
         assert_eq!(decoded.duplicates, ["b[0].c", "a"]);
     }
@@ -165,7 +179,7 @@ mod tests {
     fn malformed_text_says_where() {
         let text = json(b"{\"a\": 1,\n oops}").unwrap_err().message;
         assert!(text.contains("line 2 column 2"), "{text}");
-        let text = yaml(b"a: 1\n  b: [\n").unwrap_err().message;
+        let text = read_yaml(b"a: 1\n  b: [\n").unwrap_err().message;
         assert!(text.contains("line"), "{text}");
         assert!(json(b"").unwrap_err().message.contains("empty"));
         assert!(json(b"{} x").unwrap_err().message.contains("trailing"));
@@ -173,8 +187,8 @@ mod tests {
 
     #[test]
     fn one_document_only_and_no_bombs() {
-        assert!(yaml(b"a: 1\n---\nb: 2\n").is_err());
-        assert!(yaml(b"a: 1\n---\nb: [\n").is_err());
+        assert!(read_yaml(b"a: 1\n---\nb: 2\n").is_err());
+        assert!(read_yaml(b"a: 1\n---\nb: [\n").is_err());
         let bomb = format!(
             "a: &a [{}]\nb: &b [{}]\nc: &c [{}]\nd: &d [{}]\ne: &e [{}]\nf: [{}]\n",
             "x,".repeat(50),
@@ -184,18 +198,18 @@ mod tests {
             "*d,".repeat(50),
             "*e,".repeat(50)
         );
-        assert!(yaml(bomb.as_bytes()).is_err());
+        assert!(read_yaml(bomb.as_bytes()).is_err());
         let deep = format!("{}{}", "[".repeat(120), "]".repeat(120));
         assert!(json(deep.as_bytes()).unwrap_err().message.contains("nested"));
-        assert!(yaml(deep.as_bytes()).is_err());
+        assert!(read_yaml(deep.as_bytes()).is_err());
         let deeper = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
         assert!(json(deeper.as_bytes()).is_err());
-        assert!(yaml(deeper.as_bytes()).is_err());
+        assert!(read_yaml(deeper.as_bytes()).is_err());
     }
 
     #[test]
     fn scalars_keep_the_types_kubernetes_gives_them() {
-        let decoded = yaml(
+        let decoded = read_yaml(
             b"a: yes\nb: true\nc: 1.5\nd: 2021-10-28T08:31:39Z\ne: \"1\"\nf: ~\n1: x\ng: 0x10\nh: 017\n",
         )
         .unwrap();

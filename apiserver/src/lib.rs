@@ -5,26 +5,7 @@
 //! [`berth_apimachinery::Kind`] and where its objects come from) and gets a server. `examples/flunders.rs` is
 //! a whole one; with the crate `berth-aggregation` it stands behind a kube-apiserver
 //! (`examples/aggregated_flunders.rs` there). Start reading at [`resource`].
-//!
-//! ```no_run
-//! use std::sync::Arc;
-//!
-//! use berth_apiserver::authn::{Authentication, CaPool};
-//! use berth_apiserver::authz::AlwaysAllow;
-//! use berth_apiserver::{ChainConfig, Group, Server, ServerConfig};
-//!
-//! # async fn serve(groups: Vec<Group>, clients: CaPool, own: Arc<berth_certs::ServingCertificate>)
-//! # -> anyhow::Result<()> {
-//! let chain = ChainConfig::of(groups)
-//!     .authentication(Authentication::by_certificates(clients))
-//!     .authorizer(Arc::new(AlwaysAllow))
-//!     .build()?;
-//! let server = Server::bind(ServerConfig::new("127.0.0.1:6443".parse()?, own, chain)).await?;
-//! server.start().wait().await?;
-//! # Ok(())
-//! # }
-//! ```
-
+#![doc = include_str!("../README.md")]
 #![allow(
     clippy::result_large_err,
     reason = "a Status is the error of nearly every function here, and errors are rare"
@@ -75,6 +56,7 @@ mod validation;
 pub mod version;
 pub mod view;
 mod websocket;
+mod yaml;
 
 #[cfg(test)]
 mod testing;
@@ -82,6 +64,8 @@ mod testing;
 pub use actor::Actor;
 pub use annotations::Annotations;
 pub use auth::{Access, Attributes, Authorizer, Selected};
+pub use axum::Router;
+pub use axum::body::Body;
 pub use call::{Call, Document, ListQuery, Reply, Rows, Warnings};
 pub use chain::{ChainBuilder, ChainConfig, Limits};
 pub use clock::SystemClock;

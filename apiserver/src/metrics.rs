@@ -7,6 +7,7 @@
 mod admission;
 mod labels;
 mod objects;
+#[cfg(feature = "policies")]
 mod policies;
 mod process;
 mod read;
@@ -29,6 +30,7 @@ use prometheus_client::registry::Registry;
 pub use self::admission::AdmissionMetrics;
 pub(crate) use self::labels::Labels;
 use self::labels::{Outcome, Place, Sent, Termination, WatchList, Watched};
+#[cfg(feature = "policies")]
 pub use self::policies::PolicyMetrics;
 pub use self::read::Series;
 use self::unsuffixed::Unsuffixed;

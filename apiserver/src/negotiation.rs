@@ -9,6 +9,7 @@ use http::HeaderMap;
 use http::header::{ACCEPT, ACCEPT_ENCODING, USER_AGENT};
 
 use crate::request_info::Query;
+use crate::yaml;
 
 /// The encodings of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,7 +71,11 @@ pub(crate) struct Accepted {
 }
 
 /// Media types that a 406 offers.
-const OFFERED: [&str; 2] = ["application/json", "application/yaml"];
+#[cfg(feature = "yaml")]
+const OFFERED: &[&str] = &["application/json", "application/yaml"];
+/// Media types that a 406 offers.
+#[cfg(not(feature = "yaml"))]
+const OFFERED: &[&str] = &["application/json"];
 
 /// Settles on the first clause, by quality, that can be served.
 ///
@@ -96,7 +101,7 @@ pub(crate) fn negotiate(headers: &HeaderMap, query: &Query, answer: Answer) -> R
     let served = found.filter(|found| answer != Answer::Watch || found.encoding != Encoding::Yaml);
     served.ok_or_else(|| match answer {
         Answer::Watch => Status::not_acceptable(&["application/json", "application/json;stream=watch"]),
-        Answer::Object | Answer::List => Status::not_acceptable(&OFFERED),
+        Answer::Object | Answer::List => Status::not_acceptable(OFFERED),
     })
 }
 
@@ -226,7 +231,7 @@ impl<'a> Clause<'a> {
     fn accept(&self, answer: Answer, pretty: bool) -> Option<Accepted> {
         let encoding = match (self.kind, self.subkind) {
             ("*", "*") | ("application", "*" | "json") => json(self.pretty.unwrap_or(pretty), answer),
-            ("application", "yaml") => Encoding::Yaml,
+            ("application", "yaml") if yaml::SERVED => Encoding::Yaml,
             _ => return None,
         };
         let streams = match self.stream {

@@ -44,7 +44,7 @@ pub(crate) use delete::Deleted;
 pub use index::{Index, InstallError};
 pub(crate) use keeping::{concerns, own_name};
 pub(crate) use ownership::{Ownership, Wish};
-pub(crate) use prepare::Writing;
+pub(crate) use prepare::{Writing, admit_delete};
 pub(crate) use system::{check_namespace, drop_nulls, metadata, text};
 use transaction::Origin;
 pub use transaction::{Author, share_guards};

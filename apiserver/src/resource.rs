@@ -46,6 +46,12 @@ impl Resource {
         }
     }
 
+    /// Objects of `kind`, made by `handler` at each request.
+    #[must_use]
+    pub fn computed(kind: impl Kind, handler: impl Computed) -> Self {
+        Self::new(Arc::new(kind), Backing::Computed(Arc::new(handler)))
+    }
+
     /// Objects of `kind`, kept in `store`.
     #[must_use]
     pub fn stored(kind: impl Kind, store: &Arc<dyn Store>) -> Self {
@@ -109,7 +115,7 @@ pub enum Backing {
     Stored(Arc<dyn Store>),
     /// A source somebody else fills: get, list and watch.
     Projected(Arc<dyn Source>),
-    /// Made at each request: whatever [`Computed`] implements.
+    /// Made at each request: those verbs that [`Computed`] implements.
     Computed(Arc<dyn Computed>),
     /// Kept by the program in a way of its own: get, list, watch, update and patch.
     View(Arc<dyn View>),
@@ -146,7 +152,9 @@ pub struct Change<'a> {
     pub edit: &'a mut (dyn FnMut(&Object) -> Result<Value, Status> + Send),
 }
 
-/// A resource made at each request. Verbs not in the kind's list are never called.
+/// A resource made at each request. Verbs not in the kind's list are never called; a `patch` is done by the
+/// server (get, patch, update), and so is `deletecollection` (list, delete). To connect, there are
+/// subresources ([`SubresourceHandler::api`]).
 #[async_trait]
 pub trait Computed: Send + Sync + 'static {
     /// The effort of the answer to the request beside the bytes that were sent, in bytes that could
@@ -177,6 +185,31 @@ pub trait Computed: Send + Sync + 'static {
     /// The `Status` the client gets.
     async fn create(&self, _call: &Call, _object: Value) -> Result<Reply, Status> {
         Err(Status::method_not_allowed())
+    }
+
+    /// Replaces an object. The body has passed admission, the kind's schema and validation, beside the object
+    /// that [`Computed::get`] gave; its `metadata.resourceVersion`, if it names one, was that object's. Where
+    /// the object has changed since, answer [`Status::conflict`]: a patch is then made anew.
+    ///
+    /// # Errors
+    /// The `Status` the client gets.
+    async fn update(&self, _call: &Call, _object: Value) -> Result<Reply, Status> {
+        Err(Status::method_not_allowed())
+    }
+
+    /// Deletes an object, for which the client's preconditions and admission hold. Returns the object where
+    /// it is not gone yet.
+    ///
+    /// # Errors
+    /// The `Status` the client gets.
+    async fn delete(&self, _call: &Call) -> Result<Option<Reply>, Status> {
+        Err(Status::method_not_allowed())
+    }
+
+    /// Returns the place that watches follow: its objects are those of the lists, with the same resource
+    /// versions. A [`MemoryStore`](berth_storage::MemoryStore) that the program fills is one.
+    fn source(&self) -> Option<&dyn Source> {
+        None
     }
 }
 

@@ -11,6 +11,8 @@ use http::{HeaderName, Response, StatusCode};
 use http_body_util::{BodyExt, Collected};
 use serde_json::Value;
 
+use crate::yaml;
+
 /// Problem, left in the extensions of a response for the audit log and metrics.
 #[derive(Clone, Debug)]
 pub struct Failure {
@@ -87,7 +89,7 @@ pub(crate) async fn as_yaml(response: Response<Body>) -> Response<Body> {
             "the response of this request could not be read",
         ));
     };
-    match serde_json::from_slice(&json).map(|value: Value| yaml(&value)) {
+    match serde_json::from_slice(&json).map(|value: Value| yaml::write(&value)) {
         Ok(Ok(text)) => {
             parts
                 .headers
@@ -97,15 +99,6 @@ pub(crate) async fn as_yaml(response: Response<Body>) -> Response<Body> {
         }
         _ => Response::from_parts(parts, Body::from(json)),
     }
-}
-
-/// A value as YAML.
-///
-/// # Errors
-/// When it cannot be written, which no value is known to cause.
-pub(crate) fn yaml(value: &Value) -> Result<Bytes, Status> {
-    let text = serde_saphyr::to_string(value).map_err(|problem| Status::internal(problem.to_string()))?;
-    Ok(text.into())
 }
 
 /// `body` as `code` with `content_type`.

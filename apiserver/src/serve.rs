@@ -108,6 +108,7 @@ impl ServerConfig {
 
 /// Why a server could not start.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BindError {
     /// The port is taken, or not ours to take.
     #[error("cannot listen on {address}: {problem}")]

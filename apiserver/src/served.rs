@@ -72,14 +72,14 @@ impl Served {
         }
     }
 
-    /// Source of lists and watches; `None` for a computed resource.
+    /// Source of lists and watches; `None` for a computed resource that is not watched.
     #[must_use]
     pub fn source(&self) -> Option<&dyn Source> {
         match &self.resource.backing {
             Backing::Stored(store) => Some(&**store),
             Backing::Projected(source) => Some(&**source),
             Backing::View(view) => Some(&**view),
-            Backing::Computed(_) => None,
+            Backing::Computed(handler) => handler.source(),
         }
     }
 

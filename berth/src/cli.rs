@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use berth_aggregation::options::{AuditArgs, TrustArgs};
 use berth_apimachinery::duration::parse_unsigned;
 use berth_commands::args::{
     AdviceArgs, CompareArgs, ConsoleCommand, ExportArgs, HistoryArgs, LoadArgs, PlanArgs, SimulateCommand,
@@ -16,7 +17,6 @@ use berth_syncer::rights::SyncerRightsArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use http::uri::Authority;
 
-use crate::audit::AuditArgs;
 use crate::backup::{BackupArgs, RestoreArgs};
 use crate::check::CheckArgs;
 use crate::completion::{CompleteArgs, CompletionArgs};
@@ -209,27 +209,9 @@ pub struct ServeArgs {
     /// The private key (PEM) of --tls-cert-file.
     #[arg(long, requires = "tls_cert_file")]
     pub tls_private_key_file: Option<PathBuf>,
-    /// A CA (PEM) for client certificates of users, in addition to the built-in one.
-    #[arg(long)]
-    pub client_ca_file: Option<PathBuf>,
-    /// The CA (PEM) of front proxies that may name users in request headers.
-    #[arg(long)]
-    pub requestheader_client_ca_file: Option<PathBuf>,
-    /// The common names those front proxies may have; none given means any.
-    #[arg(long, value_delimiter = ',')]
-    pub requestheader_allowed_names: Vec<String>,
-    /// Headers that carry the user name, in the order they are looked at.
-    #[arg(long, value_delimiter = ',', default_value = "X-Remote-User")]
-    pub requestheader_username_headers: Vec<String>,
-    /// Headers that carry groups.
-    #[arg(long, value_delimiter = ',', default_value = "X-Remote-Group")]
-    pub requestheader_group_headers: Vec<String>,
-    /// Prefixes of headers that carry extra attributes.
-    #[arg(long, value_delimiter = ',', default_value = "X-Remote-Extra-")]
-    pub requestheader_extra_headers_prefix: Vec<String>,
-    /// Let requests without credentials through as system:anonymous.
-    #[arg(long, default_value_t = true, action = clap::ArgAction::Set)]
-    pub anonymous_auth: bool,
+    /// Trust in others beside a hub's users.
+    #[command(flatten)]
+    pub trust: TrustArgs,
     /// Place where objects are kept.
     #[arg(long, value_enum, default_value_t = Storage::Embedded)]
     pub storage: Storage,

@@ -71,9 +71,10 @@ impl Hub {
     /// # Errors
     /// When the hub cannot be reached, or rights or settings are missing: all of them, each with its remedy.
     pub async fn connect(args: &HubArgs, given: StaticTrust, observing: bool) -> Result<Self> {
-        let clients = Clients::connect(&args.kubeconfigs()).await?;
+        let clients = Clients::connect(&args.delegation.kubeconfigs()).await?;
+        let from = &args.delegation;
         self_check::run(&clients, args, observing).await?;
-        let delegation = Delegation::new(clients.clone(), given, args.lookup(), args.cache_times()).await?;
+        let delegation = Delegation::new(clients.clone(), given, from.lookup(), from.cache_times()).await?;
         Ok(Self {
             clients,
             delegation,
@@ -123,7 +124,7 @@ impl Hub {
     /// Paths that need no rights.
     #[must_use]
     pub fn always_allowed(&self) -> Vec<String> {
-        self.args.authorization_always_allow_paths.clone()
+        self.args.delegation.authorization_always_allow_paths.clone()
     }
 
     /// Whether the objects of `dialect` are on the hub.

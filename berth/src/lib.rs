@@ -12,7 +12,6 @@
 //! assert_eq!(source.place.as_str(), "owned");
 //! ```
 
-pub mod audit;
 pub mod backup;
 pub mod causes;
 pub mod check;

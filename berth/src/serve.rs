@@ -248,7 +248,7 @@ struct Recording {
 impl Recording {
     async fn open(options: &Options, clock: &Arc<dyn Clock>) -> Result<Self> {
         let metrics = Arc::new(Metrics::new());
-        let audit = options.args.audit.open(&metrics, clock).await?;
+        let audit = options.args.audit.open(DOMAIN, &metrics, clock).await?;
         Ok(Self { metrics, audit })
     }
 }
@@ -293,6 +293,9 @@ fn chain(
         clock: Arc::clone(clock),
     })
 }
+
+/// The domain of the annotations of audit events that only we make (docs/reference.md, "Audit").
+const DOMAIN: &str = "berth.dev";
 
 /// The version of Kubernetes whose API conventions are followed, which `/version` answers.
 const KUBERNETES: &str = "1.34";

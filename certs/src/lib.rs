@@ -8,18 +8,7 @@
 //!
 //! Private keys are written with mode 0600, every file by writing a temporary one and renaming it. A CA is
 //! never overwritten: what is wrong with one on disk is an error that says what to do.
-//!
-//! ```
-//! use berth_certs::Folder;
-//! use berth_certs::files::Access;
-//!
-//! let data = tempfile::tempdir().unwrap();
-//! let now = berth_apimachinery::Timestamp::now();
-//! let folder = Folder::open(data.path(), now).unwrap();
-//! let ann = folder.issue_client("ann", &["viewers".to_owned()], now).unwrap();
-//! berth_certs::files::write(&data.path().join("ann.key"), ann.key.as_bytes(), Access::Owner).unwrap();
-//! assert!(folder.ca().knows_client(&ann, "ann", &["viewers".to_owned()], now));
-//! ```
+#![doc = include_str!("../README.md")]
 
 pub mod authority;
 mod der;

@@ -11,20 +11,10 @@
 //! | `/openapi/v3` | [`Documents::openapi_v3_index`] |
 //! | `/openapi/v3/<path>` | [`Documents::openapi_v3`] of `<path>` (`apis/<group>/<version>`); compare `?hash=` with [`Document::hash`]: equal is immutable, other is a 301 to [`Documents::openapi_v3_url`] |
 //!
-//! ```
-//! # let resources = Vec::new();
-//! # let clause_matches = true;
-//! let documents = berth_openapi::Documents::new("Berth", "v0.1.0", &resources);
-//! let discovery = documents.discovery("/apis").expect("there are always groups");
-//! let document = discovery.aggregated.as_ref().filter(|_| clause_matches).unwrap_or(&discovery.plain);
-//! // The entity tag is quoted, and every answer varies by Accept.
-//! assert_eq!(document.content_type, berth_openapi::AGGREGATED_DISCOVERY);
-//! assert!(document.etag.starts_with('"') && !document.body.is_empty());
-//! ```
-//!
 //! Groups are discovered in the order in which `resources` first names them (the first one wins a resource
 //! name that two groups share), versions of a group by Kubernetes' priority (`v2`, `v1`, `v1beta2`,
 //! `v1alpha1`).
+#![doc = include_str!("../README.md")]
 
 pub mod crd;
 mod definitions;

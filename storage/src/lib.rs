@@ -3,37 +3,16 @@
 //!
 //! A [`Source`] can be listed and watched; a [`Writer`] takes guarded [`Step`]s; a [`Store`] is both, with
 //! one increasing [`Revision`] across all kinds. This crate knows no kind and no HTTP. Every backend passes
-//! the one conformance suite in `conformance`.
-//!
-//! ```
-//! use serde_json::json;
-//! use berth_storage::{Draft, Expect, GroupResource, Key, MemoryStore, Step, Verb};
-//!
-//! const CONFIG_MAPS: GroupResource = GroupResource { group: "", resource: "configmaps" };
-//!
-//! let store = MemoryStore::default();
-//! let key = Key::new(CONFIG_MAPS, "default", "web");
-//! let object = json!({
-//!     "apiVersion": "v1", "kind": "ConfigMap",
-//!     "metadata": {"namespace": "default", "name": "web", "uid": "1"},
-//! });
-//! let create = Step {
-//!     verb: Verb::Create,
-//!     key,
-//!     subresource: "",
-//!     object: Some(Draft::new(&object).unwrap()),
-//!     expect: Expect::Absent,
-//!     guards: Vec::new(),
-//! };
-//! let applied = store.commit(std::slice::from_ref(&create)).unwrap();
-//! assert!(applied[0].changed);
-//! assert!(store.commit(&[create]).is_err(), "it exists");
-//! ```
+//! the one conformance suite in `conformance` (feature `conformance`, for tests).
+#![doc = include_str!("../README.md")]
 
 mod cache;
 pub mod collection;
+#[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
+#[cfg(feature = "embedded")]
 pub mod embedded;
+#[cfg(any(feature = "embedded", feature = "etcd"))]
 pub mod encryption;
 pub mod error;
 #[cfg(feature = "etcd")]
@@ -50,6 +29,7 @@ pub mod step;
 
 pub use berth_apimachinery::{Change, Draft, GroupResource, Key, Object, Revision};
 pub use collection::{Collection, Name};
+#[cfg(feature = "embedded")]
 pub use embedded::EmbeddedStore;
 pub use error::{NotReady, StoreError};
 #[cfg(feature = "etcd")]

@@ -40,6 +40,7 @@ impl Stage {
     }
 
     /// The changes in order.
+    #[cfg(feature = "embedded")]
     pub(crate) fn changes(&self) -> &[Staged] {
         &self.changes
     }
@@ -53,6 +54,7 @@ impl Stage {
     }
 
     /// The revision after this batch.
+    #[cfg(feature = "embedded")]
     pub(crate) fn revision(&self) -> Revision {
         self.revision
     }

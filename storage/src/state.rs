@@ -14,6 +14,7 @@ use imbl::OrdMap;
 use crate::collection::{Collection, Name};
 use crate::error::StoreError;
 use crate::history::{self, Entry, History, Limits};
+#[cfg(any(feature = "embedded", feature = "etcd"))]
 use crate::snapshot::Snapshot;
 use crate::source::{Event, Scope};
 
@@ -107,6 +108,7 @@ impl State {
     }
 
     /// Every object, in order.
+    #[cfg(any(feature = "embedded", feature = "etcd"))]
     pub(crate) fn snapshot(&self) -> Snapshot {
         let objects = self.shelves.iter().flat_map(|(&resource, shelf)| {
             shelf.items.iter().map(move |(name, object)| {
@@ -166,6 +168,7 @@ impl State {
     }
 
     /// Fills in the objects of a resource in one go, while a store is being loaded.
+    #[cfg(any(feature = "embedded", feature = "etcd"))]
     pub(crate) fn load(&mut self, resource: GroupResource, items: OrdMap<Name, Arc<Object>>) {
         self.shelf_mut(resource).items = items;
     }

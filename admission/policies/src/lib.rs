@@ -7,23 +7,7 @@
 //! is evaluated again with what they came to.
 //!
 //! Start reading at [`Policy`].
-//!
-//! ```
-//! use berth_policies::{PolicyType, Policy};
-//! use serde_json::json;
-//!
-//! let policy = json!({
-//!     "metadata": {"name": "few-replicas"},
-//!     "spec": {"validations": [
-//!         {"expression": "object.spec.replicas <= 5"},
-//!         {"expression": "object.spec.replicas <="},
-//!     ]},
-//! });
-//! let problems = Policy::compile(PolicyType::Validating, &policy).problems();
-//! assert_eq!(problems.len(), 1);
-//! assert_eq!(problems[0].field, "spec.validations[1].expression");
-//! ```
-
+#![doc = include_str!("../README.md")]
 #![allow(
     clippy::result_large_err,
     reason = "a Status is the error of nearly every function here, and errors are rare"

@@ -6,32 +6,20 @@
 //!   (SubjectAccessReviews).
 //! - [`Registration`]: the caBundles of APIServices and webhook configurations follow the serving
 //!   certificate's CA, which replicas may share.
-//! - [`Policies`] and [`HubPolicies`]: the hub's admission webhooks are called, and its admission policies
-//!   known, for the kinds that this server stores, because kube-apiserver passes requests for them on before
-//!   its own admission.
+//! - `Policies` and `HubPolicies` (feature `policies`): the hub's admission webhooks are called, and its
+//!   admission policies known, for the kinds that this server stores, because kube-apiserver passes requests
+//!   for them on before its own admission.
 //!
 //! It stands on `apiserver` (and `client`) alone and knows no kind, so any server made with that library can
-//! use it. `examples/aggregated_flunders.rs` is a whole one; what makes it ask the hub is this:
-//!
-//! ```no_run
-//! use std::sync::Arc;
-//!
-//! use berth_aggregation::{Clients, Delegation, Kubeconfigs};
-//! use berth_apiserver::{ChainConfig, Group, SystemClock};
-//!
-//! # async fn chain(groups: Vec<Group>) -> anyhow::Result<()> {
-//! let hub = Delegation::to(Clients::connect(&Kubeconfigs::one("hub.kubeconfig".into())).await?).await?;
-//! let clock: Arc<dyn berth_apimachinery::Clock> = Arc::new(SystemClock);
-//! let chain = ChainConfig::of(groups)
-//!     .authentication(hub.authentication(false, &clock))
-//!     .authorizer(hub.authorizer(&clock))
-//!     .build()?;
-//! # Ok(())
-//! # }
-//! ```
+//! use it. The module `options` (feature `options`) has the flags of such a server and runs it:
+//! `examples/aggregated_flunders.rs` is a whole one. Without it, this makes a server ask the hub:
+#![doc = include_str!("../README.md")]
 
 pub mod client;
 pub mod delegation;
+#[cfg(feature = "options")]
+pub mod options;
+#[cfg(feature = "policies")]
 pub mod policies;
 mod published;
 pub mod registration;
@@ -39,6 +27,7 @@ pub mod reviewer;
 
 pub use client::{Clients, Kubeconfigs};
 pub use delegation::{CacheTimes, Delegation};
+#[cfg(feature = "policies")]
 pub use policies::{HubPolicies, Policies};
 pub use published::StaticTrust;
 pub use registration::{NotRegistered, Registration};

@@ -3,6 +3,7 @@
 //! alone.
 
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use berth_apiserver::authn::delegated::{Delegated, NAME, NAMESPACE};
 use berth_apiserver::authn::{CaPool, RequestHeaderTrust, Trust};
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::runtime::{WatchStreamExt, watcher};
+use kube::api::{WatchEvent, WatchParams};
 use kube::{Api, Client};
 use parking_lot::Mutex;
 
@@ -19,6 +20,10 @@ use crate::reviewer::chain;
 
 /// Interval at which the ConfigMap is read whatever the watch says.
 const LOOK_EVERY: Duration = Duration::from_mins(1);
+/// The pause before the next watch; after one that failed, twice.
+const PAUSE: Duration = Duration::from_secs(2);
+/// The resource version of a watch that begins with whatever is there.
+const ANY: &str = "0";
 
 /// Trust that the command line states. It wins over what the hub publishes.
 #[derive(Clone, Debug, Default)]
@@ -60,27 +65,45 @@ impl Published {
 
     /// Follows it until the task is dropped.
     pub(super) async fn follow(self: Arc<Self>, trust: Arc<Trust>) {
-        let config = watcher::Config::default().fields(&format!("metadata.name={NAME}"));
-        let mut changes = watcher(self.maps.clone(), config)
-            .default_backoff()
-            .applied_objects()
-            .boxed();
+        tokio::join!(self.watching(&trust), self.looking(&trust));
+    }
+
+    async fn watching(&self, trust: &Trust) {
+        loop {
+            if let Err(problem) = self.watch(trust).await {
+                tracing::debug!(
+                    problem = chain(&problem),
+                    "watching extension-apiserver-authentication"
+                );
+                tokio::time::sleep(PAUSE).await;
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    async fn looking(&self, trust: &Trust) {
         let mut clock = tokio::time::interval(LOOK_EVERY);
         loop {
-            let taken = tokio::select! {
-                Some(change) = changes.next() => match change {
-                    Ok(map) => self.take(&trust, map),
-                    Err(problem) => {
-                        tracing::debug!(problem = chain(&problem), "watching extension-apiserver-authentication");
-                        Ok(())
-                    }
-                },
-                _ = clock.tick() => self.load(&trust).await,
-            };
-            if let Err(problem) = taken {
-                tracing::error!(%problem, "cannot read extension-apiserver-authentication; keeping the previous client CAs");
+            clock.tick().await;
+            told(self.load(trust).await);
+        }
+    }
+
+    /// Takes up every change until the watch ends, as each does after some minutes.
+    async fn watch(&self, trust: &Trust) -> kube::Result<()> {
+        let only = WatchParams::default().fields(&format!("metadata.name={NAME}"));
+        let changes = self.maps.watch(&only, ANY).await?;
+        let mut changes = pin!(changes);
+        while let Some(change) = changes.next().await {
+            match change? {
+                WatchEvent::Added(map) | WatchEvent::Modified(map) => told(self.take(trust, map)),
+                WatchEvent::Error(status) => return Err(kube::Error::Api(status)),
+                // Whom it named stays believed: a hub is not left without users because a ConfigMap is made
+                // anew.
+                WatchEvent::Deleted(_) | WatchEvent::Bookmark(_) => {}
             }
         }
+        Ok(())
     }
 
     /// Puts the ConfigMap in force, unless it is already.
@@ -98,6 +121,13 @@ impl Published {
             );
         }
         Ok(())
+    }
+}
+
+/// Logs what went wrong.
+fn told(taken: Result<()>) {
+    if let Err(problem) = taken {
+        tracing::error!(%problem, "cannot read extension-apiserver-authentication; keeping the previous client CAs");
     }
 }
 

@@ -123,6 +123,7 @@ pub struct Registration {
 
 /// Why the hub may not find or trust this server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NotRegistered {
     /// Nobody looked yet.
     #[error("the registration has not been checked yet")]

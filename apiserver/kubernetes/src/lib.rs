@@ -6,19 +6,7 @@
 //! in admission policies ([`type_checking`]) and protobuf request bodies ([`protobuf`]). It stands on
 //! `apiserver` and knows nothing of scheduling. Behind an aggregator none of it is registered: there
 //! kube-apiserver serves these kinds. Start reading at [`core::groups`].
-//!
-//! ```
-//! use std::sync::Arc;
-//!
-//! use berth_kubernetes::core;
-//! use berth_storage::{MemoryStore, Store};
-//!
-//! let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
-//! let groups = core::groups(&store);
-//! assert!(groups.iter().any(|group| group.name == "rbac.authorization.k8s.io"));
-//! let kinds = core::kinds();
-//! assert!(kinds.iter().any(|kind| kind.info().kind == "ConfigMap"));
-//! ```
+#![doc = include_str!("../README.md")]
 
 pub mod core;
 pub mod garbage;

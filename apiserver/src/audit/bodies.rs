@@ -53,7 +53,7 @@ pub(crate) fn line(
         return Ok(body.to_vec());
     }
     let mut value: Value = match media_type.contains("yaml") {
-        true => berth_yaml::value(text).map_err(|_| UNREADABLE)?,
+        true => crate::yaml::document(text).map_err(|_| UNREADABLE)?.value,
         false => serde_json::from_str(text).map_err(|_| UNREADABLE)?,
     };
     if omit_managed_fields {

@@ -21,6 +21,7 @@ pub struct CaPool {
 
 /// Why CA certificates could not be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TrustError {
     /// The text is not PEM.
     #[error("not PEM: {0}")]

@@ -108,7 +108,7 @@ async fn whatever_refuses_does_so_in_yaml_where_that_was_asked_for() {
         let length = response.headers()["content-length"].to_str().unwrap().to_owned();
         let text = text(response).await;
         assert_eq!(length, text.len().to_string());
-        let status = crate::decode::yaml(text.as_bytes()).unwrap().value;
+        let status = crate::decode::read_yaml(text.as_bytes()).unwrap().value;
         assert_eq!(
             (&status["kind"], &status["code"]),
             (&"Status".into(), &code.into())

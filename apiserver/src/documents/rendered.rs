@@ -6,7 +6,7 @@ use berth_openapi::{
 
 use super::{Document, Documents, Form};
 use crate::resource::{Backing, Group, Resource};
-use crate::respond;
+use crate::yaml;
 
 impl Documents {
     /// Renders discovery and OpenAPI of `groups`. `title` and `version` (`v1.2.3`) are the server's own.
@@ -102,6 +102,7 @@ fn plain(path: &str, document: &berth_openapi::Document, hash: Option<String>) -
 /// Renders the document in YAML, which discovery has and OpenAPI has not.
 fn in_yaml(document: &berth_openapi::Document, public: bool) -> Option<Form> {
     let content_type = match document.content_type {
+        _ if !yaml::SERVED => return None,
         "application/json" => "application/yaml",
         AGGREGATED_DISCOVERY => "application/yaml;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
         _ => return None,
@@ -112,7 +113,7 @@ fn in_yaml(document: &berth_openapi::Document, public: bool) -> Option<Form> {
         content_type,
         Some(&etag),
         public,
-        respond::yaml(&value).ok()?,
+        yaml::write(&value).ok()?,
     ))
 }
 

@@ -137,7 +137,7 @@ async fn discovery_is_yaml_where_that_was_asked_for_and_openapi_is_not() {
             "APIGroupList"
         };
         assert_eq!(
-            crate::decode::yaml(&body).unwrap().value["kind"],
+            crate::decode::read_yaml(&body).unwrap().value["kind"],
             kind,
             "{accept}"
         );

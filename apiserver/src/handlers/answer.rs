@@ -18,6 +18,7 @@ use crate::negotiation::{self, Accepted, Answer, Encoding, MetaVersion, Shape};
 use crate::render::View;
 use crate::respond::{self, Joined};
 use crate::table::{self, Include, TableForm};
+use crate::yaml;
 
 impl Cx<'_> {
     /// The form of the answer. Asked before anything is done, so that a 406 changes nothing.
@@ -266,7 +267,7 @@ fn whole(accepted: Accepted, code: StatusCode, json: Bytes) -> Result<Response<B
         }
         Encoding::Yaml => {
             let value = parse(&json)?;
-            respond::yaml(&value)?
+            yaml::write(&value)?
         }
     };
     Ok(respond::bytes(code, accepted.encoding.content_type(), bytes))

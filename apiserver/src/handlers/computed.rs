@@ -1,6 +1,8 @@
 //! Resources made at each request: the program's handler makes the objects, the server selects, pages and
 //! renders.
 
+mod write;
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -21,6 +23,8 @@ use crate::paging::Token;
 use crate::registry::Writing;
 use crate::resource::{Backing, Computed};
 use crate::selection::Selection;
+
+pub(super) use write::{delete, delete_collection, patch, update};
 
 fn handler<'a>(cx: &'a Cx<'_>) -> Result<&'a dyn Computed, Status> {
     match &cx.served.resource.backing {
@@ -203,7 +207,7 @@ pub(super) async fn create(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
         namespace: cx.namespace,
         name: &name,
     };
-    let value = writing.answer(value).await?;
+    let value = writing.answer(None, value).await?;
     let reply = handler(cx)?.create(&cx.call(options.dry_run), value).await?;
     cx.reply(accepted, StatusCode::CREATED, &reply)
 }

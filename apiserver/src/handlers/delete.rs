@@ -56,7 +56,7 @@ pub(super) async fn handle_collection(cx: &Cx<'_>) -> Result<Response<Body>, Sta
 }
 
 /// The options, from the body where there is one.
-fn options(cx: &Cx<'_>) -> Result<DeleteOptions, Status> {
+pub(super) fn options(cx: &Cx<'_>) -> Result<DeleteOptions, Status> {
     let request = cx.request;
     if request.body.is_empty() {
         return DeleteOptions::of_query(&request.info.query);
@@ -91,7 +91,7 @@ fn options(cx: &Cx<'_>) -> Result<DeleteOptions, Status> {
     Ok(options)
 }
 
-fn success(cx: &Cx<'_>, object: &Object) -> Status {
+pub(super) fn success(cx: &Cx<'_>, object: &Object) -> Status {
     Status::success(Some(Details {
         name: object.meta().name().to_owned(),
         group: cx.served.name.group.to_owned(),

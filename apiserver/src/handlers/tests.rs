@@ -2,6 +2,7 @@
 
 mod admitted;
 mod apply;
+mod computed;
 mod consulted;
 mod deletes;
 mod effort;

@@ -12,6 +12,7 @@ type ByName<T> = HashMap<&'static str, T>;
 
 /// Why something cannot be served.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum InstallError {
     /// A resource stands in a group that is not its own.
     #[error("{resource} is in the group {group:?}, which is not its own")]

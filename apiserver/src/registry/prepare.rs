@@ -179,26 +179,26 @@ impl Writing<'_> {
         value
     }
 
-    /// An object that is answered and not kept: `value` as decoded. It needs no name and gets no system
-    /// fields.
-    pub(crate) async fn answer(&self, value: Value) -> Result<Value, Status> {
-        let request = self.request(None);
+    /// An object that is answered, or kept by the program: `value` as decoded, in the place of `old` where
+    /// there is one. It needs no name and gets no system fields.
+    pub(crate) async fn answer(&self, old: Option<&Value>, value: Value) -> Result<Value, Status> {
+        let request = self.request(old);
         let subject = subject(self.served, &request, self.served.version);
         let asked = Asked {
             request: &request,
             subject: Some(&subject),
             purpose: Purpose::Answer,
         };
-        let mut finish = |value: Value| self.answered(value);
+        let mut finish = |value: Value| self.answered(old, value);
         let admission = self.actor.admission(self.chain);
         let (value, _) = admission.admit(asked, value, &mut finish).await?;
         Ok(value)
     }
 
-    fn answered(&self, mut value: Value) -> Result<Value, Status> {
+    fn answered(&self, old: Option<&Value>, mut value: Value) -> Result<Value, Status> {
         let kind = self.served.kind();
         let schema = kind.schema(self.served.version);
-        let write = self.write(None);
+        let write = self.write(old);
         schema.default(&mut value);
         kind.prepare(&write, &mut value);
         let mut errors = validation::unnamed(&value);

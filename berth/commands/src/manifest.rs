@@ -6,8 +6,8 @@ use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use berth_apimachinery::json::{self, Doubles};
 use berth_dialect_contract::config;
-use berth_yaml::json::Doubles;
 use serde_json::Value;
 
 /// One object of a manifest, and where it stands.
@@ -155,7 +155,7 @@ pub fn parse(file: &str, text: &str, documents: &mut Vec<Document>, problems: &m
                 is_note,
             });
         };
-        let berth_yaml::Document { value, duplicates } = match found {
+        let json::Document { value, duplicates } = match found {
             Ok(found) => found,
             Err(problem) => {
                 tell(problem, false);
@@ -197,10 +197,10 @@ fn below(paths: &[String], start: &str) -> Vec<String> {
 }
 
 /// Every document of a text: JSON, one value after the other, or YAML.
-fn values(text: &str) -> Vec<Result<berth_yaml::Document, String>> {
+fn values(text: &str) -> Vec<Result<json::Document, String>> {
     // What looks like JSON and is not may still be YAML.
     if text.trim_start().starts_with('{')
-        && let Ok(documents) = berth_yaml::json::documents(text, Doubles::Kept)
+        && let Ok(documents) = json::documents(text, Doubles::Kept)
     {
         return documents.into_iter().map(Ok).collect();
     }

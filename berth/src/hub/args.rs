@@ -1,12 +1,8 @@
 //! Flags about the hub. Flags have the names of k8s.io/apiserver where it has one.
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use berth_aggregation::delegation::Lookup;
-use berth_aggregation::{CacheTimes, Kubeconfigs};
-use berth_apimachinery::duration::parse_unsigned;
+use berth_aggregation::options::DelegationArgs;
 use berth_dialect_contract::Dialect;
 use clap::Args;
 
@@ -20,44 +16,15 @@ pub struct HubArgs {
     /// Serve behind a kube-apiserver, as the Pod's service account where no kubeconfig is given.
     #[arg(long)]
     pub aggregated: bool,
-    /// The kubeconfig for the hub; implies --aggregated.
-    #[arg(long, value_name = "FILE")]
-    pub kubeconfig: Option<PathBuf>,
-    /// Another kubeconfig, for TokenReviews and for reading extension-apiserver-authentication.
-    #[arg(long, value_name = "FILE")]
-    pub authentication_kubeconfig: Option<PathBuf>,
-    /// Another kubeconfig, for asking who may do what.
-    #[arg(long, value_name = "FILE")]
-    pub authorization_kubeconfig: Option<PathBuf>,
-    /// Do not read the ConfigMap kube-system/extension-apiserver-authentication; use only what flags say.
-    #[arg(long)]
-    pub authentication_skip_lookup: bool,
-    /// Start although that ConfigMap cannot be read; requests through the aggregator get 401 until it can.
-    #[arg(long)]
-    pub authentication_tolerate_lookup_failure: bool,
+    /// Clients, users and rights of the hub; a kubeconfig implies --aggregated.
+    #[command(flatten)]
+    pub delegation: DelegationArgs,
     /// Places of the objects of systems: `gardener=hub` on the hub, `gardener=owned` in Berth's own store;
     /// `gardener=off`: nothing of that system is served. Standalone every system is `owned`; behind a
     /// kube-apiserver one that is not named is off. The namespaces that kcp places, and what it syncs in
     /// them, are the hub's even where `kcp=owned`. Repeatable.
     #[arg(long, value_parser = source, value_name = "SYSTEM=owned|hub|off")]
     pub source: Vec<Source>,
-    /// Time for which results of TokenReviews are cached (such as 10s).
-    #[arg(long, default_value = "10s", value_parser = parse_unsigned, value_name = "DURATION")]
-    pub authentication_token_webhook_cache_ttl: Duration,
-    /// Time for which permissions are remembered.
-    #[arg(long, default_value = "10s", value_parser = parse_unsigned, value_name = "DURATION")]
-    pub authorization_webhook_cache_authorized_ttl: Duration,
-    /// Time for which refusals are remembered.
-    #[arg(long, default_value = "10s", value_parser = parse_unsigned, value_name = "DURATION")]
-    pub authorization_webhook_cache_unauthorized_ttl: Duration,
-    /// Paths that need no authorization; a trailing * matches any suffix.
-    #[arg(
-        long,
-        value_delimiter = ',',
-        default_values = berth_apiserver::authz::ALWAYS_ALLOWED,
-        value_name = "PATHS"
-    )]
-    pub authorization_always_allow_paths: Vec<String>,
     /// Registration of Berth on the hub.
     #[command(flatten)]
     pub registration: RegistrationArgs,
@@ -83,49 +50,10 @@ impl HubArgs {
         &self.registration.service_namespace
     }
 
-    /// The kubeconfig files.
-    #[must_use]
-    pub fn kubeconfigs(&self) -> Kubeconfigs {
-        Kubeconfigs {
-            objects: self.kubeconfig.clone(),
-            authentication: self.authentication_kubeconfig.clone(),
-            authorization: self.authorization_kubeconfig.clone(),
-        }
-    }
-
-    /// Whether the ConfigMap extension-apiserver-authentication is read.
-    #[must_use]
-    pub fn lookup(&self) -> Lookup {
-        if self.authentication_skip_lookup {
-            Lookup::Skipped
-        } else if self.authentication_tolerate_lookup_failure {
-            Lookup::Tolerated
-        } else {
-            Lookup::Required
-        }
-    }
-
-    /// Times for which the hub's answers about users are cached.
-    #[must_use]
-    pub fn cache_times(&self) -> CacheTimes {
-        CacheTimes {
-            token: self.authentication_token_webhook_cache_ttl,
-            authorized: self.authorization_webhook_cache_authorized_ttl,
-            unauthorized: self.authorization_webhook_cache_unauthorized_ttl,
-        }
-    }
-
     /// Whether there is a hub at all.
     #[must_use]
     pub fn is_aggregated(&self) -> bool {
-        self.aggregated
-            || [
-                &self.kubeconfig,
-                &self.authentication_kubeconfig,
-                &self.authorization_kubeconfig,
-            ]
-            .into_iter()
-            .any(Option::is_some)
+        self.aggregated || self.delegation.names_a_hub()
     }
 }
 

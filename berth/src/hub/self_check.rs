@@ -30,8 +30,8 @@ pub async fn run(clients: &Clients, args: &HubArgs, observing: bool) -> Result<(
     let authentication = identity(&clients.authentication).await?;
     let authorization = identity(&clients.authorization).await?;
     let mut problems = Vec::new();
-    if !args.authentication_skip_lookup
-        && !args.authentication_tolerate_lookup_failure
+    if !args.delegation.authentication_skip_lookup
+        && !args.delegation.authentication_tolerate_lookup_failure
         && let Some(problem) = published(&clients.authentication, &authentication).await
     {
         problems.push(problem);

@@ -51,7 +51,9 @@ impl Access {
         let api = Arc::new(Arrivals::new(api, Arc::clone(store), client));
         Self {
             api: Arc::new(Gate::new(api, Arc::clone(&parts.engine), Arc::clone(sync_status))),
-            authentication: hub.delegation.authentication(options.args.anonymous_auth, clock),
+            authentication: hub
+                .delegation
+                .authentication(options.args.trust.anonymous_auth, clock),
             authorizer: Arc::clone(&parts.authorizer),
             always_allowed: hub.always_allowed(),
         }

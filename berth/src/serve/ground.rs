@@ -77,7 +77,7 @@ impl Ground {
         let folder = Arc::new(Folder::open(&options.args.data_dir, clock.now())?);
         let args = &options.args.hub;
         let hub = match args.is_aggregated() {
-            true => Some(Hub::connect(args, identity::given(&options)?, options.is_observer()).await?),
+            true => Some(Hub::connect(args, options.args.trust.given()?, options.is_observer()).await?),
             false => None,
         };
         let registration = surroundings::registration(hub.as_ref(), &options, &folder, &clock).await?;

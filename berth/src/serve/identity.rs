@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use berth_aggregation::StaticTrust;
 use berth_apimachinery::{Clock, Timestamp};
-use berth_apiserver::authn::{Authentication, CaPool, RequestHeaderTrust, Trust};
+use berth_apiserver::authn::{Authentication, CaPool, Trust};
 use berth_certs::{Folder, ServingCertificate};
 use berth_kubernetes::rbac;
 
@@ -47,53 +46,18 @@ pub(super) fn certificate(
 /// # Errors
 /// When a CA file cannot be read, or a header name is none.
 pub(super) fn authentication(options: &Options, folder: &Folder) -> Result<Authentication> {
-    let client = pool(Some(folder.ca()), options.args.client_ca_file.as_deref())?;
+    let client = pool(Some(folder.ca()), options.args.trust.client_ca_file.as_deref())?;
     let front_proxy = pool(
         Some(folder.front_proxy()),
-        options.args.requestheader_client_ca_file.as_deref(),
+        options.args.trust.requestheader_client_ca_file.as_deref(),
     )?;
-    let request_header = request_header(options, front_proxy)?;
+    let request_header = options.args.trust.request_header(front_proxy)?;
     request_header.check_beside(&client)?;
     let trust = Arc::new(Trust::new(client, Some(request_header)));
     Ok(Authentication {
         trust,
         tokens: None,
-        anonymous: options.args.anonymous_auth,
-    })
-}
-
-/// Trust that flags state beside a hub's own users. Flags win over the hub.
-///
-/// # Errors
-/// When a CA file cannot be read, or a header name is none.
-pub(super) fn given(options: &Options) -> Result<StaticTrust> {
-    let client = match &options.args.client_ca_file {
-        Some(file) => Some(pool(None, Some(file))?),
-        None => None,
-    };
-    let request_header = match &options.args.requestheader_client_ca_file {
-        Some(file) => Some(request_header(options, pool(None, Some(file))?)?),
-        None => None,
-    };
-    Ok(StaticTrust {
-        client,
-        request_header,
-        allowed_names: options.args.requestheader_allowed_names.clone(),
-    })
-}
-
-/// The flags' headers, believed from front proxies of `front_proxy`.
-fn request_header(options: &Options, front_proxy: CaPool) -> Result<RequestHeaderTrust> {
-    let args = &options.args;
-    Ok(RequestHeaderTrust {
-        username_headers: RequestHeaderTrust::header_names(&args.requestheader_username_headers)?,
-        group_headers: RequestHeaderTrust::header_names(&args.requestheader_group_headers)?,
-        extra_prefixes: args
-            .requestheader_extra_headers_prefix
-            .iter()
-            .map(|prefix| prefix.to_lowercase())
-            .collect(),
-        ..RequestHeaderTrust::new(front_proxy, args.requestheader_allowed_names.clone())
+        anonymous: options.args.trust.anonymous_auth,
     })
 }
 

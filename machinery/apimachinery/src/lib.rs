@@ -3,33 +3,18 @@
 //!
 //! This crate does no I/O, holds no clock and knows no kind. Start reading at [`object`] (what a stored
 //! object is) and [`kind`] (what a kind must say about itself).
-//!
-//! ```
-//! use std::collections::BTreeMap;
-//!
-//! use berth_apimachinery::selector::Selector;
-//! use berth_apimachinery::{Object, Revision};
-//! use serde_json::json;
-//!
-//! let web = json!({
-//!     "apiVersion": "v1", "kind": "ConfigMap",
-//!     "metadata": {"namespace": "default", "name": "web", "uid": "1", "labels": {"tier": "front"}},
-//! });
-//! let stored = Object::new(&web, Revision(7)).unwrap();
-//! assert_eq!(stored.parse()["metadata"]["resourceVersion"], "7");
-//!
-//! let front = Selector::parse("tier in (front, edge),!legacy").unwrap();
-//! assert!(front.matches(&BTreeMap::from([("tier".to_owned(), "front".to_owned())])));
-//! ```
+#![doc = include_str!("../README.md")]
 
 mod age;
 pub mod budget;
 mod cell;
 pub mod change;
+mod custom;
 mod definition;
 pub mod duration;
 pub mod field;
 mod field_path;
+pub mod json;
 pub mod json_path;
 pub mod kind;
 mod labels;
@@ -45,12 +30,14 @@ mod selectable;
 pub mod selector;
 pub mod status;
 pub mod strategic;
+pub mod symbol;
 pub mod table;
 pub mod time;
 pub mod write;
 
 pub use budget::{Budget, Exceeded};
 pub use change::Change;
+pub use custom::CustomKind;
 pub use definition::Definition;
 pub use field::FieldError;
 pub use field_path::FieldPath;

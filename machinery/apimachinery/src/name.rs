@@ -1,8 +1,9 @@
 //! Names: which resource, which object, and which names Kubernetes accepts.
 
-use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
+
+use crate::symbol;
 
 /// A resource by group and plural name, across its versions: `placements.cluster.open-cluster-management.io`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,29 +21,15 @@ impl GroupResource {
         Self { group, resource }
     }
 
-    /// A resource named at run time (a stored key, a flag). Each distinct name is kept for the life of the
-    /// process, so this must never be fed from unchecked requests.
+    /// A resource named at run time (a stored key, a flag): see [`symbol`]. This must never be fed from
+    /// unchecked requests.
     #[must_use]
     pub fn intern(group: &str, resource: &str) -> Self {
         Self {
-            group: intern(group),
-            resource: intern(resource),
+            group: symbol::of(group),
+            resource: symbol::of(resource),
         }
     }
-}
-
-fn intern(text: &str) -> &'static str {
-    static NAMES: OnceLock<Mutex<BTreeSet<&'static str>>> = OnceLock::new();
-    let mut names = NAMES
-        .get_or_init(Mutex::default)
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = names.get(text) {
-        return known;
-    }
-    let kept: &'static str = Box::leak(text.to_owned().into_boxed_str());
-    names.insert(kept);
-    kept
 }
 
 impl fmt::Display for GroupResource {

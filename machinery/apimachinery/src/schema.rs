@@ -7,6 +7,7 @@
 
 mod condition_form;
 mod defaults;
+mod foreign;
 mod mistyped;
 mod node;
 pub mod object_meta;
@@ -25,6 +26,7 @@ use serde_json::{Map, Value, json};
 
 use crate::field::FieldError;
 pub use condition_form::ConditionForm;
+pub use foreign::problems;
 pub use mistyped::Mistyped;
 pub(crate) use node::Node;
 use path::Path;

@@ -1,6 +1,15 @@
 //! Fields that objects are selected by.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use serde_json::Value;
+
+use crate::symbol;
+
+/// Lists that became known at run time, by their paths: each is kept once, as names are ([`symbol`]).
+static LISTS: Mutex<BTreeMap<&'static [&'static str], &'static [SelectableField]>> =
+    Mutex::new(BTreeMap::new());
 
 /// A field that `--field-selector` can name beside `metadata.name` and `metadata.namespace`.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +32,18 @@ impl SelectableField {
     #[must_use]
     pub const fn at(path: &'static str) -> Self {
         Self { path, computed: None }
+    }
+
+    /// Returns the one list of the fields at `paths`, which become known at run time.
+    #[must_use]
+    pub fn list(paths: &[&str]) -> &'static [Self] {
+        let paths = symbol::list(paths);
+        let mut lists = LISTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let list = *lists.entry(paths).or_insert_with(|| {
+            let fields: Vec<Self> = paths.iter().map(|path| Self::at(path)).collect();
+            Box::leak(fields.into_boxed_slice())
+        });
+        list
     }
 
     /// The field `path`, as `read` makes its text.

@@ -135,10 +135,14 @@ impl Status {
         self.reason == reason.as_str()
     }
 
-    fn about(mut self, resource: GroupResource, name: &str) -> Self {
+    fn about(self, resource: GroupResource, name: &str) -> Self {
+        self.about_named(resource.group, resource.resource, name)
+    }
+
+    fn about_named(mut self, group: &str, resource: &str, name: &str) -> Self {
         let details = self.details.get_or_insert_default();
-        details.group = resource.group.to_owned();
-        details.kind = resource.resource.to_owned();
+        details.group = group.to_owned();
+        details.kind = resource.to_owned();
         details.name = name.to_owned();
         self
     }
@@ -176,12 +180,22 @@ impl Status {
     /// 403: `text` follows "is forbidden: ".
     #[must_use]
     pub fn forbidden(resource: GroupResource, name: &str, text: &str) -> Self {
-        let message = if name.is_empty() {
-            format!("{resource} is forbidden: {text}")
-        } else {
-            format!("{resource} \"{name}\" is forbidden: {text}")
+        Self::forbidden_named(resource.group, resource.resource, name, text)
+    }
+
+    /// 403 about a resource whose name may come from a request.
+    #[must_use]
+    pub fn forbidden_named(group: &str, resource: &str, name: &str, text: &str) -> Self {
+        let shown = match group {
+            "" => resource.to_owned(),
+            group => format!("{resource}.{group}"),
         };
-        Self::failure(403, "Forbidden", message).about(resource, name)
+        let message = if name.is_empty() {
+            format!("{shown} is forbidden: {text}")
+        } else {
+            format!("{shown} \"{name}\" is forbidden: {text}")
+        };
+        Self::failure(403, "Forbidden", message).about_named(group, resource, name)
     }
 
     /// 404: no such object.

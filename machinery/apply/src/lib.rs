@@ -30,34 +30,9 @@
 //!
 //! The rules are those of <https://kubernetes.io/docs/reference/using-api/server-side-apply/> and of the
 //! enhancement proposal KEP-555. `tests/apply_reference` plays random writes here and on kube-apiserver's own
-//! field manager, and has `rows.json`: eighty short sequences with what comes out.
-//!
-//! ```
-//! use berth_apply::{Managers, Only, Refused, Reset, Types, Writer};
-//! use serde_json::json;
-//!
-//! let schema = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
-//!     "image": {"type": "string"}, "replicas": {"type": "integer"},
-//! }}}});
-//! let types = Types::of(&berth_apimachinery::Schema::from_value(schema));
-//! let versions = Only { api_version: "example.dev/v1", types: &types };
-//! let by = |manager| Writer {
-//!     manager,
-//!     subresource: "",
-//!     api_version: "example.dev/v1",
-//!     now: berth_apimachinery::Timestamp::UNIX_EPOCH,
-//!     reset: &Reset::Nothing,
-//! };
-//!
-//! let live = json!({"apiVersion": "example.dev/v1", "kind": "Widget"});
-//! let mine = json!({"spec": {"image": "web:1", "replicas": 2}});
-//! let first = Managers::default().apply(&versions, &live, &mine, &by("deployer"), false).unwrap();
-//! assert_eq!(first.object["spec"]["image"], "web:1");
-//!
-//! let other = json!({"spec": {"image": "web:2"}});
-//! let refused = first.managers.apply(&versions, &first.object, &other, &by("mesh"), false);
-//! assert!(matches!(refused, Err(Refused::Conflicts(_))));
-//! ```
+//! field manager; `src/reference/rows.json` has eighty short sequences with what comes out (feature
+//! `reference`).
+#![doc = include_str!("../README.md")]
 
 mod atomics;
 mod compare;
@@ -69,6 +44,8 @@ mod managers;
 mod merge;
 mod paths;
 mod prune;
+#[cfg(feature = "reference")]
+pub mod reference;
 #[cfg(test)]
 mod tests;
 mod types;

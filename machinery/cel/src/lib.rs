@@ -6,21 +6,7 @@
 //! Kubernetes.
 //!
 //! Values of JSON are read where they are: an evaluation costs what it looks at, not what it is given.
-//!
-//! ```
-//! use berth_cel::{Environment, Type, Value};
-//! use serde_json::json;
-//!
-//! let environment = Environment::kubernetes().with_variable("object", Type::Dyn);
-//! let rule = "object.spec.replicas <= 5 && object.spec.image.startsWith('registry/')";
-//! let program = environment.compile(rule).unwrap();
-//!
-//! let object = json!({"spec": {"replicas": 3, "image": "registry/web:1"}});
-//! let variables = [Value::from(&object)];
-//! let evaluation = program.evaluate(&variables, berth_cel::PER_CALL_LIMIT);
-//! assert!(matches!(evaluation.value, Ok(Value::Bool(true))));
-//! assert!(evaluation.cost < 20);
-//! ```
+#![doc = include_str!("../README.md")]
 
 mod admission;
 mod ast;

@@ -3,15 +3,7 @@
 //!
 //! Start reading at [`Client::send`] (one request), [`Client::put`] (create or update an object, as `berth
 //! load` does) and [`Client::apply`] (server-side apply, as `berth load --server-side` does).
-//!
-//! ```no_run
-//! # async fn example() -> anyhow::Result<()> {
-//! let client = berth_client::Client::from_kubeconfig("admin.kubeconfig".as_ref()).await?;
-//! let targets = client.get("/apis/scheduling.berth.dev/v1alpha1/targets").await?;
-//! println!("{} targets", targets["items"].as_array().map_or(0, Vec::len));
-//! # Ok(())
-//! # }
-//! ```
+#![doc = include_str!("../README.md")]
 
 mod apply;
 mod config;

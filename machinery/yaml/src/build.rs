@@ -4,13 +4,14 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 use berth_apimachinery::FieldPath;
+use berth_apimachinery::json::{Document, MOST_DUPLICATES};
 use berth_apimachinery::nesting::DEPTH_LIMIT;
 use granit_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, Tag};
 use serde_json::{Map, Value};
 
+use crate::Problem;
 use crate::scalar::Scalar;
 use crate::tabs::Tabs;
-use crate::{Document, Problem, TOLD};
 
 /// So many values and bytes of text may come from aliases: what a text says once costs what it is long.
 const ALIASED: Weight = Weight {
@@ -340,7 +341,7 @@ impl Build {
         *slot = Slot::Field(key);
         if twice {
             self.found += 1;
-            if self.found <= TOLD {
+            if self.found <= MOST_DUPLICATES {
                 let path = self.path();
                 if !self.document.duplicates.contains(&path) {
                     self.document.duplicates.push(path);

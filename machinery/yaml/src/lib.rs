@@ -3,9 +3,9 @@
 //! Both go through a reader of YAML 1.1 that resolves scalars in its own way (`yes` is true, `017` is
 //! fifteen, a date is a text), so a crate that reads YAML 1.2 tells something else of the same file. Here a
 //! parser of events does the syntax, and this crate says what they mean.
+#![doc = include_str!("../README.md")]
 
 mod build;
-pub mod json;
 mod scalar;
 mod stream;
 mod tabs;
@@ -14,23 +14,12 @@ mod text;
 #[cfg(test)]
 mod tests;
 
+use berth_apimachinery::json::Document;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use stream::documents;
 pub use text::decode;
-
-/// Most duplicate fields that are reported, and looked at: writing their paths takes time.
-const TOLD: usize = 100;
-
-/// One document.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Document {
-    /// Its value; of a field that stands twice, the last one. Nothing at all is null.
-    pub value: Value,
-    /// The paths of fields that stand twice, as in `spec.taints[0].key`.
-    pub duplicates: Vec<String>,
-}
 
 /// Something that is no YAML, or none that can be JSON.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

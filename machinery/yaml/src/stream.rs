@@ -1,7 +1,9 @@
 //! The documents of a stream, separated as kubectl does it: by lines, before anything is parsed. So a
 //! document that is broken takes no other with it.
 
-use crate::{Document, Problem, build};
+use berth_apimachinery::json::Document;
+
+use crate::{Problem, build};
 
 /// Separator of documents, at the begin of a line.
 const SEPARATOR: &str = "---";

@@ -1,15 +1,22 @@
 //! The example servers of the libraries, run as their users would.
 
+#[path = "../../../apiserver/aggregation/examples/defined.rs"]
+mod defined;
 #[path = "../../../apiserver/examples/flunders.rs"]
 mod flunders;
+#[path = "../../../apiserver/aggregation/examples/load.rs"]
+mod load;
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
+use berth_aggregation::options::{Options, Program, Running};
 use berth_apimachinery::Clock as _;
 use berth_apiserver::SystemClock;
 use berth_certs::Folder;
 use berth_tests::Kubectl;
+use clap::Parser as _;
 use serde_json::{Value, json};
 
 /// `kubectl` with the flags that the example prints.
@@ -75,4 +82,114 @@ fn the_example_of_a_whole_server_is_used_with_kubectl() {
     );
 
     runtime.block_on(running.stop()).unwrap();
+}
+
+/// Flags of a server without a hub, with its certificates in `folder`.
+fn standalone(folder: &Path) -> Vec<OsString> {
+    let flags = [
+        "server",
+        "--standalone",
+        "--bind-address=127.0.0.1",
+        "--secure-port=0",
+        "--cert-dir",
+    ];
+    let flags = flags.into_iter().map(OsString::from);
+    flags.chain([folder.as_os_str().to_owned()]).collect()
+}
+
+/// A server that a test stops.
+struct Started {
+    runtime: tokio::runtime::Runtime,
+    running: Running,
+    folder: std::path::PathBuf,
+}
+
+impl Started {
+    fn of(options: Options, program: Program, folder: &Path) -> Self {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let running = runtime.block_on(options.start(program)).unwrap();
+        Self {
+            runtime,
+            running,
+            folder: folder.to_owned(),
+        }
+    }
+
+    fn kubectl(&self, arguments: &[&str]) -> Kubectl {
+        Kubectl::new(self.running.kubeconfig().unwrap(), &self.folder, arguments)
+    }
+
+    fn stop(self) {
+        self.runtime.block_on(self.running.stop()).unwrap();
+    }
+}
+
+#[test]
+fn the_example_of_a_foreign_source_computes_what_kubectl_gets() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = load::Arguments::try_parse_from(standalone(folder.path())).unwrap();
+    let server = Started::of(arguments.options, load::program(), folder.path());
+
+    let table = server.kubectl(&["get", "loads"]).succeeds();
+    let names: Vec<&str> = table
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert_eq!(names, ["NAME", "15m", "1m", "5m"], "{table}");
+    let one = server.kubectl(&["get", "load", "5m", "-o", "json"]).json();
+    assert!(one["average"].as_str().unwrap().parse::<f64>().is_ok(), "{one}");
+    let missing = server.kubectl(&["get", "load", "2m"]).fails();
+    assert!(
+        missing.contains("loads.load.example.com \"2m\" not found"),
+        "{missing}"
+    );
+    let refused = server.kubectl(&["delete", "load", "5m"]).fails();
+    assert!(refused.contains("does not allow this method"), "{refused}");
+
+    server.stop();
+}
+
+#[test]
+fn the_example_of_a_kind_from_a_file_has_its_schema_columns_and_selectors() {
+    let folder = tempfile::tempdir().unwrap();
+    let definition =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../apiserver/aggregation/examples/gizmos.yaml");
+    let mut flags = standalone(folder.path());
+    flags.extend(["--definition".into(), definition.clone().into_os_string()]);
+    let arguments = defined::Arguments::try_parse_from(flags).unwrap();
+    let program = defined::program(&arguments.definition).unwrap();
+    let server = Started::of(arguments.options, program, folder.path());
+
+    let gizmo = |name: &str, spec: Value| {
+        json!({"apiVersion": "example.com/v1", "kind": "Gizmo", "metadata": {"name": name}, "spec": spec})
+            .to_string()
+    };
+    let create = ["create", "-f", "-"];
+    server
+        .kubectl(&create)
+        .input(gizmo("a", json!({"size": 3})))
+        .succeeds();
+    server
+        .kubectl(&create)
+        .input(gizmo("b", json!({"size": 5, "color": "red"})))
+        .succeeds();
+    let small = server
+        .kubectl(&create)
+        .input(gizmo("c", json!({"size": 0})))
+        .fails();
+    assert!(small.contains("spec.size"), "{small}");
+    let table = server.kubectl(&["get", "gz"]).succeeds();
+    assert!(
+        table.starts_with("NAME") && table.contains("SIZE") && table.contains("grey"),
+        "{table}"
+    );
+    let red = server
+        .kubectl(&["get", "gz", "-o", "name", "--field-selector", "spec.color=red"])
+        .succeeds();
+    assert_eq!(red, "gizmo.example.com/b\n");
+    let told = server.kubectl(&["explain", "gizmos.spec.size"]).succeeds();
+    assert!(told.contains("in millimetres"), "{told}");
+    server.kubectl(&["delete", "gz", "--all"]).succeeds();
+
+    server.stop();
 }

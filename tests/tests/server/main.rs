@@ -10,6 +10,7 @@ mod client;
 mod crash;
 mod examples;
 mod full_disk;
+mod guide;
 mod observability;
 mod probes;
 mod quota;

@@ -1,6 +1,6 @@
 //! Common parts of all reviews as kinds: create is their only verb.
 
-use berth_apimachinery::{GroupResource, Kind, KindInfo, Schema, Scope};
+use berth_apimachinery::{Kind, KindInfo, Schema, Scope, symbol};
 use schemars::JsonSchema;
 
 /// A review kind.
@@ -13,9 +13,9 @@ impl Review {
     /// The kind `kind` of `group`, with the fields of `T`.
     pub(crate) fn new<T: JsonSchema>(group: &'static str, kind: &'static str, scope: Scope) -> Self {
         let singular = kind.to_lowercase();
-        let plural = GroupResource::intern(group, &format!("{singular}s")).resource;
+        let plural = symbol::of(&format!("{singular}s"));
         let info = KindInfo {
-            singular: GroupResource::intern(group, &singular).resource,
+            singular: symbol::of(&singular),
             scope,
             verbs: &["create"],
             ..KindInfo::new(group, &["v1"], kind, plural)

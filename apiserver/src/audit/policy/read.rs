@@ -36,8 +36,8 @@ impl std::fmt::Display for PolicyErrors {
 impl std::error::Error for PolicyErrors {}
 
 pub(super) fn policy(text: &str) -> Result<Policy, PolicyErrors> {
-    let value: Value = berth_yaml::from_str(text)
-        .map_err(|problem| PolicyErrors(vec![FieldError::invalid("", "", problem.to_string())]))?;
+    let value = crate::yaml::strict(text)
+        .map_err(|problem| PolicyErrors(vec![FieldError::invalid("", "", problem)]))?;
     let mut reader = Reader::default();
     let read = reader.policy(&value);
     match reader.errors.is_empty() {

@@ -1,16 +1,12 @@
-//! The sequences of `machinery/apply/tests/apply_reference/rows.json` as requests: beside who owns what,
-//! their codes, that what changes nothing is not written, status as a subresource, dry runs, admission, and
-//! kubectl's annotation.
-
-#[path = "../../../../machinery/apply/tests/apply_reference/asked.rs"]
-mod asked;
-#[path = "../../../../machinery/apply/tests/apply_reference/expected.rs"]
-mod expected;
+//! The sequences of `machinery/apply/src/reference/rows.json` as requests: beside who owns what, their codes,
+//! that what changes nothing is not written, status as a subresource, dry runs, admission, and kubectl's
+//! annotation.
 
 use std::sync::Mutex;
 
 use berth_admission::{Chain, Denied, Plugin, Request};
 use berth_apimachinery::{Cell, Column, Kind, KindInfo, Object, Revision, Schema, Timestamp};
+use berth_apply::reference::{self, asked, expected};
 use berth_storage::MemoryStore;
 
 use super::*;
@@ -27,13 +23,12 @@ struct Widget {
 
 impl Widget {
     fn new() -> Self {
-        let schema = include_str!("../../../../machinery/apply/tests/apply_reference/widget.json");
         Self {
             info: KindInfo {
                 status: true,
                 ..KindInfo::new(GROUP, &["v1", "v1beta1"], "Widget", "widgets")
             },
-            schema: Schema::from_value(serde_json::from_str(schema).unwrap()),
+            schema: Schema::from_value(reference::schema()),
             columns: [Column::NAME],
         }
     }
@@ -140,15 +135,7 @@ impl Server {
 
 #[tokio::test]
 async fn the_rows_end_as_on_kube_apiserver() {
-    let rows: Vec<Value> = serde_json::from_str(include_str!(
-        "../../../../machinery/apply/tests/apply_reference/rows.json"
-    ))
-    .unwrap();
-    let played = |row: &&Value| {
-        let by = row["where"].as_array();
-        by.is_none_or(|by| by.contains(&json!("server")))
-    };
-    let rows: Vec<&Value> = rows.iter().filter(played).collect();
+    let rows = reference::rows("server");
     assert!(rows.len() > 80, "rows are missing");
     for row in rows {
         let server = Server::new();

@@ -117,7 +117,7 @@ async fn yaml_and_indented_json_are_for_people() {
         let yaml = client.get_as(&path, "application/yaml").await;
         assert_eq!(yaml.header("content-type"), "application/yaml");
         assert_eq!(
-            crate::decode::yaml(&yaml.bytes).unwrap().value,
+            crate::decode::read_yaml(&yaml.bytes).unwrap().value,
             plain,
             "{}",
             yaml.text()
@@ -145,7 +145,7 @@ async fn the_status_of_a_deletion_is_yaml_where_that_was_asked_for() {
     let accept = [("accept", "application/yaml")];
     let answer = client.send("DELETE", &at("a"), &accept, b"").await;
     assert_eq!(answer.header("content-type"), "application/yaml");
-    let status = crate::decode::yaml(&answer.bytes).unwrap().value;
+    let status = crate::decode::read_yaml(&answer.bytes).unwrap().value;
     assert_eq!(
         (status["kind"].as_str(), status["status"].as_str()),
         (Some("Status"), Some("Success"))

@@ -6,7 +6,6 @@
 //! Needs Go and builds `tests/differential/apply` (`make e2e`). `APPLY_SEED` and `APPLY_SEQUENCES` say which
 //! and how many.
 
-mod expected;
 mod generate;
 mod play;
 mod random;

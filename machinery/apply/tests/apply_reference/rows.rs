@@ -1,37 +1,12 @@
-//! Sequences of writes by several managers as data (`rows.json`), each with what kube-apiserver 1.36 was seen
-//! to make of it: played here, and on the reference, which has to say the same.
-//!
-//! A step has the manager under what it does (`A` applies, `A!` by force, `MP` merge-patches, `PUT`, `POST`,
-//! `SEED` puts an object there that nobody owns), through the subresource `to`, in `version`, with `spec`,
-//! `status`, `metadata` and `managedFields`. Then `409` is the conflict it meets, `noop` whether it leaves
-//! object and owners as they were, `is` the spec (where `replicas` is 1 unless it is named), `st` the status,
-//! `meta` some of the metadata, `owns` who owns what, whole, the paths without `.spec.` and with `'` for `"`.
-//! `admission` is what others set in the object after it. `where` says who plays a row that not all can play,
-//! `note` where Berth means to differ from kube-apiserver: the crate alone knows no dry run, no validation
-//! and no last-applied annotation.
+//! Sequences of writes by several managers as data (`src/reference.rs`), each with what kube-apiserver 1.36
+//! was seen to make of it: played here, and on the reference, which has to say the same.
 
+use berth_apply::reference::expected::{check, seen};
+use berth_apply::reference::{is_for, rows, schema};
 use serde_json::{Value, json};
 
-use crate::expected::{check, seen};
 use crate::generate::{Sequence, Step};
 use crate::play::World;
-
-/// The kind that the rows are about.
-fn schema() -> Value {
-    serde_json::from_str(include_str!("widget.json")).expect("the schema is JSON")
-}
-
-/// The rows that `who` plays.
-fn rows(who: &str) -> Vec<Value> {
-    let rows: Vec<Value> = serde_json::from_str(include_str!("rows.json")).expect("the rows are JSON");
-    rows.into_iter().filter(|row| is_for(row, who)).collect()
-}
-
-/// Whether `who` can play `row`.
-fn is_for(row: &Value, who: &str) -> bool {
-    let by = row["where"].as_array();
-    by.is_none_or(|by| by.iter().any(|name| name == who))
-}
 
 /// Action of a step, and the manager who takes it.
 fn verb(step: &Value) -> (&'static str, &str) {

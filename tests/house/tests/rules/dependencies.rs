@@ -33,8 +33,8 @@ const NAMELESS: [(&str, &str, &str); 7] = [
     ),
     (
         "berth-tests",
-        "berth-apply",
-        "used by the tests of that crate, which are played here too",
+        "berth-yaml",
+        "used by the examples of other crates",
     ),
     ("berth-tests", "schemars", "used by the examples of other crates"),
 ];

@@ -7,5 +7,6 @@ mod documentation;
 mod floor_plan;
 mod layers;
 mod names;
+mod published;
 mod release;
 mod rooms;

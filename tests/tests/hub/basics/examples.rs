@@ -3,14 +3,9 @@
 #[path = "../../../../apiserver/aggregation/examples/aggregated_flunders.rs"]
 mod aggregated_flunders;
 
-use std::sync::Arc;
-
-use berth_aggregation::registration::Service;
-use berth_apimachinery::Clock as _;
-use berth_apiserver::SystemClock;
-use berth_certs::Folder;
 use berth_tests::eventually;
 use berth_tests::hub::Hub;
+use clap::Parser as _;
 use serde_json::json;
 
 #[test]
@@ -21,24 +16,25 @@ fn the_example_of_an_aggregated_server_registers_itself_and_asks_the_hub_for_rig
         "spec": {"type": "ExternalName", "externalName": "localhost"}});
     hub.kubectl("apply -f -").input(service.to_string()).succeeds();
     let folder = tempfile::tempdir().unwrap();
-    let certificates = Arc::new(Folder::open(folder.path(), SystemClock.now()).unwrap());
-    let port = berth_tests::ports::free();
+    let port = berth_tests::ports::free().to_string();
+    let (certificates, kubeconfig) = (folder.path().join("certificates"), hub.admin());
+    let flags: [&std::ffi::OsStr; 10] = [
+        "flunders".as_ref(),
+        "--kubeconfig".as_ref(),
+        kubeconfig.as_os_str(),
+        "--cert-dir".as_ref(),
+        certificates.as_os_str(),
+        "--bind-address=127.0.0.1".as_ref(),
+        "--service-port".as_ref(),
+        port.as_ref(),
+        "--secure-port".as_ref(),
+        port.as_ref(),
+    ];
+    let arguments = aggregated_flunders::Arguments::try_parse_from(flags).unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let found = Service {
-        name: "flunders".to_owned(),
-        namespace: "default".to_owned(),
-        port,
-    };
-    let address = std::net::SocketAddr::from(([127, 0, 0, 1], port));
-    let server = runtime
-        .block_on(aggregated_flunders::server(
-            hub.admin(),
-            certificates,
-            address,
-            found,
-        ))
+    let running = runtime
+        .block_on(arguments.options.start(aggregated_flunders::program()))
         .unwrap();
-    let running = runtime.block_on(async { server.start() });
 
     eventually("the APIService to be available", || {
         let condition = hub

@@ -1,14 +1,10 @@
-//! The known sequences of server-side apply (`machinery/apply/tests/apply_reference/rows.json`) sent to a
-//! definition of their schema on kube-apiserver: it answers as they say, as Berth does
+//! The known sequences of server-side apply (`machinery/apply/src/reference/rows.json`) sent to a definition
+//! of their schema on kube-apiserver: it answers as they say, as Berth does
 //! (`apiserver/src/handlers/tests/rows.rs`).
-
-#[path = "../../../../machinery/apply/tests/apply_reference/asked.rs"]
-mod asked;
-#[path = "../../../../machinery/apply/tests/apply_reference/expected.rs"]
-mod expected;
 
 use std::time::Duration;
 
+use berth_apply::reference::{self, asked, expected};
 use berth_tests::hub::Hub;
 use berth_tests::{eventually, raw};
 use futures::{StreamExt as _, stream};
@@ -30,10 +26,7 @@ const OTHERWISE: [&str; 6] = ["32", "42", "49b", "71", "78", "80"];
 
 /// Defines the kind, and waits until it is served.
 fn define(hub: &Hub) {
-    let schema: Value = serde_json::from_str(include_str!(
-        "../../../../machinery/apply/tests/apply_reference/widget.json"
-    ))
-    .expect("the schema is JSON");
+    let schema = reference::schema();
     let version = |name: &str| {
         json!({
             "name": name, "served": true, "storage": name == "v1",
@@ -142,15 +135,8 @@ async fn the_rows_end_so_on_kube_apiserver() {
     let world = World::shared().await;
     tokio::task::block_in_place(|| define(&world.hub));
     let client = raw::client(&world.hub.admin()).await;
-    let rows: Vec<Value> = serde_json::from_str(include_str!(
-        "../../../../machinery/apply/tests/apply_reference/rows.json"
-    ))
-    .expect("the rows are JSON");
-    let played = |row: &&Value| {
-        let by = row["where"].as_array();
-        let on_a_server = by.is_none_or(|by| by.contains(&json!("server")));
-        on_a_server && !OTHERWISE.contains(&row["row"].as_str().expect("a row has a number"))
-    };
+    let rows = reference::rows("server");
+    let played = |row: &&Value| !OTHERWISE.contains(&row["row"].as_str().expect("a row has a number"));
     let rows: Vec<&Value> = rows.iter().filter(played).collect();
     assert!(rows.len() > 75, "rows are missing");
     stream::iter(rows)

@@ -3,17 +3,22 @@
 use serde_json::{Value, json};
 
 /// A request.
-pub(crate) struct Asked {
-    pub(crate) method: &'static str,
-    pub(crate) path: String,
-    pub(crate) content: &'static str,
-    pub(crate) body: Value,
+pub struct Asked {
+    /// Its method.
+    pub method: &'static str,
+    /// Its path and query.
+    pub path: String,
+    /// The type of its body.
+    pub content: &'static str,
+    /// Its body.
+    pub body: Value,
     /// Whether what it makes is to be cleared of its owners: nobody owns what is there.
-    pub(crate) seeds: bool,
+    pub seeds: bool,
 }
 
 /// Path of Widgets, and of the one called `name` where it is not empty.
-pub(crate) fn path(version: &str, name: &str) -> String {
+#[must_use]
+pub fn path(version: &str, name: &str) -> String {
     let all = format!("/apis/example.dev/{version}/namespaces/default/widgets");
     match name {
         "" => all,
@@ -22,7 +27,11 @@ pub(crate) fn path(version: &str, name: &str) -> String {
 }
 
 /// Request that `step` makes about the Widget `name`, which is `live` where it is there.
-pub(crate) fn asked(step: &Value, name: &str, live: Option<&Value>) -> Asked {
+///
+/// # Panics
+/// When the step does nothing.
+#[must_use]
+pub fn asked(step: &Value, name: &str, live: Option<&Value>) -> Asked {
     let of = |verb: &'static str| step[verb].as_str().map(|manager| (verb, manager));
     let verbs = ["A", "A!", "MP", "PUT", "POST", "SEED"];
     let (verb, manager) = verbs.into_iter().find_map(of).expect("a step does something");
@@ -67,7 +76,8 @@ pub(crate) fn asked(step: &Value, name: &str, live: Option<&Value>) -> Asked {
 }
 
 /// The code that `step` is to be answered with, where the object `is_there` before it.
-pub(crate) fn code(step: &Value, is_there: bool) -> u64 {
+#[must_use]
+pub fn code(step: &Value, is_there: bool) -> u64 {
     let creates = !is_there && step["SEED"].is_null();
     let usual = match step.get("409") {
         Some(_) => 409,

@@ -1,4 +1,4 @@
-//! Flags of auditing. Flags have the names of kube-apiserver's.
+//! Flags about auditing. They have the names of kube-apiserver's.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,12 +17,10 @@ use clap::Args;
 use http::{Request, Uri};
 use kube::client::Body;
 
-/// The domain of the annotations that only we make (docs/reference.md, "Audit").
-const DOMAIN: &str = "berth.dev";
 /// Time limit of the webhook for a batch.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Arguments of `berth serve` about auditing.
+/// Arguments about auditing.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Auditing")]
 pub struct AuditArgs {
@@ -81,11 +79,17 @@ impl Default for AuditArgs {
 }
 
 impl AuditArgs {
-    /// The audit log, if one is asked for; on a runtime.
+    /// Opens the audit log, if one is asked for; on a runtime. Annotations that only this library makes are
+    /// named by `domain`.
     ///
     /// # Errors
     /// When a file cannot be read or opened, or the policy has errors: every one with its path.
-    pub async fn open(&self, metrics: &Arc<Metrics>, clock: &Arc<dyn Clock>) -> Result<Option<Audit>> {
+    pub async fn open(
+        &self,
+        domain: &str,
+        metrics: &Arc<Metrics>,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Option<Audit>> {
         let policy = self.policy()?;
         let webhook: Option<(Arc<dyn Deliver>, Batching)> = match &self.audit_webhook_config_file {
             Some(file) => Some((Arc::new(Webhook::of(file).await?), self.batching())),
@@ -112,7 +116,7 @@ impl AuditArgs {
             policy,
             log,
             webhook,
-            domain: DOMAIN.to_owned(),
+            domain: domain.to_owned(),
         };
         Ok(Some(Audit::open(config, Arc::clone(metrics), clock)?))
     }

@@ -1,15 +1,17 @@
-//! Comparison of a step of `rows.json` with its outcome. The tests of `apiserver` look by this, too.
+//! Comparison of a step of `rows.json` with its outcome.
 
 use std::collections::BTreeMap;
 
-use berth_apply::Managers;
 use serde_json::{Map, Value, json};
+
+use crate::Managers;
 
 /// Parts of an object that are compared: itself with its empty metadata left out, and its entries by owner,
 /// without their times.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Seen {
-    pub(crate) object: Value,
+pub struct Seen {
+    /// The object.
+    pub object: Value,
     owns: BTreeMap<String, Vec<String>>,
 }
 
@@ -36,7 +38,12 @@ fn empty(value: &Value) -> bool {
     }
 }
 
-pub(crate) fn seen(object: &Value) -> Seen {
+/// Returns the parts of `object` that are compared.
+///
+/// # Panics
+/// When its managed fields cannot be read.
+#[must_use]
+pub fn seen(object: &Value) -> Seen {
     let mut object = object.clone();
     whole(&mut object);
     let mut entries = Value::Null;
@@ -67,7 +74,10 @@ pub(crate) fn seen(object: &Value) -> Seen {
 }
 
 /// Holds what `step` says against what it led to, `object` or `error`.
-pub(crate) fn check(at: &str, step: &Value, before: &Value, object: &Value, error: Option<&str>) {
+///
+/// # Panics
+/// When they differ.
+pub fn check(at: &str, step: &Value, before: &Value, object: &Value, error: Option<&str>) {
     let conflict = step["409"].as_str().map(|text| {
         let text = text.replace('\'', "\"");
         format!("Apply failed with 1 conflict: conflict with {text}")

@@ -1,0 +1,109 @@
+//! Objects that are made at each request of what another system says: here the load averages of
+//! `/proc/loadavg`. `cargo run -p berth-aggregation --features options --example load -- --standalone`, then
+//! `kubectl get loads`.
+
+use std::io;
+use std::sync::{Arc, LazyLock};
+
+use berth_aggregation::options::{Options, Program, RunError};
+use berth_apimachinery::kind::{Column, KindInfo, Scope};
+use berth_apimachinery::{Draft, Kind, Object, Schema, Status};
+use berth_apiserver::listing::Listing;
+use berth_apiserver::{Call, Computed, Group, ListQuery, RequestInfo, Resource};
+use clap::Parser;
+use serde_json::json;
+
+/// An average of the load.
+#[derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize)]
+struct Load {
+    /// Minutes that it is the average of.
+    minutes: i64,
+    /// Processes that ran or waited, as a decimal number.
+    average: String,
+}
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<Load>);
+static INFO: KindInfo = KindInfo {
+    scope: Scope::Cluster,
+    verbs: &["get", "list"],
+    ..KindInfo::new("load.example.com", &["v1"], "Load", "loads")
+};
+static COLUMNS: [Column; 2] = [
+    Column::NAME,
+    Column::text("Average", "Processes that ran or waited").at(".average"),
+];
+
+/// The kind, and its objects.
+struct Loads;
+
+impl Kind for Loads {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        &SCHEMA
+    }
+
+    fn columns(&self) -> &[Column] {
+        &COLUMNS
+    }
+}
+
+impl Loads {
+    /// Asks the kernel.
+    fn read() -> Result<Vec<Arc<Object>>, Status> {
+        let unavailable = |problem: io::Error| Status::internal(format!("/proc/loadavg: {problem}"));
+        let text = std::fs::read_to_string("/proc/loadavg").map_err(unavailable)?;
+        let averages = [(15, 2), (1, 0), (5, 1)].into_iter();
+        averages
+            .map(|(minutes, at)| {
+                let average = text.split_whitespace().nth(at).unwrap_or_default();
+                let load = json!({
+                    "apiVersion": "load.example.com/v1", "kind": "Load",
+                    "metadata": {"name": format!("{minutes}m")},
+                    "minutes": minutes, "average": average,
+                });
+                let draft = Draft::new(&load).map_err(|problem| Status::internal(problem.to_string()))?;
+                Ok(Arc::new(draft.unstored()))
+            })
+            .collect()
+    }
+}
+
+#[async_trait::async_trait]
+impl Computed for Loads {
+    fn effort(&self, _info: &RequestInfo) -> usize {
+        0
+    }
+
+    async fn get(&self, call: &Call) -> Result<Arc<Object>, Status> {
+        let mut all = Self::read()?.into_iter();
+        let found = all.find(|load| load.meta().name() == call.name);
+        found.ok_or_else(|| Status::not_found(INFO.resource(), &call.name))
+    }
+
+    /// All of them, in the order of their names.
+    async fn list(&self, _call: &Call, _query: &ListQuery) -> Result<Arc<dyn Listing>, Status> {
+        Ok(Arc::new(Self::read()?))
+    }
+}
+
+/// Flags of the server.
+#[derive(Parser)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) options: Options,
+}
+
+/// Loads, made at each request.
+pub(crate) fn program() -> Program {
+    let loads = Resource::computed(Loads, Loads);
+    Program::new("load", vec![Group::new(INFO.group, vec![loads])])
+}
+
+#[tokio::main]
+#[allow(dead_code, reason = "tests start the server themselves")]
+async fn main() -> Result<(), RunError> {
+    Arguments::parse().options.run(program()).await
+}

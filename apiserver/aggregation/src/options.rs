@@ -1,0 +1,73 @@
+//! Flags of every aggregated server, under the names that k8s.io/apiserver gives them, and a server that does
+//! as they say (feature `options`).
+//!
+//! A program flattens [`Options`] into its own arguments and says what it serves as a [`Program`]:
+//!
+//! ```no_run
+//! use berth_aggregation::options::{Options, Program};
+//! use berth_apiserver::Group;
+//! use clap::Parser;
+//!
+//! #[derive(Parser)]
+//! struct Arguments {
+//!     #[command(flatten)]
+//!     options: Options,
+//! }
+//!
+//! fn groups() -> Vec<Group> {
+//!     Vec::new()
+//! }
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), berth_aggregation::options::RunError> {
+//!     let arguments = Arguments::parse();
+//!     arguments.options.run(Program::new("wardle", groups())).await
+//! }
+//! ```
+//!
+//! Behind a hub ([`Options::run`] with a kubeconfig, or in a Pod) users and their rights are the hub's, and
+//! the APIServices are created and their caBundles kept current. With `--standalone` there is no hub: the
+//! server makes a CA, and a kubeconfig for its administrator, in `--cert-dir`.
+
+mod audit;
+mod delegation;
+mod program;
+mod registration;
+mod run;
+mod serving;
+mod standalone;
+mod trust;
+
+pub use audit::AuditArgs;
+pub use delegation::DelegationArgs;
+pub use program::Program;
+pub use registration::RegistrationArgs;
+pub use run::{RunError, Running};
+pub use serving::ServingArgs;
+pub use trust::{GivenError, TrustArgs};
+
+use clap::Args;
+
+/// Flags of an aggregated server.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// Serve without a hub: users have certificates of the server's own CA, and its administrator the
+    /// kubeconfig admin.kubeconfig in --cert-dir.
+    #[arg(long, conflicts_with_all = ["kubeconfig", "authentication_kubeconfig", "authorization_kubeconfig"])]
+    pub standalone: bool,
+    /// The port, its certificate, and bounds on requests.
+    #[command(flatten)]
+    pub serving: ServingArgs,
+    /// The hub, and its users and rights.
+    #[command(flatten)]
+    pub delegation: DelegationArgs,
+    /// Trust beside that in the hub's users.
+    #[command(flatten)]
+    pub trust: TrustArgs,
+    /// The Service by which the hub reaches the server.
+    #[command(flatten)]
+    pub registration: RegistrationArgs,
+    /// Auditing.
+    #[command(flatten)]
+    pub audit: AuditArgs,
+}

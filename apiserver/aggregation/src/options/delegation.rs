@@ -1,0 +1,93 @@
+//! Flags about the hub, its users and their rights. They have the names of k8s.io/apiserver.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use berth_apimachinery::duration::parse_unsigned;
+use clap::Args;
+
+use crate::delegation::Lookup;
+use crate::{CacheTimes, Kubeconfigs};
+
+/// Arguments about the hub that users and their rights are asked of.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Behind a kube-apiserver")]
+pub struct DelegationArgs {
+    /// The kubeconfig for the hub.
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Another kubeconfig, for TokenReviews and for reading extension-apiserver-authentication.
+    #[arg(long, value_name = "FILE")]
+    pub authentication_kubeconfig: Option<PathBuf>,
+    /// Another kubeconfig, for asking who may do what.
+    #[arg(long, value_name = "FILE")]
+    pub authorization_kubeconfig: Option<PathBuf>,
+    /// Do not read the ConfigMap kube-system/extension-apiserver-authentication; use only what flags say.
+    #[arg(long)]
+    pub authentication_skip_lookup: bool,
+    /// Start although that ConfigMap cannot be read; requests through the aggregator get 401 until it can.
+    #[arg(long)]
+    pub authentication_tolerate_lookup_failure: bool,
+    /// Time for which results of TokenReviews are cached (such as 10s).
+    #[arg(long, default_value = "10s", value_parser = parse_unsigned, value_name = "DURATION")]
+    pub authentication_token_webhook_cache_ttl: Duration,
+    /// Time for which permissions are remembered.
+    #[arg(long, default_value = "10s", value_parser = parse_unsigned, value_name = "DURATION")]
+    pub authorization_webhook_cache_authorized_ttl: Duration,
+    /// Time for which refusals are remembered.
+    #[arg(long, default_value = "10s", value_parser = parse_unsigned, value_name = "DURATION")]
+    pub authorization_webhook_cache_unauthorized_ttl: Duration,
+    /// Paths that need no authorization; a trailing * matches any suffix.
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_values = berth_apiserver::authz::ALWAYS_ALLOWED,
+        value_name = "PATHS"
+    )]
+    pub authorization_always_allow_paths: Vec<String>,
+}
+
+impl DelegationArgs {
+    /// Returns the kubeconfig files.
+    #[must_use]
+    pub fn kubeconfigs(&self) -> Kubeconfigs {
+        Kubeconfigs {
+            objects: self.kubeconfig.clone(),
+            authentication: self.authentication_kubeconfig.clone(),
+            authorization: self.authorization_kubeconfig.clone(),
+        }
+    }
+
+    /// Whether a kubeconfig is given.
+    #[must_use]
+    pub fn names_a_hub(&self) -> bool {
+        let files = [
+            &self.kubeconfig,
+            &self.authentication_kubeconfig,
+            &self.authorization_kubeconfig,
+        ];
+        files.into_iter().any(Option::is_some)
+    }
+
+    /// Whether the ConfigMap extension-apiserver-authentication is read.
+    #[must_use]
+    pub fn lookup(&self) -> Lookup {
+        if self.authentication_skip_lookup {
+            Lookup::Skipped
+        } else if self.authentication_tolerate_lookup_failure {
+            Lookup::Tolerated
+        } else {
+            Lookup::Required
+        }
+    }
+
+    /// Times for which the hub's answers about users are cached.
+    #[must_use]
+    pub fn cache_times(&self) -> CacheTimes {
+        CacheTimes {
+            token: self.authentication_token_webhook_cache_ttl,
+            authorized: self.authorization_webhook_cache_authorized_ttl,
+            unauthorized: self.authorization_webhook_cache_unauthorized_ttl,
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! A program: its name, and the groups that it serves.
+
+use std::collections::BTreeSet;
+
+use berth_admission::Chain;
+use berth_apiserver::Group;
+use berth_apiserver::version::VersionInfo;
+use serde_json::{Value, json};
+
+use crate::registration::Service;
+
+/// Priority of the groups among those of other servers, as k8s.io/sample-apiserver has it.
+const GROUP_PRIORITY: i32 = 1000;
+/// Priority of a group's first version; those after it have one less each.
+const VERSION_PRIORITY: usize = 20;
+
+/// A program: its name, what it serves, and its rules about writes.
+pub struct Program {
+    pub(super) name: String,
+    pub(super) groups: Vec<Group>,
+    pub(super) version: VersionInfo,
+    pub(super) plugins: Chain,
+}
+
+impl Program {
+    /// Returns a program that serves `groups`. Its name is that of the Service, unless flags say otherwise,
+    /// and of the field manager of what it writes.
+    #[must_use]
+    pub fn new(name: impl Into<String>, groups: Vec<Group>) -> Self {
+        Self {
+            name: name.into(),
+            groups,
+            version: VersionInfo::new("0.0.0", None, None),
+            plugins: Chain::default(),
+        }
+    }
+
+    /// Returns the program with the answer of `/version`.
+    #[must_use]
+    pub fn version(mut self, version: VersionInfo) -> Self {
+        self.version = version;
+        self
+    }
+
+    /// Returns the program with admission plugins that writes pass.
+    #[must_use]
+    pub fn plugins(mut self, plugins: Chain) -> Self {
+        self.plugins = plugins;
+        self
+    }
+
+    /// Returns the APIServices of all groups and versions, at `service`.
+    #[must_use]
+    pub fn api_services(&self, service: &Service) -> Vec<Value> {
+        let mut known = BTreeSet::new();
+        let mut objects = Vec::new();
+        for group in &self.groups {
+            let versions = group
+                .resources
+                .iter()
+                .flat_map(|resource| resource.kind.info().versions);
+            for version in versions {
+                if known.insert((group.name, *version)) {
+                    let before = known.iter().filter(|(name, _)| *name == group.name).count() - 1;
+                    objects.push(api_service(
+                        group.name,
+                        version,
+                        VERSION_PRIORITY.saturating_sub(before).max(1),
+                        service,
+                    ));
+                }
+            }
+        }
+        objects
+    }
+}
+
+fn api_service(group: &str, version: &str, priority: usize, service: &Service) -> Value {
+    json!({
+        "apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+        "metadata": {"name": format!("{version}.{group}")},
+        "spec": {
+            "group": group, "version": version,
+            "groupPriorityMinimum": GROUP_PRIORITY, "versionPriority": priority,
+            "service": {"name": service.name, "namespace": service.namespace, "port": service.port},
+        },
+    })
+}

@@ -1,0 +1,41 @@
+//! Flags about the Service by which a hub reaches the server, and about its APIServices.
+
+use clap::Args;
+
+use crate::registration::Service;
+
+/// Name of the file in which a Pod finds its namespace.
+const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+
+/// Arguments about the registration on the hub.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Registration on the hub")]
+pub struct RegistrationArgs {
+    /// The namespace of the Service the hub reaches the server by [default: the Pod's own, or `default`].
+    #[arg(long)]
+    pub service_namespace: Option<String>,
+    /// The name of that Service [default: the program's].
+    #[arg(long)]
+    pub service_name: Option<String>,
+    /// The port of that Service.
+    #[arg(long, default_value_t = 443)]
+    pub service_port: u16,
+    /// Create the APIServices that are missing. Their caBundles are kept current in any case, but with
+    /// --tls-cert-file, whose issuer fills them in.
+    #[arg(long, default_value_t = true, action = clap::ArgAction::Set)]
+    pub self_register: bool,
+}
+
+impl RegistrationArgs {
+    /// Returns the Service of the program called `name`.
+    #[must_use]
+    pub fn service(&self, name: &str) -> Service {
+        let pods = || std::fs::read_to_string(NAMESPACE_FILE).map(|text| text.trim().to_owned());
+        let namespace = self.service_namespace.clone();
+        Service {
+            name: self.service_name.clone().unwrap_or_else(|| name.to_owned()),
+            namespace: namespace.unwrap_or_else(|| pods().unwrap_or_else(|_| "default".to_owned())),
+            port: self.service_port,
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! A server as the flags say it, from its start until a termination signal.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use berth_apimachinery::Clock;
+use berth_apiserver::authn::{Authentication, CaPool, TrustError};
+use berth_apiserver::authz::Union;
+use berth_apiserver::health::Probe;
+use berth_apiserver::registry::InstallError;
+use berth_apiserver::{Authorizer, BindError, ChainConfig, Server, ServerConfig, SystemClock};
+use berth_certs::{CertsError, Folder, ServingCertificate};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::{JoinError, JoinHandle};
+
+use super::{GivenError, Options, Program, standalone};
+use crate::registration::{self, Issuer, Sources};
+use crate::{Clients, Delegation, Registration};
+
+/// The annotations of audit events that the library itself makes.
+const DOMAIN: &str = "berth.dev";
+
+/// Why a server could not start, or ended badly.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The hub cannot be reached, or does not let the server read whom it believes.
+    #[error("{0:#}")]
+    Hub(anyhow::Error),
+    /// Flags name files that cannot be used.
+    #[error(transparent)]
+    Given(#[from] GivenError),
+    /// The audit log cannot be kept as the flags say it.
+    #[error("{0:#}")]
+    Audit(anyhow::Error),
+    /// The folder of certificates cannot be used.
+    #[error(transparent)]
+    Certificates(#[from] CertsError),
+    /// The server's own CA cannot be used.
+    #[error("the server's own CA: {0}")]
+    OwnCa(#[from] TrustError),
+    /// Groups of the program do not fit together.
+    #[error(transparent)]
+    Install(#[from] InstallError),
+    /// The port cannot be opened.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// The system does not let the process listen to signals.
+    #[error("listening to signals: {0}")]
+    Signals(io::Error),
+    /// The server's task failed.
+    #[error("the server's task failed: {0}")]
+    Task(#[from] JoinError),
+    /// A second signal came before everything had ended.
+    #[error("second signal received: exiting without waiting for requests in flight")]
+    Interrupted,
+}
+
+/// A running server, with all that goes on beside it.
+pub struct Running {
+    server: berth_apiserver::Running,
+    kubeconfig: Option<PathBuf>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+/// Users, their rights, and the tasks that keep both current.
+struct Access {
+    authentication: Authentication,
+    authorizer: Arc<dyn Authorizer>,
+    always_allowed: Vec<String>,
+    hub: Option<Delegation>,
+}
+
+impl Options {
+    /// Serves `program` until SIGTERM or SIGINT, then ends in order. A second signal ends it at once.
+    ///
+    /// # Errors
+    /// When it cannot start, or ends badly.
+    pub async fn run(self, program: Program) -> Result<(), RunError> {
+        let name = program.name.clone();
+        // Whoever sees that it serves may tell it to stop.
+        let mut signals = Signals::listen().map_err(RunError::Signals)?;
+        let running = self.start(program).await?;
+        tracing::info!(%name, address = %running.address(), "serving");
+        signals.one().await;
+        tokio::select! {
+            ended = running.stop() => ended,
+            () = signals.one() => Err(RunError::Interrupted),
+        }
+    }
+
+    /// Starts to serve `program`: when this returns, requests are answered.
+    ///
+    /// # Errors
+    /// When the hub, a file or the port cannot be used.
+    pub async fn start(self, program: Program) -> Result<Running, RunError> {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let folder = Arc::new(Folder::open(&self.serving.cert_dir, clock.now())?);
+        let service = self.registration.service(&program.name);
+        let objects = program.api_services(&service);
+        let access = self.access(&folder, &clock).await?;
+        let certificate = self.serving.certificate(&folder, &[service.host()], &clock)?;
+        let registration = access.hub.as_ref().map(|hub| {
+            let options = registration::Options {
+                service,
+                objects,
+                create: self.registration.self_register,
+                issuer: match self.serving.files() {
+                    Some(_) => Issuer::External,
+                    None => Issuer::Own,
+                },
+                manager: program.name.clone(),
+                sources: Sources::default(),
+            };
+            Arc::new(Registration::new(hub.client(), options, &folder, &clock))
+        });
+        let chain = self
+            .chain(program, &access, registration.as_ref(), &clock)
+            .await?;
+        let server = self.bind(&certificate, chain).await?;
+        let kubeconfig = match &access.hub {
+            Some(_) => None,
+            None => Some(standalone::write_kubeconfig(
+                &folder,
+                server.address(),
+                clock.now(),
+            )?),
+        };
+        let mut tasks = vec![tokio::spawn(Arc::clone(&certificate).keep_fresh())];
+        tasks.extend(access.hub.as_ref().and_then(Delegation::follow));
+        tasks.extend(registration.map(|registration| registration.follow(certificate)));
+        Ok(Running {
+            server: server.start(),
+            kubeconfig,
+            tasks,
+        })
+    }
+
+    /// Connects with the hub; or, standalone, believes certificates of the CA in `folder`, and lets
+    /// administrators in alone.
+    async fn access(&self, folder: &Folder, clock: &Arc<dyn Clock>) -> Result<Access, RunError> {
+        let anonymous = self.trust.anonymous_auth;
+        let always_allowed = self.delegation.authorization_always_allow_paths.clone();
+        if self.standalone {
+            let ca = CaPool::from_pem(folder.ca().certificate_pem().as_bytes())?;
+            return Ok(Access {
+                authentication: Authentication {
+                    anonymous,
+                    ..Authentication::by_certificates(ca)
+                },
+                authorizer: Arc::new(Union::new(Vec::new())),
+                always_allowed,
+                hub: None,
+            });
+        }
+        let clients = Clients::connect(&self.delegation.kubeconfigs()).await;
+        let clients = clients.map_err(RunError::Hub)?;
+        let (lookup, times) = (self.delegation.lookup(), self.delegation.cache_times());
+        let hub = Delegation::new(clients, self.trust.given()?, lookup, times).await;
+        let hub = hub.map_err(RunError::Hub)?;
+        Ok(Access {
+            authentication: hub.authentication(anonymous, clock),
+            authorizer: hub.authorizer(clock),
+            always_allowed,
+            hub: Some(hub),
+        })
+    }
+
+    async fn chain(
+        &self,
+        program: Program,
+        access: &Access,
+        registration: Option<&Arc<Registration>>,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<ChainConfig, RunError> {
+        let mut chain = ChainConfig::of(program.groups)
+            .title(&program.name, program.version)
+            .plugins(program.plugins)
+            .authentication(access.authentication.clone())
+            .authorizer(Arc::clone(&access.authorizer))
+            .clock(Arc::clone(clock))
+            .build()?;
+        chain.limits = self.serving.limits();
+        chain.always_allowed.clone_from(&access.always_allowed);
+        let audit = self.audit.open(DOMAIN, &chain.metrics, clock).await;
+        chain.audit = audit.map_err(RunError::Audit)?;
+        if let Some(registration) = registration.cloned() {
+            // Shown, and no more: a hub sends nothing to servers that are not ready.
+            let state = move || registration.state();
+            chain
+                .health
+                .add_informative("registration", &[Probe::Readyz], state);
+        }
+        Ok(chain)
+    }
+
+    async fn bind(
+        &self,
+        certificate: &Arc<ServingCertificate>,
+        chain: ChainConfig,
+    ) -> Result<Server, BindError> {
+        let certificate = Arc::clone(certificate);
+        let config = ServerConfig::new(self.serving.address(), certificate, chain);
+        Server::bind(ServerConfig {
+            shutdown_delay: self.serving.shutdown_delay_duration,
+            ..config
+        })
+        .await
+    }
+}
+
+impl Running {
+    /// Returns where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.server.address
+    }
+
+    /// Returns the administrator's kubeconfig, which there is standalone.
+    #[must_use]
+    pub fn kubeconfig(&self) -> Option<&Path> {
+        self.kubeconfig.as_deref()
+    }
+
+    /// Ends in order: unready, no new connections, watches ended, requests completed, then what goes on
+    /// beside them.
+    ///
+    /// # Errors
+    /// When the server's task failed.
+    pub async fn stop(self) -> Result<(), RunError> {
+        let ended = self.server.stop().await;
+        for task in self.tasks {
+            task.abort();
+        }
+        Ok(ended?)
+    }
+}
+
+/// SIGTERM and SIGINT. While they are listened to, they do not end the process by themselves.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn listen() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn one(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}

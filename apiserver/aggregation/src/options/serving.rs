@@ -1,0 +1,85 @@
+//! Flags about the port, its certificate, and bounds on requests.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use berth_apimachinery::Clock;
+use berth_apimachinery::duration::parse_unsigned;
+use berth_apiserver::Limits;
+use berth_certs::{CertsError, Folder, ServingCertificate};
+use clap::Args;
+
+/// Arguments about serving.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Serving")]
+pub struct ServingArgs {
+    /// The address to listen on.
+    #[arg(long, default_value = "0.0.0.0")]
+    pub bind_address: IpAddr,
+    /// The port to listen on; 0 takes a free one.
+    #[arg(long, default_value_t = 6443)]
+    pub secure_port: u16,
+    /// The folder of the server's own CA and certificates; made when missing.
+    #[arg(long, value_name = "FOLDER", default_value = "certificates")]
+    pub cert_dir: PathBuf,
+    /// The serving certificate (PEM), instead of one of the built-in CA; reloaded when it changes.
+    #[arg(long, value_name = "FILE", requires = "tls_private_key_file")]
+    pub tls_cert_file: Option<PathBuf>,
+    /// The private key (PEM) of --tls-cert-file.
+    #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
+    pub tls_private_key_file: Option<PathBuf>,
+    /// Time for which it goes on serving, unready, after a termination signal.
+    #[arg(long, default_value = "0s", value_parser = parse_unsigned, value_name = "DURATION")]
+    pub shutdown_delay_duration: Duration,
+    /// The most reads in flight; 0 is unbounded.
+    #[arg(long, default_value_t = Limits::default().reads, value_name = "REQUESTS")]
+    pub max_requests_inflight: usize,
+    /// The most writes in flight; 0 is unbounded.
+    #[arg(long, default_value_t = Limits::default().writes, value_name = "REQUESTS")]
+    pub max_mutating_requests_inflight: usize,
+}
+
+impl ServingArgs {
+    /// Returns the address.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        SocketAddr::new(self.bind_address, self.secure_port)
+    }
+
+    /// Returns certificate and key of somebody else's.
+    #[must_use]
+    pub fn files(&self) -> Option<(&Path, &Path)> {
+        let (certificate, key) = (&self.tls_cert_file, &self.tls_private_key_file);
+        certificate.as_deref().zip(key.as_deref())
+    }
+
+    /// Returns the bounds on requests.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        Limits {
+            reads: self.max_requests_inflight,
+            writes: self.max_mutating_requests_inflight,
+            ..Limits::default()
+        }
+    }
+
+    /// Reads the serving certificate, or issues one of the CA in `folder` for `names`.
+    ///
+    /// # Errors
+    /// When files cannot be read or do not fit together.
+    pub fn certificate(
+        &self,
+        folder: &Arc<Folder>,
+        names: &[String],
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Arc<ServingCertificate>, CertsError> {
+        match self.files() {
+            Some((certificate, key)) => {
+                ServingCertificate::from_files(certificate.into(), key.into(), Arc::clone(clock))
+            }
+            None => ServingCertificate::issued(Arc::clone(folder), names, Arc::clone(clock)),
+        }
+    }
+}

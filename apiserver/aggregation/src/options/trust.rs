@@ -1,0 +1,107 @@
+//! Flags that say whom to believe beside a hub's users. They have the names of k8s.io/apiserver.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use berth_apiserver::authn::{CaPool, RequestHeaderTrust, TrustError};
+use clap::Args;
+
+use crate::StaticTrust;
+
+/// Arguments about client certificates and front proxies.
+#[derive(Args, Clone, Debug)]
+pub struct TrustArgs {
+    /// A CA (PEM) for client certificates of users, in addition to the built-in one.
+    #[arg(long)]
+    pub client_ca_file: Option<PathBuf>,
+    /// The CA (PEM) of front proxies that may name users in request headers.
+    #[arg(long)]
+    pub requestheader_client_ca_file: Option<PathBuf>,
+    /// The common names those front proxies may have; none given means any.
+    #[arg(long, value_delimiter = ',')]
+    pub requestheader_allowed_names: Vec<String>,
+    /// Headers that carry the user name, in the order they are looked at.
+    #[arg(long, value_delimiter = ',', default_value = "X-Remote-User")]
+    pub requestheader_username_headers: Vec<String>,
+    /// Headers that carry groups.
+    #[arg(long, value_delimiter = ',', default_value = "X-Remote-Group")]
+    pub requestheader_group_headers: Vec<String>,
+    /// Prefixes of headers that carry extra attributes.
+    #[arg(long, value_delimiter = ',', default_value = "X-Remote-Extra-")]
+    pub requestheader_extra_headers_prefix: Vec<String>,
+    /// Let requests without credentials through as system:anonymous.
+    #[arg(long, default_value_t = true, action = clap::ArgAction::Set)]
+    pub anonymous_auth: bool,
+}
+
+/// Why what the flags give cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GivenError {
+    /// A file that cannot be read.
+    #[error("reading {}: {problem}", .file.display())]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// Problem that the system tells.
+        problem: io::Error,
+    },
+    /// A file without certificates that can be a CA.
+    #[error("reading the certificates of {}: {problem}", .file.display())]
+    NoCa {
+        /// The file.
+        file: PathBuf,
+        /// Problem of the file.
+        problem: TrustError,
+    },
+    /// A header name that is none.
+    #[error(transparent)]
+    Header(#[from] TrustError),
+}
+
+impl TrustArgs {
+    /// Returns whom the flags say to believe; that goes before what a hub says.
+    ///
+    /// # Errors
+    /// When a CA file cannot be read, or a header name is none.
+    pub fn given(&self) -> Result<StaticTrust, GivenError> {
+        let client = self.client_ca_file.as_deref().map(ca).transpose()?;
+        let request_header = match &self.requestheader_client_ca_file {
+            Some(file) => Some(self.request_header(ca(file)?)?),
+            None => None,
+        };
+        Ok(StaticTrust {
+            client,
+            request_header,
+            allowed_names: self.requestheader_allowed_names.clone(),
+        })
+    }
+
+    /// Returns the flags' headers, believed from front proxies of `front_proxy`.
+    ///
+    /// # Errors
+    /// When a header name is none.
+    pub fn request_header(&self, front_proxy: CaPool) -> Result<RequestHeaderTrust, TrustError> {
+        Ok(RequestHeaderTrust {
+            username_headers: RequestHeaderTrust::header_names(&self.requestheader_username_headers)?,
+            group_headers: RequestHeaderTrust::header_names(&self.requestheader_group_headers)?,
+            extra_prefixes: self
+                .requestheader_extra_headers_prefix
+                .iter()
+                .map(|prefix| prefix.to_lowercase())
+                .collect(),
+            ..RequestHeaderTrust::new(front_proxy, self.requestheader_allowed_names.clone())
+        })
+    }
+}
+
+fn ca(file: &Path) -> Result<CaPool, GivenError> {
+    let pem = std::fs::read(file).map_err(|problem| GivenError::Unreadable {
+        file: file.to_owned(),
+        problem,
+    })?;
+    CaPool::from_pem(&pem).map_err(|problem| GivenError::NoCa {
+        file: file.to_owned(),
+        problem,
+    })
+}

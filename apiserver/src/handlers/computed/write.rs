@@ -1,0 +1,127 @@
+//! Updates, patches and deletions of what is made at each request: the server reads the object, judges what
+//! is to become of it, and hands that to the program.
+
+use axum::body::Body;
+use berth_apimachinery::kind::Via;
+use berth_apimachinery::{Object, Revision, Status, StatusReason};
+use http::{Response, StatusCode};
+use serde_json::Value;
+
+use super::{Rest, handler, list};
+use crate::call::{Call, Reply};
+use crate::handlers::Cx;
+use crate::handlers::delete::{options, success};
+use crate::handlers::list::Page;
+use crate::handlers::patch::Patching;
+use crate::negotiation::Answer;
+use crate::options::{DeleteOptions, ListOptions, WriteOptions};
+use crate::patch_body::Formats;
+use crate::registry::{CONFLICT_ATTEMPTS, Writing, admit_delete, check_base, text};
+use crate::render;
+
+pub(in crate::handlers) async fn update(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
+    let accepted = cx.negotiate(Answer::Object)?;
+    let options = WriteOptions::parse(&cx.request.info.query, "UpdateOptions")?;
+    let schema = cx.served.kind().schema(cx.served.version);
+    let value = cx.read_body(cx.expected(), Some(schema), options)?;
+    cx.check_name(&value)?;
+    let call = cx.call(options.dry_run);
+    let current = handler(cx)?.get(&call).await?;
+    let reply = replace(cx, &call, &current, value).await?;
+    cx.reply(accepted, StatusCode::OK, &reply)
+}
+
+/// Get, patch, update; again when what was read is no longer what is there.
+pub(in crate::handlers) async fn patch(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
+    let accepted = cx.negotiate(Answer::Object)?;
+    let formats = Formats {
+        strategic: cx.served.info().strategic,
+        apply: false,
+    };
+    let patch = Patching::read(cx, formats)?;
+    let schema = cx.served.kind().schema(cx.served.version);
+    let call = cx.call(patch.options.dry_run);
+    let mut attempt = 1;
+    let reply = loop {
+        let current = handler(cx)?.get(&call).await?;
+        let before = render::value(cx.served, &current);
+        let value = patch.apply(cx, cx.expected(), Some(schema), &before)?;
+        let blind = text(&value, "resourceVersion") == text(&before, "resourceVersion");
+        match replace(cx, &call, &current, value).await {
+            Err(status) if status.is(StatusReason::Conflict) && blind && attempt < CONFLICT_ATTEMPTS => {
+                attempt += 1;
+            }
+            result => break result?,
+        }
+    };
+    cx.reply(accepted, StatusCode::OK, &reply)
+}
+
+/// Hands the program what is to be in the place of `current`, once admission and the kind's rules let it.
+async fn replace(cx: &Cx<'_>, call: &Call, current: &Object, value: Value) -> Result<Reply, Status> {
+    // An object without a revision has none that could be old.
+    let unconditional = cx.served.info().unconditional_update || current.revision() == Revision(0);
+    check_base(cx.served, &value, current, unconditional)?;
+    let writing = Writing {
+        served: cx.served,
+        index: cx.state.registry.index(),
+        chain: cx.state.registry.chain(),
+        actor: cx.actor(call.dry_run),
+        via: Via::Update,
+        namespace: cx.namespace,
+        name: cx.name,
+    };
+    let before = render::value(cx.served, current);
+    let value = writing.answer(Some(&before), value).await?;
+    handler(cx)?.update(call, value).await
+}
+
+pub(in crate::handlers) async fn delete(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
+    let accepted = cx.negotiate(Answer::Object)?;
+    let options = options(cx)?;
+    let call = cx.call(options.dry_run);
+    let current = handler(cx)?.get(&call).await?;
+    match remove(cx, &call, &options, &current).await? {
+        Some(reply) => cx.reply(accepted, StatusCode::OK, &reply),
+        None => cx.done(accepted, &success(cx, &current)),
+    }
+}
+
+pub(in crate::handlers) async fn delete_collection(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
+    let accepted = cx.negotiate(Answer::List)?;
+    let mut list_options = ListOptions::parse(&cx.request.info.query, false)?;
+    list_options.limit = list::most(accepted, list_options.limit);
+    let options = options(cx)?;
+    let page = Rest::of(cx, &list_options).await?.made(list_options.limit)?;
+    let mut items = Vec::new();
+    for object in &page.items {
+        let call = Call {
+            namespace: object.meta().namespace().to_owned(),
+            name: object.meta().name().to_owned(),
+            ..cx.call(options.dry_run)
+        };
+        match remove(cx, &call, &options, object).await {
+            // The answer is what the collection was.
+            Ok(_) => items.push(object.clone()),
+            // Gone meanwhile, by whatever hand, is what was asked for.
+            Err(status) if status.is(StatusReason::NotFound) => {}
+            Err(status) => return Err(status),
+        }
+    }
+    cx.list(accepted, Page { items, ..page }).await
+}
+
+/// Lets the program remove `current`, once preconditions and admission let it; gives the object where it is
+/// not gone yet.
+async fn remove(
+    cx: &Cx<'_>,
+    call: &Call,
+    options: &DeleteOptions,
+    current: &Object,
+) -> Result<Option<Reply>, Status> {
+    options.check_preconditions(cx.served.name, current)?;
+    let actor = cx.actor(call.dry_run);
+    // Guards are about other objects of a store, and there is none.
+    let _guards = admit_delete(cx.state.registry.chain(), cx.served, &actor, current).await?;
+    handler(cx)?.delete(call).await
+}

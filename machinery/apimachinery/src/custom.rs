@@ -1,0 +1,345 @@
+//! A kind that is defined at run time, as a CustomResourceDefinition says it (`apiextensions.k8s.io/v1`):
+//! names, schemas, printer columns, selectable fields and the subresource `status` of a file, with all that
+//! follows from them.
+//!
+//! What a definition can say and this cannot do is an error, not an omission: conversion, `scale`, and rules
+//! in CEL.
+//!
+//! ```
+//! use berth_apimachinery::{CustomKind, Kind};
+//! use serde_json::json;
+//!
+//! let kind = CustomKind::read(&json!({
+//!     "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+//!     "metadata": {"name": "gizmos.example.com"},
+//!     "spec": {
+//!         "group": "example.com", "scope": "Namespaced",
+//!         "names": {"kind": "Gizmo", "plural": "gizmos", "shortNames": ["gz"]},
+//!         "versions": [{
+//!             "name": "v1", "served": true, "storage": true,
+//!             "schema": {"openAPIV3Schema": {"type": "object", "properties": {
+//!                 "spec": {"type": "object", "properties": {"size": {"type": "integer", "minimum": 1}}},
+//!             }}},
+//!             "additionalPrinterColumns": [{"name": "Size", "type": "integer", "jsonPath": ".spec.size"}],
+//!         }],
+//!     },
+//! })).unwrap();
+//! assert_eq!(kind.info().short_names, ["gz"]);
+//! assert_eq!(kind.schema("v1").validate(&json!({"spec": {"size": 0}}))[0].path, "spec.size");
+//! ```
+
+use serde_json::Value;
+
+use crate::field::FieldError;
+use crate::kind::{ALL_VERBS, Column, Kind, KindInfo, Scope};
+use crate::name;
+use crate::schema::{self, Schema};
+use crate::selectable::SelectableField;
+use crate::symbol;
+
+/// A kind of a CustomResourceDefinition.
+#[derive(Clone, Debug)]
+pub struct CustomKind {
+    info: KindInfo,
+    /// One for each version, in their order.
+    schemas: Vec<Schema>,
+    columns: Vec<Column>,
+    selectable: &'static [SelectableField],
+}
+
+impl CustomKind {
+    /// Reads a CustomResourceDefinition. The version that is stored is the one preferred.
+    ///
+    /// # Errors
+    /// Everything that is wrong in it, or that is more than can be done.
+    pub fn read(definition: &Value) -> Result<Self, Vec<FieldError>> {
+        let mut reader = Reader::default();
+        let read = reader.definition(definition);
+        match read {
+            Some(read) if reader.errors.is_empty() => Ok(read),
+            _ => Err(reader.errors),
+        }
+    }
+}
+
+impl Kind for CustomKind {
+    fn info(&self) -> &KindInfo {
+        &self.info
+    }
+
+    fn schema(&self, version: &str) -> &Schema {
+        let at = self.info.versions.iter().position(|known| *known == version);
+        &self.schemas[at.unwrap_or_default()]
+    }
+
+    fn counts_generation(&self) -> bool {
+        true
+    }
+
+    fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    fn selectable(&self) -> &'static [SelectableField] {
+        self.selectable
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    errors: Vec<FieldError>,
+}
+
+impl Reader {
+    fn definition(&mut self, definition: &Value) -> Option<CustomKind> {
+        if definition["kind"] != "CustomResourceDefinition"
+            || definition["apiVersion"] != "apiextensions.k8s.io/v1"
+        {
+            let said = format!("{} {}", definition["apiVersion"], definition["kind"]);
+            let detail = "must be an apiextensions.k8s.io/v1 CustomResourceDefinition";
+            self.errors.push(FieldError::invalid("kind", said, detail));
+            return None;
+        }
+        let spec = &definition["spec"];
+        let group = self.name(&spec["group"], "spec.group", name::dns_subdomain);
+        let plural = self.name(&spec["names"]["plural"], "spec.names.plural", name::dns_label);
+        let kind = self.text(&spec["names"]["kind"], "spec.names.kind");
+        let scope = match spec["scope"].as_str() {
+            Some("Namespaced") => Scope::Namespaced,
+            Some("Cluster") => Scope::Cluster,
+            _ => {
+                let detail = "must be Namespaced or Cluster";
+                self.errors
+                    .push(FieldError::invalid("spec.scope", spec["scope"].clone(), detail));
+                Scope::Namespaced
+            }
+        };
+        if spec["conversion"]["strategy"]
+            .as_str()
+            .is_some_and(|strategy| strategy != "None")
+        {
+            self.cannot("spec.conversion.strategy", "versions differ in apiVersion alone");
+        }
+        let versions = self.versions(&spec["versions"]);
+        let names = symbol::list(&versions.iter().map(|version| version.name).collect::<Vec<_>>());
+        let preferred = versions.first()?;
+        let optional = |name: &str| spec["names"][name].as_str().map_or("", symbol::of);
+        let info = KindInfo {
+            singular: match optional("singular") {
+                "" => symbol::of(&kind.to_lowercase()),
+                singular => singular,
+            },
+            short_names: texts(&spec["names"]["shortNames"]),
+            categories: texts(&spec["names"]["categories"]),
+            scope,
+            verbs: ALL_VERBS,
+            status: preferred.status,
+            ..KindInfo::new(symbol::of(group), names, symbol::of(kind), symbol::of(plural))
+        };
+        Some(CustomKind {
+            info,
+            columns: preferred.columns.clone(),
+            selectable: preferred.selectable,
+            schemas: versions.into_iter().map(|version| version.schema).collect(),
+        })
+    }
+
+    /// The served versions, the one that is stored first.
+    fn versions(&mut self, versions: &Value) -> Vec<Version> {
+        let mut read = Vec::new();
+        let mut stored = 0;
+        for (index, version) in versions.as_array().into_iter().flatten().enumerate() {
+            let path = format!("spec.versions[{index}]");
+            let is_stored = version["storage"] == true;
+            stored += usize::from(is_stored);
+            if version["served"] != true {
+                if is_stored {
+                    self.cannot(
+                        &format!("{path}.served"),
+                        "the version that is stored must be served",
+                    );
+                }
+                continue;
+            }
+            if let Some(version) = self.version(version, &path) {
+                read.insert(if is_stored { 0 } else { read.len() }, version);
+            }
+        }
+        if stored != 1 {
+            let detail = "exactly one version must be stored";
+            self.errors
+                .push(FieldError::invalid("spec.versions", versions.clone(), detail));
+        }
+        read
+    }
+
+    fn version(&mut self, version: &Value, path: &str) -> Option<Version> {
+        let name = self.name(&version["name"], &format!("{path}.name"), name::dns_label);
+        let root = &version["schema"]["openAPIV3Schema"];
+        let path_of_schema = format!("{path}.schema.openAPIV3Schema");
+        if !root.is_object() {
+            self.errors
+                .push(FieldError::required(path_of_schema, "schemas are required"));
+            return None;
+        }
+        let before = self.errors.len();
+        self.schema(root, &path_of_schema);
+        if version["subresources"].get("scale").is_some() {
+            self.cannot(
+                &format!("{path}.subresources.scale"),
+                "there is no subresource scale",
+            );
+        }
+        (self.errors.len() == before).then(|| Version {
+            name: symbol::of(name),
+            schema: Schema::from_value(root.clone()),
+            columns: columns(&version["additionalPrinterColumns"]),
+            selectable: selectable(&version["selectableFields"]),
+            status: version["subresources"].get("status").is_some(),
+        })
+    }
+
+    /// Looks for what a schema of a file can have wrong, and one of the program cannot.
+    fn schema(&mut self, schema: &Value, path: &str) {
+        for (at, problem) in schema::problems(schema) {
+            self.errors
+                .push(FieldError::invalid(format!("{path}{at}"), "", problem));
+        }
+    }
+
+    fn text<'a>(&mut self, value: &'a Value, path: &str) -> &'a str {
+        let text = value.as_str().unwrap_or_default();
+        if text.is_empty() {
+            self.errors.push(FieldError::required(path, ""));
+        }
+        text
+    }
+
+    fn name<'a>(
+        &mut self,
+        value: &'a Value,
+        path: &str,
+        rule: fn(&str) -> Result<(), name::NameError>,
+    ) -> &'a str {
+        let text = self.text(value, path);
+        if !text.is_empty()
+            && let Err(problem) = rule(text)
+        {
+            self.errors
+                .push(FieldError::invalid(path, text, problem.to_string()));
+        }
+        text
+    }
+
+    fn cannot(&mut self, path: &str, why: &str) {
+        self.errors.push(FieldError::forbidden(path, why));
+    }
+}
+
+/// One served version.
+struct Version {
+    name: &'static str,
+    schema: Schema,
+    columns: Vec<Column>,
+    selectable: &'static [SelectableField],
+    status: bool,
+}
+
+fn texts(list: &Value) -> &'static [&'static str] {
+    let texts = list.as_array().into_iter().flatten().filter_map(Value::as_str);
+    symbol::list(&texts.collect::<Vec<_>>())
+}
+
+/// The columns as kube-apiserver shows custom resources: NAME, those of the definition, and AGE where it has
+/// none.
+fn columns(list: &Value) -> Vec<Column> {
+    let text = |column: &Value, field: &str| column[field].as_str().map_or("", symbol::of);
+    let mut columns = vec![Column::NAME];
+    columns.extend(list.as_array().into_iter().flatten().map(|column| {
+        Column {
+            r#type: text(column, "type"),
+            format: text(column, "format"),
+            priority: column["priority"]
+                .as_i64()
+                .and_then(|number| number.try_into().ok())
+                .unwrap_or_default(),
+            path: text(column, "jsonPath"),
+            ..Column::text(text(column, "name"), text(column, "description"))
+        }
+    }));
+    if columns.len() == 1 {
+        columns.push(Column::AGE);
+    }
+    columns
+}
+
+fn selectable(list: &Value) -> &'static [SelectableField] {
+    let paths = list.as_array().into_iter().flatten();
+    let paths = paths.filter_map(|field| field["jsonPath"].as_str());
+    SelectableField::list(&paths.map(|path| path.trim_start_matches('.')).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn gizmos() -> Value {
+        let version = |name: &str, stored: bool| {
+            json!({"name": name, "served": true, "storage": stored, "schema": {"openAPIV3Schema": {
+                "type": "object", "properties": {"spec": {"type": "object", "properties": {"color": {"type": "string"}}}},
+            }}, "subresources": {"status": {}}, "selectableFields": [{"jsonPath": ".spec.color"}]})
+        };
+        json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": "gizmos.example.com"},
+            "spec": {
+                "group": "example.com", "scope": "Cluster", "names": {"kind": "Gizmo", "plural": "gizmos"},
+                "versions": [version("v1beta1", false), version("v1", true)],
+            },
+        })
+    }
+
+    #[test]
+    fn the_version_that_is_stored_is_preferred_and_reading_anew_keeps_nothing_more() {
+        let (first, again) = (
+            CustomKind::read(&gizmos()).unwrap(),
+            CustomKind::read(&gizmos()).unwrap(),
+        );
+        let info = first.info();
+        assert_eq!(
+            (info.versions, info.storage_version),
+            (&["v1", "v1beta1"][..], "v1")
+        );
+        assert_eq!(
+            (info.singular, info.scope, info.status),
+            ("gizmo", Scope::Cluster, true)
+        );
+        assert_eq!(first.selectable()[0].path, "spec.color");
+        assert!(std::ptr::eq(info.versions, again.info().versions));
+        assert!(std::ptr::eq(first.selectable(), again.selectable()));
+    }
+
+    #[test]
+    fn every_error_of_a_definition_is_told() {
+        let mut gizmos = gizmos();
+        gizmos["spec"]["group"] = "Example".into();
+        gizmos["spec"]["scope"] = "Everywhere".into();
+        gizmos["spec"]["conversion"] = json!({"strategy": "Webhook"});
+        gizmos["spec"]["versions"][0]["storage"] = true.into();
+        gizmos["spec"]["versions"][1]["subresources"]["scale"] = json!({});
+        let errors = CustomKind::read(&gizmos).unwrap_err();
+        let paths: Vec<&str> = errors.iter().map(|error| error.path.as_str()).collect();
+        assert_eq!(
+            paths,
+            [
+                "spec.group",
+                "spec.scope",
+                "spec.conversion.strategy",
+                "spec.versions[1].subresources.scale",
+                "spec.versions",
+            ]
+        );
+    }
+}

@@ -1,0 +1,104 @@
+//! Problems of a schema that a file brings: mistakes, and words that this crate does not check.
+
+use regex::Regex;
+use serde_json::Value;
+
+use crate::nesting::DEPTH_LIMIT;
+
+/// Words that a schema cannot have here: it would be served, and nobody would check it.
+const UNKNOWN: [&str; 8] = [
+    "$ref",
+    "allOf",
+    "anyOf",
+    "not",
+    "oneOf",
+    "x-kubernetes-embedded-resource",
+    "x-kubernetes-validations",
+    "patternProperties",
+];
+
+/// The types of a structural schema.
+const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
+
+/// Returns every problem of `schema`, with the path of its place below it.
+#[must_use]
+pub fn problems(schema: &Value) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    if crate::nesting::is_shallow(schema) {
+        look(schema, &mut String::new(), &mut found);
+    } else {
+        let problem = format!("is nested deeper than {DEPTH_LIMIT} levels");
+        found.push((String::new(), problem));
+    }
+    found
+}
+
+fn look(schema: &Value, path: &mut String, found: &mut Vec<(String, String)>) {
+    let mut wrong = |field: &str, problem: String| found.push((format!("{path}.{field}"), problem));
+    for field in UNKNOWN.into_iter().filter(|field| schema.get(*field).is_some()) {
+        wrong(field, "is not checked by this server: leave it out".to_owned());
+    }
+    let r#type = schema["type"].as_str();
+    let open = [
+        "x-kubernetes-int-or-string",
+        "x-kubernetes-preserve-unknown-fields",
+    ];
+    match r#type {
+        Some(known) if TYPES.contains(&known) => {}
+        None if open.into_iter().any(|field| schema[field] == true) => {}
+        _ => wrong("type", format!("must be one of {}", TYPES.join(", "))),
+    }
+    if let Some(pattern) = schema["pattern"].as_str()
+        && let Err(problem) = Regex::new(pattern)
+    {
+        wrong("pattern", problem.to_string());
+    }
+    if r#type == Some("array") && !schema["items"].is_object() {
+        wrong("items", "must say what the items are".to_owned());
+    }
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        below(field, &format!(".properties[{name}]"), path, found);
+    }
+    for name in ["items", "additionalProperties"] {
+        if let Some(child) = schema.get(name).filter(|child| child.is_object()) {
+            below(child, &format!(".{name}"), path, found);
+        }
+    }
+}
+
+fn below(schema: &Value, step: &str, path: &mut String, found: &mut Vec<(String, String)>) {
+    let length = path.len();
+    path.push_str(step);
+    // ObjectMeta is said as an object without fields, and is checked all the same.
+    look(schema, path, found);
+    path.truncate(length);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_would_not_be_checked_is_told_with_its_place() {
+        let schema = json!({"type": "object", "properties": {
+            "a": {"type": "string", "pattern": "["},
+            "b": {"type": "array"},
+            "c": {"x-kubernetes-validations": [{"rule": "self > 1"}], "type": "integer"},
+            "d": {"x-kubernetes-int-or-string": true},
+            "e": {"type": "object", "additionalProperties": {"type": "text"}},
+        }});
+        let found = problems(&schema);
+        let places: Vec<&str> = found.iter().map(|(place, _)| place.as_str()).collect();
+        assert_eq!(
+            places,
+            [
+                ".properties[a].pattern",
+                ".properties[b].items",
+                ".properties[c].x-kubernetes-validations",
+                ".properties[e].additionalProperties.type",
+            ]
+        );
+    }
+}

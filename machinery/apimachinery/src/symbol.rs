@@ -1,0 +1,56 @@
+//! Names that become known at run time: of kinds that a file defines, of resources in a store.
+//!
+//! Names of kinds stand in every key of every object and are compared at every request, so they are
+//! references that are copied and never counted. One that is not in the program's text is kept here, once,
+//! for as long as the process runs: to define the same kind again takes no more memory. Definitions come from
+//! operators; what requests say is never kept.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+static TEXTS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+static LISTS: Mutex<BTreeSet<&'static [&'static str]>> = Mutex::new(BTreeSet::new());
+
+/// Returns the one reference to `text`.
+#[must_use]
+pub fn of(text: &str) -> &'static str {
+    kept(&TEXTS, text, || Box::leak(text.to_owned().into_boxed_str()))
+}
+
+/// Returns the one reference to a list of `texts`.
+#[must_use]
+pub fn list<T: AsRef<str>>(texts: &[T]) -> &'static [&'static str] {
+    let texts: Vec<&'static str> = texts.iter().map(|text| of(text.as_ref())).collect();
+    kept(&LISTS, &texts[..], || Box::leak(texts.clone().into_boxed_slice()))
+}
+
+/// The reference that `known` has to something equal to `wanted`, made by `keep` where it has none.
+fn kept<T: Ord + ?Sized>(
+    known: &Mutex<BTreeSet<&'static T>>,
+    wanted: &T,
+    keep: impl FnOnce() -> &'static T,
+) -> &'static T {
+    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(found) = known.get(wanted) {
+        return found;
+    }
+    let new = keep();
+    known.insert(new);
+    new
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ptr;
+
+    use super::*;
+
+    #[test]
+    fn equal_names_are_one_and_the_same() {
+        let (first, second) = (of("gizmos"), of(&"gizmos".to_owned()));
+        assert!(ptr::eq(first, second));
+        let (first, second) = (list(&["v1", "v2"]), list(&["v1".to_owned(), "v2".to_owned()]));
+        assert!(ptr::eq(first, second));
+        assert_ne!(list(&["v1"]), first);
+    }
+}

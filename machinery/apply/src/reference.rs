@@ -1,0 +1,38 @@
+//! The sequences of `rows.json`: writes by several managers, each with its outcome on kube-apiserver 1.36,
+//! for whoever holds an API server against them. Behind the feature `reference`, and for tests: its functions
+//! panic where a row is malformed or its outcome is another.
+//!
+//! A step has the manager under its action (`A` applies, `A!` by force, `MP` merge-patches, `PUT`, `POST`,
+//! `SEED` puts an object there that nobody owns), through the subresource `to`, in `version`, with `spec`,
+//! `status`, `metadata` and `managedFields`. Then `409` is the conflict it meets, `noop` whether it leaves
+//! object and owners as they were, `is` the spec (where `replicas` is 1 unless it is named), `st` the status,
+//! `meta` some of the metadata, `owns` all owners, their paths without `.spec.` and with `'` for `"`.
+//! `admission` is what others set in the object after it. `where` says who plays a row that not all can play,
+//! `note` where Berth means to differ from kube-apiserver: this crate by itself knows no dry run, no
+//! validation and no last-applied annotation.
+
+pub mod asked;
+pub mod expected;
+
+use serde_json::Value;
+
+/// Returns the schema of Widget, the kind of the rows.
+#[must_use]
+pub fn schema() -> Value {
+    serde_json::from_str(include_str!("reference/widget.json")).expect("the schema is JSON")
+}
+
+/// Returns the rows that `who` plays: `crate`, `server` or `reference`.
+#[must_use]
+pub fn rows(who: &str) -> Vec<Value> {
+    let rows: Vec<Value> =
+        serde_json::from_str(include_str!("reference/rows.json")).expect("the rows are JSON");
+    rows.into_iter().filter(|row| is_for(row, who)).collect()
+}
+
+/// Whether `who` plays `row`.
+#[must_use]
+pub fn is_for(row: &Value, who: &str) -> bool {
+    let by = row["where"].as_array();
+    by.is_none_or(|by| by.iter().any(|name| name == who))
+}
