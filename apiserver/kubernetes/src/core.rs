@@ -1,7 +1,7 @@
 //! Kubernetes' own kinds, as a standalone server serves them (docs/reference.md, "Kubernetes' own kinds"):
 //! namespaces, configmaps, secrets, serviceaccounts, services, resourcequotas, deployments, statefulsets,
-//! jobs, both Event APIs over one store, RBAC, and admission policies. One file each; behind an aggregator
-//! they are never registered.
+//! jobs, leases, both Event APIs over one store, RBAC, and admission policies. One file each; behind an
+//! aggregator they are never registered.
 
 pub mod admission_policies;
 pub mod config_map;
@@ -9,6 +9,8 @@ mod data;
 pub mod deployment;
 pub mod event;
 pub mod job;
+pub mod lease;
+mod micro_time;
 pub mod namespace;
 pub mod rbac;
 pub mod resource_quota;
@@ -53,6 +55,7 @@ pub fn kinds() -> Vec<Arc<dyn Kind>> {
         Arc::new(deployment::Deployment),
         Arc::new(stateful_set::StatefulSet),
         Arc::new(job::Job),
+        Arc::new(lease::Lease),
         Arc::new(event::Event),
         Arc::new(rbac::ClusterRoleBinding),
         Arc::new(rbac::ClusterRole),

@@ -7,6 +7,7 @@
 //! empty messages read as absent. Answers are JSON: the clients accept both.
 
 mod authorization;
+mod coordination;
 mod core;
 mod fields;
 mod metadata;
@@ -17,6 +18,7 @@ use berth_apiserver::decode::BodyDecoder;
 use k8s_pb::api::apps::v1 as apps_v1;
 use k8s_pb::api::authentication::v1 as authentication_v1;
 use k8s_pb::api::authorization::v1 as authorization_v1;
+use k8s_pb::api::coordination::v1 as coordination_v1;
 use k8s_pb::api::core::v1 as core_v1;
 use k8s_pb::api::events::v1 as events_v1;
 use k8s_pb::api::rbac::v1 as rbac_v1;
@@ -96,6 +98,7 @@ fn message(version: &str, kind: &str, raw: &[u8]) -> Option<Result<Fields, Strin
         ("v1", "Event") => read::<core_v1::Event>(raw),
         ("v1", "Service") => whole_message::<core_v1::Service>(version, kind, raw),
         ("apps/v1", "Deployment") => whole_message::<apps_v1::Deployment>(version, kind, raw),
+        ("coordination.k8s.io/v1", "Lease") => read::<coordination_v1::Lease>(raw),
         ("events.k8s.io/v1", "Event") => read::<events_v1::Event>(raw),
         ("rbac.authorization.k8s.io/v1", kind) => match kind {
             "Role" => read::<rbac_v1::Role>(raw),

@@ -89,11 +89,11 @@ async fn of_64_creates_at_once_as_many_are_stored_as_the_quota_has_room_for_and_
 #[test]
 fn a_quota_that_cannot_be_counted_is_refused_with_every_error() {
     let server = Server::start();
-    let text = "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q}\nspec:\n  hard: {count/Shoots: 1, count/shoots: 1.5}\n  scopes: [Terminating]\n";
+    let text = "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q}\nspec:\n  hard: {count/-shoots: 1, count/shoots: 1.5}\n  scopes: [Terminating]\n";
     let refused = server.kubectl("create -f -").input(text).run();
     assert!(!refused.success);
     for part in [
-        "spec.hard[count/Shoots]",
+        "spec.hard[count/-shoots]",
         "must be an integer",
         "spec.scopes: Forbidden",
     ] {

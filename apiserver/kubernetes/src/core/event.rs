@@ -2,7 +2,7 @@
 
 mod convert;
 mod row;
-mod rules;
+pub(crate) mod rules;
 
 use berth_apimachinery::kind::{SelectableField, Write};
 use berth_apimachinery::{

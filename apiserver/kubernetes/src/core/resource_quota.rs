@@ -11,6 +11,7 @@ use berth_apimachinery::{
 use schemars::JsonSchema;
 use serde_json::Value;
 
+use crate::core::event::rules::qualified;
 use crate::core::value;
 
 /// The resource.
@@ -78,7 +79,7 @@ impl Kind for ResourceQuota {
         for (name, limit) in value::object(new, &["spec", "hard"]).into_iter().flatten() {
             let path = format!("spec.hard[{name}]");
             errors.extend(check_name(name, &path));
-            errors.extend(check_limit(limit, &path));
+            errors.extend(check_limit(name, limit, &path));
         }
         if !value::list(new, &["spec", "scopes"]).is_empty() {
             let detail = "scopes select Pods, and there are none here";
@@ -105,19 +106,47 @@ fn used(quota: &Object) -> Cell {
     all.join(", ").into()
 }
 
+/// Names without a prefix that a limit may have.
+const STANDARD: [&str; 19] = [
+    "configmaps",
+    "cpu",
+    "ephemeral-storage",
+    "limits.cpu",
+    "limits.ephemeral-storage",
+    "limits.memory",
+    "memory",
+    "persistentvolumeclaims",
+    "pods",
+    "replicationcontrollers",
+    "requests.cpu",
+    "requests.ephemeral-storage",
+    "requests.memory",
+    "requests.storage",
+    "resourcequotas",
+    "secrets",
+    "services",
+    "services.loadbalancers",
+    "services.nodeports",
+];
+
 fn check_name(name: &str, path: &str) -> Option<FieldError> {
-    let counted = name.strip_prefix("count/").unwrap_or(name);
-    let problem = match counted.split_once('.') {
-        Some((resource, group)) => berth_apimachinery::name::dns_label(resource)
-            .and_then(|()| berth_apimachinery::name::dns_subdomain(group)),
-        None => berth_apimachinery::name::dns_label(counted),
-    };
-    let detail = problem.err()?;
-    let detail = format!("a resource is expected, as count/<resource>.<group>: {detail}");
-    Some(FieldError::invalid(path, name, detail))
+    if let Err(detail) = qualified(name) {
+        return Some(FieldError::invalid(path, name, detail));
+    }
+    let known = name.contains('/') || STANDARD.contains(&name);
+    (!known).then(|| FieldError::invalid(path, name, "must be a standard resource for quota"))
 }
 
-fn check_limit(limit: &Value, path: &str) -> Option<FieldError> {
+/// Whether the limit counts things, of which there are no halves.
+fn counts(name: &str) -> bool {
+    if name.contains('/') {
+        return !name.contains("kubernetes.io/") && !name.starts_with("requests.");
+    }
+    let measures = ["cpu", "memory", "storage"];
+    !measures.into_iter().any(|measure| name.ends_with(measure))
+}
+
+fn check_limit(name: &str, limit: &Value, path: &str) -> Option<FieldError> {
     let text = match limit {
         Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -131,7 +160,8 @@ fn check_limit(limit: &Value, path: &str) -> Option<FieldError> {
             "must be greater than or equal to 0",
         ));
     }
-    (quantity.0 % 1_000_000_000 != 0).then(|| FieldError::invalid(path, text, "must be an integer"))
+    (counts(name) && quantity.0 % 1_000_000_000 != 0)
+        .then(|| FieldError::invalid(path, text, "must be an integer"))
 }
 
 #[cfg(test)]
@@ -143,15 +173,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_are_whole_numbers_of_named_resources() {
+    fn limits_have_names_of_kubernetes_and_counts_are_whole() {
         let write = Write {
             via: Via::Create,
             old: None,
             now: Timestamp::UNIX_EPOCH,
         };
         let new = json!({"spec": {"hard": {
-            "count/shoots.core.gardener.cloud": "3", "configmaps": 2,
-            "count/a": "1500m", "count/b": "-1", "count/C": "1",
+            "count/shoots.core.gardener.cloud": "3", "configmaps": 2, "cpu": "500m", "requests.memory": "1.5Gi",
+            "requests.example.com/dongle": "3", "gold.storageclass.storage.k8s.io/requests.storage": "3Gi",
+            "count/a": "1500m", "count/b": "-1", "pods": "0.5", "count/-C": "1", "shoots": "1",
         }, "scopes": ["BestEffort"]}});
         let errors = ResourceQuota.validate(&write, &new);
         let mut paths: Vec<&str> = errors.iter().map(|error| error.path.as_str()).collect();
@@ -159,9 +190,11 @@ mod tests {
         assert_eq!(
             paths,
             [
-                "spec.hard[count/C]",
+                "spec.hard[count/-C]",
                 "spec.hard[count/a]",
                 "spec.hard[count/b]",
+                "spec.hard[pods]",
+                "spec.hard[shoots]",
                 "spec.scopes"
             ]
         );

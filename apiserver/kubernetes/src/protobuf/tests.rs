@@ -263,3 +263,27 @@ fn no_cut_or_flipped_body_panics() {
         }
     }
 }
+
+#[test]
+fn a_lease_keeps_its_zeros_and_microseconds() {
+    use k8s_pb::api::coordination::v1::{Lease, LeaseSpec};
+    use k8s_pb::apimachinery::pkg::apis::meta::v1::MicroTime;
+
+    let lease = Lease {
+        spec: Some(LeaseSpec {
+            holder_identity: Some("a".to_owned()),
+            lease_transitions: Some(0),
+            renew_time: Some(MicroTime {
+                seconds: Some(1_795_262_400),
+                nanos: Some(1_000),
+            }),
+            ..LeaseSpec::default()
+        }),
+        ..Lease::default()
+    };
+    let decoded = decode(&body("coordination.k8s.io/v1", "Lease", &lease));
+    assert_eq!(
+        decoded["spec"],
+        json!({"holderIdentity": "a", "leaseTransitions": 0, "renewTime": "2026-11-21T12:00:00.000001Z"})
+    );
+}

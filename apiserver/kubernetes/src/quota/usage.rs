@@ -128,6 +128,10 @@ impl Counter {
         for (name, most) in limits(quota) {
             hard[&name] = most.to_string().into();
             let Some(resource) = self.by_name.get(&name) else {
+                // What Kubernetes counts and nobody makes here, such as Pods and what they take.
+                if !name.starts_with("count/") {
+                    used[&name] = "0".into();
+                }
                 continue;
             };
             let count = counted.entry(*resource).or_insert_with(|| {

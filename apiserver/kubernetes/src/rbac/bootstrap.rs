@@ -195,6 +195,7 @@ fn edit_rules(placeable: &[GroupResource]) -> Vec<Value> {
             &WRITE,
         ),
         rule("batch", &["jobs"], &WRITE),
+        rule("coordination.k8s.io", &["leases"], &WRITE),
         rule("", &["secrets"], &READ),
         rule("", &["serviceaccounts"], &["impersonate"]),
     ];
@@ -234,6 +235,7 @@ fn view_rules(reach: &Reach) -> Vec<Value> {
             &READ,
         ),
         rule("batch", &["jobs", "jobs/status"], &READ),
+        rule("coordination.k8s.io", &["leases"], &READ),
         rule("events.k8s.io", &["events"], &READ),
     ];
     for resource in reach.placeable.iter().chain(&reach.fleet_wide) {

@@ -1,9 +1,10 @@
 //! The rules of Events. Paths are those of the stored form.
 
 use berth_apimachinery::kind::Write;
-use berth_apimachinery::{FieldError, name, time};
+use berth_apimachinery::{FieldError, name};
 use serde_json::Value;
 
+use crate::core::micro_time;
 use crate::core::value::text;
 
 const REASON_LIMIT: usize = 128;
@@ -13,7 +14,7 @@ const NOTE_LIMIT: usize = 1024;
 /// newer rules.
 pub(crate) fn core(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     let mut errors: Vec<FieldError> = namespace(new).into_iter().collect();
-    errors.extend(micro_times(new));
+    errors.extend(micro_time::problems(&MICRO_TIMES, new));
     if !text(new, &["eventTime"]).is_empty() {
         errors.extend(reported(write, new));
     }
@@ -25,7 +26,7 @@ pub(crate) fn new_api(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     let mut errors: Vec<FieldError> = namespace(new).into_iter().collect();
     // What an event regards may be in any namespace here.
     errors.retain(|_| text(new, &["involvedObject", "namespace"]).is_empty());
-    errors.extend(micro_times(new));
+    errors.extend(micro_time::problems(&MICRO_TIMES, new));
     errors.extend(series(new));
     let Some(old) = write.old else {
         if text(new, &["eventTime"]).is_empty() {
@@ -86,40 +87,9 @@ fn series(new: &Value) -> Vec<FieldError> {
 /// The fields of `metav1.MicroTime`.
 const MICRO_TIMES: [&[&str]; 2] = [&["eventTime"], &["series", "lastObservedTime"]];
 
-/// Typed clients read these times with exactly six digits of a second: one that has fewer would end their
-/// lists and watches of the whole namespace. What is no time at all is the schema's to refuse.
-fn micro_times(new: &Value) -> Vec<FieldError> {
-    let is_micro = |time: &str| {
-        let fraction = time.get(19..).unwrap_or_default().as_bytes();
-        fraction.first() == Some(&b'.')
-            && fraction.len() > 7
-            && fraction[1..7].iter().all(u8::is_ascii_digit)
-            && !fraction[7].is_ascii_digit()
-    };
-    let refused = MICRO_TIMES.iter().filter(|path| {
-        let time = text(new, path);
-        time::parse(time).is_some() && !is_micro(time)
-    });
-    refused
-        .map(|path| {
-            let detail = "must be a time with microseconds, such as 2006-01-02T15:04:05.000000Z";
-            FieldError::invalid(path.join("."), text(new, path), detail)
-        })
-        .collect()
-}
-
 /// Writes these times in UTC, as they are served.
 pub(crate) fn to_utc(new: &mut Value) {
-    if !micro_times(new).is_empty() {
-        return;
-    }
-    for path in MICRO_TIMES {
-        if let Some(instant) = time::parse(text(new, path))
-            && let Some(slot) = new.pointer_mut(&format!("/{}", path.join("/")))
-        {
-            *slot = time::rfc3339_micro(instant).into();
-        }
-    }
+    micro_time::to_utc(&MICRO_TIMES, new);
 }
 
 fn is_set(value: &Value) -> bool {
@@ -181,7 +151,7 @@ fn reported(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
 }
 
 /// `[prefix/]name`, as label keys are.
-fn qualified(text: &str) -> Result<(), String> {
+pub(crate) fn qualified(text: &str) -> Result<(), String> {
     let name = match text.split_once('/') {
         Some((prefix, name)) => {
             name::dns_subdomain(prefix).map_err(|problem| format!("prefix part {problem}"))?;

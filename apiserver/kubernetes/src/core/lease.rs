@@ -1,0 +1,163 @@
+//! `coordination.k8s.io/v1` Lease: the lock of controllers that elect a leader. Standalone it lets any of them
+//! run.
+
+use std::sync::LazyLock;
+
+use berth_apimachinery::kind::Write;
+use berth_apimachinery::{Column, FieldError, GroupResource, Kind, KindInfo, Schema};
+use schemars::JsonSchema;
+use serde_json::Value;
+
+use crate::core::{micro_time, value};
+
+/// The group.
+pub const GROUP: &str = "coordination.k8s.io";
+/// The resource.
+pub const RESOURCE: GroupResource = GroupResource::new(GROUP, "leases");
+
+/// The fields of a Lease.
+#[derive(JsonSchema)]
+pub struct LeaseFields {
+    /// Holder of the lease, and its times.
+    pub spec: Option<LeaseSpec>,
+}
+
+/// Holder of a lease, and its times.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LeaseSpec {
+    /// The identity of the holder.
+    pub holder_identity: Option<String>,
+    /// Seconds after renewTime for which nobody else may take the lease.
+    pub lease_duration_seconds: Option<i32>,
+    /// When the holder took the lease, to the microsecond.
+    #[schemars(extend("format" = "date-time"))]
+    pub acquire_time: Option<String>,
+    /// When the holder last renewed the lease, to the microsecond.
+    #[schemars(extend("format" = "date-time"))]
+    pub renew_time: Option<String>,
+    /// Number of times that the lease went from one holder to another.
+    pub lease_transitions: Option<i32>,
+    /// Strategy by which a leader is chosen where candidates coordinate. Nobody does that here: it is dropped.
+    pub strategy: Option<String>,
+    /// Candidate that should take the lease from its holder. Without a strategy it says nothing: it is dropped.
+    pub preferred_holder: Option<String>,
+}
+
+/// A lock that is held by being renewed.
+#[derive(Clone, Copy, Debug)]
+pub struct Lease;
+
+static INFO: KindInfo = KindInfo {
+    singular: "lease",
+    strategic: true,
+    ..KindInfo::new(GROUP, &["v1"], "Lease", "leases")
+};
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<LeaseFields>);
+
+static COLUMNS: [Column; 3] = [
+    Column::NAME,
+    Column::text("Holder", "The identity of the holder").at(".spec.holderIdentity"),
+    Column::AGE,
+];
+
+const TIMES: &[&[&str]] = &[&["spec", "acquireTime"], &["spec", "renewTime"]];
+
+impl Kind for Lease {
+    fn info(&self) -> &KindInfo {
+        &INFO
+    }
+
+    fn schema(&self, _: &str) -> &Schema {
+        &SCHEMA
+    }
+
+    fn creates_on_update(&self) -> bool {
+        true
+    }
+
+    fn prepare(&self, write: &Write<'_>, new: &mut Value) {
+        // As kube-apiserver without coordinated leader election: what is there already stays.
+        let held = write.old.map_or(&Value::Null, |old| &old["spec"]["strategy"]);
+        if held.is_null()
+            && let Some(spec) = new.get_mut("spec").and_then(Value::as_object_mut)
+        {
+            spec.remove("strategy");
+            spec.remove("preferredHolder");
+        }
+        micro_time::to_utc(TIMES, new);
+    }
+
+    fn validate(&self, _: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        let mut errors = micro_time::problems(TIMES, new);
+        let Some(spec) = value::object(new, &["spec"]) else {
+            return errors;
+        };
+        let number = |field: &str| spec.get(field).and_then(Value::as_i64);
+        if let Some(seconds) = number("leaseDurationSeconds").filter(|seconds| *seconds <= 0) {
+            let path = "spec.leaseDurationSeconds";
+            errors.push(FieldError::invalid(path, seconds, "must be greater than 0"));
+        }
+        if let Some(count) = number("leaseTransitions").filter(|count| *count < 0) {
+            let path = "spec.leaseTransitions";
+            errors.push(FieldError::invalid(
+                path,
+                count,
+                "must be greater than or equal to 0",
+            ));
+        }
+        errors
+    }
+
+    fn columns(&self) -> &[Column] {
+        &COLUMNS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_apimachinery::Timestamp;
+    use berth_apimachinery::kind::Via;
+    use serde_json::json;
+
+    use super::*;
+
+    const CREATE: Write<'_> = Write {
+        via: Via::Create,
+        old: None,
+        now: Timestamp::UNIX_EPOCH,
+    };
+
+    #[test]
+    fn durations_transitions_and_times_are_judged_as_by_kube_apiserver() {
+        let lease = json!({"spec": {
+            "holderIdentity": "a", "leaseDurationSeconds": 0, "leaseTransitions": -1,
+            "renewTime": "2026-11-21T12:00:00Z", "acquireTime": "2026-11-21T12:00:00.000000Z",
+        }});
+        let errors = Lease.validate(&CREATE, &lease);
+        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        assert!(texts[0].starts_with("spec.renewTime: Invalid value"), "{texts:?}");
+        assert_eq!(
+            texts[1..],
+            [
+                "spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0",
+                "spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0",
+            ]
+        );
+        assert!(Lease.validate(&CREATE, &json!({})).is_empty());
+    }
+
+    #[test]
+    fn times_are_kept_in_utc_and_what_only_coordination_reads_is_dropped() {
+        let mut lease = json!({"spec": {
+            "strategy": "OldestEmulationVersion", "preferredHolder": "b",
+            "renewTime": "2026-11-21T13:00:00.000001+01:00",
+        }});
+        Lease.prepare(&CREATE, &mut lease);
+        assert_eq!(
+            lease,
+            json!({"spec": {"renewTime": "2026-11-21T12:00:00.000001Z"}})
+        );
+    }
+}
