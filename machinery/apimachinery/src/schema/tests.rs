@@ -122,7 +122,7 @@ fn a_type_becomes_a_structural_schema() {
     let fields = &spec["properties"];
     assert_eq!(
         fields["count"],
-        json!({"type": "integer", "format": "int32", "minimum": 1, "maximum": 10, "default": 3, "description": "How many."})
+        json!({"type": "integer", "format": "int32", "minimum": 1, "maximum": 10, "default": 3, "description": "Number of clusters."})
     );
     assert_eq!(
         fields["mode"],
