@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
+use berth_client::told;
 use berth_deploy::{Certificates, Installation, Service, Set, default_service};
 use berth_dialect_contract::Hold;
 use clap::Args;
@@ -77,8 +78,10 @@ pub struct UninstallArgs {
 /// # Errors
 /// When the hub refuses something; what came before is done.
 pub async fn run(args: &UninstallArgs) -> Result<()> {
+    let (client, url) = connect(args).await?;
     let remover = Remover {
-        client: connect(args).await?,
+        client,
+        url,
         dry_run: args.dry_run,
     };
     remover.not_standalone().await?;
@@ -123,14 +126,17 @@ pub async fn run(args: &UninstallArgs) -> Result<()> {
     Ok(())
 }
 
-async fn connect(args: &UninstallArgs) -> Result<Client> {
+/// A client of the hub, and the hub's URL.
+async fn connect(args: &UninstallArgs) -> Result<(Client, String)> {
     let config = match (&args.kubeconfig, &args.context) {
         (None, None) => Config::infer()
             .await
             .context("no kubeconfig found: pass --kubeconfig, or run in a Pod with a service account")?,
         (path, context) => berth_client::config(path.as_deref(), context.as_deref()).await?,
     };
-    Client::try_from(config).context("making a client for the hub")
+    let url = config.cluster_url.to_string();
+    let client = Client::try_from(config).context("making a client for the hub")?;
+    Ok((client, url.trim_end_matches('/').to_owned()))
 }
 
 /// Objects to remove, in order.
@@ -194,6 +200,7 @@ impl Steps {
 
 struct Remover {
     client: Client,
+    url: String,
     dry_run: bool,
 }
 
@@ -201,7 +208,8 @@ impl Remover {
     /// Refuses where the server is Berth itself, which has no installation.
     async fn not_standalone(&self) -> Result<()> {
         let version = self.client.apiserver_version().await;
-        let version = version.map_err(|problem| anyhow!("asking the hub: {}", removal::told(&problem)))?;
+        let version =
+            version.map_err(|problem| anyhow!("cannot reach the hub at {}: {}", self.url, told(&problem)))?;
         if version.git_version.contains("+berth.") {
             bail!(
                 "this is a standalone Berth server, which no hub was told of: there is nothing to uninstall. Stop its process; \
@@ -282,13 +290,8 @@ impl Remover {
         let leases: Api<k8s_openapi::api::coordination::v1::Lease> =
             Api::namespaced(self.client.clone(), &service.namespace);
         let all = leases.list(&ListParams::default()).await;
-        let all = all.map_err(|problem| {
-            anyhow!(
-                "listing the Leases of {}: {}",
-                service.namespace,
-                removal::told(&problem)
-            )
-        })?;
+        let all = all
+            .map_err(|problem| anyhow!("listing the Leases of {}: {}", service.namespace, told(&problem)))?;
         for lease in all {
             let (name, annotations) = (
                 lease.metadata.name.unwrap_or_default(),

@@ -58,17 +58,4 @@ pub async fn create(client: &Client, path: &str, object: &Value) -> Result<Value
     })
 }
 
-/// An error with its causes, which is where the interesting part is.
-#[must_use]
-pub fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    text
-}
+pub use berth_client::told as chain;

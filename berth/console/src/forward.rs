@@ -1,6 +1,7 @@
 //! API requests, sent on as the person whom the kubeconfig names.
 
 use axum::body::{Body, to_bytes};
+use berth_client::told;
 use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER, WARNING};
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 
@@ -40,7 +41,7 @@ pub(crate) async fn send(
             StatusCode::BAD_GATEWAY,
             format!(
                 "the server that the kubeconfig names did not answer: {}",
-                causes(&problem)
+                told(&problem)
             ),
         )
     })?;
@@ -53,17 +54,4 @@ pub(crate) async fn send(
         }
     }
     Ok(response)
-}
-
-fn causes(problem: &dyn std::error::Error) -> String {
-    let mut text = problem.to_string();
-    let mut source = problem.source();
-    while let Some(cause) = source {
-        let told = cause.to_string();
-        if !text.contains(&told) {
-            text = format!("{text}: {told}");
-        }
-        source = cause.source();
-    }
-    text
 }

@@ -4,13 +4,12 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use anyhow::{Result, anyhow, bail};
+use berth_client::told;
 use berth_dialect_contract::Hold;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::core::{ApiResource, DynamicObject, ObjectMeta, PartialObjectMeta};
 use kube::{Api, Client};
 use serde_json::json;
-
-use super::removal::told;
 
 /// Number of objects that are asked for at once.
 const PAGE: u32 = 500;

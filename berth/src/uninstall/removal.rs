@@ -1,6 +1,7 @@
 //! One object to remove.
 
 use anyhow::{Result, anyhow};
+use berth_client::told;
 use kube::api::{DeleteParams, ListParams};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};
@@ -95,12 +96,4 @@ pub(super) async fn list(client: &Client, group: &str, kind: &str) -> Result<Vec
     let list = list.map_err(|problem| anyhow!("listing {kind}s: {}", told(&problem)))?;
     let values = list.items.into_iter().map(serde_json::to_value);
     Ok(values.collect::<Result<_, _>>()?)
-}
-
-/// A refusal in the hub's own words; other problems in the client's.
-pub(super) fn told(problem: &kube::Error) -> String {
-    match problem {
-        kube::Error::Api(status) if !status.message.is_empty() => status.message.clone(),
-        other => other.to_string(),
-    }
 }

@@ -1,34 +1,131 @@
 //! kubeconfigs, and kube's configuration and client made of one: the one way everything here gets to a
 //! server.
 
-use std::path::Path;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context as _, Result, anyhow, bail};
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
+
+/// Most contexts that are named.
+const NAMED: usize = 10;
+
+/// Source of a kubeconfig.
+#[derive(Clone, Debug)]
+enum Origin {
+    /// The file that somebody named.
+    Named(PathBuf),
+    /// The files that KUBECONFIG names; at least one.
+    Variable(OsString),
+    /// `~/.kube/config`.
+    Home,
+}
+
+impl Origin {
+    fn of(path: Option<&Path>) -> Self {
+        match (path, std::env::var_os("KUBECONFIG")) {
+            (Some(path), _) => Self::Named(path.to_owned()),
+            (None, Some(value)) if paths(&value).next().is_some() => Self::Variable(value),
+            (None, _) => Self::Home,
+        }
+    }
+
+    fn read(&self) -> Result<Kubeconfig, KubeconfigError> {
+        match self {
+            Self::Named(path) => Kubeconfig::read_from(path),
+            Self::Home => Kubeconfig::read(),
+            Self::Variable(value) => {
+                // As kubectl does it: of several files those that are there.
+                let there: Vec<PathBuf> = paths(value).filter(|path| path.exists()).collect();
+                match there.as_slice() {
+                    [] => Kubeconfig::read(),
+                    there => there.iter().try_fold(Kubeconfig::default(), |merged, path| {
+                        merged.merge(Kubeconfig::read_from(path)?)
+                    }),
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Named(path) => write!(f, "kubeconfig {}", path.display()),
+            Self::Variable(value) => write!(f, "kubeconfig {} (from $KUBECONFIG)", value.display()),
+            Self::Home => f.write_str("kubeconfig ~/.kube/config"),
+        }
+    }
+}
+
+/// The files that a value of KUBECONFIG names.
+fn paths(value: &OsStr) -> impl Iterator<Item = PathBuf> {
+    std::env::split_paths(value).filter(|path| !path.as_os_str().is_empty())
+}
 
 /// The kubeconfig at `path`, or the one that kubectl would read: what KUBECONFIG names, or `~/.kube/config`.
 ///
 /// # Errors
 /// When there is none, or it cannot be read.
 pub fn kubeconfig(path: Option<&Path>) -> Result<Kubeconfig> {
-    let (read, from) = match path {
-        Some(path) => (Kubeconfig::read_from(path), "--kubeconfig"),
-        None => (
-            Kubeconfig::read(),
-            match std::env::var_os("KUBECONFIG") {
-                Some(_) => "KUBECONFIG",
-                None => "the default",
-            },
-        ),
+    let origin = Origin::of(path);
+    origin.read().map_err(|problem| unread(&origin, problem))
+}
+
+fn unread(origin: &Origin, problem: KubeconfigError) -> anyhow::Error {
+    match problem {
+        KubeconfigError::ReadConfig(cause, _) if cause.kind() == io::ErrorKind::NotFound => match origin {
+            Origin::Home => anyhow!("{origin} not found; pass --kubeconfig FILE, or set KUBECONFIG"),
+            _ => anyhow!("{origin} not found; pass --kubeconfig FILE"),
+        },
+        KubeconfigError::ReadConfig(cause, path) => {
+            anyhow!(
+                "{origin} cannot be read: {}: {cause}; --kubeconfig FILE names another",
+                path.display()
+            )
+        }
+        other => unusable(origin, other),
+    }
+}
+
+/// A kubeconfig that says nothing that can be used.
+fn unusable(origin: &Origin, problem: KubeconfigError) -> anyhow::Error {
+    anyhow::Error::new(problem).context(origin.to_string())
+}
+
+/// The files that the context of that name goes by, each with its field.
+fn files<'a>(kubeconfig: &'a Kubeconfig, context: &str) -> Vec<(&'static str, &'a str)> {
+    let named = kubeconfig.contexts.iter().find(|one| one.name == context);
+    let Some(context) = named.and_then(|one| one.context.as_ref()) else {
+        return Vec::new();
     };
-    read.map_err(|problem| match problem {
-        KubeconfigError::ReadConfig(cause, path) => anyhow!(
-            "the kubeconfig {} ({from}) cannot be read: {cause}; --kubeconfig names another",
-            path.display()
-        ),
-        other => anyhow::Error::new(other).context(format!("reading the kubeconfig ({from})")),
-    })
+    let cluster = kubeconfig.clusters.iter().find(|one| one.name == context.cluster);
+    let user = kubeconfig
+        .auth_infos
+        .iter()
+        .find(|one| Some(&one.name) == context.user.as_ref());
+    let mut files = Vec::new();
+    if let Some(cluster) = cluster.and_then(|one| one.cluster.as_ref())
+        && cluster.certificate_authority_data.is_none()
+    {
+        files.push(("certificate-authority", &cluster.certificate_authority));
+    }
+    if let Some(user) = user.and_then(|one| one.auth_info.as_ref()) {
+        if user.client_certificate_data.is_none() {
+            files.push(("client-certificate", &user.client_certificate));
+        }
+        if user.client_key_data.is_none() {
+            files.push(("client-key", &user.client_key));
+        }
+        files.push(("tokenFile", &user.token_file));
+    }
+    let there = files.into_iter();
+    there
+        .filter_map(|(field, path)| Some((field, path.as_deref().filter(|path| !path.is_empty())?)))
+        .collect()
 }
 
 /// The configuration that [`kubeconfig`] stands for, in its current context or the one that is named.
@@ -36,15 +133,45 @@ pub fn kubeconfig(path: Option<&Path>) -> Result<Kubeconfig> {
 /// # Errors
 /// When there is no kubeconfig, or it does not make a configuration.
 pub async fn config(path: Option<&Path>, context: Option<&str>) -> Result<Config> {
+    resolved(path, context).await.map(|(config, _)| config)
+}
+
+/// Configuration that [`config`] gives, with the name of its context.
+pub(crate) async fn resolved(path: Option<&Path>, context: Option<&str>) -> Result<(Config, Option<String>)> {
+    let origin = Origin::of(path);
+    let kubeconfig = kubeconfig(path)?;
+    let context = chosen(&origin, &kubeconfig, context)?.to_owned();
+    for (field, path) in files(&kubeconfig, &context) {
+        if let Err(cause) = std::fs::File::open(path) {
+            bail!("{origin}: {field}: {path} cannot be read: {cause}");
+        }
+    }
     let options = KubeConfigOptions {
-        context: context.map(str::to_owned),
+        context: Some(context.clone()),
         ..KubeConfigOptions::default()
     };
-    let config = Config::from_custom_kubeconfig(kubeconfig(path)?, &options).await;
-    config.with_context(|| match path {
-        Some(path) => format!("using the kubeconfig {}", path.display()),
-        None => "using the kubeconfig".to_owned(),
-    })
+    let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
+    let config = config.map_err(|problem| unusable(&origin, problem))?;
+    Ok((config, Some(context)))
+}
+
+/// The context that is meant: the one named, or the current one.
+fn chosen<'a>(origin: &Origin, kubeconfig: &'a Kubeconfig, named: Option<&'a str>) -> Result<&'a str> {
+    let known: Vec<&str> = kubeconfig.contexts.iter().map(|context| &*context.name).collect();
+    let list = match known.get(NAMED..) {
+        None | Some([]) => known.join(", "),
+        Some(more) => format!("{} and {} more", known[..NAMED].join(", "), more.len()),
+    };
+    let current = kubeconfig
+        .current_context
+        .as_deref()
+        .filter(|name| !name.is_empty());
+    match named.or(current) {
+        _ if known.is_empty() => bail!("{origin} has no contexts"),
+        None => bail!("{origin} has no current context; pass --context with one of {list}"),
+        Some(name) if !known.contains(&name) => bail!("{origin} has no context \"{name}\"; it has {list}"),
+        Some(name) => Ok(name),
+    }
 }
 
 /// A client that sends each request once: callers retry what is worth retrying. Nothing is sent yet.
@@ -55,3 +182,6 @@ pub fn connect(mut config: Config) -> Result<Client> {
     config.default_retry = false;
     Client::try_from(config).context("making a client")
 }
+
+#[cfg(test)]
+mod tests;

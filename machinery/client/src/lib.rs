@@ -7,11 +7,13 @@
 
 mod apply;
 mod config;
+mod failure;
 mod giving_way;
+mod patience;
 
 use std::collections::HashMap;
-use std::error::Error;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use berth_apimachinery::Status;
@@ -20,7 +22,9 @@ use kube::client::Body;
 use serde_json::{Value, json};
 
 pub use config::{config, connect, kubeconfig};
+pub use failure::{Server, told};
 use giving_way::give_way;
+use patience::{Next, Patience};
 
 /// Path of a kind.
 #[derive(Clone, Debug)]
@@ -39,8 +43,10 @@ pub struct Client {
     manager: Option<String>,
     /// Treatment of fields that nobody knows; the server's default where nothing is said.
     validation: Option<FieldValidation>,
-    /// The URL of the server, where a kubeconfig says it.
-    url: Option<String>,
+    /// The server, as far as a kubeconfig says it.
+    server: Server,
+    /// Patience with a server that is not ready; none where that is an answer.
+    patience: Option<Patience>,
 }
 
 /// Treatment of fields that the kind has not or that stand twice, as `--validate` of kubectl says.
@@ -80,6 +86,15 @@ pub struct Raw {
     pub text: String,
 }
 
+/// An answer with what its headers say.
+struct Reply {
+    answer: Answer,
+    warnings: Vec<String>,
+    code: u16,
+    /// The pause that the server asks for before another try.
+    after: Option<Duration>,
+}
+
 /// Answer of a server: the object, or its refusal.
 pub type Answer = std::result::Result<Value, Box<Status>>;
 
@@ -89,9 +104,13 @@ impl Client {
     /// # Errors
     /// When the file cannot be read or does not make a configuration.
     pub async fn from_kubeconfig(path: &Path) -> Result<Self> {
-        let config = config(Some(path), None).await?;
+        let (config, context) = config::resolved(Some(path), None).await?;
+        let server = Server::of(&config, context);
         let inner = kube::Client::try_from(config).context("making a client")?;
-        Ok(Self::new(inner))
+        Ok(Self {
+            server,
+            ..Self::new(inner)
+        })
     }
 
     /// Connects as kubectl does: with the kubeconfig at `path`, or what KUBECONFIG names, or
@@ -101,10 +120,9 @@ impl Client {
     /// When there is none, or it does not make a configuration.
     pub async fn as_kubectl(path: Option<&Path>, context: Option<&str>) -> Result<Self> {
         // That a server is not available is an answer: whoever asks does not wait minutes for another.
-        let config = config(path, context).await?;
-        let url = config.cluster_url.to_string();
+        let (config, context) = config::resolved(path, context).await?;
         Ok(Self {
-            url: Some(url.trim_end_matches('/').to_owned()),
+            server: Server::of(&config, context),
             ..Self::new(connect(config)?)
         })
     }
@@ -118,7 +136,13 @@ impl Client {
     /// The URL of the server, as the kubeconfig has it; empty where there is none.
     #[must_use]
     pub fn url(&self) -> &str {
-        self.url.as_deref().unwrap_or_default()
+        &self.server.url
+    }
+
+    /// The server, for a sentence.
+    #[must_use]
+    pub fn server(&self) -> &Server {
+        &self.server
     }
 
     /// The connection itself.
@@ -152,8 +176,23 @@ impl Client {
             places: HashMap::new(),
             manager: None,
             validation: None,
-            url: None,
+            server: Server::default(),
+            patience: None,
         }
+    }
+
+    /// Returns the client that asks again for `limit` where the server is not ready or has too much to do.
+    /// `tell` is told each new reason. After that no request waits any more ([`Client::gave_up`]).
+    #[must_use]
+    pub fn waiting(mut self, limit: Duration, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.patience = Some(Patience::new(limit, tell));
+        self
+    }
+
+    /// Whether the server was not ready for so long that this client, or a clone of it, no longer waits.
+    #[must_use]
+    pub fn gave_up(&self) -> bool {
+        self.patience.as_ref().is_some_and(Patience::is_over)
     }
 
     /// Returns the client with another field manager for its writes by [`Client::put`] and [`Client::apply`].
@@ -179,15 +218,44 @@ impl Client {
         self.exchange(method, path, body).await.map(|(answer, _)| answer)
     }
 
-    /// Sends one request; gives the answer and the warnings that came with it.
+    /// Sends one request, again while patience lasts; gives the answer and the warnings that came with it.
     async fn exchange(
         &self,
         method: Method,
         path: &str,
         body: Option<(&str, &Value)>,
     ) -> Result<(Answer, Vec<String>)> {
+        let (begun, mut tried) = (Instant::now(), 0);
+        loop {
+            let Reply {
+                answer,
+                warnings,
+                code,
+                after,
+            } = self.once(&method, path, body).await?;
+            let Some(patience) = &self.patience else {
+                return Ok((answer, warnings));
+            };
+            let next = match &answer {
+                Ok(_) => Next::Answer,
+                Err(status) => patience.next(code, &status.message, begun, tried, after),
+            };
+            match next {
+                Next::Answer => {
+                    patience.answered();
+                    return Ok((answer, warnings));
+                }
+                Next::Again(pause) => tokio::time::sleep(pause).await,
+                Next::GiveUp(error) => return Err(error),
+            }
+            tried += 1;
+        }
+    }
+
+    /// Sends one request once.
+    async fn once(&self, method: &Method, path: &str, body: Option<(&str, &Value)>) -> Result<Reply> {
         let mut request = Request::builder()
-            .method(method.clone())
+            .method(method)
             .uri(path)
             .header("accept", "application/json");
         let bytes = match body {
@@ -204,8 +272,10 @@ impl Client {
             .inner
             .send(request)
             .await
-            .map_err(|problem| self.unreached(&problem))?;
+            .map_err(|problem| self.server.unanswered(&problem))?;
         let code = response.status();
+        let after = response.headers().get("retry-after");
+        let after = after.and_then(|after| Some(Duration::from_secs(after.to_str().ok()?.parse().ok()?)));
         let warnings = response
             .headers()
             .get_all("warning")
@@ -220,7 +290,12 @@ impl Client {
         if code.is_success() {
             let value = serde_json::from_slice(&bytes)
                 .with_context(|| format!("{method} {path}: {code}: {}", String::from_utf8_lossy(&bytes)))?;
-            return Ok((Ok(value), warnings));
+            return Ok(Reply {
+                answer: Ok(value),
+                warnings,
+                code: code.as_u16(),
+                after,
+            });
         }
         // Where nothing is served, and from what is in between, an answer has no form.
         let status = serde_json::from_slice(&bytes).unwrap_or_else(|_| {
@@ -231,19 +306,12 @@ impl Client {
                 format!("{method} {path}: {code}: {}", text.trim()),
             )
         });
-        Ok((Err(Box::new(status)), warnings))
-    }
-
-    /// No answer came: from where, and the innermost cause. Those between are of libraries, and say it again.
-    fn unreached(&self, problem: &kube::Error) -> anyhow::Error {
-        let mut cause: &dyn Error = problem;
-        while let Some(next) = cause.source() {
-            cause = next;
-        }
-        match self.url() {
-            "" => anyhow!("cannot reach the server: {cause}"),
-            url => anyhow!("cannot reach {url}: {cause}"),
-        }
+        Ok(Reply {
+            answer: Err(Box::new(status)),
+            warnings,
+            code: code.as_u16(),
+            after,
+        })
     }
 
     /// Reads `path` as text, with the time the server says it is.
@@ -254,7 +322,7 @@ impl Client {
         let request = Request::builder().uri(path).body(Body::empty());
         let request = request.with_context(|| path.to_owned())?;
         let response = self.inner.send(request).await;
-        let response = response.map_err(|problem| self.unreached(&problem))?;
+        let response = response.map_err(|problem| self.server.unanswered(&problem))?;
         let code = response.status().as_u16();
         let date = response.headers().get("date").and_then(|date| date.to_str().ok());
         let date = date.map(str::to_owned);

@@ -1,0 +1,227 @@
+//! Requests that failed, in words for people: the server's own, or the cause alone, without the names that
+//! libraries put before it.
+
+use std::error::Error;
+use std::io;
+use std::iter::successors;
+
+use anyhow::anyhow;
+use kube::client::AuthError;
+
+/// Server that requests go to, and the context of the kubeconfig that names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Server {
+    /// URL as the kubeconfig has it.
+    pub url: String,
+    /// Name of the context, where there is one.
+    pub context: Option<String>,
+}
+
+impl Server {
+    /// The server of `config`, which `context` names.
+    pub(crate) fn of(config: &kube::Config, context: Option<String>) -> Self {
+        Self {
+            url: config.cluster_url.to_string().trim_end_matches('/').to_owned(),
+            context,
+        }
+    }
+
+    /// The error where no answer came from this server.
+    pub(crate) fn unanswered(&self, problem: &kube::Error) -> anyhow::Error {
+        let told = told(problem);
+        match links(problem).any(|link| link.is::<AuthError>()) {
+            true => anyhow!("no credentials for {self}: {told}"),
+            false => anyhow!("cannot reach {self}: {told}"),
+        }
+    }
+}
+
+impl std::fmt::Display for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.url.as_str(), &self.context) {
+            ("", _) => f.write_str("the server"),
+            (url, None) => f.write_str(url),
+            (url, Some(context)) => write!(f, "{url} (context {context})"),
+        }
+    }
+}
+
+/// `problem` in the server's words where it answered, or else why it did not.
+#[must_use]
+pub fn told(problem: &(dyn Error + 'static)) -> String {
+    for link in links(problem) {
+        if let Some(refused) = link.downcast_ref::<AuthError>() {
+            return credentials(refused);
+        }
+        match link.downcast_ref::<kube::Error>() {
+            Some(kube::Error::Api(status)) if !status.message.is_empty() => return status.message.clone(),
+            // What is between is of libraries, and says the cause again.
+            Some(kube::Error::Service(service)) if !links(&**service).any(|link| link.is::<AuthError>()) => {
+                return innermost(problem);
+            }
+            Some(kube::Error::HyperError(_)) => return innermost(problem),
+            None if link.to_string().starts_with("client error (") => return innermost(problem),
+            _ => {}
+        }
+    }
+    let mut text = problem.to_string();
+    for cause in links(problem).skip(1).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
+}
+
+/// An error and its causes, outermost first.
+fn links<'a>(problem: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    successors(Some(problem), |link| (**link).source())
+}
+
+fn innermost(problem: &(dyn Error + 'static)) -> String {
+    let last = links(problem).last().unwrap_or(problem);
+    if let Some(cause) = last.downcast_ref::<io::Error>() {
+        return plain(cause);
+    }
+    with_help(last.to_string())
+}
+
+/// A problem of the system without its number.
+fn plain(problem: &io::Error) -> String {
+    if problem.kind() == io::ErrorKind::TimedOut {
+        return "no answer in time".to_owned();
+    }
+    let text = problem.to_string();
+    let Some(number) = problem.raw_os_error() else {
+        return with_help(text);
+    };
+    let text = text
+        .strip_suffix(&format!(" (os error {number})"))
+        .unwrap_or(&text);
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_ascii_lowercase());
+    first.into_iter().chain(letters).collect()
+}
+
+/// Fault of a certificate, in words that say where to mend it.
+fn with_help(text: String) -> String {
+    match text.contains("UnknownIssuer") {
+        true => {
+            "its certificate is signed by no authority that the kubeconfig names (certificate-authority-data)"
+                .to_owned()
+        }
+        false => text,
+    }
+}
+
+/// Reason why there are no credentials.
+fn credentials(problem: &AuthError) -> String {
+    match problem {
+        AuthError::AuthExecStart(cause) => {
+            format!(
+                "the kubeconfig's credential plugin cannot be started: {}",
+                plain(cause)
+            )
+        }
+        AuthError::AuthExecRun { cmd, out, .. } => {
+            let said = String::from_utf8_lossy(&out.stderr);
+            let said = said
+                .trim()
+                .lines()
+                .last()
+                .unwrap_or("it says nothing of it")
+                .to_owned();
+            format!(
+                "the kubeconfig's credential plugin {cmd} failed ({}): {said}",
+                out.status
+            )
+        }
+        AuthError::ReadTokenFile(cause, path) => {
+            format!(
+                "the token file {} cannot be read: {}",
+                path.display(),
+                plain(cause)
+            )
+        }
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, ExitStatus, Output};
+
+    use super::*;
+
+    fn service(cause: io::Error) -> kube::Error {
+        kube::Error::Service(cause.into())
+    }
+
+    fn server() -> Server {
+        Server {
+            url: "https://127.0.0.1:39999".to_owned(),
+            context: Some("hub".to_owned()),
+        }
+    }
+
+    fn failed() -> ExitStatus {
+        Command::new("false").status().unwrap()
+    }
+
+    #[test]
+    fn an_error_names_the_server_the_context_and_the_cause_and_no_library() {
+        let of = |cause| server().unanswered(&service(cause)).to_string();
+        assert_eq!(
+            of(io::Error::from_raw_os_error(111)),
+            "cannot reach https://127.0.0.1:39999 (context hub): connection refused"
+        );
+        assert_eq!(
+            of(io::ErrorKind::TimedOut.into()),
+            "cannot reach https://127.0.0.1:39999 (context hub): no answer in time"
+        );
+        let certificate = of(io::Error::other("invalid peer certificate: UnknownIssuer"));
+        assert!(
+            certificate.ends_with("(certificate-authority-data)"),
+            "{certificate}"
+        );
+        let nameless = Server::default().unanswered(&service(io::Error::other("gone")));
+        assert_eq!(nameless.to_string(), "cannot reach the server: gone");
+    }
+
+    #[test]
+    fn a_credential_plugin_that_fails_is_told_in_its_own_words() {
+        let out = Box::new(Output {
+            status: failed(),
+            stdout: Vec::new(),
+            stderr: b"one\nplease log in first\n".to_vec(),
+        });
+        let cmd = "get-token".to_owned();
+        let run = kube::Error::Service(AuthError::AuthExecRun { cmd, out }.into());
+        let refused = server().unanswered(&run).to_string();
+        assert!(
+            refused.starts_with(
+                "no credentials for https://127.0.0.1:39999 (context hub): the kubeconfig's credential plugin"
+            ),
+            "{refused}"
+        );
+        assert!(refused.ends_with(": please log in first"), "{refused}");
+        let start = kube::Error::Auth(AuthError::AuthExecStart(io::Error::from_raw_os_error(2)));
+        assert!(told(&start).ends_with("cannot be started: no such file or directory"));
+    }
+
+    #[test]
+    fn a_refusal_is_told_in_the_servers_words_and_other_problems_with_their_causes() {
+        let status = kube::core::Status {
+            message: "pods \"a\" is forbidden".to_owned(),
+            code: 403,
+            ..Default::default()
+        };
+        assert_eq!(
+            told(&kube::Error::Api(Box::new(status))),
+            "pods \"a\" is forbidden"
+        );
+        let read = serde_json::from_str::<u8>("x").unwrap_err();
+        let unread = told(&kube::Error::SerdeError(read));
+        assert!(unread.starts_with("Error deserializing response: "), "{unread}");
+    }
+}
