@@ -49,7 +49,7 @@ pub struct TargetView {
     pub region: String,
     /// The availability zones, where the system has them; several are joined by commas.
     pub zone: String,
-    /// The infrastructure provider, where the system has one.
+    /// The infrastructure provider in the system's spelling, where it has one.
     pub provider: String,
     /// The labels scheduling sees.
     pub labels: Labels,
@@ -158,6 +158,19 @@ impl DemandView {
     }
 }
 
+/// An infrastructure provider in the one spelling of all systems: in lower case, and by the short names that
+/// most of them use.
+#[must_use]
+pub fn provider(name: &str) -> String {
+    let name = name.to_lowercase();
+    match name.as_str() {
+        "amazon" => "aws".to_owned(),
+        "google" => "gcp".to_owned(),
+        "microsoft" => "azure".to_owned(),
+        _ => name,
+    }
+}
+
 /// An object left out of the inventory because it could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unusable {
@@ -165,4 +178,24 @@ pub struct Unusable {
     pub key: Key,
     /// Description of the problem.
     pub problem: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_provider_has_one_spelling_in_all_systems() {
+        for (system, name) in [
+            ("AWS", "aws"),
+            ("Amazon", "aws"),
+            ("aws", "aws"),
+            ("Google", "gcp"),
+            ("Azure", "azure"),
+            ("OpenStack", "openstack"),
+            ("", ""),
+        ] {
+            assert_eq!(provider(system), name, "{system}");
+        }
+    }
 }

@@ -7,6 +7,10 @@ use crate::decision::Decision;
 use crate::rules::InForce;
 use crate::view::Amount;
 
+/// Steps of a refusal that nobody takes back by an edit: for where a target is, or because it is being
+/// deleted.
+pub const FINAL: usize = 3;
+
 /// Words of a dialect about its decisions.
 pub trait Words {
     /// The names of the filters, by [`berth_scheduling::Rejection::plugin`].
@@ -55,8 +59,8 @@ pub trait Words {
         None
     }
 
-    /// Number of changes that lift a refusal for `reason`: more than one for what nobody changes, such as the
-    /// region that a target is in.
+    /// Number of changes that lift a refusal for `reason`: [`FINAL`] for what nobody changes, such as
+    /// the region that a target is in, or its deletion.
     fn steps(&self, _reason: Reason) -> usize {
         1
     }

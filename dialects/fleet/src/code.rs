@@ -71,6 +71,12 @@ pub(crate) fn ineligible(reason: Reason) -> Ineligible {
     Ineligible::of(u16::from_be_bytes([high, low]))
 }
 
+/// Whether `reason` is that the cluster is leaving the fleet, which nobody takes back.
+pub(crate) fn is_leaving(reason: Reason) -> bool {
+    matches!(Code::of_reason(reason), Code::NotEligible | Code::NamedIneligible)
+        && ineligible(reason) == Ineligible::Leaving
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Code, Plugin, ineligible, token};

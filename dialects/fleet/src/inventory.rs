@@ -8,6 +8,7 @@ use crate::names::{CLUSTERS, PARENT_LABEL};
 use crate::{code, decide, remedies, warnings, words, writes};
 use berth_apimachinery::selector::{Requirement, Selector};
 use berth_apimachinery::{Change, GroupResource, Key, Object, Timestamp};
+use berth_dialect_contract::words::FINAL;
 use berth_dialect_contract::{
     Advisor, Ask, Decision, DemandView, Due, Edit, Guarding, Inventory, Refused, Remedy, TargetView, Targets,
     Unusable, Words, Write,
@@ -104,6 +105,13 @@ impl Targets for Fleet {
 impl Words for Fleet {
     fn filters(&self) -> &'static [&'static str] {
         &Plugin::NAMES
+    }
+
+    fn steps(&self, reason: Reason) -> usize {
+        match code::is_leaving(reason) {
+            true => FINAL,
+            false => 1,
+        }
     }
 
     fn token(&self, _plugin: u16, reason: Reason) -> &'static str {

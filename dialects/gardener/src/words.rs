@@ -6,6 +6,7 @@ mod places;
 use berth_apimachinery::LabelSet;
 use berth_apimachinery::selector::Selector;
 use berth_dialect_contract::rules::Rules;
+use berth_dialect_contract::words::FINAL;
 use berth_dialect_contract::{Decision, Outcome, Taint, report};
 use berth_scheduling::{Ix, Reason, Rejection};
 
@@ -282,17 +283,15 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     }
 }
 
-/// Steps that a refusal counts as which is about where the seed is.
-const ELSEWHERE: usize = 3;
-
 /// The steps from a seed that is refused for `reason` to one that is not.
 pub(crate) fn steps(reason: Reason) -> usize {
     match Code::of_reason(reason) {
-        Code::ProviderMismatch | Code::NotSameRegion | Code::NotSameProvider | Code::NotMinimalDistance => {
-            ELSEWHERE
-        }
         Code::Deleting
-        | Code::NotReady
+        | Code::ProviderMismatch
+        | Code::NotSameRegion
+        | Code::NotSameProvider
+        | Code::NotMinimalDistance => FINAL,
+        Code::NotReady
         | Code::NeverReconciled
         | Code::Invisible
         | Code::ProfileMismatch

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use berth_apimachinery::{FieldError, Timestamp};
 use berth_dialect_columns::Bits;
-use berth_dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
+use berth_dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused, report};
 use berth_scheduling::{Filter, Ix, Scorer, Solved};
 use jiff::SignedDuration;
 
@@ -198,15 +198,7 @@ impl Case<'_> {
             picked: Vec::new(),
         };
         solved.picked = self.pick(&solved)?;
-        let satisfied = status::satisfied(
-            &bound,
-            &self.fleet.missing_sets(&self.ask.demand.namespace),
-            &self.policy.sets,
-            &sets,
-            offered,
-            self.policy.wanted,
-            &solved,
-        );
+        let satisfied = self.satisfied(&bound, &sets, offered, &solved);
         let asked_for = self
             .policy
             .asks_for_scores()
@@ -221,6 +213,26 @@ impl Case<'_> {
             ..Detail::default()
         };
         Ok(self.conclude(solved, prioritizers, satisfied, exact, detail))
+    }
+
+    /// The condition PlacementSatisfied.
+    fn satisfied(
+        &self,
+        bound: &[Arc<str>],
+        sets: &[&Arc<str>],
+        has_clusters: bool,
+        solved: &Solved,
+    ) -> Satisfied {
+        let namespace = &self.ask.demand.namespace;
+        let offer = status::Offer {
+            namespace,
+            bound,
+            missing: &self.fleet.missing_sets(namespace),
+            asked: &self.policy.sets,
+            sets,
+            has_clusters,
+        };
+        status::satisfied(&offer, self.policy.wanted, solved)
     }
 
     /// When the next scores of a cluster in `scope` expire, whichever they are: expressions name them as they
@@ -350,15 +362,7 @@ impl Case<'_> {
         sets: &[&Arc<str>],
         offered: bool,
     ) -> Decision {
-        let satisfied = status::satisfied(
-            bound,
-            &self.fleet.missing_sets(&self.ask.demand.namespace),
-            &self.policy.sets,
-            sets,
-            offered,
-            self.policy.wanted,
-            &Solved::default(),
-        );
+        let satisfied = self.satisfied(bound, sets, offered, &Solved::default());
         let stays = |name: &str| {
             let known = self.columns.candidate(name);
             known.is_some_and(|known| !self.columns.terminating.has(known))
@@ -407,14 +411,12 @@ impl Case<'_> {
         );
         let changes = self.changes(&solved.picked);
         let (outcome, reason) = outcome(&satisfied, &changes, &solved);
+        let is_short = !satisfied.status && self.policy.wanted != Some(0);
         detail.satisfied = Some(satisfied);
         detail.plan = Some(plan);
-        detail.status_changes = status::changes(&self.record.view.status, &detail);
-        let writes = detail.status_changes || detail.plan.as_ref().is_some_and(Plan::writes);
-        let unchanged = !self.current.is_empty() && !writes && outcome != Outcome::Unschedulable;
         let periodic = self.ask.now.checked_add(PERIOD).ok();
-        Decision {
-            outcome: if unchanged { Outcome::Unchanged } else { outcome },
+        let mut decision = Decision {
+            outcome,
             reason,
             solved,
             scorers: prioritizers
@@ -431,7 +433,24 @@ impl Case<'_> {
                 reason,
                 changes,
             )
+        };
+        // The cause is told of what was decided.
+        let cause = is_short
+            .then(|| report::cause(self.fleet, &decision))
+            .flatten()
+            .map(|cause| cause.to_string());
+        if let Some(detail) = decision.detail.downcast_mut::<Detail>() {
+            if let (Some(satisfied), Some(cause)) = (&mut detail.satisfied, &cause) {
+                status::tell_cause(satisfied, cause);
+            }
+            detail.cause = cause;
+            detail.status_changes = status::changes(&self.record.view.status, detail);
+            let writes = detail.status_changes || detail.plan.as_ref().is_some_and(Plan::writes);
+            if !self.current.is_empty() && !writes && outcome != Outcome::Unschedulable {
+                decision.outcome = Outcome::Unchanged;
+            }
         }
+        decision
     }
 
     /// Picked clusters in rank order, then those let go.

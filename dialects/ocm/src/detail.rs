@@ -16,6 +16,8 @@ pub(crate) struct Detail {
     pub(crate) problem: Option<Problem>,
     /// The condition PlacementSatisfied; `None` where the placement was not judged.
     pub(crate) satisfied: Option<Satisfied>,
+    /// The cause why no cluster fits, or no other one, in a sentence.
+    pub(crate) cause: Option<String>,
     /// Content of the PlacementDecisions; `None` where they stay as they are.
     pub(crate) plan: Option<Plan>,
     /// Whether the status of the placement changes.

@@ -7,6 +7,7 @@ use crate::names::{CLUSTERS, PLACEMENTS};
 use crate::{decide, otherwise, remedies, warnings, words, writes};
 use berth_apimachinery::selector::{Requirement, Selector};
 use berth_apimachinery::{Change, Key, Object, Timestamp};
+use berth_dialect_contract::words::FINAL;
 use berth_dialect_contract::{
     Advisor, Ask, Control, Decision, DemandView, Due, Edit, Guarding, Inventory, Refused, Remedy, Reserved,
     TargetView, Targets, Unusable, Words, Write,
@@ -135,6 +136,14 @@ impl Words for Fleet {
     /// Those in a set to choose from.
     fn scope(&self) -> Option<u16> {
         Some(Plugin::ClusterSet.number())
+    }
+
+    fn steps(&self, reason: Reason) -> usize {
+        match Code::of_reason(reason) {
+            // Nobody takes a deletion back.
+            Code::Terminating => FINAL,
+            Code::NotInSet | Code::PredicateMismatch | Code::ExpressionTooCostly | Code::Untolerated => 1,
+        }
     }
 
     fn asked_labels<'a>(&'a self, decision: &'a Decision, filter: u16) -> Option<&'a Selector> {

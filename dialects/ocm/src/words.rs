@@ -5,7 +5,7 @@ use std::fmt;
 use berth_apimachinery::Timestamp;
 use berth_apimachinery::selector::Selector;
 use berth_dialect_columns::Bits;
-use berth_dialect_contract::{Action, Decision, Outcome, Taint, listing, report, taints};
+use berth_dialect_contract::{Action, Decision, Outcome, Taint, listing, taints};
 use berth_scheduling::{Ix, Solved};
 
 use crate::code::Code;
@@ -257,11 +257,10 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     let in_scope = detail.map_or(0, |detail| detail.in_scope);
     let counts = format!("{feasible} of {in_scope} clusters in the bound sets feasible");
     let satisfied = detail.and_then(|detail| detail.satisfied.as_ref());
-    let is_short = satisfied.is_some_and(|satisfied| !satisfied.status);
-    let cause = is_short.then(|| report::cause(fleet, decision)).flatten();
+    let cause = detail.and_then(|detail| detail.cause.as_deref());
     if decision.solved.picked.is_empty() {
         if let Some(cause) = cause {
-            return cause.to_string();
+            return cause.to_owned();
         }
         let why = satisfied
             .map(|satisfied| satisfied.message.as_str())

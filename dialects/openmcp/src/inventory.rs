@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use berth_apimachinery::{Change, GroupResource, Key, Object, Timestamp};
 use berth_dialect_contract::rules::InForce;
+use berth_dialect_contract::words::FINAL;
 use berth_dialect_contract::{
     Advisor, Ask, Control, Decision, DemandView, Due, Edit, Guarding, Inventory, Pace, Refused, Remedy,
     TargetView, Targets, Unusable, Words, Write,
@@ -127,6 +128,19 @@ impl Targets for Fleet {
 impl Words for Fleet {
     fn filters(&self) -> &'static [&'static str] {
         &Plugin::NAMES
+    }
+
+    fn steps(&self, reason: Reason) -> usize {
+        match Code::of_reason(reason) {
+            Code::Terminating => FINAL,
+            Code::NotUnderstood
+            | Code::PurposeMismatch
+            | Code::SelectorMismatch
+            | Code::OutOfScope
+            | Code::WantsOwn
+            | Code::Exclusive
+            | Code::Full => 1,
+        }
     }
 
     fn token(&self, _plugin: u16, reason: Reason) -> &'static str {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use berth_apimachinery::{Key, Labels, Meta, Object, Timestamp, time};
 use berth_dialect_contract::report::{self, Condition};
+use berth_dialect_contract::view::provider;
 use berth_dialect_contract::{
     Amount, Decision, DemandView, Outcome, Phase, Placed, Quantities, Taint, TargetView,
 };
@@ -92,7 +93,7 @@ pub(crate) fn target(
         status: Some(TargetStatus {
             cordoned: view.cordoned,
             region: present(&view.region),
-            provider: present(&view.provider),
+            provider: present(&provider(&view.provider)),
             taints: filled(view.taints.iter().map(taint).collect()),
             capacity: filled(view.capacity.iter().map(capacity).collect()),
             warnings: filled(view.warnings.clone()),

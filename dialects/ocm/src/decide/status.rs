@@ -14,11 +14,14 @@ use crate::satisfied::Satisfied;
 /// Beginnings of what the conditions say; a problem is told as `<plugin>:<text>`.
 const SENTENCES: Sentences = Sentences(&[
     "no ManagedClusterSetBinding ",
+    "no cluster set is bound to namespace ",
+    "no cluster set that exists is bound to namespace ",
     "none of the cluster sets asked for (",
     "the bound cluster sets (",
     "numberOfClusters is #",
     "no cluster could be judged",
     "no cluster of the bound cluster sets fits: ",
+    "No cluster fits",
     "# cluster decisions unscheduled",
     "every cluster decision is scheduled",
     "the placement is understood",
@@ -44,31 +47,48 @@ pub(crate) struct Aspect<'a> {
     pub(crate) message: std::borrow::Cow<'a, str>,
 }
 
+/// Cluster sets that a placement may choose from.
+pub(crate) struct Offer<'a> {
+    /// The namespace of the placement.
+    pub(crate) namespace: &'a str,
+    /// The sets that are bound to it.
+    pub(crate) bound: &'a [Arc<str>],
+    /// The sets that are bound to it and do not exist.
+    pub(crate) missing: &'a [Arc<str>],
+    /// The sets that the placement asks for; empty for all.
+    pub(crate) asked: &'a [Arc<str>],
+    /// Those of the bound ones that it asks for.
+    pub(crate) sets: &'a [&'a Arc<str>],
+    /// Whether they have any cluster that is not being deleted.
+    pub(crate) has_clusters: bool,
+}
+
 /// The condition PlacementSatisfied: the first rule that holds.
-pub(crate) fn satisfied(
-    bound: &[Arc<str>],
-    missing: &[Arc<str>],
-    asked: &[Arc<str>],
-    sets: &[&Arc<str>],
-    offered: bool,
-    wanted: Option<usize>,
-    solved: &Solved,
-) -> Satisfied {
+pub(crate) fn satisfied(offer: &Offer<'_>, wanted: Option<usize>, solved: &Solved) -> Satisfied {
     let unmet = |reason, message| Satisfied {
         status: false,
         reason,
         message,
     };
     let selected = solved.picked.len();
+    let Offer {
+        namespace,
+        bound,
+        asked,
+        sets,
+        ..
+    } = offer;
     if bound.is_empty() {
-        let message = match missing {
-            [] => "no ManagedClusterSetBinding is in the namespace".to_owned(),
+        let message = match offer.missing {
+            [] => {
+                format!("no cluster set is bound to namespace {namespace}: create a ManagedClusterSetBinding")
+            }
             missing => format!(
-                "no ManagedClusterSetBinding of an existing ManagedClusterSet is in the namespace: there is no ManagedClusterSet {}",
+                "no cluster set that exists is bound to namespace {namespace}: there is no ManagedClusterSet {}",
                 list(missing)
             ),
         };
-        return unmet("NoManagedClusterSetBindings", message);
+        return unmet(NO_BINDINGS, message);
     }
     if sets.is_empty() {
         let message = format!(
@@ -78,24 +98,36 @@ pub(crate) fn satisfied(
         );
         return unmet("NoIntersection", message);
     }
-    if !offered {
+    if !offer.has_clusters {
         let message = format!("the bound cluster sets ({}) have no clusters", list(sets));
         return unmet("AllManagedClusterSetsEmpty", message);
     }
     if selected == 0 {
-        return unmet("NoManagedClusterMatched", why_nothing(wanted, solved));
+        return unmet(NOTHING_MATCHED, why_nothing(wanted, solved));
     }
     let unscheduled = wanted.map_or(0, |wanted| wanted.saturating_sub(selected));
     if unscheduled > 0 {
-        return unmet(
-            "NotAllDecisionsScheduled",
-            format!("{unscheduled} cluster decisions unscheduled"),
-        );
+        return unmet(NOT_ALL, format!("{unscheduled} cluster decisions unscheduled"));
     }
     Satisfied {
         status: true,
         reason: "AllDecisionsScheduled",
         message: "every cluster decision is scheduled".to_owned(),
+    }
+}
+
+/// Reasons of PlacementSatisfied.
+const NO_BINDINGS: &str = "NoManagedClusterSetBindings";
+const NOTHING_MATCHED: &str = "NoManagedClusterMatched";
+const NOT_ALL: &str = "NotAllDecisionsScheduled";
+
+/// Puts the cause why no cluster fits, or no other one, into what the condition says: behind the count, where
+/// that is its beginning.
+pub(crate) fn tell_cause(satisfied: &mut Satisfied, cause: &str) {
+    match satisfied.reason {
+        NOTHING_MATCHED => cause.clone_into(&mut satisfied.message),
+        NOT_ALL => satisfied.message = format!("{}. {cause}", satisfied.message),
+        _ => {}
     }
 }
 
@@ -167,13 +199,23 @@ impl Detail {
     }
 }
 
+/// Whether `known` is all but the cause of `ours`: the sentence of another controller, which it would write
+/// again.
+fn is_beginning(known: &str, ours: &str) -> bool {
+    !known.is_empty()
+        && ours
+            .strip_prefix(known)
+            .is_some_and(|rest| rest.starts_with(". "))
+}
+
 /// Whether the status differs from what is stored.
 pub(crate) fn changes(stored: &PlacementStatus, detail: &Detail) -> bool {
     let conditions = detail.aspects().into_iter().any(|aspect| {
         !Condition::find(&stored.conditions, aspect.r#type).is_some_and(|known| {
             *known.status == *aspect.status
                 && *known.reason == *aspect.reason
-                && SENTENCES.leave(&known.message, &aspect.message)
+                && (SENTENCES.leave(&known.message, &aspect.message)
+                    || is_beginning(&known.message, &aspect.message))
         })
     });
     let selection = detail.plan.as_ref().is_some_and(|plan| {

@@ -56,7 +56,7 @@ fn the_first_rule_that_holds_gives_the_reason() {
     assert_eq!(reason_token, "NoManagedClusterMatched");
     assert_eq!(
         message,
-        "no cluster of the bound cluster sets fits: TaintToleration refuses 1"
+        "No cluster fits. Nearest: b: the taint a:NoSelect is not tolerated"
     );
     world.put(&cluster("c"));
     let (status, reason_token, message) = condition(&world, &key, "PlacementSatisfied");
@@ -64,7 +64,10 @@ fn the_first_rule_that_holds_gives_the_reason() {
         (status.as_str(), reason_token.as_str()),
         ("False", "NotAllDecisionsScheduled")
     );
-    assert_eq!(message, "1 cluster decisions unscheduled");
+    assert_eq!(
+        message,
+        "1 cluster decisions unscheduled. No other cluster fits. Nearest: b: the taint a:NoSelect is not tolerated"
+    );
     assert_eq!(world.decide(&key).outcome, Outcome::Partial);
     world.put(&cluster("d"));
     assert_eq!(reason(&world, &key), "AllDecisionsScheduled");
@@ -344,6 +347,40 @@ fn what_another_scheduler_says_in_other_words_is_unchanged_and_not_written() {
 }
 
 #[test]
+fn the_bare_count_of_another_scheduler_is_left_while_it_is_right() {
+    let mut world = columns(&["a", "b"]);
+    let key = placement("ns", "p");
+    let mut tainted = cluster("c");
+    tainted["spec"]["taints"] = json!([{"key": "k", "effect": "NoSelect"}]);
+    world.put(&tainted);
+    world.put(&wants("p", &json!({"numberOfClusters": 4})));
+    world.settle(&key);
+    let ours = condition(&world, &key, "PlacementSatisfied").2;
+    let count = "2 cluster decisions unscheduled";
+    assert!(
+        ours.starts_with(&format!("{count}. No other cluster fits. ")),
+        "{ours}"
+    );
+    let stored = |world: &World| {
+        let value = world.get(&key);
+        let list = value["status"]["conditions"].as_array().unwrap();
+        let found = list
+            .iter()
+            .position(|condition| condition["type"] == "PlacementSatisfied");
+        found.unwrap()
+    };
+    let index = stored(&world);
+    world.edit(&key, |value| {
+        value["status"]["conditions"][index]["message"] = json!(count)
+    });
+    assert!(world.fleet.writes(&world.decide(&key)).is_empty());
+    world.edit(&key, |value| {
+        value["status"]["conditions"][index]["message"] = json!("3 cluster decisions unscheduled");
+    });
+    assert!(!world.fleet.writes(&world.decide(&key)).is_empty());
+}
+
+#[test]
 fn a_sentence_of_ours_gives_way_to_any_other_that_holds_now() {
     let mut world = columns(&["a", "b"]);
     let key = placement("ns", "p");
@@ -362,7 +399,7 @@ fn a_sentence_of_ours_gives_way_to_any_other_that_holds_now() {
     });
     world.settle(&key);
     let satisfied = text(&world, "PlacementSatisfied");
-    assert!(satisfied.starts_with("no cluster of the bound"), "{satisfied}");
+    assert_eq!(satisfied, "No cluster fits: of 2 none has is=nowhere");
     let mode = json!({"mode": "Neither"});
     world.edit(&key, |value| value["spec"] = json!({"prioritizerPolicy": mode}));
     world.settle(&key);
