@@ -37,6 +37,8 @@ const PAGE: usize = 500;
 const MOST: usize = 20_000;
 /// The exit code where Berth is not installed, and nothing is wrong.
 const NOT_INSTALLED: u8 = 3;
+/// Path of the metrics, which say until when certificates are valid.
+const METRICS: &str = "/metrics";
 
 /// Checks and prints.
 ///
@@ -155,10 +157,10 @@ impl Asked<'_> {
             200 | 500 => judge::readiness(&ready.text),
             _ => vec![unread("sources", "readiness", "/readyz")],
         };
-        let metrics = self.client.raw("/metrics").await?;
+        let metrics = self.client.raw(METRICS).await?;
         findings.extend(match metrics.code {
             200 => judge::certificates(&metrics.text, self.now),
-            _ => vec![unread("certificates", "server", "/metrics")],
+            _ => vec![unread("certificates", "serving certificate", METRICS)],
         });
         Ok(findings)
     }
@@ -292,8 +294,14 @@ fn served(group: Read) -> Finding {
 
 /// Finding about objects that may not be read.
 fn unread(area: &'static str, subject: &str, path: &str) -> Finding {
-    let message = format!("not looked at: you may not read {path} (ClusterRole berth:metrics-reader)");
-    Finding::ok(area, subject, message).but(Verdict::Unknown, format!("kubectl get --raw {path}"))
+    let message = format!("{subject} not checked: you may not read {path}");
+    let mend = match path {
+        METRICS => "kubectl create clusterrole berth:metrics-reader --verb=get --non-resource-url=/metrics; kubectl create \
+                    clusterrolebinding berth:metrics-reader --clusterrole=berth:metrics-reader --user=USER"
+            .to_owned(),
+        path => format!("kubectl get --raw {path}"),
+    };
+    Finding::ok(area, subject, message).but(Verdict::Unknown, mend)
 }
 
 fn items(list: &Value) -> &[Value] {

@@ -198,9 +198,9 @@ pub struct ServeArgs {
     /// Names and addresses the serving certificate is for, beside localhost and the bind address.
     #[arg(long, value_delimiter = ',')]
     pub tls_san: Vec<String>,
-    /// The host name, and the port where it is another than --secure-port, that clients reach this server at:
-    /// kcp's WorkloadClusters get the URL of their syncer's view from it, and the serving certificate is for
-    /// it. Behind a kube-apiserver: the host name, and the port where it is not 443, of that.
+    /// Host (and port, if it is not --secure-port) by which clients reach this server. It is in the serving
+    /// certificate and in the URLs that kcp's syncers get. Behind a kube-apiserver: the host (and port, if it
+    /// is not 443) of that one.
     #[arg(long, value_name = "HOST[:PORT]", value_parser = authority)]
     pub external_hostname: Option<Authority>,
     /// The serving certificate (PEM), instead of one of the built-in CA; reloaded when it changes.

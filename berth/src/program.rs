@@ -87,9 +87,10 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             let path = args
                 .kubeconfig
                 .unwrap_or_else(|| args.data_dir.join("admin.kubeconfig"));
-            let client = berth_client::Client::from_kubeconfig(&path).await?;
+            let client = berth_client::Client::as_kubectl(Some(&path), None).await?;
             let mode = berth_commands::load::WriteMode::of(args.server_side, args.force_conflicts);
             let client = client.validating(args.validate.into());
+            let client = client.waiting(args.timeout, berth_commands::load::tell_waiting);
             let mut client = client.writing_as(args.field_manager);
             berth_commands::load::run(&mut client, &args.filename, mode, args.validate).await?;
         }

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use berth_commands::terminal::{indented, width};
 use berth_commands::{compare, say, say_error};
 use berth_dialect_contract::OwnScheduler;
 use tokio::time::Instant;
@@ -37,7 +38,13 @@ pub async fn take_over(args: &TakeoverArgs) -> Result<ExitCode> {
     let selector = args.selector()?;
     let differ = compare::print_system(&hub.client, hub.name(), &selector, &args.config).await?;
     if differ > 0 {
-        say!("\n{differ} would move; berth compare --only-different -o json tells all of it.");
+        say!();
+        say!(
+            "{}",
+            fitted(&format!(
+                "{differ} would move; berth compare --only-different -o json tells all of it."
+            ))
+        );
     }
     let (seen, stored) = (hub.seen().await?, hub.stored().await?);
     tell_plan(&hub, &seen, &stored, &change, args.beside);
@@ -54,7 +61,7 @@ pub async fn take_over(args: &TakeoverArgs) -> Result<ExitCode> {
     }
     Ok(match changed(&hub, &change, args.timeout).await? {
         Ok(message) => {
-            say!("{message}");
+            say!("{}", fitted(&message));
             ExitCode::SUCCESS
         }
         Err(message) => {
@@ -77,7 +84,7 @@ pub async fn take_over(args: &TakeoverArgs) -> Result<ExitCode> {
 async fn is_wanted(command: &str, hub: &Hub, change: &Change, stored: &Stored, yes: bool) -> Result<bool> {
     let (name, problems) = (hub.name(), hub.obstacles(change, stored).await?);
     for problem in &problems {
-        say!("- {problem}");
+        point(problem);
     }
     if !yes {
         say!("\nNothing was changed. To do it: the same with --yes");
@@ -112,50 +119,62 @@ async fn changed(
 /// Steps that `--yes` takes.
 fn tell_plan(hub: &Hub, seen: &Seen, stored: &Stored, change: &Change, beside: bool) {
     say!("\nWhat --yes does, and what you do:");
-    say!("- {}", change.told(hub.name(), stored));
+    point(&change.told(hub.name(), stored));
     let Some(own) = hub.scheduler() else {
-        say!(
-            "- {} brings no scheduler along: Berth decides at once",
+        point(&format!(
+            "{} brings no scheduler along: Berth decides at once",
             hub.name()
-        );
+        ));
         return;
     };
     let name = own.name;
     match seen {
-        Seen::Stopped => {
-            say!("- {name} does not renew its Lease: Berth decides at once. It must not be started again")
-        }
-        Seen::Runs(..) if beside => say!("- {name} runs, and Berth decides beside it at once"),
-        Seen::Runs(lease, holder) => say!(
-            "- {name} runs: {holder} renews its Lease {}/{}. Berth observes until that ends, at most the duration of the Lease \
+        Seen::Stopped => point(&format!(
+            "{name} does not renew its Lease: Berth decides at once. It must not be started again"
+        )),
+        Seen::Runs(..) if beside => point(&format!("{name} runs, and Berth decides beside it at once")),
+        Seen::Runs(lease, holder) => point(&format!(
+            "{name} runs: {holder} renews its Lease {}/{}. Berth observes until that ends, at most the duration of the Lease \
              after it is stopped",
-            lease.namespace,
-            lease.name
-        ),
-        Seen::Invisible => say!(
-            "- {name} holds no Lease by which it could be seen: stop it before, since Berth decides at once"
-        ),
-        Seen::Unread(message) => say!("- whether {name} runs cannot be told: {message}"),
+            lease.namespace, lease.name
+        )),
+        Seen::Invisible => point(&format!(
+            "{name} holds no Lease by which it could be seen: stop it before, since Berth decides at once"
+        )),
+        Seen::Unread(message) => point(&format!("whether {name} runs cannot be told: {message}")),
     }
     if !matches!(seen, Seen::Stopped) && !beside {
         tell_steps("stop it", own.stop);
     }
     if let Some(consequence) = own.is_part_of {
-        say!("- mind that {consequence}");
+        point(&format!("mind that {consequence}"));
     }
     if change.selects() {
         match own.leaves_out {
-            Some(way) => say!("- of the others {name} goes on to decide, if it leaves these alone: {way}"),
-            None => say!(
-                "- {name} has no way to leave single requests to others: stopped, nobody decides the others; beside it \
+            Some(way) => point(&format!(
+                "of the others {name} goes on to decide, if it leaves these alone: {way}"
+            )),
+            None => point(&format!(
+                "{name} has no way to leave single requests to others: stopped, nobody decides the others; beside it \
                           (--beside) its writes to Berth's are refused"
-            ),
+            )),
         }
     }
 }
 
+/// `text` as an entry of a list, broken to fit the terminal.
+fn point(text: &str) {
+    let lines = indented(text, 2, width());
+    say!("- {}", lines.trim_start());
+}
+
+/// `text` broken to fit the terminal.
+fn fitted(text: &str) -> String {
+    indented(text, 0, width())
+}
+
 fn tell_steps(what: &str, steps: &[&str]) {
-    say!("- {what}:");
+    point(&format!("{what}:"));
     for step in steps {
         say!("    {step}");
     }
@@ -174,8 +193,10 @@ pub async fn hand_back(args: &HandbackArgs) -> Result<ExitCode> {
         beside: false,
     };
     say!("What --yes does, and what you do:");
-    say!("- {}", change.told(hub.name(), &stored));
-    say!("- what is placed stays as it is: the system's own scheduler finds it so");
+    point(&change.told(hub.name(), &stored));
+    point(&format!(
+        "what is placed stays as it is: the system's own scheduler finds it so"
+    ));
     let own = hub.scheduler();
     if let Some(own) = own {
         tell_return(&own, &seen);
@@ -184,7 +205,7 @@ pub async fn hand_back(args: &HandbackArgs) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     match changed(&hub, &change, args.timeout).await? {
-        Ok(message) => say!("{message}"),
+        Ok(message) => say!("{}", fitted(&message)),
         Err(message) => {
             say_error!(
                 "error: Berth still decides {} after {:?}: {message}",
@@ -204,10 +225,10 @@ pub async fn hand_back(args: &HandbackArgs) -> Result<ExitCode> {
 fn tell_return(own: &OwnScheduler, seen: &Seen) {
     match seen {
         Seen::Runs(..) => {
-            say!(
-                "- {} runs already; what Berth refused it, it may not try again by itself: restart it",
+            point(&format!(
+                "{} runs already; what Berth refused it, it may not try again by itself: restart it",
                 own.name
-            );
+            ));
         }
         _ => tell_steps(&format!("then start {}", own.name), own.start),
     }
@@ -235,7 +256,7 @@ async fn returned(hub: &Hub, own: &OwnScheduler, before: &Seen, timeout: Duratio
     });
     Ok(match lives.await {
         Ok(message) => {
-            say!("{message}");
+            say!("{}", fitted(&message));
             ExitCode::SUCCESS
         }
         Err(message) => {
@@ -270,7 +291,7 @@ async fn wait(
             Err(problem) => crate::causes::told(&problem),
         };
         if message != last {
-            say!("waiting: {message}");
+            say!("{}", fitted(&format!("waiting: {message}")));
             last = message;
         }
         if start.elapsed() >= timeout {

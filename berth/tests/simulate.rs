@@ -190,7 +190,7 @@ fn what_cannot_be_read_is_told_with_its_place_and_the_rest_is_decided() {
         "Placement is set aside: ",
         "bad.yaml: document 3: apiVersion: Required value",
         "bad.yaml: document 4: line ",
-        "Shot.core.gardener.cloud: 1 left out of account; is Shoot of core.gardener.cloud meant?",
+        "Shot.core.gardener.cloud: 1 left out of account; did you mean Shoot of core.gardener.cloud?",
     ];
     for part in told {
         assert!(errors(&output).contains(part), "{part}\n{}", errors(&output));
@@ -378,8 +378,8 @@ fn kinds_that_no_scheduler_looks_at_are_counted_whatever_their_group() {
             errors(&output)
         );
     }
-    let hint = "ManagedCluster.cluster.open-cluster-managment.io: 1 left out of account; is ManagedCluster of \
-                cluster.open-cluster-management.io meant?";
+    let hint = "ManagedCluster.cluster.open-cluster-managment.io: 1 left out of account; did you mean ManagedCluster of \
+                cluster.open-cluster-management.io?";
     assert!(errors(&output).contains(hint), "{}", errors(&output));
     let path = file(&folder, "apps.yaml", &object("apps/v1", "Deployment"))
         .display()

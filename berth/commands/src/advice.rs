@@ -34,7 +34,7 @@ pub async fn run(question: &AdviceQuestion, source: &Source) -> Result<ExitCode>
         none if none.is_empty() => none,
         some => format!("?{some}"),
     };
-    let found = why::find(client, &places, "advice", &query).await?;
+    let found = why::find(client, &question.object, &places, "advice", &query).await?;
     let advice = match why::only_one(found)? {
         Some((_, advice)) => advice,
         None => return Err(why::absent(source, &question.object, &places).await),

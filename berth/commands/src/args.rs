@@ -251,11 +251,15 @@ pub enum HistoryOutput {
 #[derive(Args, Clone, Debug)]
 pub struct HistoryQuestion {
     /// A decision (`web.gardener`), or the object to schedule: `shoot/web`, `shoot web`, `web`.
-    #[arg(required = true, num_args = 1..=2, value_name = "DECISION|OBJECT")]
+    #[arg(required_unless_present = "all_namespaces", num_args = 1..=2, value_name = "DECISION|OBJECT")]
     pub object: Vec<String>,
-    /// Number of the newest changes to show; 0 shows all.
-    #[arg(long, value_name = "COUNT", default_value_t = 0)]
-    pub limit: usize,
+    /// Show the newest changes of all decisions, newest first.
+    #[arg(short = 'A', long, conflicts_with = "object")]
+    pub all_namespaces: bool,
+    /// Number of the newest changes to show; 0 shows all. By default all of one decision, and 20 of all
+    /// decisions.
+    #[arg(long, value_name = "COUNT")]
+    pub limit: Option<usize>,
     /// Form of the output.
     #[arg(short = 'o', long, value_enum, default_value_t = HistoryOutput::Table)]
     pub output: HistoryOutput,
@@ -383,7 +387,7 @@ pub struct SimulateArgs {
     /// Compare with these files or folders; repeatable.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["change", "drain", "delete", "for", "independent"])]
     pub against: Vec<PathBuf>,
-    /// Tell what to change so that clusters fit that an object does not go to.
+    /// Suggest changes that would let rejected clusters fit.
     #[arg(long, conflicts_with_all = ["change", "against"])]
     pub advice: bool,
     /// Form of the output.
@@ -485,15 +489,15 @@ pub struct CompareArgs {
 /// Changes of a plan.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ChangeArgs {
-    /// Tell what these files and folders would do: objects to create or replace, and SchedulingReviews with
+    /// Show what applying these files would change: objects to create or replace, and SchedulingReviews with
     /// `spec.changes`; `-` is standard input; repeatable.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["for", "independent"])]
     pub change: Vec<PathBuf>,
-    /// Tell what emptying this cluster would do: the name of its Target, with or without the system;
+    /// Show what draining this cluster would do: the name of its Target, with or without the system;
     /// repeatable.
     #[arg(long, value_name = "TARGET", conflicts_with_all = ["for", "independent"])]
     pub drain: Vec<String>,
-    /// Tell what deleting this object would do; repeatable.
+    /// Show what deleting this object would do; repeatable.
     #[arg(long, value_name = "KIND/[NAMESPACE/]NAME", conflicts_with_all = ["for", "independent"])]
     pub delete: Vec<String>,
 }
@@ -550,6 +554,10 @@ pub struct LoadArgs {
     /// The field manager of the writes.
     #[arg(long, default_value = "berth-load")]
     pub field_manager: String,
+    /// Time to wait for a server that is not ready or has too much to do, and says so (such as 30s); 0s
+    /// does not wait.
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = parse_unsigned)]
+    pub timeout: Duration,
     /// Take ownership of fields that other managers own, with --server-side.
     #[arg(long, requires = "server_side")]
     pub force_conflicts: bool,

@@ -15,3 +15,36 @@ pub fn catalog(dialects: &[Arc<dyn Dialect>]) -> Catalog {
     ));
     Catalog::new(core::kinds().into_iter().chain(kinds).chain([configuration as _]))
 }
+
+#[cfg(test)]
+mod tests {
+    use berth_apimachinery::Timestamp;
+    use serde_json::json;
+
+    use super::*;
+
+    fn refused(api_version: &str, kind: &str) -> String {
+        let dialects = berth_dialect_registry::all();
+        let object = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}});
+        let problems = catalog(&dialects).read(object, "", Timestamp::MIN).err().unwrap();
+        problems
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("; ")
+    }
+
+    #[test]
+    fn a_kind_that_is_nearly_one_is_told_with_the_one_that_is_meant() {
+        let told = refused("cluster.open-cluster-management.io/v1beta1", "Placemnt");
+        assert!(
+            told.ends_with("did you mean Placement of cluster.open-cluster-management.io?"),
+            "{told}"
+        );
+        let told = refused("example.com/v1", "Thing");
+        assert!(told.contains("core.gardener.cloud/v1beta1 Shoot"), "{told}");
+        for own in ["ConfigMap", "AdmissionPolicy"] {
+            assert!(!told.contains(own), "{told}");
+        }
+    }
+}

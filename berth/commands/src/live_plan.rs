@@ -69,7 +69,7 @@ pub async fn run(
             let causes = status.details.as_ref().map(|details| details.causes.as_slice());
             let causes = causes.unwrap_or_default().iter();
             let problems: Vec<String> = causes
-                .map(|cause| told(&cause.field, &cause.message, &read.entries))
+                .map(|cause| changes::sentence(&told(&cause.field, &cause.message, &read.entries)))
                 .collect();
             return Ok(refused(match problems.as_slice() {
                 [] => std::slice::from_ref(&status.message),

@@ -65,12 +65,17 @@ pub async fn run(client: &mut Client, paths: &[PathBuf], mode: WriteMode, valida
     let mut refused: Vec<String> = unread.iter().map(ToString::to_string).collect();
     let documents = without_duplicates(namespaces_first(documents), validate, &mut refused);
     let mut progress = Progress::of(documents.len());
-    for run in documents.chunk_by(|a, b| (a.api_version(), a.kind()) == (b.api_version(), b.kind())) {
+    'all: for run in documents.chunk_by(|a, b| (a.api_version(), a.kind()) == (b.api_version(), b.kind())) {
         let at_once = if run.len() < MANY { 1 } else { AT_ONCE };
         // The first one finds out where the kind is served, for all.
         let (first, rest) = run.split_at(1);
         for document in first {
-            refused.extend(tell(write(client, document, mode).await));
+            let outcome = write(client, document, mode).await;
+            let is_over = outcome.is_err() && client.gave_up();
+            refused.extend(tell(outcome));
+            if is_over {
+                break 'all;
+            }
             progress.one_more();
         }
         let clients = std::iter::repeat_with(|| client.clone());
@@ -79,16 +84,31 @@ pub async fn run(client: &mut Client, paths: &[PathBuf], mode: WriteMode, valida
             .map(async |(document, mut client)| write(&mut client, document, mode).await)
             .buffered(at_once);
         while let Some(outcome) = written.next().await {
+            let is_over = outcome.is_err() && client.gave_up();
             refused.extend(tell(outcome));
+            if is_over {
+                break 'all;
+            }
             progress.one_more();
         }
     }
     progress.end();
+    if client.gave_up() {
+        refused.push(format!(
+            "stopped after {} of {} objects: --timeout waits longer; load the same files again to write the others",
+            progress.done, progress.all
+        ));
+    }
     if refused.is_empty() {
         Ok(())
     } else {
         bail!(lines(&refused))
     }
+}
+
+/// Tells on standard error what the server gives as the reason to wait for it.
+pub fn tell_waiting(reason: &str) {
+    crate::say_error!("waiting for the server: {}", shown(reason));
 }
 
 /// Tells fields that stand twice, which no server sees any more; with `Strict`, takes the objects that have

@@ -1,5 +1,7 @@
-//! `berth history`, and `kubectl berth history`: how a decision changed, when and why (docs/terminal.md).
+//! `berth history`, and `kubectl berth history`: how a decision changed, or all of them, when and why
+//! (docs/terminal.md).
 
+mod everywhere;
 mod print;
 
 use std::io::{self, BufWriter, Write};
@@ -25,11 +27,20 @@ use crate::why::missing::{self, Question};
 /// When the words name nothing that is decided or ever was, the server refuses, or none answers.
 pub async fn run(question: &HistoryQuestion, connection: &ConnectionArgs) -> Result<ExitCode> {
     let client = connection.client().await?;
+    if question.all_namespaces {
+        return everywhere::run(question, &client).await;
+    }
     let dialects = berth_dialect_registry::all();
     let namespace = connection.namespace(&client);
     let places = asked::places(&question.object, namespace, &dialects, &catalog(&dialects))
         .map_err(|problem| anyhow!("{problem}"))?;
-    let mut answers = ask(&client, &places, question.limit).await?;
+    let mut answers = ask(
+        &client,
+        &question.object,
+        &places,
+        question.limit.unwrap_or_default(),
+    )
+    .await?;
     let has_records = |(_, answer): &(Place, Answer)| answer.has_records();
     let known = answers.iter().filter(|answer| has_records(answer)).count();
     if known > 1 {
@@ -41,12 +52,14 @@ pub async fn run(question: &HistoryQuestion, connection: &ConnectionArgs) -> Res
         bail!("several decisions match: name one of {}", names.join(", "));
     }
     if known == 0 && !is_there(&client, &answers).await? {
+        let seconds = answers.first().and_then(|(_, answer)| answer.kept_for());
         let question = Question {
             client: &client,
             namespace,
             words: &question.object,
             places: &places,
             is_within: false,
+            unseen_for: seconds.map(|seconds| seconds / 3600),
         };
         return Err(question.absent().await);
     }
@@ -102,10 +115,21 @@ impl Answer {
         let status = self.read.body.status.as_ref();
         status.is_some_and(|status| !status.records.is_empty())
     }
+
+    /// The seconds for which changes are kept, 0 for ever; `None` where none are.
+    fn kept_for(&self) -> Option<u64> {
+        let status = self.read.body.status.as_ref()?;
+        (status.per_decision > 0).then_some(status.max_age_seconds)
+    }
 }
 
-/// The histories at those of `places` that may be read; at least one.
-async fn ask(client: &Client, places: &[Place], limit: usize) -> Result<Vec<(Place, Answer)>> {
+/// The histories at those of `places`, which `words` may mean, that may be read; at least one.
+async fn ask(
+    client: &Client,
+    words: &[String],
+    places: &[Place],
+    limit: usize,
+) -> Result<Vec<(Place, Answer)>> {
     let (mut answers, mut refused) = (Vec::new(), Vec::new());
     for place in places {
         let history = format!("{}/history?limit={limit}", path(place));
@@ -125,6 +149,6 @@ async fn ask(client: &Client, places: &[Place], limit: usize) -> Result<Vec<(Pla
         Some((_, status)) if status.code == 404 => bail!(
             "the server does not serve the history of {API_VERSION}: Berth is not installed or older, or the kubeconfig names another cluster"
         ),
-        _ => Err(missing::refused(client, refused).await),
+        _ => Err(missing::refused(client, words, refused).await),
     }
 }

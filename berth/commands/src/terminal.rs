@@ -173,8 +173,10 @@ fn below(row: &[Cell], widths: &[usize], width: usize) -> String {
         return String::new();
     };
     let is_blank = before.iter().all(|cell| cell.text.is_empty());
+    let aligned: usize = widths[..before.len()].iter().map(|width| width + GAP).sum();
     let mut text = match is_blank {
         true => String::new(),
+        false if aligned > width + GAP => packed(before, width),
         false => line(before, widths),
     };
     if !last.text.is_empty() {
@@ -182,6 +184,26 @@ fn below(row: &[Cell], widths: &[usize], width: usize) -> String {
             text.push_str(&format!("{}{}\n", " ".repeat(BELOW), styled(last.style, &part)));
         }
     }
+    text
+}
+
+/// The cells that have a text one after the other, in as many lines as they take.
+fn packed(cells: &[Cell], width: usize) -> String {
+    let (mut text, mut long) = (String::new(), 0);
+    for cell in cells.iter().filter(|cell| !cell.text.is_empty()) {
+        let letters = cell.text.chars().count();
+        if long > 0 && long + GAP + letters > width {
+            text.push('\n');
+            long = 0;
+        }
+        if !text.is_empty() {
+            text.extend(std::iter::repeat_n(' ', GAP));
+            long += GAP;
+        }
+        text.push_str(&styled(cell.style, &cell.text));
+        long += letters;
+    }
+    text.push('\n');
     text
 }
 
@@ -297,6 +319,18 @@ mod tests {
         assert_eq!(
             at(40),
             "NAME\n    WHY\ncluster-1\n    one two three four five six seven\n    eight\n"
+        );
+    }
+
+    #[test]
+    fn a_row_that_is_wider_than_the_terminal_without_its_last_column_goes_on_in_the_next_line() {
+        let rows = [["a-long-name", "of-a-kind", "and-more", "why"]
+            .map(Cell::plain)
+            .to_vec()];
+        let headings = ["NAME", "KIND", "MORE", "WHY"];
+        assert_eq!(
+            fitted_table(&headings, &rows, Some(24)),
+            "NAME  KIND  MORE\n    WHY\na-long-name  of-a-kind\n  and-more\n    why\n"
         );
     }
 

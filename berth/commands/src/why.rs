@@ -12,6 +12,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, anyhow, bail};
 use berth_client::Client;
 use berth_dialect_contract::report::{Candidate, ReasonCount};
+use berth_engine::spelling;
 use berth_scheduling_api::API_VERSION;
 use berth_scheduling_api::scheduling::{Decided, Scheduling};
 use berth_scheduling_api::shared::Manifest;
@@ -55,7 +56,7 @@ pub async fn run(question: &WhyQuestion, source: &Source) -> Result<ExitCode> {
     } else {
         String::new()
     };
-    let found = find(client, &places, "scheduling", &query).await?;
+    let found = find(client, &question.object, &places, "scheduling", &query).await?;
     let found = match question.all_namespaces {
         true => found,
         false => only_one(found)?.into_iter().collect(),
@@ -154,12 +155,13 @@ fn path(place: &Place, subresource: &str, query: &str) -> String {
     }
 }
 
-/// Finds the answers of `subresource` for those of `places` that are there.
+/// Finds the answers of `subresource` for those of `places`, which `words` may mean, that are there.
 ///
 /// # Errors
 /// When none answers, or all that is there is refused.
 pub async fn find(
     client: &Client,
+    words: &[String],
     places: &[Place],
     subresource: &str,
     query: &str,
@@ -177,7 +179,7 @@ pub async fn find(
         }
     }
     match found.is_empty() && !refused.is_empty() {
-        true => Err(missing::refused(client, refused).await),
+        true => Err(missing::refused(client, words, refused).await),
         false => Ok(found),
     }
 }
@@ -190,6 +192,7 @@ pub async fn absent(source: &Source, words: &[String], places: &[Place]) -> anyh
         words,
         places,
         is_within: source.is_within(),
+        unseen_for: None,
     };
     question.absent().await
 }
@@ -217,13 +220,21 @@ fn only(report: &mut Value, cluster: &str) -> Result<()> {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        bail!(
-            "cluster \"{cluster}\" is not a candidate; candidates: {}{more}",
-            match known.is_empty() {
-                true => "none".to_owned(),
-                false => known.join(", "),
-            }
-        );
+        let near = candidates.iter().find(|candidate| {
+            spelling::near(cluster, &candidate.cluster_name)
+                || spelling::near(cluster, candidate.target.as_str())
+        });
+        match near {
+            Some(near) => bail!(
+                "no cluster named \"{cluster}\"; did you mean {}?",
+                near.cluster_name
+            ),
+            None if known.is_empty() => bail!("no cluster named \"{cluster}\"; there are no clusters"),
+            None => bail!(
+                "no cluster named \"{cluster}\"; there are {}{more}",
+                known.join(", ")
+            ),
+        }
     }
     // The list itself keeps the fields that only a newer server knows.
     let mut kept = candidates.iter().map(is);

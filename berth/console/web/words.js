@@ -118,8 +118,8 @@ export const causeOf = (cause) => {
       return `${text(cause.kind)} ${place} was ${text(cause.verb).toLowerCase()}${by}${more}`;
     }
     case "Request": return "somebody created a Binding";
-    case "Time": return "decided again: a time that was set had come";
-    case "Unseen": return "it changed while no server recorded";
+    case "Time": return "re-evaluated (no object changed)";
+    case "Unseen": return "seen at the start of a server (no server recorded the change)";
     default: return text(cause?.type);
   }
 };

@@ -58,7 +58,7 @@ pub enum NoAdvice {
     #[error("{0} not found")]
     Demand(Key),
     /// [`Terms::only`] names no target.
-    #[error("cluster \"{0}\" is not a candidate")]
+    #[error("no cluster named \"{0}\"")]
     Target(String),
     /// A dialect broke its contract.
     #[error(transparent)]

@@ -222,8 +222,8 @@ impl Catalog {
         };
         let (group, kind) = *self.kinds.keys().find(|known| near(known))?;
         Some(match group {
-            "" => format!("is {kind} meant?"),
-            group => format!("is {kind} of {group} meant?"),
+            "" => format!("did you mean {kind}?"),
+            group => format!("did you mean {kind} of {group}?"),
         })
     }
 
@@ -246,15 +246,23 @@ impl Catalog {
         };
         self.find(api_version, kind).ok_or_else(|| {
             let shown = format!("{api_version} {kind}");
+            if let Some(hint) = self.hint(api_version, kind) {
+                return vec![FieldError::invalid(join(path, "kind"), shown, hint)];
+            }
             let known: Vec<String> = self.known().collect();
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
             vec![FieldError::not_supported(join(path, "kind"), shown, &known)]
         })
     }
 
-    /// Every kind as `group/version Kind`.
+    /// Every kind of the systems as `group/version Kind`. Kubernetes' own, which they look at as well, go
+    /// without saying.
     fn known(&self) -> impl Iterator<Item = String> {
-        self.kinds.values().flat_map(|kind| {
+        let own = |kind: &&Arc<dyn Kind>| {
+            let group = kind.info().group;
+            !group.is_empty() && !group.ends_with(".k8s.io")
+        };
+        self.kinds.values().filter(own).flat_map(|kind| {
             let info = kind.info();
             info.versions
                 .iter()

@@ -76,7 +76,7 @@ impl Rights<'_> {
         for change in &mut set.changes {
             let hidden = change.keys.iter().find(|key| unread.contains(key));
             if let Some(key) = hidden {
-                change.message = format!("have {key} changed by everyone who may read it");
+                change.message = would_have_to_change(&set.patches, key);
             }
         }
         Ok(())
@@ -140,6 +140,24 @@ impl Rights<'_> {
             ..Attributes::default()
         }
     }
+}
+
+/// Change of an object that whoever asks may not read.
+fn would_have_to_change(patches: &[Patch], key: &Key) -> String {
+    let patch = patches.iter().find(|patch| patch.key == *key);
+    let object = patch.map_or_else(
+        || key.to_string(),
+        |Patch {
+             kind,
+             namespace,
+             name,
+             ..
+         }| match namespace.as_str() {
+            "" => format!("{kind} {name}"),
+            namespace => format!("{kind} {namespace}/{name}"),
+        },
+    );
+    format!("{object} would have to change; you may not read it: ask its owner")
 }
 
 /// Leaves of `patch` the paths that change.

@@ -110,7 +110,7 @@ fn bad_questions_are_refused_with_what_to_write_instead() {
     let server = gardener();
     for (query, said) in [
         ("advice?limit=many", "invalid limit \"many\""),
-        ("advice?cluster=nowhere", "cluster \"nowhere\" is not a candidate"),
+        ("advice?cluster=nowhere", "no cluster named \"nowhere\""),
         (
             "advice?cluster=aws-eu1&target=aws-eu1.gardener",
             "may not be given together",
@@ -157,7 +157,7 @@ fn advice_is_a_right_of_its_own_and_hides_what_its_reader_may_not_get() {
         for change in set["changes"].as_array().unwrap() {
             let message = change["message"].as_str().unwrap();
             assert!(
-                message.contains("changed by everyone who may read it"),
+                message.contains("would have to change; you may not read it: ask its owner"),
                 "{message}"
             );
         }

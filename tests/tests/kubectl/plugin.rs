@@ -87,12 +87,12 @@ fn advice_numbers_what_to_change_with_the_line_that_does_it() {
         "{json}"
     );
     let unknown = plugin.fails(&[&advice[..], &["--cluster", "nowhere"]].concat());
-    assert!(
-        unknown.contains("cluster \"nowhere\" is not a candidate"),
-        "{unknown}"
-    );
+    assert!(unknown.contains("no cluster named \"nowhere\""), "{unknown}");
     let nobody = plugin.fails(&["berth", "advice", "shoot/nobody", "-n", "garden-dev"]);
-    assert!(nobody.contains("or cluster-wide"), "{nobody}");
+    assert!(
+        nobody.contains("there is no shoot \"nobody\" in namespace garden-dev: "),
+        "{nobody}"
+    );
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn a_cluster_says_who_is_on_it_who_is_not_and_what_a_drain_moves() {
     assert_eq!(plugin.ok(&["berth", "why", "seed", "aws-eu1.gardener"]), told);
     let unknown = plugin.fails(&["berth", "why", "seed/aws-eu11"]);
     assert!(
-        unknown.contains("no cluster named \"aws-eu11\"; is aws-eu1"),
+        unknown.contains("no cluster named \"aws-eu11\"; did you mean aws-eu1"),
         "{unknown}"
     );
 }
@@ -190,7 +190,7 @@ fn why_tells_of_one_cluster_and_prints_as_kubectl_does() {
     );
     let unknown = plugin.fails(&why(&["--cluster", "mars"]));
     assert!(
-        unknown.contains("cluster \"mars\" is not a candidate") && unknown.contains("aws-eu1.gardener"),
+        unknown.contains("no cluster named \"mars\"; there are ") && unknown.contains("aws-eu1.gardener"),
         "{unknown}"
     );
 }
@@ -201,15 +201,21 @@ fn what_is_not_there_or_not_allowed_is_said() {
     for command in ["why", "advice", "history"] {
         let elsewhere = plugin.fails(&["berth", command, "shoot/web"]);
         assert!(
-            elsewhere.contains(
-                "in namespace \"default\" or cluster-wide: it is in namespace garden-dev: pass -n garden-dev"
-            ),
+            elsewhere.contains("there is no shoot \"web\" in namespace default")
+                && elsewhere.contains(": it is in namespace garden-dev; pass -n garden-dev"),
             "{elsewhere}"
         );
         let near = plugin.fails(&["berth", command, "shoot/wev", "-n", "garden-dev"]);
-        assert!(near.contains("is web.gardener meant?"), "{near}");
+        assert!(near.contains("did you mean web.gardener?"), "{near}");
         let absent = plugin.fails(&["berth", command, "shoot/nothing-like-it"]);
         assert!(absent.contains("pass -n for another namespace"), "{absent}");
+        let unseen = absent.contains(", and none was seen in the last 168 hours: ");
+        assert_eq!(unseen, command == "history", "{absent}");
+        let namespace = plugin.fails(&["berth", command, "shoot/web2", "-n", "garden-dve"]);
+        assert!(
+            namespace.contains("there is no such namespace; did you mean garden-dev?"),
+            "{namespace}"
+        );
     }
     let seed = plugin.fails(&["berth", "advice", "seed/aws-eu1"]);
     assert!(
@@ -221,7 +227,9 @@ fn what_is_not_there_or_not_allowed_is_said() {
     assert_eq!(refused.status.code(), Some(1));
     let refused = text(&refused.stderr);
     assert!(
-        refused.contains("forbidden") && refused.contains("namespace \"garden-dev\""),
+        refused.contains(
+            "you may not ask why about shoot \"web\" in namespace garden-dev: ask for a RoleBinding"
+        ),
         "{refused}"
     );
     // The command that is told gives the right.
@@ -314,11 +322,11 @@ fn plans_are_asked_in_the_namespace_of_the_context() {
     for (words, said) in [
         (
             &[][..],
-            "there is nothing to plan: give the changed objects with -f FILE",
+            "nothing to plan: pass -f FILE, --drain CLUSTER or --delete KIND/[NAMESPACE/]NAME",
         ),
         (
             &["--drain", "aws-eu11"][..],
-            "error: --drain: Not found: \"aws-eu11\": is aws-eu1.gardener meant?",
+            "error: --drain: no cluster named \"aws-eu11\"; did you mean aws-eu1.gardener?",
         ),
     ] {
         let words = [&["berth", "plan"], words].concat();

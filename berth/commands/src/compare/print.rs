@@ -8,7 +8,7 @@ use berth_scheduling_api::decision::Contested;
 use super::{Comparison, Counts, Entry};
 use crate::args::CompareOutput;
 use crate::plan::print::escaped;
-use crate::terminal::{self, Cell, shown};
+use crate::terminal::{self, Cell, indented, shown};
 
 /// Most clusters that a row names.
 const NAMED: usize = 3;
@@ -83,8 +83,8 @@ fn lines(comparison: &Comparison) -> Vec<String> {
 fn table(out: &mut impl Write, comparison: &Comparison, width: Option<usize>) -> io::Result<()> {
     for (index, line) in lines(comparison).iter().enumerate() {
         match index {
-            0 => writeln!(out, "{}", terminal::heading(line))?,
-            _ => writeln!(out, "  {line}")?,
+            0 => writeln!(out, "{}", terminal::heading(&indented(line, 0, width)))?,
+            _ => writeln!(out, "{}", indented(line, 2, width))?,
         }
     }
     if comparison.items.is_empty() {

@@ -7,7 +7,7 @@ use berth_scheduling_api::record::{
     self, CauseType, DecisionHistory, HistoryStatus, Move, MovedCluster, ReasonChange, RecordAgreement,
     RecordSpec, Side,
 };
-use berth_scheduling_api::shared::Manifest;
+use berth_scheduling_api::shared::{Manifest, SourceRef};
 
 use super::Answer;
 use crate::args::HistoryOutput;
@@ -46,14 +46,8 @@ fn timeline(
     match status.records.last() {
         None => writeln!(out, "No change of \"{}\" is remembered.", shown(words))?,
         Some(newest) => {
-            let name = shown(history.metadata("name"));
-            let place = match history.metadata("namespace") {
-                "" => name,
-                namespace => format!("{}/{name}", shown(namespace)),
-            };
-            let source = &newest.spec.source_ref;
-            let object = format!("({} {})", shown(&source.kind), shown(&source.name));
-            writeln!(out, "{} {}", terminal::heading(&place), terminal::dim(&object))?;
+            let [namespace, name] = ["namespace", "name"].map(|field| history.metadata(field));
+            writeln!(out, "{}", heading(namespace, name, &newest.spec.source_ref))?;
         }
     }
     if let Some(more @ 1..) = status.remaining_records {
@@ -69,8 +63,18 @@ fn timeline(
     writeln!(out, "{}", terminal::dim(&indented(&kept(status), 0, width)))
 }
 
+/// `team/p.ocm (Placement p)`.
+pub(super) fn heading(namespace: &str, name: &str, source: &SourceRef) -> String {
+    let place = match namespace {
+        "" => shown(name),
+        namespace => format!("{}/{}", shown(namespace), shown(name)),
+    };
+    let object = format!("({} {})", shown(&source.kind), shown(&source.name));
+    format!("{} {}", terminal::heading(&place), terminal::dim(&object))
+}
+
 /// One change: when, what, why and by whom, then the difference it made.
-fn step(out: &mut impl Write, record: &RecordSpec, width: Option<usize>) -> io::Result<()> {
+pub(super) fn step(out: &mut impl Write, record: &RecordSpec, width: Option<usize>) -> io::Result<()> {
     let change = shown(&record.change);
     let told = match change.as_str() {
         "Bound" | "Fits" | "Grown" | "Resized" => terminal::good(&change),
@@ -255,8 +259,8 @@ fn why(record: &RecordSpec) -> (String, String) {
             format!("{kind} {place} was {verb}{by} (resourceVersion {version}){more}")
         }
         CauseType::Request => "a Binding was created".to_owned(),
-        CauseType::Time => "decided again: a time that was set had come".to_owned(),
-        CauseType::Unseen => "while no server recorded".to_owned(),
+        CauseType::Time => "re-evaluated (no object changed)".to_owned(),
+        CauseType::Unseen => "seen at the start of a server (no server recorded the change)".to_owned(),
     };
     // A field manager has been named by the cause.
     let actor = match actor.user.as_str() {

@@ -70,11 +70,24 @@ pub fn read(args: &ChangeArgs, catalog: &Catalog, namespace: Option<&str>) -> Ch
 /// Why there is nothing to plan.
 fn nothing(args: &ChangeArgs) -> String {
     if args.is_empty() {
-        return "there is nothing to plan: give the changed objects with -f FILE, a cluster to empty with --drain TARGET, or an object \
-                to delete with --delete KIND/[NAMESPACE/]NAME"
-            .to_owned();
+        return "nothing to plan: pass -f FILE, --drain CLUSTER or --delete KIND/[NAMESPACE/]NAME".to_owned();
     }
-    "there is nothing in these changes that a scheduler looks at".to_owned()
+    "nothing to plan: no scheduler looks at any of these objects".to_owned()
+}
+
+/// A problem with a change, for people: of `--drain` that there is no such cluster, and not that a field has
+/// no such value.
+#[must_use]
+pub fn sentence(problem: &str) -> String {
+    let absent = problem
+        .strip_prefix("--drain")
+        .and_then(|rest| rest.split_once("Not found: "))
+        .map(|(_, rest)| rest.split_once(": ").unwrap_or((rest, "")));
+    match absent {
+        None => problem.to_owned(),
+        Some((name, "")) => format!("--drain: no cluster named {name}"),
+        Some((name, hint)) => format!("--drain: no cluster named {name}; {hint}"),
+    }
 }
 
 impl Changes {

@@ -160,8 +160,9 @@ fn one(
         [one] => edit.words.replace('…', &text(one, "clusterName")),
         _ => edit.words.clone(),
     };
-    let line = indented(&format!("{number}. {what}"), 2, width);
-    writeln!(out, "{line}")?;
+    let number = format!("  {number}. ");
+    let lines = indented(&what, number.len(), width);
+    writeln!(out, "{number}{}", lines.trim_start())?;
     let told = indented(&format!("→ {clusters} {then}"), 5, width);
     let told = if is_picked { terminal::good(&told) } else { told };
     writeln!(out, "{told}")?;

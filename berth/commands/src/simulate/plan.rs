@@ -69,7 +69,10 @@ fn plan(
     simulation
         .plan(&catalog, &steps, terms, wanted)
         .map_err(|no_plan| match no_plan {
-            NoPlan::Problems(problems) => problems.iter().map(ToString::to_string).collect(),
+            NoPlan::Problems(problems) => {
+                let problems = problems.iter().map(ToString::to_string);
+                problems.map(|problem| changes::sentence(&problem)).collect()
+            }
             NoPlan::Fault(fault) => vec![fault.to_string()],
         })
 }

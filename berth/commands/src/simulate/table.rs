@@ -62,11 +62,8 @@ impl Tables {
             writeln!(out, "{}", terminal::dim(&indented(&line, 2, width)))?;
         }
         for planned in inventory.writes(decision) {
-            writeln!(
-                out,
-                "  {}",
-                terminal::dim(&terminal::shown(&write_line(&planned)))
-            )?;
+            let line = indented(&terminal::shown(&write_line(&planned)), 2, width);
+            writeln!(out, "{}", terminal::dim(&line))?;
         }
         Ok(())
     }
@@ -84,7 +81,8 @@ impl Tables {
             "{}: {outcome}, {SET_ASIDE}",
             subject(&*aside.dialect, &aside.demand, aside.kind)
         )?;
-        writeln!(out, "  {}", terminal::shown(&aside.message()))
+        let message = terminal::shown(&aside.message());
+        writeln!(out, "{}", indented(&message, 2, terminal::width()))
     }
 
     /// Writes the summary of all.

@@ -92,8 +92,8 @@ pub fn places(
         }
         _ => {
             return Err(
-                "what to explain is expected: a decision (NAME.SYSTEM), KIND/NAME, KIND NAME, NAMESPACE/NAME or a name, such as \
-                 `placement/web -n team-a`"
+                "say what to explain: KIND/NAME, NAMESPACE/NAME, a name, or a decision (NAME.SYSTEM); for example: berth why \
+                 placement/web -n team-a"
                     .to_owned(),
             );
         }

@@ -171,7 +171,7 @@ fn absent(asked: &Asked, targets: &[Value]) -> anyhow::Error {
             asked.name
         ),
         false => anyhow!(
-            "no cluster named \"{}\"; is {} meant?",
+            "no cluster named \"{}\"; did you mean {}?",
             asked.name,
             near.join(" or ")
         ),

@@ -19,7 +19,7 @@ const LOOKED_AT: usize = 500;
 
 /// A question that found nothing.
 pub struct Question<'a> {
-    /// The server that was asked.
+    /// The client that was asked.
     pub client: &'a Client,
     /// The namespace of what names none.
     pub namespace: &'a str,
@@ -29,6 +29,8 @@ pub struct Question<'a> {
     pub places: &'a [Place],
     /// Whether this process answered.
     pub is_within: bool,
+    /// The hours for which a history is kept in which nothing was seen either; `None` where none was asked.
+    pub unseen_for: Option<u64>,
 }
 
 impl Question<'_> {
@@ -41,20 +43,56 @@ impl Question<'_> {
         }
         let lists = match self.is_within {
             true => "`berth compare` lists what there is",
-            false => "`kubectl get decisions -A` lists them all",
+            false => "`kubectl get decisions,clusterdecisions -A` lists what there is",
         };
         let hint = match self.elsewhere().await {
             Some(namespaces) => namespaces,
-            None => match self.nearly().await {
-                Some(name) => format!("is {name} meant?"),
-                None => format!("pass -n for another namespace; {lists}"),
+            None => match (self.nearly().await, self.other_namespace().await) {
+                (Some(name), _) => format!("did you mean {name}?"),
+                (None, Some(other)) => other,
+                (None, None) => format!("pass -n for another namespace; {lists}"),
             },
         };
+        let unseen = match self.unseen_for {
+            None => String::new(),
+            Some(0) => ", and none was seen before".to_owned(),
+            Some(hours) => format!(", and none was seen in the last {hours} hours"),
+        };
         anyhow!(
-            "no decision for \"{}\" in namespace \"{}\" or cluster-wide: {hint}",
-            self.words.join(" "),
-            self.namespace
+            "there is no {}{}{unseen}: {hint}",
+            subject(self.words),
+            self.place()
         )
+    }
+
+    /// ` in namespace team-a`, as far as the words may mean something there.
+    fn place(&self) -> String {
+        let mut namespaces: Vec<&str> = self.places.iter().map(|place| &*place.namespace).collect();
+        namespaces.sort_unstable();
+        namespaces.dedup();
+        match namespaces.as_slice() {
+            [""] => String::new(),
+            ["", namespace] => format!(" in namespace {namespace} or without one"),
+            [namespace] => format!(" in namespace {namespace}"),
+            _ => format!(" in namespace {}", self.namespace),
+        }
+    }
+
+    /// Sentence that the namespace is not there, with the one whose name is nearly the same.
+    async fn other_namespace(&self) -> Option<String> {
+        let namespace = &self.namespaced().next()?.namespace;
+        let path = format!("/api/v1/namespaces/{namespace}");
+        // Without a server there are only those that have objects, or that may be read.
+        let answer = self.client.send(Method::GET, &path, None).await.ok()?;
+        if self.is_within || answer.err()?.code != 404 {
+            return None;
+        }
+        let all = list(self.client, &format!("/api/v1/namespaces?limit={LOOKED_AT}")).await;
+        let near = all.into_iter().find(|(_, name)| spelling::near(namespace, name));
+        Some(match near {
+            Some((_, name)) => format!("there is no such namespace; did you mean {name}?"),
+            None => "there is no such namespace; `kubectl get namespaces` lists them".to_owned(),
+        })
     }
 
     /// The other namespaces that have a decision of that name. Whoever may not look there is told nothing.
@@ -84,7 +122,7 @@ impl Question<'_> {
         } else {
             "namespaces"
         };
-        Some(format!("it is in {noun} {named}{more}: pass -n {first}"))
+        Some(format!("it is in {noun} {named}{more}; pass -n {first}"))
     }
 
     /// The object in the namespace, or without one, whose name is nearly the same.
@@ -142,28 +180,44 @@ fn not_installed() -> anyhow::Error {
     )
 }
 
-/// Whether a right is missing, by the answer alone.
-fn lacks_right(status: &Status) -> bool {
-    status.code == 403
+/// `placement "web"` or `request "web"`: the words of a question, for a sentence.
+fn subject(words: &[String]) -> String {
+    let words: Vec<&str> = match words {
+        [word] => word.split('/').collect(),
+        words => words.iter().map(String::as_str).collect(),
+    };
+    match *words.as_slice() {
+        [kind, .., name] => format!("{kind} \"{name}\""),
+        [name] => format!("request \"{name}\""),
+        [] => "request".to_owned(),
+    }
 }
 
-/// Sentence about refusals of reading `places`, with the right to ask for. The one about the object's own
-/// namespace is told: refusals of other systems' decisions are about something else.
-pub async fn refused(client: &Client, mut refusals: Vec<(Place, Box<Status>)>) -> anyhow::Error {
+/// Sentence about refusals of reading `places`, which `words` asked for, with the right to ask for. The one
+/// about the object's own namespace is told: refusals of other systems' decisions are about something else.
+pub async fn refused(
+    client: &Client,
+    words: &[String],
+    mut refusals: Vec<(Place, Box<Status>)>,
+) -> anyhow::Error {
     refusals.sort_by_key(|(place, _)| place.namespace.is_empty());
     let Some((place, status)) = refusals.into_iter().next() else {
         return anyhow!("no system of this server schedules that kind");
     };
-    if !lacks_right(&status) {
+    if status.code != 403 {
         return anyhow!("{}", status.message);
     }
     // RBAC answers before anybody looks whether there is such an API.
     if let Ok(false) = is_installed(client).await {
         return not_installed();
     }
+    let place_of = match place.namespace.as_str() {
+        "" => String::new(),
+        namespace => format!(" in namespace {namespace}"),
+    };
     anyhow!(
-        "{}; {}",
-        status.message,
+        "you may not ask why about {}{place_of}: {}",
+        subject(words),
         to_ask_for(client, &place.namespace).await
     )
 }
@@ -196,4 +250,18 @@ fn plain(user: &str) -> String {
         .collect::<String>()
         .trim_matches('-')
         .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_named_by_the_object_that_it_asks_about() {
+        let of = |words: &[&str]| subject(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        assert_eq!(of(&["placement/web"]), "placement \"web\"");
+        assert_eq!(of(&["shoot", "web"]), "shoot \"web\"");
+        assert_eq!(of(&["shoot/garden-dev/web"]), "shoot \"web\"");
+        assert_eq!(of(&["cache-071"]), "request \"cache-071\"");
+    }
 }

@@ -342,7 +342,7 @@ fn suggested(worlds: &[World], target: &str) -> String {
             let name = inventory.target_name(candidate);
             let full = format!("{name}.{dialect}");
             if spelling::near(target, &name) || spelling::near(target, &full) {
-                return format!("is {full} meant?");
+                return format!("did you mean {full}?");
             }
             count += 1;
             if some.len() < NAMED {
@@ -351,7 +351,7 @@ fn suggested(worlds: &[World], target: &str) -> String {
         }
     }
     match count - some.len() {
-        _ if some.is_empty() => "there are no targets".to_owned(),
+        _ if some.is_empty() => "there are no clusters".to_owned(),
         0 => format!("there are {}", some.join(", ")),
         more => format!("there are {} and {more} more", some.join(", ")),
     }

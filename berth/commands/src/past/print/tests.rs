@@ -93,14 +93,14 @@ ns/p.ocm (Placement p)
   - 2 more
   Taint/Untolerated refuses 1 → 2 targets
 
-2026-11-23 10:21:00Z  Removed  while no server recorded
+2026-11-23 10:21:00Z  Removed  seen at the start of a server (no server recorded the change)
   Bound → gone
 
-2026-11-23 10:22:00Z  Moved  while no server recorded
+2026-11-23 10:22:00Z  Moved  seen at the start of a server (no server recorded the change)
   Bound
   Berth would leave one (Taint/Untolerated: drained)
 
-2026-11-23 10:23:00Z  Moved  while no server recorded
+2026-11-23 10:23:00Z  Moved  seen at the start of a server (no server recorded the change)
   Bound
   Berth agrees
 

@@ -74,3 +74,20 @@ fn a_review_stands_for_its_changes_and_an_object_for_itself() {
 fn changes_that_no_scheduler_looks_at_are_no_plan() {
     assert_eq!(read(&ChangeArgs::default(), &catalog(), None).problems.len(), 1);
 }
+
+#[test]
+fn a_cluster_that_is_not_there_is_told_as_one() {
+    for (problem, told) in [
+        (
+            "--drain: Not found: \"aws-eu11\": did you mean aws-eu1.gardener?",
+            "--drain: no cluster named \"aws-eu11\"; did you mean aws-eu1.gardener?",
+        ),
+        (
+            "--drain: drain: Not found: \"b\"",
+            "--drain: no cluster named \"b\"",
+        ),
+        ("--delete: Not found: \"b\"", "--delete: Not found: \"b\""),
+    ] {
+        assert_eq!(super::sentence(problem), told);
+    }
+}

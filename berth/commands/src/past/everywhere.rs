@@ -1,0 +1,167 @@
+//! The newest changes over all decisions, newest first.
+
+use std::cmp::Reverse;
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use anyhow::{Result, anyhow, bail};
+use berth_apimachinery::Timestamp;
+use berth_client::Client;
+use berth_scheduling_api::API_VERSION;
+use berth_scheduling_api::record::RecordSpec;
+use http::Method;
+use serde_json::{Value, json};
+
+use super::print;
+use crate::args::{HistoryOutput, HistoryQuestion};
+use crate::terminal;
+use crate::why::{self, missing};
+
+/// Number of changes that are shown where nobody says one.
+const NEWEST: usize = 20;
+/// The largest page of a list.
+const PAGE: usize = 500;
+/// The records of decisions in namespaces, and of those without one.
+const RESOURCES: [&str; 2] = ["decisionrecords", "clusterdecisionrecords"];
+
+/// Asks and prints. Records that may not be read are left out, which standard error says.
+///
+/// # Errors
+/// When the server has no history, refuses all of it, or none answers.
+pub(super) async fn run(question: &HistoryQuestion, client: &Client) -> Result<ExitCode> {
+    let mut refused = Vec::new();
+    let mut records = Vec::new();
+    for resource in RESOURCES {
+        records.extend(list(client, resource, &mut refused).await?);
+    }
+    if refused.len() == RESOURCES.len() {
+        bail!(
+            "{}: {}",
+            refused.join("; "),
+            missing::to_ask_for(client, "").await
+        );
+    }
+    for message in refused {
+        crate::say_error!("note: left out: {}", terminal::shown(&message));
+    }
+    let count = records.len();
+    let newest = newest(records, question.limit.unwrap_or(NEWEST));
+    let mut text = Vec::new();
+    write(&mut text, question.output, &newest, count, terminal::width())?;
+    let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
+    match out.write_all(&text).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Every record of a resource, page by page; none where that may not be read, and why in `refused`.
+async fn list(client: &Client, resource: &str, refused: &mut Vec<String>) -> Result<Vec<Value>> {
+    let (mut all, mut token) = (Vec::new(), String::new());
+    loop {
+        let path = format!("/apis/{API_VERSION}/{resource}?limit={PAGE}{token}");
+        match client.send(Method::GET, &path, None).await? {
+            Ok(mut list) => {
+                if let Some(items) = list["items"].as_array_mut() {
+                    all.append(items);
+                }
+                match list["metadata"]["continue"].as_str() {
+                    Some(next) if !next.is_empty() => token = format!("&continue={next}"),
+                    _ => return Ok(all),
+                }
+            }
+            Err(status) if status.code == 403 => {
+                refused.push(status.message);
+                return Ok(Vec::new());
+            }
+            Err(status) if status.code == 404 => bail!(
+                "the server does not serve the history of {API_VERSION}: Berth is not installed or older, or the kubeconfig names another cluster"
+            ),
+            Err(status) => return Err(anyhow!("{}", status.message)),
+        }
+    }
+}
+
+/// The newest `limit` of `records`, newest first; all where that is 0.
+fn newest(mut records: Vec<Value>, limit: usize) -> Vec<Value> {
+    let at = |record: &Value| {
+        record["spec"]["at"]
+            .as_str()
+            .and_then(|at| at.parse::<Timestamp>().ok())
+    };
+    records.sort_by_key(|record| Reverse(at(record)));
+    if limit > 0 {
+        records.truncate(limit);
+    }
+    records
+}
+
+/// Writes `records`, of `count` that there are.
+fn write(
+    out: &mut impl Write,
+    output: HistoryOutput,
+    records: &[Value],
+    count: usize,
+    width: Option<usize>,
+) -> Result<()> {
+    let list = || json!({"apiVersion": "v1", "kind": "List", "items": records});
+    match output {
+        HistoryOutput::Json => writeln!(out, "{}", serde_json::to_string_pretty(&list())?)?,
+        HistoryOutput::Yaml => writeln!(out, "{}", serde_saphyr::to_string(&list())?.trim_end())?,
+        HistoryOutput::Table if records.is_empty() => writeln!(out, "No change was seen.")?,
+        HistoryOutput::Table => {
+            for record in records {
+                let spec: RecordSpec = why::read(&record["spec"])?;
+                let namespace = record["metadata"]["namespace"].as_str().unwrap_or_default();
+                writeln!(
+                    out,
+                    "{}",
+                    print::heading(namespace, &spec.decision, &spec.source_ref)
+                )?;
+                print::step(out, &spec, width)?;
+                writeln!(out)?;
+            }
+            let older = match count - records.len() {
+                0 => String::new(),
+                older => format!("; {older} older, --limit 0 shows all"),
+            };
+            let total = format!("{} changes, newest first{older}", records.len());
+            writeln!(out, "{}", terminal::dim(&terminal::indented(&total, 0, width)))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(name: &str, at: &str) -> Value {
+        json!({
+            "metadata": {"namespace": "team", "name": format!("{name}.1")},
+            "spec": {"decision": name, "dialect": "ocm", "at": at, "change": "Bound", "cause": {"type": "Time"},
+                     "sourceRef": {"apiVersion": "v1", "kind": "Placement", "name": "p"},
+                     "to": {"phase": "Bound", "clusterCount": 1, "clusters": []}},
+        })
+    }
+
+    #[test]
+    fn changes_of_all_decisions_come_newest_first() {
+        let records = vec![
+            record("old.ocm", "2026-11-23T10:20:00Z"),
+            record("new.ocm", "2026-11-23T10:20:00.250000Z"),
+            record("oldest.ocm", "2026-11-22T10:20:00Z"),
+        ];
+        let newest = newest(records, 2);
+        let mut text = Vec::new();
+        write(&mut text, HistoryOutput::Table, &newest, 3, None).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let text = anstream::adapter::strip_str(&text).to_string();
+        assert_eq!(
+            text,
+            "team/new.ocm (Placement p)\n2026-11-23 10:20:00Z  Bound  re-evaluated (no object changed)\n  Bound\n\n\
+             team/old.ocm (Placement p)\n2026-11-23 10:20:00Z  Bound  re-evaluated (no object changed)\n  Bound\n\n\
+             2 changes, newest first; 1 older, --limit 0 shows all\n"
+        );
+    }
+}
