@@ -2,7 +2,8 @@
 //!
 //! Start reading at [`server::Console`]: what [`guard`] lets through is an asset of the page, or a request to
 //! the API that [`forward`] sends on with the person's own kubeconfig.
-//! [`docs/console.md`](../../../docs/console.md) lists the rules and the tests that hold them.
+//! [`docs/console-security.md`](../../../docs/console-security.md) lists the rules and the tests that hold
+//! them.
 //!
 //! ```
 //! // All that the page is made of is in the program.

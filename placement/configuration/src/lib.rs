@@ -184,7 +184,7 @@ fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
             "type": "string",
             "enum": AutoBindMode::ALL.map(AutoBindMode::as_str),
             "description": "Who binds new objects of a system that is decided (mode). Quote it: an unquoted Off is a boolean in YAML. OnCreate, the default, binds in the create request; an object that fits nowhere is created unbound, with a warning; objects on a hub are bound right after the create. Controller leaves new objects to the controllers, as the systems themselves do. With both, the \
-                            controllers keep decisions current. Off leaves all of it to whoever creates a Binding.",
+                            controllers keep decisions current. Off: Berth decides nothing by itself, only as users create Bindings; its guards still refuse other schedulers' writes, unless mode is Observe.",
         }),
     );
     spec.insert(

@@ -161,15 +161,12 @@ async fn every_metric_of_the_alerts_and_the_dashboard_is_one_that_a_running_serv
 
 #[test]
 fn every_alert_has_a_runbook_and_every_runbook_an_alert() {
-    let page = file("docs/operate.md");
-    let described: BTreeSet<&str> = page
-        .lines()
-        .filter_map(|line| line.strip_prefix("#### "))
-        .collect();
+    let page = file("docs/alerts.md");
+    let described: BTreeSet<&str> = page.lines().filter_map(|line| line.strip_prefix("## ")).collect();
     let mut named = BTreeSet::new();
     for alert in &alerts() {
         let name = alert["alert"].as_str().unwrap();
-        let runbook = format!("docs/operate.md#{}", name.to_lowercase());
+        let runbook = format!("docs/alerts.md#{}", name.to_lowercase());
         assert_eq!(alert["annotations"]["runbook"], runbook.as_str());
         assert!(alert["annotations"]["summary"].is_string(), "{name}");
         let severity = alert["labels"]["severity"].as_str().unwrap();
