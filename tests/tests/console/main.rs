@@ -4,5 +4,6 @@ mod elsewhere;
 mod harness;
 mod many;
 mod people;
+mod reading;
 mod views;
 mod webdriver;

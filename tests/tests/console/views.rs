@@ -44,7 +44,7 @@ const UNHARMED: &str =
     "return window.harmed === undefined && !document.querySelector('img, svg, main script')";
 
 /// The views, their addresses below the console's, and what is on screen when they are shown.
-const VIEWS: [(&str, &str, &str); 8] = [
+pub(crate) const VIEWS: [(&str, &str, &str); 8] = [
     (
         "overview",
         "overview",
@@ -152,6 +152,12 @@ fn keys_find_anything_and_walk_through_rows() {
     browser.press("j");
     browser.press("j");
     browser.eventually("document.querySelector('tr.at')?.rowIndex === 2");
+    browser.press("k");
+    browser.eventually("document.querySelector('tr.at')?.rowIndex === 1");
+    browser.press("\u{e007}");
+    browser.eventually("location.hash.startsWith('#/request?') && document.querySelector('.verdict')");
+    browser.go(&console.view("requests"));
+    browser.eventually(DECISIONS_SHOWN);
     browser.press("/");
     browser.eventually("document.activeElement.closest('.palette')");
     browser.press("aws-eu1");
@@ -328,6 +334,11 @@ fn the_history_of_a_request_grows_by_itself_and_shows_what_came_and_went() {
     browser.go(&console.view("request?namespace=story-1&name=nothing.ocm"));
     browser.eventually(
         "document.querySelector('main').innerText.includes('There is no request story-1/nothing.ocm')",
+    );
+    // What is not there is neither decided again nor changed.
+    assert_eq!(
+        browser.run("return document.querySelectorAll('.actions *, .advice').length"),
+        json!(0)
     );
 }
 
