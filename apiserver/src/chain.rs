@@ -1,5 +1,4 @@
-//! The request pipeline: what happens to a request between the connection and the API behind it, in that
-//! order.
+//! The request pipeline: what happens to a request, in order, between the connection and the API behind it.
 //!
 //! [`Chain::handle`] reads top-down; each step says why it stands where it stands. A refusal at any step is a
 //! `Status`, and every answer, refusals included, leaves through [`Chain::finish`].
