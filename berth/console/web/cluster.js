@@ -89,7 +89,7 @@ export class Cluster extends Live {
         ${!candidates && html`<p><button disabled=${asking} onClick=${() => this.wanted()}>${asking ? "Asking …" : few ? "Ask every request" : `Ask all ${this.decisions().length} requests`}</button></p>`}
         <${Problem} of=${problem} />
         ${candidates && html`<${Table} label="Requests that it is not picked for" columns=${columns} rows=${candidates.filter((one) => !one.status.outOfScope)} brief=${brief} id=${(row) => `${row.metadata.namespace}/${row.metadata.name}`} empty="No request that could choose it is placed elsewhere." />`}
-        <${Command} of=${`kubectl get candidates -A --field-selector target=${name},picked=false`} /></${Card}>
+        <${Command} of=${`kubectl get ${system === "fleet" ? "candidates,clustercandidates" : "candidates"} -A --field-selector target=${name},picked=false`} /></${Card}>
       <${Command} of=${`berth why cluster/${own}`} />
     </section>`;
   }

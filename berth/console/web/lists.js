@@ -69,8 +69,7 @@ export class Requests extends Live {
       { title: "Kind", sort: (row) => text(row.spec?.sourceRef?.kind), cell: (row) => text(row.spec?.sourceRef?.kind) },
       { title: "Namespace", sort: (row) => row.metadata.namespace ?? "", cell: (row) => text(row.metadata.namespace) },
       { title: "System", sort: systemOf, cell: systemOf },
-      { title: "Where", sort: (row) => placesOf(row).length, cell: (row) => html`<${Where} of=${row} />` },
-      { title: "Why", wide: true, cell: (row) => html`<span class="why">${why(row)}</span>` },
+      { title: "Where, or why not", wide: true, sort: (row) => placesOf(row).length, cell: (row) => html`<${Where} of=${row} /> <span class="why">${why(row)}</span>` },
       { title: "Age", sort: (row) => text(row.metadata.creationTimestamp), cell: (row) => ago(row.metadata.creationTimestamp) },
     ];
     const brief = (row) => html`<div class="brief"><div><${State} tone=${phaseTone(phaseOf(row))}>${phaseWord(phaseOf(row))}</${State}> <a href=${requestAddress(row)}>${nameOf(row)}</a> <small>${text(row.metadata.namespace)} · ${systemOf(row)}</small></div><p>${standing(row)}</p></div>`;

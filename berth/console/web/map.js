@@ -94,7 +94,7 @@ export class FleetMap extends Component {
           <${Cells} cells=${cells} size=${size} label=${`${provider} ${region}: ${told(cells)}`} href=${(cell) => clusterAddress(cell.name)} point=${point} /></div>`)}
       </div>`)}</div>
       <${Legend} of=${LEGEND.filter(([tone]) => list.some((one) => one.regions.some((region) => region.cells.some((cell) => cell.tone === tone))))} />
-      <p class="hint" aria-hidden="true">${at ? `${bare(at.metadata.name)} · ${systemOf(at)} · ${stateOf(at)}${part === null ? "" : ` · ${Math.round(part * 100)} % used`}` : "one cell per cluster, darker is fuller; click a region to list it, a cell to see its cluster"}</p>
+      <p class="hint" aria-hidden="true">${at ? `${bare(at.metadata.name)} · ${systemOf(at)} · ${stateOf(at)}${part === null ? "" : ` · ${Math.round(part * 100)} % used`}` : "one cell per cluster, the stronger the blue the fuller; click a region to list it, a cell to see its cluster"}</p>
     </div>`;
   }
 }

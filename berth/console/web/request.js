@@ -7,7 +7,7 @@ import { Steps } from "./activity.js";
 import { Funnel, Scores, Strip, Nearest, Everyone } from "./explain.js";
 import { Chip } from "./lists.js";
 import { html, Card, Command, Few, Problem, State } from "./parts.js";
-import { address, many, phaseTone, phaseWord, placesOf, share, systemOf, text, whyCommand } from "./words.js";
+import { address, clusters, many, phaseTone, phaseWord, placesOf, systemOf, text, whyCommand } from "./words.js";
 
 const GOOD = ["Scheduled", "Unchanged", "Provision"];
 
@@ -20,7 +20,7 @@ const headline = (decision, status) => {
   const fit = feasible === undefined || feasible <= picked ? "" : ` ${many(feasible, "cluster")} would fit; ${picked === 1 ? "this one is" : "these are"} picked.`;
   if (!GOOD.includes(status.outcome) && status.outcome !== "Partial") return [phaseWord(decision?.status?.phase ?? "Unschedulable"), "bad", text(status.message)];
   if (wanted !== undefined && have < wanted && have > 0) return [`placed on ${have} of ${wanted} clusters`, "warn", text(status.message)];
-  if (have > 0) return [`placed on ${wanted === undefined ? (have === 1 ? text(decision?.status?.decisions?.find((one) => !one.leaving)?.clusterName) : many(have, "cluster")) : `${share(decision)} clusters`}`, "good", fit || (have === picked ? "" : text(status.message))];
+  if (have > 0) return [`placed on ${wanted === undefined ? (have === 1 ? text(decision?.status?.decisions?.find((one) => !one.leaving)?.clusterName) : many(have, "cluster")) : clusters(decision)}`, "good", fit || (have === picked ? "" : text(status.message))];
   return [picked ? `would be placed on ${many(picked, "cluster")}` : phaseWord("Pending"), "warn", text(status.message)];
 };
 

@@ -216,7 +216,7 @@ export class Try extends Live {
         </div>
         <div class="column">
           <${Problem} of=${refused} />
-          ${before && html`<${Card} title="Before and after"><div class="pair"><${Side} title="Before" status=${before} />${after ? html`<${Side} title="After" status=${after} />` : html`<p class="empty">Change something on the left.</p>`}</div></${Card}>`}
+          ${before && html`<${Card} title="Before and after"><div class="pair"><${Side} title="Before" status=${before} />${after ? html`<${Side} title="After" status=${after} />` : html`<p class="empty">Change something in the form.</p>`}</div></${Card}>`}
           ${plan && html`<${Card} title="What would move" note="every decision that it makes due, decided again"><${PlanEntries} plan=${plan} /><${Grid} plan=${plan} /></${Card}>`}
           ${partly && html`<p class="problem calm" role="status">What else would move is not shown to you: ${text(partly.message)}</p>`}
           ${!before && !plan && !refused && html`<p class="empty">Choose a request, or a cluster to drain, edit or add.</p>`}

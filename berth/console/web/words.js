@@ -39,12 +39,15 @@ export const share = (decision) => {
   return wanted === undefined ? String(have) : `${have} of ${wanted}`;
 };
 
+/** `3 of 4 clusters`. */
+export const clusters = (decision) => `${share(decision)} ${decision.status?.wanted === 1 ? "cluster" : "clusters"}`;
+
 /** Where a request stands, in one sentence. */
 export const standing = (decision) => {
   const status = decision.status ?? {};
   const places = placesOf(decision);
   const on = status.wanted === undefined && places.length === 1 ? places[0].clusterName
-    : status.wanted === undefined ? many(places.length, "cluster") : `${share(decision)} clusters`;
+    : status.wanted === undefined ? many(places.length, "cluster") : clusters(decision);
   if (status.phase === "Bound") return `Placed on ${on}.`;
   if (status.phase === "Partial") return `Placed on ${on}.`;
   return text(status.message) || `${phaseWord(status.phase)}.`;
