@@ -128,7 +128,7 @@ fn a_type_becomes_a_structural_schema() {
         fields["mode"],
         json!({
             "type": "string", "enum": ["Additive", "Exact"], "default": "Additive",
-            "description": "How it is done.",
+            "description": "Mode of the thing.",
         })
     );
     assert_eq!(
