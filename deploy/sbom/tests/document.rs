@@ -17,13 +17,13 @@ fn printed() -> String {
         .args(["0.1.0", "2026-01-01T00:00:00Z"])
         .current_dir(root())
         .output()
-        .unwrap();
+        .expect("berth-sbom runs");
     assert!(
         output.status.success(),
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    String::from_utf8(output.stdout).unwrap()
+    String::from_utf8(output.stdout).expect("JSON is UTF-8")
 }
 
 #[test]

@@ -39,11 +39,10 @@ impl SelectableField {
     pub fn list(paths: &[&str]) -> &'static [Self] {
         let paths = symbol::list(paths);
         let mut lists = LISTS.lock().unwrap_or_else(PoisonError::into_inner);
-        let list = *lists.entry(paths).or_insert_with(|| {
+        lists.entry(paths).or_insert_with(|| {
             let fields: Vec<Self> = paths.iter().map(|path| Self::at(path)).collect();
             Box::leak(fields.into_boxed_slice())
-        });
-        list
+        })
     }
 
     /// The field `path`, as `read` makes its text.

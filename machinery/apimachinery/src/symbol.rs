@@ -47,7 +47,8 @@ mod tests {
 
     #[test]
     fn equal_names_are_one_and_the_same() {
-        let (first, second) = (of("gizmos"), of(&"gizmos".to_owned()));
+        let read = String::from("gizmos");
+        let (first, second) = (of("gizmos"), of(&read));
         assert!(ptr::eq(first, second));
         let (first, second) = (list(&["v1", "v2"]), list(&["v1".to_owned(), "v2".to_owned()]));
         assert!(ptr::eq(first, second));

@@ -15,7 +15,7 @@ fn needs(folder: &Path, programs: &[&str]) -> Output {
         .arg(root().join("tests/needs"))
         .args(programs)
         .env("PATH", folder);
-    needs.output().unwrap()
+    needs.output().expect("sh runs")
 }
 
 #[test]

@@ -22,6 +22,14 @@ pub(super) struct Preceding {
     due: BTreeSet<(usize, Key)>,
 }
 
+/// A key that is due, with the reconciler that works on it.
+struct Turn {
+    /// The number of the reconciler, and the key.
+    due: (usize, Key),
+    reconciler: Arc<dyn Reconciler>,
+    now: Timestamp,
+}
+
 impl World {
     /// Follows what changes make due before decisions, from now on.
     pub(crate) fn follow(&mut self, now: Timestamp) {
@@ -71,25 +79,28 @@ impl World {
     pub(crate) fn carry_out(&mut self) -> Result<BTreeSet<Key>, Malformed> {
         let mut written = BTreeSet::new();
         let mut times: BTreeMap<(usize, Key), u32> = BTreeMap::new();
-        while let Some((next, reconciler, now)) = self.next_step() {
-            let tried = times.entry(next.clone()).or_default();
+        while let Some(turn) = self.next_turn() {
+            let tried = times.entry(turn.due.clone()).or_default();
             *tried += 1;
             if *tried > MOST {
                 continue;
             }
-            let step = reconciler.step(&next.1, &self.context(now));
+            let step = turn.reconciler.step(&turn.due.1, &self.context(turn.now));
             written.extend(step.writes.iter().map(|write| write.key.clone()));
-            self.make(&step.writes, now)?;
+            self.make(&step.writes, turn.now)?;
         }
         self.preceding = None;
         Ok(written)
     }
 
-    fn next_step(&mut self) -> Option<((usize, Key), Arc<dyn Reconciler>, Timestamp)> {
+    fn next_turn(&mut self) -> Option<Turn> {
         let preceding = self.preceding.as_mut()?;
-        let next = preceding.due.pop_first()?;
-        let reconciler = Arc::clone(&preceding.reconcilers[next.0]);
-        Some((next, reconciler, preceding.now))
+        let due = preceding.due.pop_first()?;
+        Some(Turn {
+            reconciler: Arc::clone(&preceding.reconcilers[due.0]),
+            due,
+            now: preceding.now,
+        })
     }
 }
 

@@ -18,7 +18,7 @@ fn ok(arguments: &[&str]) -> String {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    String::from_utf8(output.stdout).unwrap()
+    String::from_utf8(output.stdout).expect("notes are UTF-8")
 }
 
 #[test]
