@@ -194,9 +194,7 @@ pub async fn hand_back(args: &HandbackArgs) -> Result<ExitCode> {
     };
     say!("What --yes does, and what you do:");
     point(&change.told(hub.name(), &stored));
-    point(&format!(
-        "what is placed stays as it is: the system's own scheduler finds it so"
-    ));
+    point("what is placed stays as it is: the system's own scheduler finds it so");
     let own = hub.scheduler();
     if let Some(own) = own {
         tell_return(&own, &seen);
