@@ -39,7 +39,7 @@ pub struct Cli {
     /// The command.
     #[command(subcommand)]
     pub command: Command,
-    /// Log level: error, warn, info, debug, trace, or filters such as `apiserver=debug`.
+    /// Log level: error, warn, info, debug, trace, or filters such as `berth_apiserver=debug`.
     #[arg(long, global = true, env = "BERTH_LOG", default_value = "warn")]
     pub log_level: String,
     /// Form of logs, on standard error.
@@ -218,9 +218,6 @@ pub struct ServeArgs {
     /// The client URLs of etcd's members, for --storage etcd.
     #[arg(long, value_delimiter = ',', value_name = "URL")]
     pub etcd_servers: Vec<String>,
-    /// Connection to etcd.
-    #[command(flatten)]
-    pub etcd: EtcdArgs,
     /// kube-apiserver's EncryptionConfiguration: which resources are encrypted where they are kept, and with
     /// which keys (aesgcm).
     #[arg(long, value_name = "FILE")]
@@ -239,8 +236,8 @@ pub struct ServeArgs {
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_unsigned)]
     pub agreement_grace_period: Duration,
     /// The controllers to run: `*` is all, `ocm` adds those of a system, `-ocm` leaves them out; some have
-    /// names of their own too: fleet-status, kcp-placement, kcp-namespace, kcp-resource, kcp-location,
-    /// kcp-heartbeat.
+    /// names of their own too: fleet-status, karmada-detector, kcp-placement, kcp-namespace, kcp-resource,
+    /// kcp-location, kcp-heartbeat.
     #[arg(long, value_delimiter = ',', default_value = "*", allow_hyphen_values = true)]
     pub controllers: Vec<String>,
     /// Time for which events are kept after they were last seen (such as 1h); 0s keeps them without limit.
@@ -253,9 +250,6 @@ pub struct ServeArgs {
     /// Time for which changes of decisions are kept (such as 168h); 0s means without limit of time.
     #[arg(long, value_name = "DURATION", default_value = "168h", value_parser = parse_unsigned)]
     pub history_max_age: Duration,
-    /// Audit settings.
-    #[command(flatten)]
-    pub audit: AuditArgs,
     /// Answer admission reviews at /admission/mutate and /admission/validate [default: true behind a
     /// kube-apiserver, and where one of the next two flags is given].
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
@@ -284,13 +278,13 @@ pub struct ServeArgs {
     /// Actors of the systems.
     #[command(flatten)]
     pub actors: ActorArgs,
-    /// Most reading requests that run at once; 0 is unlimited.
+    /// Limit of reading requests that run at once; 0 is unlimited.
     #[arg(long, default_value_t = 400)]
     pub max_requests_inflight: usize,
-    /// Most writing requests that run at once; 0 is unlimited.
+    /// Limit of writing requests that run at once; 0 is unlimited.
     #[arg(long, default_value_t = 200)]
     pub max_mutating_requests_inflight: usize,
-    /// Most bytes that all requests hold at once: bodies, what is parsed from them, and responses not yet
+    /// Limit of bytes that all requests hold at once: bodies, what is parsed from them, and responses not yet
     /// read by the client (such as 256Mi); one user gets an eighth, all anonymous callers together a
     /// sixteenth; 0 is unlimited.
     #[arg(long, default_value = "256Mi", value_parser = bytes)]
@@ -298,6 +292,13 @@ pub struct ServeArgs {
     /// Time for which to keep serving after a termination signal, with /readyz failing already (such as 15s).
     #[arg(long, default_value = "0s", value_parser = parse_unsigned)]
     pub shutdown_delay_duration: Duration,
+    // Groups with a heading come last: it holds for whatever follows.
+    /// Connection to etcd.
+    #[command(flatten)]
+    pub etcd: EtcdArgs,
+    /// Audit settings.
+    #[command(flatten)]
+    pub audit: AuditArgs,
     /// Election of the server that runs the controllers.
     #[command(flatten)]
     pub leader_election: LeaderElectionArgs,

@@ -424,7 +424,7 @@ fn owned(arguments: &[&str]) -> impl Iterator<Item = &'static str> {
         arguments.iter().any(|argument| argument.starts_with(&flag))
     };
     let names_any = arguments.iter().any(|argument| argument.starts_with("--source"));
-    let usual = ["fleet", "gardener", "ocm", "openmcp"].into_iter();
+    let usual = ["fleet", "gardener", "karmada", "ocm", "openmcp"].into_iter();
     usual
         .filter(move |system| !is_named(system))
         .chain(Some("kcp").filter(|_| !names_any))

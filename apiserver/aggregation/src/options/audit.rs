@@ -45,11 +45,11 @@ pub struct AuditArgs {
     /// URL.
     #[arg(long, value_name = "FILE")]
     pub audit_webhook_config_file: Option<PathBuf>,
-    /// Most events that wait for the webhook. What does not fit is dropped, and counted in
+    /// Limit of events that wait for the webhook. What does not fit is dropped, and counted in
     /// apiserver_audit_error_total.
     #[arg(long, value_name = "EVENTS", default_value_t = Batching::default().buffer_size)]
     pub audit_webhook_batch_buffer_size: usize,
-    /// Most events that are sent at once.
+    /// Limit of events that are sent at once.
     #[arg(long, value_name = "EVENTS", default_value_t = Batching::default().max_size)]
     pub audit_webhook_batch_max_size: usize,
     /// Wait of an event for more events, to be sent in one batch.

@@ -1,6 +1,6 @@
 //! Every object that is served of the examples fits its schema, and its type holds all of it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use berth_apimachinery::{Kind, Schema};
 use berth_dialect_registry::all;
@@ -98,19 +98,24 @@ fn with_metadata(mut review: Value) -> Value {
     review
 }
 
+/// The examples of a system, and what its controllers make of them, which do not run here.
+fn files(system: &str) -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut files: Vec<_> = ["examples", "tests/data"]
+        .iter()
+        .filter_map(|folder| std::fs::read_dir(root.join(folder).join(system)).ok())
+        .flatten()
+        .map(|file| file.unwrap().path())
+        .collect();
+    files.sort();
+    files
+}
+
 #[tokio::test]
 async fn every_object_of_the_examples_fits_its_schema_and_its_type_holds_all_of_it() {
     for dialect in all() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../../examples")
-            .join(dialect.name());
         let world = World::new(Arc::clone(&dialect));
-        let mut files: Vec<_> = std::fs::read_dir(&folder)
-            .unwrap()
-            .map(|file| file.unwrap().path())
-            .collect();
-        files.sort();
-        for file in files {
+        for file in files(dialect.name()) {
             world.load(&std::fs::read_to_string(file).unwrap());
         }
         for _ in ["unbound", "bound"] {
