@@ -81,12 +81,12 @@ faults: ## processes killed and stopped, leaders lost, disks full, files damaged
 	cargo test $(ETCD) --test etcd_faults --test etcd
 
 # The crates below the placement layer, which others take.
-PUBLISHED = $(shell cargo metadata --no-deps --format-version 1 | jq -r '.packages[] | select(.publish == null) | "--package " + .name')
+PUBLISHED = $(shell grep -l '^publish = true' */Cargo.toml */*/Cargo.toml | xargs sed -n 's/^name = "\(berth-.*\)"$$/--package \1/p')
 
 guide: ## docs/build-your-own.md taken at its word: a package outside of the workspace, built, started, and asked with kubectl
 	cargo test -p berth-tests --test server guide -- --ignored
 
-package: ## pack the crates that others take, and build each from its package alone (needs jq; protoc is not needed)
+package: ## pack the crates that others take, and build each from its package alone (minutes)
 	cargo package --allow-dirty $(PUBLISHED)
 
 fuzz: ## a minute of mutated reviews, placements, divisions, selectors and configurations (FUZZ_SECONDS, FUZZ_SEED)
