@@ -150,7 +150,7 @@ impl Chain {
     /// [`Chain::guards`], so that no change in between goes unnoticed by both.
     ///
     /// # Errors
-    /// What the plugin says, mostly 403, when a right is missing; 500 when the authority cannot say, so that
+    /// The plugin's refusal, mostly 403, when a right is missing; 500 when the authority cannot say, so that
     /// nothing passes for want of an answer.
     pub async fn entitled(&self, request: &Request<'_>, object: Option<&Value>) -> Result<(), Status> {
         for plugin in self.acting(request) {

@@ -14,7 +14,7 @@ pub type Ready<'a> = Pin<Box<dyn Future<Output = Result<(), Status>> + Send + 'a
 
 /// One admission rule set. `mutate` runs before schema defaulting and validation, `validate` after.
 ///
-/// The same plugin may run in-process and behind a webhook, and a webhook may be asked twice about one write,
+/// A plugin may run in-process and behind a webhook, and a webhook may be asked twice about one write,
 /// so mutating twice must do no more than mutating once.
 pub trait Plugin: Send + Sync + 'static {
     /// The plugin's name, for metrics and messages.

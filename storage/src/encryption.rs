@@ -6,8 +6,8 @@
 //! own, and bound to the key (the place) they are stored at, so one cannot be put in another's place. They
 //! begin with what says how to read them, as in kube-apiserver: `k8s:enc:aesgcm:v1:<key name>:`.
 //!
-//! What is only a copy of what is stored elsewhere, and must not be readable on disk, is encrypted with a key
-//! that only the process knows ([`Encryption::with_ephemeral`]): with the process its copies are gone, and
+//! A mere copy of objects that are stored elsewhere, which must not be readable on disk, is encrypted with a
+//! key that only the process knows ([`Encryption::with_ephemeral`]): with the process its copies are gone, and
 //! the next one makes them anew. They begin with `k8s:enc:ephemeral:v1:<process>:`.
 
 use std::borrow::Cow;

@@ -18,7 +18,7 @@ use crate::selection::Selection;
 
 /// Tables of what is computed here are answered whole where pages of this many rows or more are asked for.
 ///
-/// Who asks for tables is kubectl: for 500 rows a page, and for five pages a second after the first ten, so
+/// Tables are asked for by kubectl: 500 rows a page, and five pages a second after the first ten, so
 /// that a fleet of 20,000 takes it six seconds of waiting. A server may answer more than it was asked for, as
 /// kube-apiserver does from its cache; who wants small answers asks for smaller pages.
 const WHOLE: usize = 500;

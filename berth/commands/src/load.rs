@@ -51,7 +51,7 @@ impl WriteMode {
 /// so. Many objects of one kind in a row are written side by side.
 ///
 /// # Errors
-/// Where a file cannot be read at all, before anything is written; the documents that are no objects, and the
+/// A file that cannot be read at all, before anything is written; the documents that are no objects, and the
 /// objects that the server refused, after the others are written.
 pub async fn run(client: &mut Client, paths: &[PathBuf], mode: WriteMode, validate: Validate) -> Result<()> {
     let (documents, unread) = manifest::read_all(paths);

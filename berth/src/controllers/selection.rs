@@ -1,7 +1,7 @@
 //! `--controllers`: which controllers run, in kube-controller-manager's own notation.
 //!
 //! A dialect's name stands for all of its controllers; where it has several, each has a name of its own too.
-//! What is said of one controller goes before what is said of its dialect, and that before `*`.
+//! A controller's own name goes before that of its dialect, and that before `*`.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! PublishedDecisions: the decisions that a Publication shows in its namespace with flat entries, made at
 //! each read.
 //!
-//! Who reads them takes off a cluster what it no longer finds. So where not all there is can be known the
-//! answer is 503, of lists that could show a decision of that system, too.
+//! Their readers take off a cluster what they no longer find. So the answer is 503 where not all there is can
+//! be known, of lists that could show a decision of that system, too.
 
 use std::sync::Arc;
 

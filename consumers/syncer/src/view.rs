@@ -2,7 +2,7 @@
 //! (docs/systems/kcp.md, "The syncer's view"). A complete one: the URL up to `proxy` is the server of a
 //! syncer's kubeconfig.
 //!
-//! What is shown and what becomes of writes is the dialect's ([`berth_dialect_kcp::syncer_view`]); serving it
+//! The dialect says what is shown and what becomes of writes ([`berth_dialect_kcp::syncer_view`]); serving it
 //! is the server library's ([`berth_apiserver::view`]). Here the two meet: [`rules::SyncerRules`] is the
 //! adapter, [`SyncerViews`] keeps one API per workload cluster. One grant of `targets/proxy` by the target's
 //! name lets a syncer do its work, as `berth:syncer:<identifier>`, and nothing else.

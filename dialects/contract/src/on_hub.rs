@@ -18,7 +18,7 @@ pub type Concerns = Arc<[Concern]>;
 #[derive(Clone, Debug, Default)]
 pub struct OnHub {
     /// Rules about which it must ask for [`Dialect::admission`](crate::Dialect::admission) to work there.
-    /// What follows from [`Dialect::guarded`](crate::Dialect::guarded) is asked anyway.
+    /// Rules that follow from [`Dialect::guarded`](crate::Dialect::guarded) are asked for anyway.
     pub rules: Vec<HubRule>,
     /// The finalizers that this dialect's controllers put on objects and nobody else takes off.
     pub holds: Vec<Hold>,

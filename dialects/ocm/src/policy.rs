@@ -1,7 +1,7 @@
 //! A Placement's spec, compiled once when the object changes: selectors parsed, expressions compiled, weights
 //! settled.
 //!
-//! What cannot be understood is kept as a [`Problem`] of the plugin it concerns, since the plugins report in
+//! A field that cannot be understood is kept as a [`Problem`] of its plugin, since the plugins report in
 //! pipeline order and the first one with a problem names it (docs/systems/ocm.md, "Conditions").
 
 pub(crate) mod groups;

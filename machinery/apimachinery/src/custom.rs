@@ -2,7 +2,7 @@
 //! names, schemas, printer columns, selectable fields and the subresource `status` of a file, with all that
 //! follows from them.
 //!
-//! What a definition can say and this cannot do is an error, not an omission: conversion, `scale`, and rules
+//! Parts of a definition that this cannot do are errors, not omissions: conversion, `scale`, and rules
 //! in CEL.
 //!
 //! ```

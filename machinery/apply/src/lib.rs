@@ -19,7 +19,7 @@
 //! * [`Types::prune`]: the merge without what the manager named before, names no more, and nobody else owns;
 //! * [`Types::kept`]: what others changed, with the fields of one owner as they were.
 //!
-//! Where it differs from kube-apiserver: pruning never leaves `null` in an object, which most schemas refuse.
+//! Differences from kube-apiserver: pruning never leaves `null` in an object, which most schemas refuse.
 //! A container that loses its last entry goes, or stays empty if somebody owns it. Whether anything changed
 //! is asked by owner ([`Managers::same_but_times`]), so that entries that would only change places need not
 //! be written.

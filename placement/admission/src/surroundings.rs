@@ -25,7 +25,7 @@ pub struct Surroundings {
 
 impl Surroundings {
     /// The policies of `catalog` where `authorizer` says who may do what, and namespaces are in `source`.
-    /// What is found out is counted in `metrics`.
+    /// Results are counted in `metrics`.
     #[must_use]
     pub fn new(
         catalog: Arc<dyn Catalog>,

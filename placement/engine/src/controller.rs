@@ -1,10 +1,10 @@
 //! The controllers: every dialect's decisions kept right while the world changes.
 //!
 //! Folded changes make demands due ([`berth_dialect_contract::Due::decide`]); each dialect has one queue of
-//! due keys, decides them with bounded parallelism and writes through [`Engine::bind`], as everybody does.
-//! What fails or finds no place is tried again with growing delays ([`berth_dialect_contract::Pace`]), what
-//! time may change at its time ([`berth_dialect_contract::Decision::due_at`]). Time is the engine's clock;
-//! whoever moves a clock by hand calls [`Controllers::look`].
+//! due keys, decides them with bounded parallelism and writes through [`Engine::bind`], as everybody does. A
+//! demand that fails or finds no place is tried again with growing delays ([`berth_dialect_contract::Pace`]),
+//! one that time may change at its time ([`berth_dialect_contract::Decision::due_at`]). Time is the engine's
+//! clock; whoever moves a clock by hand calls [`Controllers::look`].
 //!
 //! Beside the controller that decides a dialect may have reconcilers
 //! ([`berth_dialect_contract::Reconciler`]), which carry out and report. They run here too, each with a queue

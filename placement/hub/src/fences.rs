@@ -9,10 +9,10 @@
 //! whose writer has died or stands still; the second *touches* it, so that the first, should it come back,
 //! finds its version gone.
 //!
-//! What does not exist yet cannot be touched: an object that is noted as about to be made, and does not come,
-//! is *abandoned*, which the second notes in its turn. Whoever makes an object under a fence looks afterwards
-//! whether it was abandoned meanwhile, and takes it back. So no capacity stays counted twice, whoever stops
-//! where, and no clock decides.
+//! An object that does not exist yet cannot be touched: one that is noted as about to be made, and does not
+//! come, is *abandoned*, which the second notes in its turn. Whoever makes an object under a fence looks
+//! afterwards whether it was abandoned meanwhile, and takes it back. So no capacity stays counted twice,
+//! whoever stops where, and no clock decides.
 
 use std::collections::HashSet;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! The hub's admission policies, with their bindings and the parameters they name, watched. Parameters of
 //! kinds that are stored here are read where they are.
 //!
-//! What is known stays in force while a watch is lost. A policy comes into force once its parameters were
+//! Known policies stay in force while a watch is lost. A policy comes into force once its parameters were
 //! listed, so that it is not evaluated without them only because it is new.
 
 use std::collections::{BTreeMap, BTreeSet};

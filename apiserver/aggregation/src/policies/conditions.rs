@@ -1,7 +1,8 @@
 //! `matchConditions`: CEL expressions over the request, its object and the old one, all of which must hold
 //! for the webhook to be called.
 //!
-//! What cannot be compiled, evaluated or afforded is an evaluation error, and the failure policy decides.
+//! A condition that cannot be compiled, evaluated or afforded is an evaluation error, and the failure policy
+//! decides.
 //! Judging is pure: access reviews that `authorizer` asks for are named, and once they are made everything is
 //! judged again with their answers.
 

@@ -1,5 +1,5 @@
 //! `admissionregistration.k8s.io`: ValidatingAdmissionPolicy, MutatingAdmissionPolicy and their bindings.
-//! What they mean is evaluated by the crate `berth-policies`; here is what they may say.
+//! The crate `berth-policies` evaluates them; here are their forms and rules.
 //!
 //! Mutating ones are served in `v1` and in `v1beta1`, in which manifests name them that are older than
 //! Kubernetes 1.36.

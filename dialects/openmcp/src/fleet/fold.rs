@@ -115,8 +115,8 @@ impl Fleet {
     }
 
     /// The requests to decide again, and those whose view changed beside them. `had` are the holders before.
-    /// What the scheduler's own writes do to the request they are made for is not among them: its finalizer
-    /// comes, or goes while it is being deleted.
+    /// A request is not among them for the scheduler's own writes about it: its finalizer comes, or goes while
+    /// it is being deleted.
     fn shaken_by(&self, shift: &Shift, had: &BTreeSet<Arc<str>>) -> (BTreeSet<Key>, BTreeSet<Key>) {
         let (mut decide, mut demands) = (BTreeSet::new(), BTreeSet::new());
         let Some(place) = &shift.place else {

@@ -1,7 +1,7 @@
 //! The difference of two objects as a JSON patch (RFC 6902) that people can apply, and the line of kubectl
 //! that does.
 //!
-//! What stands in a list is found by its place there, which may be another one by the time somebody applies
+//! An element of a list is found by its place there, which may be another one by the time somebody applies
 //! the patch: before an element of a list is changed or taken out, the patch tests that it is still the one
 //! that was meant.
 

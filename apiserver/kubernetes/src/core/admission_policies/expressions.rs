@@ -11,7 +11,7 @@ use crate::core::value;
 const MOST_CONDITIONS: usize = 64;
 
 /// Errors in the conditions and variables of the policy `new`, and in every expression that does not compile.
-/// What is as it was in `old` was good enough then.
+/// A spec that is as in `old` is not judged again.
 pub(super) fn errors(policy_type: PolicyType, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
     if old.is_some_and(|old| old["spec"] == new["spec"]) {
         return Vec::new();
