@@ -55,10 +55,11 @@ fn main() {
     }
     let loads: Vec<String> = loads.iter().map(|load| format!("{load:.1}")).collect();
     let text = format!(
-        "# What explaining costs\n\nOCM, standalone, a release build on {}; one Placement for every four clusters, {PLACEMENTS} at most, each for the\n\
-         three best of its region's clusters. CPU is the server's own processor time. Made by `make bench-explain`.\n\n\
-         The machine's load average before the first size and after each was {}; with more than its processors to do, seconds say\n\
-         little, and processor time is what to compare.\n\n{}",
+        "# What explaining costs\n\nMade by `make bench-explain`: OCM, standalone, a release build on {}.\n\n\
+         - One Placement for every four clusters, {PLACEMENTS} at most, each for the three best clusters of its region.\n\
+         - CPU is the server's own processor time.\n\
+         - The load average before the first size and after each was {}. Where it is above the number of processors, compare\n  \
+         processor time and not seconds.\n\n{}",
         usage::machine(),
         loads.join(", "),
         table.markdown()

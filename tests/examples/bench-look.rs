@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// Clusters and requests of the hubs that are looked at.
 const LOOKED_AT: (usize, usize) = (2_000, 500);
-/// Clusters and requests of the hub that a server observes. Nobody has decided these requests: OCM's
+/// Clusters and requests of the hub that a server observes. These requests are undecided: OCM's
 /// controller takes long for them.
 const OBSERVED: (usize, usize) = (10_000, 1_000);
 
@@ -58,10 +58,14 @@ fn main() -> ExitCode {
         ));
     }
     let text = format!(
-        "# What looking at a hub costs\n\nA release build on {}; a kube-apiserver with etcd on the same machine, and first no \
-         Berth. OCM's placement\ncontroller has decided the requests of the smaller hub, nobody those of the larger one. Each command is a process of its own that reads all it needs; a server is started \
-         beside it afterwards to\nobserve. The middle of {ROUNDS} runs, and the most memory of any. The load average was {before:.1} before \
-         and {:.1} after. Made by\n`make bench-look`, which fails above the bounds. With more than its processors to do, seconds say little, and processor time\nis what to compare.\n{text}",
+        "# What looking at a hub costs\n\n\
+         `make bench-look` writes this page, and fails above the bounds. It measures a kube-apiserver with etcd on the same machine, with a release\n\
+         build on {}:\n\n\
+         1. without Berth, each command as a process of its own that reads everything it needs;\n\
+         2. with an observing server, which is started afterwards.\n\n\
+         OCM's placement controller has decided the requests of the smaller hub; those of the larger one are undecided. Figures are the median of\n\
+         {ROUNDS} runs, and the most memory of any run. The load average was {before:.1} before and {:.1} after. Where it is above the number of\n\
+         processors, compare processor time and not seconds.\n{text}",
         usage::machine(),
         usage::load(),
     );

@@ -27,11 +27,13 @@ pub(crate) fn write(folder: &Path, objects: &[Column], targets: &[Column]) -> Re
         .collect();
     let text = format!(
         "# How cost grows with the store\n\n\
-         Made by `make bench-growth` with a release build on {}, whose load average was {} at the end. Objects are ConfigMaps of \
-         2.2 KB in 20 namespaces, targets ManagedClusters in 8 regions; {} Placements stand, each for three clusters of its \
-         region. CPU is the server's own processor time for one request, with all that the server does because of it; the last \
-         column is the largest store's figure in those of the smallest. Pages are of 500 objects, and what is in memory and \
-         read at a start is what is there: these may grow. Of the rest, what grows by more than half is marked.\n\n\
+                  Made by `make bench-growth` with a release build on {}, whose load average was {} at the end.\n\n\
+         - Objects are ConfigMaps of 2.2 KB in 20 namespaces. Targets are ManagedClusters in 8 regions. {} Placements are stored, each for three\n  \
+         clusters of its region.\n\
+         - CPU is the server's own processor time for one request and all work that follows from it. A page has 500 objects.\n\
+         - The last column is the figure of the largest store, divided by that of the smallest.\n\
+         - A start reads all objects and keeps them in memory, so its time, the memory and the file may grow. Another figure that grows by more than\n  \
+         half is marked (!).\n\n\
          ![What each costs, by size](growth.svg)\n\n\
          ## With more objects\n\nBeside 10 targets.\n\n{}\n\n\
          ## With more targets\n\nBeside 1,000 objects. A decision looks at every target.\n\n{}",

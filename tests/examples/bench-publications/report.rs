@@ -57,19 +57,20 @@ impl Report {
             ]);
         }
         format!(
-            "# What a change costs those who follow what is published\n\n\
-             Made by `make bench-publications`, standalone, with a {} build on {}, whose load average was {} before. {} decisions of \
-             OCM, each for three clusters of its group of sixteen, over {} ManagedClusters; beside them {MEMBERS} MemberClusters of KubeFleet, \
-             all in one decision. A Publication shows all of it in one namespace. Events are what a watcher of each kind saw, one for \
-             each write; CPU is the server's own processor time with everything that follows: deciding, binding, publishing, sending. \
-             The run fails where an object is written that the change does not concern.\n\n{}\n\
-             A drained cluster is told of in the decisions it was in, which have others instead. A ClusterProfile has neither free memory nor \
+            "# What a change costs the watchers of publications\n\n\
+             Made by `make bench-publications`, standalone, with a {} build on {}, whose load average was {} before.\n\n\
+             - The world: {} decisions of OCM, each for three clusters of its group of sixteen, over {} ManagedClusters; {MEMBERS} MemberClusters of\n  \
+             KubeFleet, all in one decision. A Publication shows all of them in one namespace.\n\
+             - Events are those that a watcher of each kind received, one for each write.\n\
+             - CPU is the server's own processor time for the change and everything that follows: deciding, binding, publishing, sending.\n\
+             - The run fails when an object is written that the change does not concern.\n\n{}\n\
+             Draining a cluster changes the decisions that had it: they get other clusters instead. A ClusterProfile has neither free memory nor \
              the time of a heartbeat.\n\n\
-             **At first.** {} ClusterProfiles and {} PlacementDecisions were published in {} s, {} s of it the server's processor time, \
+             **First publication.** {} ClusterProfiles and {} PlacementDecisions were published in {} s, {} s of it the server's processor time, \
              with {} events: a profile is created, then its status is written.\n\n\
-             **Data that move fast.** A claim of {} clusters changed every second for {} s, {} changes in all: {} events, {} for each cluster, \
-             two of one cluster seen never less than {} s apart, and the last value was published. No decision was written. {} ms of processor time \
-             for each change.\n\n\
+             **Data that move fast.** A claim of {} clusters changed every second for {} s: {} changes. They caused {} events, {} for each cluster. \
+             Two events of one cluster were at least {} s apart, and the last value was published. No decision was written. A change took {} ms of \
+             processor time.\n\n\
              The most memory was {} MiB.\n",
             if cfg!(debug_assertions) {
                 "development"

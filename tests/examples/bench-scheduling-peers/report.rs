@@ -46,15 +46,15 @@ pub(crate) fn write(folder: &Path, all: &[Measured], rounds: usize) -> Result<()
     let text = format!(
         "# Decisions beside the originals\n\n\
          Made by `make bench-scheduling-peers` on {}, whose load average was {} at the end; medians of \
-         {rounds} rounds in which original and ours take turns. \
-         The originals are OCM's placement scheduler (module `open-cluster-management.io/ocm` v1.0.0), KubeFleet's \
-         scheduling framework (`go.goms.io/fleet` v0.14.0) and the reconciler of Gardener's scheduler \
-         (`github.com/gardener/gardener` v1.150.0), run as Go programs on the same fleets as ours, everything they read in \
-         memory, as in their caches. Every decision was equal to ours: the same clusters, for OCM in the same order with the \
-         same scores. Fleets of OCM and KubeFleet have a label that half of the clusters have, and ten clusters are wanted; \
-         those of Gardener are seeds with two shoots each, and one seed is wanted. \"After a change\" takes in a changed \
-         label of a cluster first. Ratios take the smaller of the original's time and its \
-         processor time.\n\n\
+                  {rounds} rounds in which original and ours take turns.\n\n\
+         - The originals are OCM's placement scheduler (module `open-cluster-management.io/ocm` v1.0.0), KubeFleet's scheduling framework\n  \
+         (`go.goms.io/fleet` v0.14.0) and the reconciler of Gardener's scheduler (`github.com/gardener/gardener` v1.150.0). They run as Go programs\n  \
+         on the same fleets as ours, and read from memory, as from their caches.\n\
+         - Every decision was equal to ours: the same clusters, for OCM in the same order with the same scores.\n\
+         - In fleets of OCM and KubeFleet half of the clusters have a label, and a request wants ten clusters with it. Fleets of Gardener are seeds\n  \
+         with two shoots each, and a request wants one seed.\n\
+         - \"After a change\" includes reading a changed label of a cluster first.\n\
+         - Ratios take the smaller of the original's time and its processor time.\n\n\
          ![Time of one decision](scheduling.svg)\n\n{}",
         usage::machine(),
         shown(usage::load()),

@@ -32,10 +32,10 @@ fn page(settings: &Settings, figures: &Figures, took: Duration, load: f64) -> St
     let parts = [
         format!(
             "# Berth beside kube-apiserver and sample-apiserver\n\n\
-             Made by `make bench-server` in {:.0} minutes on {}, whose load average was {} at the start. \
-             {} clients over TLS, objects of {} bytes as served, {} of \
-             them standing, etcd with fsync; medians of {} rounds in which the contestants take turns, {:.1} s for each \
-             operation. kube-apiserver and sample-apiserver are of Kubernetes 1.36.3.\n\n\
+                          Made by `make bench-server` in {:.0} minutes on {}, whose load average was {} at the start.\n\n\
+             - {} clients over TLS; objects of {} bytes as served, {} of them stored; etcd with fsync.\n\
+             - Medians of {} rounds in which the contestants take turns, {:.1} s for each operation.\n\
+             - kube-apiserver and sample-apiserver are of Kubernetes 1.36.3.\n\n\
              ![CPU per operation](server.svg)",
             took.as_secs_f64() / 60.0,
             usage::machine(),
@@ -47,15 +47,16 @@ fn page(settings: &Settings, figures: &Figures, took: Duration, load: f64) -> St
             settings.time.as_secs_f64(),
         ),
         format!(
-            "## CPU per operation\n\nMilliseconds of processor time, of the servers and, after the plus, of etcd; of \
-             watches per thousand events delivered. The steadiest figures on a shared machine.\n\n{}",
+            "## CPU per operation\n\nMilliseconds of processor time of the servers and, after the plus sign, of etcd; for \
+             watches per thousand delivered events. On a shared machine these figures vary least.\n\n{}",
             processor_table(figures).markdown()
         ),
         format!(
-            "## Throughput, latency, memory, start\n\n`four lists` are at once: until all are there, and what memory \
-             grows by. Watches are told from the sending of the write until the event is there. Memory is the servers' \
-             (both where one is aggregated), after loading, at the end, at most; start-up is until `/readyz` says yes, on \
-             the objects that stand.\n\n{}",
+            "## Throughput, latency, memory, start\n\n\
+             - `four lists` are requested at once: the time until all four have arrived, and the growth of memory.\n\
+             - The delay of a watch runs from the sending of the write to the arrival of the event.\n\
+             - Memory is the servers' (of both where one is aggregated): after loading, at the end, and at most.\n\
+             - `ready after` is the time of a start until `/readyz` succeeds, with all objects stored.\n\n{}",
             speed_table(settings, figures).markdown()
         ),
         format!("## Goals\n\n{}", verdict::table(figures).markdown()),
