@@ -1,8 +1,8 @@
-//! The watch cache: the published [`State`], those who wait for the next one, and lists held for paging.
+//! The watch cache: the published [`State`], waiters for the next one, and lists held for paging.
 //!
-//! Readers and watchers load the state without a lock. A writer publishes with one pointer swap and then
-//! wakes whoever watches what changed; it never waits for them, and they pull at their own pace. One that
-//! falls behind the kept history gets `Expired`.
+//! Readers and watchers load the state without a lock. A writer publishes with one pointer swap and
+//! then wakes the watchers of the changed resources; it never waits for them, and they pull at their
+//! own pace. One that falls behind the kept history gets `Expired`.
 
 pub(crate) mod holds;
 pub(crate) mod wake;
@@ -54,7 +54,7 @@ impl Cache {
         self.state.store(Arc::new(state));
     }
 
-    /// Wakes everyone who waits for a change of one of `resources`.
+    /// Wakes the waiters for a change of one of `resources`.
     pub(crate) fn wake(&self, resources: impl IntoIterator<Item = GroupResource>) {
         self.wake.wake(resources, self.revision());
     }
@@ -152,7 +152,7 @@ impl Cache {
     }
 }
 
-/// The error of everyone still waiting when the store goes away.
+/// The error of waiters when the store goes away.
 pub(crate) fn closed() -> StoreError {
     StoreError::Unavailable("the store was closed".to_owned())
 }

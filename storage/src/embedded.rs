@@ -1,9 +1,9 @@
 //! A store in one file, for one process: redb underneath, everything in memory above it.
 //!
-//! One committer thread takes whatever lists of steps are queued, checks them against the state in memory,
-//! writes what they change as one redb transaction, waits for the disk, publishes the next state and only
-//! then answers. So every acknowledged write survives `kill -9`, and under load many writes share one fsync,
-//! without any timer.
+//! One committer thread takes all queued lists of steps, checks them against the state in memory,
+//! writes their changes as one redb transaction, waits for the disk, publishes the next state and only
+//! then answers. So every acknowledged write survives `kill -9`, and under load many writes share one
+//! fsync, without any timer.
 //!
 //! A file beside it (`berth.redb.reserve`) holds disk space back, so that deletions go through when the disk
 //! is full.

@@ -1,10 +1,10 @@
 //! Values encrypted at rest: which resources, with which keys.
 //!
-//! A value is written with the first key that its resource has, and read with whichever key it names: so keys
-//! are rotated by putting the new one first, and taking the old one away once everything has been written
-//! anew. What was written before there was a key is read as it is. Values are AES-GCM with a nonce of their
-//! own, and bound to the key (the place) they are stored at, so one cannot be put in another's place. They
-//! begin with what says how to read them, as in kube-apiserver: `k8s:enc:aesgcm:v1:<key name>:`.
+//! A value is written with the first key that its resource has, and read with the key that it names. To
+//! rotate keys, put the new one first, and remove the old one once every value was rewritten. Values
+//! from before the first key are read plain. Values are AES-GCM with a nonce of their own, and bound to
+//! the place at which they are stored, so one cannot replace another. They begin with their format, as
+//! in kube-apiserver: `k8s:enc:aesgcm:v1:<key name>:`.
 //!
 //! A mere copy of objects that are stored elsewhere, which must not be readable on disk, is encrypted with a
 //! key that only the process knows ([`Encryption::with_ephemeral`]): with the process its copies are gone, and
@@ -144,8 +144,8 @@ impl Encryption {
         }
     }
 
-    /// Encrypts those of `resources` that are not encrypted by a rule, too, with a key that nobody else will
-    /// know. Whatever a store has of them when it is opened is dropped: it is for copies that are made anew.
+    /// Encrypts those of `resources` that are not encrypted by a rule, too, with a key that no other
+    /// process knows. When a store is opened it drops these: they are copies, which are made again.
     ///
     /// # Errors
     /// When the system has no random numbers.
@@ -182,7 +182,7 @@ impl Encryption {
         ephemeral.is_some_and(|ephemeral| ephemeral.resources.contains(&resource))
     }
 
-    /// `value` of a `resource` as it is to be stored at `place`.
+    /// `value` of a `resource` in its stored form at `place`.
     ///
     /// # Errors
     /// When the system has no random numbers.
@@ -276,7 +276,7 @@ fn random(bytes: &mut [u8]) -> Result<(), KeyError> {
     filled.map_err(|_| KeyError::NoRandomNumbers)
 }
 
-/// The key's name and what follows it.
+/// The key's name and the rest.
 fn parts(stored: &[u8]) -> Result<(&str, &[u8]), String> {
     let Some(rest) = stored.strip_prefix(AES_GCM.as_bytes()) else {
         return Err("it is encrypted in a way that is not known here; aesgcm is".to_owned());

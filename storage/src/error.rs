@@ -38,7 +38,7 @@ pub enum StoreError {
         /// The revision it was expected not to be passed after.
         not_after: Revision,
     },
-    /// The revision asked for is older than what is kept.
+    /// The requested revision is older than the kept history.
     #[error("revision {asked} is too old, the oldest is {oldest}")]
     Expired {
         /// The revision asked for.
@@ -105,9 +105,9 @@ pub enum StoreError {
         /// Its size.
         bytes: usize,
     },
-    /// The store cannot answer now (starting, closed, disk full). The write was not made visible to anyone;
-    /// when the disk failed in the middle of it, it may still be found there after a restart. A write to etcd
-    /// that was sent but not answered may have been made, and may still be; the text says so.
+    /// The store cannot answer now (starting, closed, disk full). The write was not made visible; when
+    /// the disk failed in the middle of it, it may still be found there after a restart. A write to
+    /// etcd that was sent but not answered may have been made, and may still be; the text says so.
     #[error("store unavailable: {0}")]
     Unavailable(String),
 }

@@ -108,8 +108,8 @@ impl EtcdStore {
             return result;
         };
         let state = cache.state();
-        // What the limits made this process forget stays forgotten; what it never knew, or what is only
-        // costly to work out, etcd may still have.
+        // Changes that this process dropped for its limits stay dropped. etcd may still have changes
+        // that it never knew, or that are only costly to compute.
         let forgotten = revision >= state.start() && revision < state.floor(resource);
         if forgotten || revision < self.since {
             return result;

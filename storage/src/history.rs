@@ -17,8 +17,8 @@ pub struct Limits {
     pub bytes: usize,
     /// Bytes of memory for the changes kept in all.
     pub total_bytes: usize,
-    /// Shortest time for which changes are kept, as far as the other limits allow: who was away longer lists
-    /// again.
+    /// Shortest time for which changes are kept, as far as the other limits allow: a client that was
+    /// away longer lists again.
     pub age: Duration,
     /// Bytes of memory for the changes kept per resource that are older than `age`.
     pub aged_bytes: usize,
@@ -54,7 +54,7 @@ const FRAMED: usize = 256;
 /// Number of changes that a watcher is usually behind at most.
 const NEAR: usize = 4;
 
-/// One change, and what is needed to undo it.
+/// One change, and the data to undo it.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     /// Event that watchers get.
@@ -83,7 +83,7 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// No changes yet; what happened up to `floor` is unknown.
+    /// No changes yet; changes up to `floor` are unknown.
     pub(crate) fn new(floor: Revision) -> Self {
         Self {
             entries: Vector::new(),

@@ -13,14 +13,14 @@ use crate::source::{Event, Scope, Source};
 /// Number of changes that are taken from the watch at once.
 const CHANGES: usize = 1024;
 
-/// Receiver of what an informer gives, such as a controller. It keeps for itself what is still to be done.
+/// Receiver of an informer's changes, such as a controller. It keeps its own pending work.
 pub trait Handler: Send {
     /// Delay before a failed object is tried again.
     const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-    /// Lists what is there, and forgets what was known before: nobody knows what was missed. The watch gives
-    /// every change since before this was called, so that some of them may be in the lists already. A
-    /// controller that looks at everything whenever anything changes has nothing to do here.
+    /// Lists all objects, and forgets the known ones: missed changes are unknown. The watch gives every
+    /// change since before this call, so some of them may be in the lists already. A controller that
+    /// looks at everything whenever anything changes has nothing to do here.
     ///
     /// # Errors
     /// What the source says; then it is listed again later.
@@ -48,7 +48,7 @@ pub trait Handler: Send {
     fn ended(&self, problem: &StoreError) -> Duration;
 }
 
-/// Keeps `handler` informed of what is in `scope` of `source`, until `stop` ends.
+/// Keeps `handler` informed of the objects in `scope` of `source`, until `stop` ends.
 pub async fn run(
     source: Arc<dyn Source>,
     scope: Scope,
@@ -92,7 +92,7 @@ async fn follow<H: Handler>(
                 Err(problem) => return problem,
             },
             () = handler.woken() => {}
-            // What failed may succeed without a change that would tell so.
+            // A failed attempt may succeed later without a change that announces it.
             () = tokio::time::sleep(H::RETRY_AFTER), if !done => {}
         }
     }

@@ -18,7 +18,7 @@ use crate::step::{Applied, Step};
 pub struct MemoryStore {
     cache: Cache,
     limits: Limits,
-    /// Held by whoever is writing; never across an await.
+    /// Held by the writer; never across an await.
     writing: Mutex<Fences>,
 }
 
@@ -30,9 +30,9 @@ impl Default for MemoryStore {
 }
 
 impl MemoryStore {
-    /// An empty store whose first write gets the revision after `start`; nothing is known of what came
-    /// before, so that a watch from an earlier revision is `Expired`. `start` must be above 0 where it is
-    /// shown to clients.
+    /// An empty store whose first write gets the revision after `start`; earlier changes are unknown,
+    /// so that a watch from an earlier revision is `Expired`. `start` must be above 0 where it is shown
+    /// to clients.
     #[must_use]
     pub fn new(start: Revision, limits: Limits) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! All of a store at one revision: what is copied from one store to another.
+//! All of a store at one revision: the content for a copy into another store.
 
 use std::sync::Arc;
 

@@ -63,7 +63,8 @@ pub trait Watch: Send {
     /// `Expired` when this watcher fell behind the kept history; it will never recover.
     async fn next(&mut self, max: usize) -> Result<Vec<Arc<Event>>, StoreError>;
 
-    /// The revision up to which every change of the scope has been given out: what a bookmark says.
+    /// The revision up to which every change of the scope has been given out: the revision for a
+    /// bookmark.
     fn revision(&self) -> Revision;
 }
 
@@ -124,7 +125,7 @@ pub trait Store: Source + Writer {
     /// Whether there is room for more, as far as the store knows. A store without room still takes deletions.
     ///
     /// # Errors
-    /// Sentence that says what is full, what is refused meanwhile, and what to do.
+    /// Sentence that names the full disk, the refused writes and the remedy.
     fn room(&self) -> Result<(), String> {
         Ok(())
     }

@@ -187,7 +187,7 @@ impl Stage {
     }
 }
 
-/// The step's own object as it is, when that is what the step expects.
+/// The step's present object, when the step expects it.
 pub(crate) fn expected(step: &Step, current: Option<Arc<Object>>) -> Result<Option<Arc<Object>>, StoreError> {
     let key = || step.key.clone();
     if step.verb == Verb::Create {

@@ -20,11 +20,11 @@ use crate::source::{Event, Scope};
 
 /// Undoing more changes than this to answer a list at a past revision is not cheap any more (about 2 ms).
 const UNDO_LIMIT: usize = 1024;
-/// Number of changes of a resource that are forgotten at once for their age, so that leftovers of a burst
-/// hold nobody up.
+/// Number of changes of a resource that are forgotten at once for their age, so that leftovers of a
+/// burst block no writer.
 const AGED_AT_ONCE: usize = 64;
 
-/// The objects of one resource and what is known of its past.
+/// The objects of one resource and its known history.
 #[derive(Clone, Debug)]
 pub(crate) struct Shelf {
     items: OrdMap<Name, Arc<Object>>,
@@ -82,7 +82,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// An empty store whose next revision follows `start`; nothing is known of what came before.
+    /// An empty store whose next revision follows `start`; earlier changes are unknown.
     pub(crate) fn new(start: Revision) -> Self {
         Self {
             revision: start,
@@ -137,7 +137,7 @@ impl State {
         }
     }
 
-    /// All objects of `resource` as they were at `revision`, when that can be told cheaply.
+    /// All objects of `resource` as they were at `revision`, when that is cheap to compute.
     pub(crate) fn collection_at(&self, resource: GroupResource, revision: Revision) -> Option<Collection> {
         if revision < self.start || revision > self.revision {
             return None;

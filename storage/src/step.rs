@@ -10,7 +10,7 @@ pub use berth_apimachinery::{Guard, Verb};
 pub enum Expect {
     /// It is not there (always so for a create).
     Absent,
-    /// It is there, whatever its revision: for objects an earlier step of the same list wrote.
+    /// It exists, at any revision: for objects an earlier step of the same list wrote.
     Present,
     /// It is there at exactly this revision.
     At(Revision),

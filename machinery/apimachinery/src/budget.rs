@@ -1,5 +1,5 @@
-//! Limits of the work on somebody's input, in steps and bytes, so that no input keeps the server busy or
-//! fills it.
+//! Limits of the work on a client's input, in steps and bytes, so that no input keeps the server busy
+//! or fills its memory.
 //!
 //! Whoever works counts as it goes and stops with [`Exceeded`]. Steps are what takes nanoseconds: a
 //! comparison, an element looked at, a few dozen bytes copied. Limits are constants beside the work, far
@@ -23,17 +23,17 @@ thread_local! {
     static ENDED: RefCell<Option<Ended>> = const { RefCell::new(None) };
 }
 
-/// Says that nobody waits for the outcome any more: the request timed out, or the client is gone.
+/// Marks a request whose outcome is not awaited any more: it timed out, or the client is gone.
 #[derive(Clone, Debug, Default)]
 pub struct Ended(Arc<AtomicBool>);
 
 impl Ended {
-    /// From now on nobody waits.
+    /// From now on the outcome is not awaited.
     pub fn end(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether nobody waits.
+    /// Whether the outcome is no longer awaited.
     #[must_use]
     pub fn is_ended(&self) -> bool {
         self.0.load(Ordering::Relaxed)
@@ -55,11 +55,11 @@ impl Drop for Before {
     }
 }
 
-/// Whether somebody still waits for what this thread works on. To be asked between pieces of work that are
-/// bounded each and many together (one decision, one row). True where nothing was said about it.
+/// Whether the outcome of this thread's work is still awaited. Long loops over bounded pieces of work
+/// (one decision, one row) ask this between the pieces. True where no request was set.
 ///
 /// # Errors
-/// [`Exceeded::Ended`] when nobody does.
+/// [`Exceeded::Ended`] when it is not awaited.
 pub fn wanted() -> Result<(), Exceeded> {
     let is_ended = ENDED.with_borrow(|ended| ended.as_ref().is_some_and(Ended::is_ended));
     if is_ended { Err(Exceeded::Ended) } else { Ok(()) }
@@ -94,13 +94,13 @@ pub enum Exceeded {
         /// The limit.
         most: u64,
     },
-    /// Nobody waits any more.
+    /// The outcome is not awaited any more.
     Ended,
 }
 
 impl Budget {
-    /// At most `steps` and `bytes` for `what`, which reads well in "the patch takes more than …". It ends
-    /// when nobody waits any more for what this thread works on.
+    /// At most `steps` and `bytes` for `what`, which reads well in "the patch takes more than …". It
+    /// ends when the outcome of this thread's work is no longer awaited.
     #[must_use]
     pub fn new(what: &'static str, steps: u64, bytes: u64) -> Self {
         Self {
@@ -117,7 +117,7 @@ impl Budget {
     /// Spends `steps`.
     ///
     /// # Errors
-    /// When that is more than is left, or nobody waits any more.
+    /// When that is more than is left, or the outcome is no longer awaited.
     pub fn spend(&mut self, steps: usize) -> Result<(), Exceeded> {
         self.steps = self.steps.saturating_add(steps as u64);
         if self.steps > self.most_steps {
@@ -177,7 +177,7 @@ impl fmt::Display for Exceeded {
 
 impl std::error::Error for Exceeded {}
 
-/// 422 for steps, 413 for bytes, 504 for what took too long.
+/// 422 for steps, 413 for bytes, 504 for work that took too long.
 impl From<Exceeded> for Status {
     fn from(exceeded: Exceeded) -> Self {
         let text = exceeded.to_string();

@@ -34,7 +34,7 @@ impl From<i64> for Cell {
 }
 
 impl Cell {
-    /// Writes the JSON of what it shows at `now`.
+    /// Writes the JSON of the cell at `now`.
     pub fn write(&self, now: Timestamp, out: &mut Vec<u8>) {
         match self {
             Self::Value(value) => write(value, out),

@@ -199,7 +199,7 @@ impl Reader {
         })
     }
 
-    /// Looks for what a schema of a file can have wrong, and one of the program cannot.
+    /// Checks a file's schema for mistakes that a schema of the program cannot have.
     fn schema(&mut self, schema: &Value, path: &str) {
         for (at, problem) in schema::problems(schema) {
             self.errors

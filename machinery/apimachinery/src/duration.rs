@@ -92,7 +92,7 @@ fn scale(unit: &str) -> Option<i128> {
     })
 }
 
-/// `number` (digits with at most one point) times `scale`; what is below a nanosecond is cut off.
+/// `number` (digits with at most one point) times `scale`; fractions of a nanosecond are cut off.
 fn part(number: &str, scale: i128) -> Option<i128> {
     // Enough for every duration, and few enough that nothing overflows below.
     const DIGITS: usize = 19;

@@ -1,4 +1,4 @@
-//! Field errors: what is wrong, where, in the words kube-apiserver uses.
+//! Field errors: the problem and its place, in kube-apiserver's words.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -78,7 +78,7 @@ pub struct FieldError {
     pub path: String,
     /// The offending value, where showing it helps.
     pub value: Option<Value>,
-    /// Sentence that says what is wrong and what would be right.
+    /// Sentence that gives the problem and its remedy.
     pub detail: String,
 }
 

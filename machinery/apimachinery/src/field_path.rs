@@ -1,10 +1,10 @@
-//! Paths to fields in an object, as they are told to people.
+//! Paths to fields in an object, as messages show them.
 
 /// Most bytes of a field's name that are reported.
 const NAME: usize = 100;
 /// Most bytes of a whole path that are reported.
 const PATH: usize = 256;
-/// Stands for what is left out.
+/// Stands for omitted parts.
 const CUT: &str = "...";
 
 /// Path from the root of an object, as in `spec.taints[0].key`. Long names, and long paths at their end, are
@@ -44,7 +44,7 @@ impl FieldPath {
         self.text
     }
 
-    /// Whether no more of it is told; the first time, the text says so.
+    /// Whether the rest is omitted; the first time, the text says so.
     fn is_full(&mut self) -> bool {
         if !self.is_cut && self.text.len() >= PATH - NAME - CUT.len() {
             self.is_cut = true;

@@ -10,7 +10,7 @@ use serde_json::{Deserializer, Map, Number, Value};
 use crate::FieldPath;
 use crate::nesting::DEPTH_LIMIT;
 
-/// The most fields that stand twice whose paths are told: writing a path takes time.
+/// The most fields with duplicates whose paths are reported: writing a path takes time.
 pub const MOST_DUPLICATES: usize = 100;
 
 /// One document.
@@ -25,8 +25,8 @@ pub struct Document {
 /// Treatment of a double without a fraction: `1.0`, `1e2` and `-0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubles {
-    /// An integer, as it is to JSON Schema, and so to kube-apiserver in custom resources: they come from
-    /// clients that keep every number as a double, and go into integer fields.
+    /// An integer by JSON Schema, and so for kube-apiserver in custom resources: clients that keep
+    /// every number as a double send such numbers for integer fields.
     Whole,
     /// A double, as it is written: readers of a kind's own type take none for an integer.
     Kept,
@@ -103,7 +103,7 @@ enum Step<'a> {
     Index(usize),
 }
 
-/// Path of the value at hand: links on the call stack, made text only when something is to be told.
+/// Path of the value at hand: links on the call stack, formatted only for a message.
 #[derive(Clone, Copy)]
 struct Path<'a> {
     parent: Option<&'a Path<'a>>,

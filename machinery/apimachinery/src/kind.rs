@@ -50,8 +50,8 @@ pub struct KindInfo {
     /// Whether `status` is a subresource of its own; then the main resource ignores status changes, and
     /// `metadata.generation` counts changes outside metadata and status.
     pub status: bool,
-    /// Whether an update without resourceVersion overwrites whatever is there (as for Kubernetes' own kinds
-    /// and CRDs it does not: 422 "must be specified for an update").
+    /// Whether an update without resourceVersion overwrites the stored object (for Kubernetes' own
+    /// kinds and CRDs it does not: 422 "must be specified for an update").
     pub unconditional_update: bool,
     /// Whether strategic merge patches are taken (Kubernetes' own kinds only); others answer 415.
     pub strategic: bool,
@@ -133,7 +133,7 @@ pub enum Via {
     Subresource(&'static str),
 }
 
-/// A write on its way in: the object as it was, who writes and when.
+/// A write on its way in: the object before, the user and the time.
 #[derive(Clone, Copy, Debug)]
 pub struct Write<'a> {
     /// Way by which it came.
@@ -144,7 +144,7 @@ pub struct Write<'a> {
     pub now: Timestamp,
 }
 
-/// Owner of fields that nobody else changes ([`Kind::keeper`]).
+/// Owner of fields that no other client changes ([`Kind::keeper`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keeper {
     /// The user that writes them.
@@ -171,7 +171,7 @@ pub struct Column {
     pub path: &'static str,
     /// Text of the cell where there is nothing at the path.
     pub absent: &'static str,
-    /// Maker of the cell, where it is more than what stands at a path.
+    /// Maker of the cell, where the value at a path is not enough.
     pub computed: Option<fn(&Object) -> Cell>,
 }
 
@@ -244,8 +244,8 @@ impl Column {
         self
     }
 
-    /// The cell of `object`: computed, or what stands at the column's path. It is empty where there is
-    /// nothing and the column has no text for that, as kube-apiserver shows custom resources.
+    /// The cell of `object`: computed, or the value at the column's path. Without a value it is the
+    /// column's text for that, or empty, as kube-apiserver shows custom resources.
     #[must_use]
     pub fn cell(&self, object: &Object) -> Cell {
         if let Some(computed) = self.computed {
@@ -320,10 +320,10 @@ pub trait Kind: Send + Sync + 'static {
     /// The structural schema of `version`. Built once; the same reference each time.
     fn schema(&self, version: &str) -> &Schema;
 
-    /// Says what a body says in fields that are for writing only where it is kept, and leaves out what is the
-    /// same as nothing. Runs after schema defaulting, before it is told who owns what: whoever sent the body
-    /// owns the outcome, unlike what [`Kind::prepare`] makes of it. Configurations that are applied own what
-    /// they name, and do not come here.
+    /// Normalises fields of a body that exist only for writing, and removes values that mean nothing.
+    /// Runs after schema defaulting and before ownership is tracked, so the sender owns the outcome,
+    /// unlike the changes of [`Kind::prepare`]. Applied configurations own the fields that they name,
+    /// and do not come here.
     fn read_body(&self, _old: Option<&Value>, _body: &mut Value) {}
 
     /// Fills in and resets what the schema's defaults cannot: runs after schema defaulting, before
@@ -336,13 +336,13 @@ pub trait Kind: Send + Sync + 'static {
         self.info().status
     }
 
-    /// Whether an update of what is not there creates it. A few of Kubernetes' own kinds let it.
+    /// Whether an update of a missing object creates it, as for a few of Kubernetes' own kinds.
     fn creates_on_update(&self) -> bool {
         false
     }
 
-    /// Whether deletions of its objects say what becomes of their dependents. An event's does not, whatever
-    /// was asked for.
+    /// Whether deletions of its objects have a propagation policy for dependents. For events any
+    /// requested policy is ignored.
     fn has_dependents(&self) -> bool {
         true
     }
@@ -352,14 +352,14 @@ pub trait Kind: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// The top-level fields whose values stand in no error message, for whoever reads it may not be who wrote
-    /// them.
+    /// The top-level fields whose values stand in no error message: the reader of the message may not
+    /// be the writer of the object.
     fn confidential(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Rules that the system's own API does not have: what breaks them is refused when it is written here,
-    /// lest it go wrong later. Objects as they are elsewhere (files, reviews, a hub's) are read all the same.
+    /// Rules that the system's own API does not have: a write that breaks them is refused here, before
+    /// it causes a problem. Objects from elsewhere (files, reviews, a hub) are still read.
     fn own_rules(&self, _write: &Write<'_>, _new: &Value) -> Vec<FieldError> {
         Vec::new()
     }
@@ -399,8 +399,8 @@ pub trait Kind: Send + Sync + 'static {
         self.info().resource()
     }
 
-    /// Returns who keeps the fields it applied to its objects, where somebody does: in every other write they
-    /// stay as they are, and what is beside them changes.
+    /// Returns the keeper of the kind, if any: in all other writes the fields that the keeper applied
+    /// do not change.
     fn keeper(&self) -> Option<Keeper> {
         None
     }
@@ -422,15 +422,16 @@ pub trait Kind: Send + Sync + 'static {
 }
 
 impl Object {
-    /// The table cells of this object, which is of `kind`: made at the first call and kept. What is parsed
-    /// for them is not: it takes many times the room, and of most objects nothing else is asked.
+    /// The table cells of this object, which is of `kind`: made at the first call and kept. The parsed
+    /// object is not kept: it takes many times the memory, and for most objects it is not needed again.
     #[must_use]
     pub fn cells(&self, kind: &dyn Kind) -> &Cells {
         self.cells.get_or_init(|| Cells::of(&self.row(kind)))
     }
 
-    /// The texts of `fields`, in their order: read at the first call and kept. As for cells, what is parsed
-    /// for them is not. Whoever asks for other fields than the first to ask has them read at each call.
+    /// The texts of `fields`, in their order: read at the first call and kept. As for cells, the parsed
+    /// object is not kept. A caller with other fields than those of the first call has them read at
+    /// each call.
     #[must_use]
     pub fn texts(&self, fields: &'static [SelectableField]) -> Cow<'_, [Box<str>]> {
         let kept = self.parsed().selectable.get_or_init(|| Selectable {

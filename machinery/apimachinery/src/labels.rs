@@ -19,7 +19,7 @@ pub struct Labels {
     ends: Box<[u32]>,
 }
 
-/// The domains of deployment tools: what they made carries labels of theirs, and by those they know what to
+/// The domains of deployment tools: their objects carry such labels, by which the tools find objects to
 /// prune.
 const TOOLS: [&str; 5] = [
     "argocd.argoproj.io",
@@ -100,8 +100,8 @@ impl Labels {
         (0..self.len()).map(|index| self.part(2 * index))
     }
 
-    /// Labels that hold for what is made of the object, too: all but the ones by which a deployment tool
-    /// knows what it made, and would prune what it did not.
+    /// Labels for the objects that are made from another object: all but the labels by which a
+    /// deployment tool recognises its own objects, and would prune others.
     pub fn inherited(&self) -> impl Iterator<Item = (&str, &str)> {
         self.iter().filter(|(key, _)| !is_of_tool(key))
     }

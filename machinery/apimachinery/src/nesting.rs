@@ -1,4 +1,4 @@
-//! Nesting of values: what is stored must be read again by recursive code.
+//! Nesting of values: stored values are read again by recursive code.
 
 use serde_json::Value;
 

@@ -1,9 +1,10 @@
-//! A stored object: the bytes as served, its revision, and the parts of its metadata that everyone asks for.
+//! A stored object: the bytes as served, its revision, and the parts of its metadata that most readers
+//! need.
 //!
-//! Objects are written once as canonical JSON (sorted keys, no spaces) and served by copying slices: a get is
-//! the bytes, a list is a join of bytes, PartialObjectMetadata is the remembered metadata span. What
-//! thousands of objects have alike is kept once and put back where bytes are written. The request task makes
-//! a [`Draft`]; the committer only [splices](Draft::at) the revision in.
+//! Objects are written once as canonical JSON (sorted keys, no spaces) and served by copying slices: a
+//! get is the bytes, a list is a join of bytes, PartialObjectMetadata is the remembered metadata span.
+//! Parts that thousands of objects share are kept once and inserted when bytes are written. The request
+//! task makes a [`Draft`]; the committer only [splices](Draft::at) the revision in.
 
 mod annotations;
 mod draft;
@@ -102,8 +103,8 @@ impl Object {
         })
     }
 
-    /// The canonical JSON, `resourceVersion` included: what a get answers. Copied where parts of it are kept
-    /// for several objects.
+    /// The canonical JSON, `resourceVersion` included: the answer to a get. It is copied where the
+    /// object shares parts with others.
     #[must_use]
     pub fn bytes(&self) -> Bytes {
         self.text.slice(self.text.all())
@@ -157,8 +158,8 @@ impl Object {
         self.text.slice(self.spans.managed.range())
     }
 
-    /// [`Object::managed_fields`] for those who ask for managers and times alone: nothing is copied, and sets
-    /// of fields that are kept for several objects are empty in it.
+    /// [`Object::managed_fields`] for readers of managers and times only: nothing is copied, and shared
+    /// sets of fields are empty.
     #[must_use]
     pub fn managers(&self) -> &[u8] {
         &self.text.own()[self.spans.managed.range()]
@@ -227,7 +228,7 @@ impl Object {
         }
     }
 
-    /// The object with these table cells, for whoever makes objects and knows what their rows say.
+    /// The object with these table cells, for a maker of objects that knows their rows.
     #[must_use]
     pub fn with_cells(mut self, cells: Vec<Cell>) -> Self {
         self.cells = OnceLock::from(Cells::of(&cells));
@@ -267,9 +268,9 @@ impl Object {
         serde_json::from_slice(self.text.own())
     }
 
-    /// The owner reference to this object, which is of `kind`, in what is made of it in `namespace` (the
-    /// empty one: in none). `None` where there can be none: an owner stands in the same namespace, or in
-    /// none. It holds up no deletion.
+    /// The owner reference to this object, which is of `kind`, for a dependent in `namespace` (empty
+    /// for a cluster-scoped one). `None` where a reference is not possible: an owner is in the same
+    /// namespace, or cluster-scoped. The reference does not block deletion.
     #[must_use]
     pub fn as_owner(&self, kind: &str, namespace: &str) -> Option<Value> {
         let meta = self.meta();

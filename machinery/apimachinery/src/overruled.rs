@@ -1,11 +1,12 @@
-//! Whether what was made of a write is what was decided: others (admission policies, webhooks) may add to it
-//! and change what it left alone, and no more.
+//! Whether a stored write still has the decided content. Admission policies and webhooks may add to it
+//! and change other fields, but nothing else.
 
 use serde_json::Value;
 
 use crate::field::below;
 
-/// The parts of `metadata` that a write decides; the server sets the others, and nobody can change them.
+/// The parts of `metadata` that a write decides; the server sets the others, and no client can change
+/// them.
 const METADATA: [&str; 4] = ["labels", "annotations", "finalizers", "ownerReferences"];
 
 /// Meaning of a decided field that is not there afterwards.
@@ -13,8 +14,8 @@ const METADATA: [&str; 4] = ["labels", "annotations", "finalizers", "ownerRefere
 pub enum Absent {
     /// Somebody took it away.
     Counts,
-    /// The server may not know it, and leaves out what it does not know and what is empty: it counts only
-    /// where nothing of what was decided is there. Numbers are equal by their value.
+    /// The server drops unknown and empty fields. So a missing field counts as a change only where no
+    /// decided part of it is there. Numbers are compared by value.
     MayBePruned,
 }
 
@@ -56,7 +57,7 @@ pub fn first(decided: &Value, stored: &Value, changed: &Value, absent: Absent) -
 struct Walk {
     absent: Absent,
     path: String,
-    /// Whether anything of what was decided is there.
+    /// Whether any decided part is there.
     arrived: bool,
     /// The first decided field that is not.
     missing: Option<String>,
@@ -119,7 +120,7 @@ impl Walk {
         if is_empty(decided) && is_empty(changed) {
             return false;
         }
-        // What is taken away may be a default, which the server puts back.
+        // A removed field may be a default, which the server sets again.
         if changed.is_null() || decided.is_null() {
             self.missing.get_or_insert_with(|| self.path.clone());
             return false;

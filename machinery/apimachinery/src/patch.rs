@@ -1,4 +1,4 @@
-//! JSON patches (RFC 6902), with a budget: what an operation costs depends on the object it meets, so a patch
+//! JSON patches (RFC 6902), with a budget: the cost of an operation depends on the object, so a patch
 //! of a few kilobytes could otherwise move or copy gigabytes.
 
 use std::fmt;
@@ -51,8 +51,8 @@ pub fn apply(patch: &Patch, value: &mut Value, budget: &mut Budget) -> Result<()
     run(patch, value, budget, false)
 }
 
-/// Applies `patch` to `value` by the letter of RFC 6902: what is replaced or tested is there. After an error
-/// `value` is half patched: throw it away.
+/// Applies `patch` to `value` by the letter of RFC 6902: replaced and tested values must exist. After
+/// an error `value` is half patched: throw it away.
 ///
 /// # Errors
 /// When an operation or a test fails, or the budget is spent.
@@ -64,9 +64,9 @@ fn run(patch: &Patch, value: &mut Value, budget: &mut Budget, is_strict: bool) -
     if patch.0.len() > OPERATIONS_LIMIT {
         return Err(Problem::Failed(too_many(patch.0.len())));
     }
-    // An upper bound of the nesting, raised by what each operation could add and measured only when it seems
-    // too much: copying a value into itself doubles the nesting, and deep values overflow the stack of
-    // whoever walks them.
+    // An upper bound of the nesting, raised by what each operation could add and measured only when it
+    // seems too much: copying a value into itself doubles the nesting, and deep values overflow the
+    // stack of recursive code.
     let mut bound = depth(value, DEPTH_LIMIT + 1);
     for (index, operation) in patch.0.iter().enumerate() {
         let failed = |problem: &dyn fmt::Display| Problem::Failed(format!("operation {index}{problem}"));
@@ -106,7 +106,8 @@ fn tests_absence(operation: &PatchOperation, value: &Value) -> bool {
     test.value.is_null() && parent.is_some_and(|fields| !fields.contains_key(field.decoded().as_ref()))
 }
 
-/// Operation that `operation` comes to where it replaces a field that is not there: kube-apiserver adds it.
+/// The operation with which `operation` is replaced where it replaces a missing field: kube-apiserver
+/// adds the field.
 fn replaces_absence(operation: &PatchOperation, value: &Value) -> Option<PatchOperation> {
     let PatchOperation::Replace(replace) = operation else {
         return None;

@@ -25,7 +25,7 @@ impl From<QuantityError> for String {
     }
 }
 
-/// A sign, digits with their point taken out, and what the point and the suffix multiply them by.
+/// A sign, digits with their point taken out, and the factor of point and suffix.
 struct Parts {
     negative: bool,
     /// Decimal digits (0 to 9), most significant first.
@@ -37,8 +37,8 @@ struct Parts {
 }
 
 impl Quantity {
-    /// Parses a quantity as Kubernetes does; more than nine decimals are rounded up (away from zero), and
-    /// what does not fit is the largest value there is.
+    /// Parses a quantity as Kubernetes does; more than nine decimals are rounded up (away from zero),
+    /// and a value that is too large becomes the largest one.
     ///
     /// # Errors
     /// Where the text is no quantity.

@@ -1,5 +1,5 @@
-//! Structural schemas: what fields an object has, their defaults and rules, in the dialect Kubernetes uses
-//! for CRDs.
+//! Structural schemas: the fields of an object, their defaults and rules, in the dialect Kubernetes
+//! uses for CRDs.
 //!
 //! A schema is made from a Rust type (doc comments become descriptions) and used four ways: defaulting,
 //! validation, finding unknown fields, and OpenAPI. It is compiled once into a tree of nodes; a request walks
@@ -106,7 +106,7 @@ impl Schema {
         errors
     }
 
-    /// The first value that somebody could not read who reads the object into a type of its own.
+    /// The first value that a client with a typed struct for the object could not read.
     #[must_use]
     pub fn mistyped(&self, value: &Value) -> Option<Mistyped> {
         mistyped::first(&self.node, value, &Path::Root)
@@ -118,7 +118,8 @@ impl Schema {
         self.new_unknown_fields(value, &Value::Null, usize::MAX).paths
     }
 
-    /// Returns the unknown fields but those that `old` has too, in the same place; `most` of them are told.
+    /// Returns the unknown fields but those that `old` has too, in the same place; at most `most` of
+    /// them are reported.
     #[must_use]
     pub fn new_unknown_fields(&self, value: &Value, old: &Value, most: usize) -> Unknown {
         let mut search = Search::of(most);

@@ -18,7 +18,8 @@ use crate::labels::{LabelSet, Labels};
 pub use label::{LabelError, LabelProblem, validate_label_key, validate_label_value, validate_labels};
 pub use print::LabelPrint;
 
-/// Why a text is no selector: a sentence in the words of Kubernetes' parser, which clients show as it is.
+/// Why a text is no selector: a sentence in the words of Kubernetes' parser, which clients show
+/// unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SelectorError(String);

@@ -171,7 +171,7 @@ impl Status {
         Self::failure(400, "BadRequest", message)
     }
 
-    /// 401: nobody we know.
+    /// 401: the user is unknown.
     #[must_use]
     pub fn unauthorized() -> Self {
         Self::failure(401, "Unauthorized", "Unauthorized")
@@ -305,7 +305,7 @@ impl Status {
         status
     }
 
-    /// This failure, of which programs are told no object; the message still names it.
+    /// This failure without the object in its details; the message still names it.
     #[must_use]
     pub fn of_no_object(mut self) -> Self {
         if let Some(details) = &mut self.details {

@@ -1,5 +1,5 @@
-//! A planned write, what must be true when it is made, and why it was not: one vocabulary from the dialect
-//! that plans it to the store, or the hub, that makes it.
+//! A planned write, its conditions, and the reason of a failure: one vocabulary from the dialect that
+//! plans it to the store, or the hub, that makes it.
 
 use std::sync::Arc;
 
@@ -43,8 +43,8 @@ pub struct Write {
     pub subresource: &'static str,
     /// The object as it will be (as it was, for a delete), in any served version, without a resourceVersion.
     pub object: Value,
-    /// The revision the write was decided on. `None` takes the object as it is: for creates, and for objects
-    /// that an earlier write of the same list makes.
+    /// The revision on which the write was decided. `None` accepts any revision: for creates, and for
+    /// objects that an earlier write of the same list makes.
     pub base: Option<Revision>,
 }
 
@@ -93,9 +93,9 @@ pub enum Why {
     Exists,
     /// A fence was passed by another write after the decision.
     Fenced,
-    /// The writer has no right to make it, by the word of whoever grants rights where it would be made.
+    /// The writer has no right to make it, as the server that would make it says.
     Forbidden,
-    /// It is against the rules, or nobody could be asked.
+    /// It breaks a rule, or the rules could not be checked.
     Refused,
     /// It was made, and admission made something else of it than was decided.
     Overruled,
@@ -142,7 +142,7 @@ impl CommitError {
     }
 }
 
-/// Refuses with the `Status` that rules and handlers answer with, whatever its code.
+/// Refuses with a `Status` of rules or handlers, of any code.
 impl From<Status> for CommitError {
     fn from(status: Status) -> Self {
         Self::new(Why::Refused, status)

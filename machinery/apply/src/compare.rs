@@ -9,7 +9,7 @@ use crate::fields::Set;
 use crate::items::Indexed;
 use crate::types::{DEDUCED, List, Node, Shape, Types};
 
-/// The paths that differ. Order of items differs nowhere: nobody owns it.
+/// The paths that differ. The order of items does not count: it has no owner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// Paths only the old state has.
@@ -103,7 +103,8 @@ fn compare(node: &Node, old: &Value, new: &Value) -> Comparison {
         return Comparison::default();
     }
     let mut found = Comparison::modified();
-    // What was in a container of another kind went with it, and what is in the new one came.
+    // The members of a container of another kind were removed with it, and those of the new one were
+    // added.
     if std::mem::discriminant(old) != std::mem::discriminant(new) {
         found.removed = inside(node, old);
         found.added = inside(node, new);

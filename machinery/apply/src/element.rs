@@ -93,7 +93,7 @@ impl Element {
     /// out.
     ///
     /// # Errors
-    /// When there is no colon, or what follows it is not what the letter says.
+    /// When there is no colon, or the rest does not match the letter.
     pub(crate) fn decode(text: &str) -> Result<Option<Self>, String> {
         let Some((letter, rest)) = text.split_once(':') else {
             return Err(format!("{text:?} has no colon"));
@@ -146,7 +146,7 @@ impl Element {
     }
 }
 
-/// Whether JSON writes this byte of a text as it is.
+/// Whether JSON writes this byte of a text unescaped.
 fn is_plain(byte: u8) -> bool {
     byte >= 0x20 && !matches!(byte, b'"' | b'\\')
 }

@@ -1,4 +1,4 @@
-//! Sets of paths: what somebody owns in an object.
+//! Sets of paths: the fields of an object that a manager owns.
 
 mod encoding;
 
@@ -70,7 +70,7 @@ impl Set {
         }
     }
 
-    /// The members that `other` has not. What is below a member of `other` stays.
+    /// The members that `other` does not have. Members below one of `other` stay.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
         self.minus(other, false)
@@ -115,8 +115,8 @@ impl Set {
         });
     }
 
-    /// Takes out the members of `other` and what is below them, as [`Set::recursive_difference`] leaves them
-    /// out.
+    /// Removes the members of `other` and those below them, as [`Set::recursive_difference`] leaves
+    /// them out.
     pub(crate) fn cut(&mut self, other: &Self) {
         if other.member {
             *self = Self::default();
@@ -157,8 +157,8 @@ impl Set {
         }
     }
 
-    /// Every member as it stands in messages (`.spec.ports[port=80,protocol="TCP"].name`): of each level the
-    /// members first, then what is below them.
+    /// Every member as it stands in messages (`.spec.ports[port=80,protocol="TCP"].name`): at each
+    /// level the members first, then those below them.
     #[must_use]
     pub fn paths(&self) -> Vec<String> {
         let mut found = Vec::new();

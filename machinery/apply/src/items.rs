@@ -1,4 +1,4 @@
-//! The items of a granular list by what tells them apart.
+//! The items of a granular list by their keys.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ fn keyed(index: usize, item: &Value, keys: &[(String, Option<Value>)]) -> Result
     Ok(Element::Key(found))
 }
 
-/// A list with its items' elements. Items that have none are told apart by their index.
+/// A list with its items' elements. Items that have none are distinguished by their index.
 pub(crate) struct Indexed<'a> {
     pub(crate) order: Vec<(Element, &'a Value)>,
     places: BTreeMap<Element, Vec<&'a Value>>,

@@ -1,4 +1,4 @@
-//! Fields that somebody owns, put back into an object that others changed.
+//! Fields of one owner, restored in an object that others changed.
 
 use serde_json::{Map, Value};
 
@@ -8,8 +8,7 @@ use crate::items::Indexed;
 use crate::types::{DEDUCED, Node, Types};
 
 impl Types {
-    /// `changed` with the members of `owned` as they are in `live`; what is beside them stays as it was
-    /// changed.
+    /// `changed` with the members of `owned` as in `live`; all other fields stay as changed.
     ///
     /// Both objects fit these types ([`Types::paths_of_stored`]).
     #[must_use]

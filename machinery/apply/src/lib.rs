@@ -10,28 +10,29 @@
 //!
 //! `cargo run -p berth-apply --example owners` shows two managers and a conflict.
 //!
-//! Ownership is a set of *paths* ([`Set`], written as `fieldsV1`), never of values. [`Types`] is what a
-//! schema says about merging: which maps and lists are granular, which are one leaf, and what tells list
-//! items apart. On these stand
+//! Ownership is a set of *paths* ([`Set`], written as `fieldsV1`), never of values. [`Types`] is the
+//! merge information of a schema: which maps and lists are granular, which are one leaf, and the keys
+//! of list items. They provide
 //! * [`Types::paths`]: the fields an applied configuration names, which its manager will own;
 //! * [`Types::merge`]: the configuration merged into the live object;
-//! * [`Types::compare`]: what was removed, modified and added between two states of an object;
-//! * [`Types::prune`]: the merge without what the manager named before, names no more, and nobody else owns;
-//! * [`Types::kept`]: what others changed, with the fields of one owner as they were.
+//! * [`Types::compare`]: the removed, modified and added paths between two states of an object;
+//! * [`Types::prune`]: the merge without the fields that the manager named before, no longer names, and
+//!   no other manager owns;
+//! * [`Types::kept`]: the changes of others, with the fields of one owner restored.
 //!
-//! Differences from kube-apiserver: pruning never leaves `null` in an object, which most schemas refuse.
-//! A container that loses its last entry goes, or stays empty if somebody owns it. Whether anything changed
-//! is asked by owner ([`Managers::same_but_times`]), so that entries that would only change places need not
-//! be written.
+//! Differences from kube-apiserver: pruning never leaves `null` in an object, which most schemas
+//! refuse. A container that loses its last entry is removed, or stays empty if it has an owner. Whether
+//! anything changed is asked by owner ([`Managers::same_but_times`]), so that entries that would only
+//! change places need not be written.
 //!
-//! Depth is limited ([`MAX_DEPTH`]), and so are the bytes of a list ([`MAX_BYTES`]); lists are indexed by
-//! key, so that the work grows with `n log n` of their length. What breaks a limit is refused or left
-//! untracked, and nothing panics.
+//! Depth is limited ([`MAX_DEPTH`]), and so are the bytes of a list ([`MAX_BYTES`]); lists are indexed
+//! by key, so that the work grows with `n log n` of their length. An object that breaks a limit is
+//! refused or left untracked, and nothing panics.
 //!
-//! The rules are those of <https://kubernetes.io/docs/reference/using-api/server-side-apply/> and of the
-//! enhancement proposal KEP-555. `tests/apply_reference` plays random writes here and on kube-apiserver's own
-//! field manager; `src/reference/rows.json` has eighty short sequences with what comes out (feature
-//! `reference`).
+//! The rules are those of <https://kubernetes.io/docs/reference/using-api/server-side-apply/> and of
+//! the enhancement proposal KEP-555. `tests/apply_reference` plays random writes here and on
+//! kube-apiserver's own field manager; `src/reference/rows.json` has eighty short sequences with their
+//! outcomes (feature `reference`).
 #![doc = include_str!("../README.md")]
 
 mod atomics;

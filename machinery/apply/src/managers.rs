@@ -1,4 +1,4 @@
-//! `metadata.managedFields`: who owns which fields of an object.
+//! `metadata.managedFields`: the owners of an object's fields.
 
 mod cap;
 mod decode;
@@ -20,7 +20,8 @@ pub(crate) use decode::whole_seconds;
 /// Way by which a manager came to own its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
-    /// By applying a configuration. What it leaves out the next time is taken out of the object.
+    /// By applying a configuration. A field that the next configuration leaves out is removed from the
+    /// object.
     Apply,
     /// By any other write.
     Update,
@@ -110,7 +111,7 @@ impl Managers {
         self.entries.is_empty()
     }
 
-    /// Every owner, with what it owns.
+    /// Every owner, with its fields.
     pub fn iter(&self) -> impl Iterator<Item = (&Identity, &Entry)> {
         self.entries.iter()
     }
@@ -137,7 +138,7 @@ impl Managers {
         }
     }
 
-    /// Whether both say the same but for times, whatever the order of their entries.
+    /// Whether both are equal apart from times and the order of their entries.
     #[must_use]
     pub fn same_but_times(&self, other: &Self) -> bool {
         self.entries.len() == other.entries.len()
@@ -209,7 +210,7 @@ fn seconds(time: Option<Timestamp>) -> i64 {
     time.map_or(0, Timestamp::as_second)
 }
 
-/// The name that stands for nobody's.
+/// The name of an unknown manager.
 pub(crate) fn named(manager: &str) -> Cow<'_, str> {
     Cow::Borrowed(if manager.is_empty() { "unknown" } else { manager })
 }

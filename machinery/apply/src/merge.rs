@@ -59,7 +59,7 @@ fn fields(shape: &Shape, live: &Map<String, Value>, config: &Map<String, Value>)
     merged
 }
 
-/// Applied items keep the order of the configuration; the others stay where they stood relative to what
+/// Applied items keep the order of the configuration; the others keep their place before the item that
 /// follows them.
 fn items(list: &List, live: &[Value], config: &[Value]) -> Vec<Value> {
     let (live, config) = (Indexed::of(list, live), Indexed::of(list, config));

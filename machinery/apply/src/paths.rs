@@ -39,7 +39,7 @@ pub(crate) fn together(problems: &[Mismatch]) -> String {
 }
 
 impl Types {
-    /// The paths that a configuration names: what its manager owns once it is applied.
+    /// The paths that a configuration names: the fields that its manager owns after the apply.
     ///
     /// # Errors
     /// Every place that does not fit, duplicates in sets and lists by key too.
@@ -47,8 +47,8 @@ impl Types {
         self.walk(config, false)
     }
 
-    /// Returns the paths of a stored object. Duplicates are allowed there, and are one path; so are fields
-    /// that the schema has not, or has no more: they are of deduced types.
+    /// Returns the paths of a stored object. Duplicates are allowed there, and are one path; so are
+    /// fields that the schema does not have, or no longer has: their types are deduced.
     ///
     /// # Errors
     /// Every place that does not fit.
@@ -61,8 +61,8 @@ impl Types {
         self.walk(object, true).map(drop)
     }
 
-    /// Returns what `last`, a configuration applied by other means, names and `live` still has unchanged:
-    /// what its applier may take over without force when it starts to apply here.
+    /// Returns what `last`, a configuration applied by other means, names and `live` still has
+    /// unchanged: its applier may take these over without force in its first apply.
     ///
     /// # Errors
     /// Where either does not fit.
@@ -137,7 +137,7 @@ impl Walk {
                 None => {
                     self.refuse("field not declared in schema".to_owned());
                     self.path.pop();
-                    // One of them is told.
+                    // One of them is reported.
                     break;
                 }
                 Some(node) => {
@@ -151,12 +151,12 @@ impl Walk {
         set.below.retain(|_, below| !below.is_empty());
     }
 
-    /// An atomic object is one path, but what stands in it must fit as well.
+    /// An atomic object is one path, but its content must fit as well.
     fn fits(&mut self, shape: &Shape, value: &Value) {
         self.fields(shape, value, &mut Set::default());
     }
 
-    /// So is an atomic list. What is stored there may be older than the schema, and is replaced as a whole.
+    /// So is an atomic list. A stored one may be older than the schema, and is replaced as a whole.
     fn fit(&mut self, list: &List, items: &[Value]) {
         if self.stored || !list.described() {
             return;

@@ -1,4 +1,4 @@
-//! Taking out what a manager named before and names no more.
+//! Removing fields that a manager named before and no longer names.
 
 use serde_json::{Map, Value};
 
@@ -12,7 +12,7 @@ impl Types {
     /// `merged` without what only `last` owned: the set of this manager before, where `owned` is what all
     /// managers own now, this one's new set included.
     ///
-    /// A container that empties goes with its last entry, unless somebody owns it: then it stays, empty.
+    /// A container is removed with its last entry, unless it has an owner: then it stays, empty.
     ///
     /// # Errors
     /// Where `merged` does not fit these types.
@@ -22,12 +22,12 @@ impl Types {
         self.without_dangling(merged, &pruned, last, owned)
     }
 
-    /// `merged` without `last`, whoever else owns it.
+    /// `merged` without the fields of `last`, also those with other owners.
     pub(crate) fn without_last(&self, merged: &Value, last: &Set) -> Value {
         self.without(merged, &with_structs(&self.root, last.clone()), None)
     }
 
-    /// `pruned` with what `owned` names of `merged`.
+    /// `pruned` with the fields of `merged` that `owned` names.
     pub(crate) fn put_back(
         &self,
         merged: &Value,
@@ -121,7 +121,7 @@ fn cut_fields(shape: &Shape, fields: &mut Map<String, Value>, set: &Set, owned: 
         if below.member {
             return false;
         }
-        // A container that empties counts as there, as null: what it is in does not empty by that.
+        // An emptied container counts as a null that is there, so the container around it is not empty.
         left = true;
         let owners = owned.map(|owned| owned.below.get(&element).unwrap_or(&nobody));
         if !without(shape.field(name).unwrap_or(&DEDUCED), value, below, owners) {

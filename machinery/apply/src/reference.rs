@@ -1,15 +1,15 @@
-//! The sequences of `rows.json`: writes by several managers, each with its outcome on kube-apiserver 1.36,
-//! for whoever holds an API server against them. Behind the feature `reference`, and for tests: its functions
-//! panic where a row is malformed or its outcome is another.
+//! The sequences of `rows.json`: writes by several managers, each with its outcome on kube-apiserver
+//! 1.36, for tests of an API server. Behind the feature `reference`, and for tests: its functions panic
+//! where a row is malformed or its outcome is another.
 //!
-//! A step has the manager under its action (`A` applies, `A!` by force, `MP` merge-patches, `PUT`, `POST`,
-//! `SEED` puts an object there that nobody owns), through the subresource `to`, in `version`, with `spec`,
-//! `status`, `metadata` and `managedFields`. Then `409` is the conflict it meets, `noop` whether it leaves
-//! object and owners as they were, `is` the spec (where `replicas` is 1 unless it is named), `st` the status,
-//! `meta` some of the metadata, `owns` all owners, their paths without `.spec.` and with `'` for `"`.
-//! `admission` is what others set in the object after it. `where` says who plays a row that not all can play,
-//! `note` where Berth means to differ from kube-apiserver: this crate by itself knows no dry run, no
-//! validation and no last-applied annotation.
+//! A step has the manager under its action (`A` applies, `A!` by force, `MP` merge-patches, `PUT`,
+//! `POST`, `SEED` stores an object without owners), through the subresource `to`, in `version`, with
+//! `spec`, `status`, `metadata` and `managedFields`. Then `409` is the conflict it meets, `noop`
+//! whether it leaves object and owners as they were, `is` the spec (where `replicas` is 1 unless it is
+//! named), `st` the status, `meta` some of the metadata, `owns` all owners, their paths without
+//! `.spec.` and with `'` for `"`. `admission` has the fields that others set in the object after it.
+//! `where` names the players of a row that not all can play, `note` an intended difference from
+//! kube-apiserver: this crate by itself knows no dry run, no validation and no last-applied annotation.
 
 pub mod asked;
 pub mod expected;

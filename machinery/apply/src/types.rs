@@ -20,7 +20,7 @@ pub(crate) struct Node {
     pub(crate) scalar: Option<Scalars>,
 }
 
-/// An object: declared fields, and what the others are.
+/// An object: declared fields, and the schema of others.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
     pub(crate) atomic: bool,

@@ -1,4 +1,4 @@
-//! Writes: who owns what after them.
+//! Writes, and the owners after them.
 
 mod apply;
 mod reconcile;

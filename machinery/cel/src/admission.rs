@@ -90,7 +90,7 @@ fn fields(of: &Type, names: &[&'static str]) -> Vec<(Cow<'static, str>, Type)> {
         .collect()
 }
 
-/// The type of `namespaceObject`: what Kubernetes shows of a Namespace.
+/// The type of `namespaceObject`: the fields of a Namespace that Kubernetes shows.
 fn namespace() -> Type {
     let texts = |names: &[&'static str]| fields(&Type::String, names);
     let map = Type::map(Type::String, Type::String);

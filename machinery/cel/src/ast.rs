@@ -3,7 +3,7 @@
 use crate::text::Issue;
 use crate::value::Value;
 
-/// Deepest tree. Everything that walks one recurses, on whatever stack the caller has.
+/// Deepest tree. All code that walks a tree recurses, on the caller's stack.
 pub(crate) const DEEPEST: usize = 100;
 
 /// An expression.

@@ -186,7 +186,7 @@ impl Checker<'_> {
         {
             return checked;
         }
-        // A variable of a name with a dot is there, whatever its value is.
+        // A variable whose name has a dot is present for every value.
         if mode == Select::Presence
             && let Some(name) = qualified(&of, &field)
             && self.environment.variable(&name).is_some()

@@ -8,7 +8,7 @@ use crate::parser::Syntax;
 use crate::signature::{self, Overload};
 use crate::types::Type;
 
-/// An overload with what runs it.
+/// An overload with its implementation.
 #[derive(Clone)]
 pub(crate) struct Declared {
     pub(crate) overload: Overload,

@@ -9,8 +9,8 @@ pub enum Error {
         /// The limit.
         limit: u64,
     },
-    /// An access review that nobody has made yet. No operator absorbs this: whoever evaluates makes it, and
-    /// evaluates again.
+    /// An access review that was not made yet. No operator absorbs this: the caller makes the review,
+    /// and evaluates again.
     #[error("the access review is not made yet")]
     Unasked(Box<crate::review::Review>),
     /// Anything else.
@@ -24,7 +24,7 @@ impl Error {
         Self::Failed(text.into())
     }
 
-    /// Whether this ends the evaluation, whatever stands around it.
+    /// Whether this ends the evaluation, whatever the operators around it are.
     pub(crate) fn ends(&self) -> bool {
         !matches!(self, Self::Failed(_))
     }

@@ -1,9 +1,9 @@
 //! The Common Expression Language, in Kubernetes' dialect.
 //!
-//! An [`Environment`] declares variables and functions. [`Environment::compile`] parses and type-checks an
-//! expression, with cel-go's words for what is wrong; [`Program::evaluate`] gives its value. Neither recurses
-//! deeper than a bound, and an evaluation ends when it costs more than it may, in the units of cel-go and
-//! Kubernetes.
+//! An [`Environment`] declares variables and functions. [`Environment::compile`] parses and type-checks
+//! an expression, with cel-go's error messages; [`Program::evaluate`] gives its value. Neither recurses
+//! deeper than a bound, and an evaluation ends when it costs more than it may, in the units of cel-go
+//! and Kubernetes.
 //!
 //! Values of JSON are read where they are: an evaluation costs what it looks at, not what it is given.
 #![doc = include_str!("../README.md")]

@@ -1,4 +1,4 @@
-//! Meter of what an evaluation has cost so far.
+//! Meter of the cost of an evaluation so far.
 //!
 //! The units are those of cel-go and Kubernetes: 1 for a variable, a field or a call, 10 for a list, 30 for a
 //! map, 1 for ten bytes of text that are read or made. Beside them every step counts, since what upstream has
@@ -46,7 +46,7 @@ impl Meter {
         }
     }
 
-    /// Returns the meter with what the functions of the caller's own look up.
+    /// Returns the meter with the data of the caller's own functions.
     pub(crate) fn with_beside(self, beside: Arc<dyn Any + Send + Sync>) -> Self {
         Self {
             beside: Some(beside),

@@ -9,9 +9,9 @@ use crate::parser::is_word;
 /// A type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Type {
-    /// Anything; what it is shows when it is evaluated.
+    /// Any type; it is known only at evaluation.
     Dyn,
-    /// An error that was told already.
+    /// An error that was reported already.
     Error,
     /// `null`.
     Null,
@@ -134,7 +134,7 @@ impl Type {
         }
     }
 
-    /// Returns the type made of what `change` gives for its parts.
+    /// Returns the type with `change` applied to its parts.
     pub(crate) fn rebuilt(&self, mut change: impl FnMut(&Self) -> Self) -> Self {
         match self {
             Self::List(of) => Self::list(change(of)),

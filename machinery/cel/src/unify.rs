@@ -1,4 +1,4 @@
-//! Whether a type may stand where another is wanted, and what that says about the type variables in both.
+//! Whether a type is assignable to another, and the resulting substitution of type variables in both.
 
 use crate::types::Type;
 
@@ -59,7 +59,7 @@ impl Unifier {
         }
     }
 
-    /// `of` with what is known of its variables; the others stay, or are `dyn`.
+    /// `of` with its known variables substituted; the others stay, or are `dyn`.
     pub(crate) fn resolve(&mut self, of: &Type, open_is_dyn: bool) -> Type {
         self.steps += 1;
         if self.exhausted() {

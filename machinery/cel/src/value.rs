@@ -1,4 +1,4 @@
-//! Values. Those that come from JSON stay where they are and are read as they are asked for.
+//! Values. Values from JSON stay in the JSON tree and are read on demand.
 
 mod access;
 mod compare;

@@ -1,4 +1,4 @@
-//! Server-side apply of one object: what it says of itself, then what it says of its status.
+//! Server-side apply of one object: its fields, then its status.
 
 use anyhow::{Context, Result, anyhow};
 use berth_apimachinery::Status;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{Client, FieldValidation, collection, refused, shown};
 
-/// The media type of what is applied. There is none with `+json`; JSON is YAML.
+/// The media type of an applied configuration. There is none with `+json`; JSON is YAML.
 const APPLY: &str = "application/apply-patch+yaml";
 
 impl Client {
@@ -41,7 +41,7 @@ impl Client {
         answer.map(drop).map_err(conflict_or_refused)
     }
 
-    /// `path` with the manager of this client, `force`, and what becomes of unknown fields.
+    /// `path` with the manager of this client, `force`, and the treatment of unknown fields.
     pub(crate) fn managed(&self, path: &str, force: bool, validation: Option<FieldValidation>) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         if let Some(manager) = &self.manager {

@@ -16,7 +16,7 @@ const NAMED: usize = 10;
 /// Source of a kubeconfig.
 #[derive(Clone, Debug)]
 enum Origin {
-    /// The file that somebody named.
+    /// The named file.
     Named(PathBuf),
     /// The files that KUBECONFIG names; at least one.
     Variable(OsString),
@@ -66,7 +66,8 @@ fn paths(value: &OsStr) -> impl Iterator<Item = PathBuf> {
     std::env::split_paths(value).filter(|path| !path.as_os_str().is_empty())
 }
 
-/// The kubeconfig at `path`, or the one that kubectl would read: what KUBECONFIG names, or `~/.kube/config`.
+/// The kubeconfig at `path`, or the one that kubectl would read: the files of KUBECONFIG, or
+/// `~/.kube/config`.
 ///
 /// # Errors
 /// When there is none, or it cannot be read.

@@ -55,7 +55,7 @@ pub fn told(problem: &(dyn Error + 'static)) -> String {
         }
         match link.downcast_ref::<kube::Error>() {
             Some(kube::Error::Api(status)) if !status.message.is_empty() => return status.message.clone(),
-            // What is between is of libraries, and says the cause again.
+            // Messages in between are of libraries, and repeat the cause.
             Some(kube::Error::Service(service)) if !links(&**service).any(|link| link.is::<AuthError>()) => {
                 return innermost(problem);
             }

@@ -5,13 +5,14 @@
 use berth_apimachinery::Status;
 use serde_json::Value;
 
-/// The reason of a cause that says that a field belongs to somebody else.
+/// The reason of a cause that says that a field belongs to another writer.
 const OWNED: &str = "FieldValueForbidden";
 
-/// Takes back in `next` the changes that `status` refuses, so that the rest can be written: of a field that
-/// `object` does not have, of what a map of it lacks, and of a field below `metadata` or `status` that
-/// belongs to somebody else, with a line in `kept`. Whether anything was taken back; not when one of the
-/// refused fields is a wish that has to be told.
+/// Takes back in `next` the changes that `status` refuses, so that the rest can be written. It takes
+/// back a field that `object` does not have, missing entries of a map, and a field below `metadata` or
+/// `status` that belongs to another writer; the last adds a line to `kept`. Returns whether a change
+/// was taken back. It is false when one of the refused fields is a wish of the user, which has to be
+/// reported.
 pub(super) fn give_way(
     object: &Value,
     next: &mut Value,
@@ -124,7 +125,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// Makes one element of a list of texts, or one entry of a map, what it was in `before`.
+/// Restores one element of a list of strings, or one entry of a map, from `before`.
 fn restore_part(entry: &mut Value, before: Option<&Value>, element: &str) {
     match entry {
         Value::Object(map) => match before.and_then(|before| before.get(element)) {

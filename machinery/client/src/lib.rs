@@ -34,14 +34,14 @@ struct Place {
     status: bool,
 }
 
-/// A connection with what it learned of the server's resources. Clones share the connection.
+/// A connection with the known resources of the server. Clones share the connection.
 #[derive(Clone)]
 pub struct Client {
     inner: kube::Client,
     places: HashMap<(String, String), Place>,
-    /// The field manager of what is written; the server goes by the user agent where there is none.
+    /// The field manager of writes; without one the server uses the user agent.
     manager: Option<String>,
-    /// Treatment of fields that nobody knows; the server's default where nothing is said.
+    /// Treatment of unknown fields; without one the server's default.
     validation: Option<FieldValidation>,
     /// The server, as far as a kubeconfig says it.
     server: Server,
@@ -54,7 +54,7 @@ pub struct Client {
 pub enum FieldValidation {
     /// The object is refused.
     Strict,
-    /// They are told.
+    /// They are reported.
     Warn,
     /// Nothing.
     Ignore,
@@ -86,7 +86,7 @@ pub struct Raw {
     pub text: String,
 }
 
-/// An answer with what its headers say.
+/// An answer with its relevant headers.
 struct Reply {
     answer: Answer,
     warnings: Vec<String>,
@@ -113,13 +113,14 @@ impl Client {
         })
     }
 
-    /// Connects as kubectl does: with the kubeconfig at `path`, or what KUBECONFIG names, or
+    /// Connects as kubectl does: with the kubeconfig at `path`, or the files of KUBECONFIG, or
     /// `~/.kube/config`, in its current context or the one that is named.
     ///
     /// # Errors
     /// When there is none, or it does not make a configuration.
     pub async fn as_kubectl(path: Option<&Path>, context: Option<&str>) -> Result<Self> {
-        // That a server is not available is an answer: whoever asks does not wait minutes for another.
+        // An answer that the server is not available is returned: the caller does not wait minutes for
+        // another.
         let (config, context) = config::resolved(path, context).await?;
         Ok(Self {
             server: Server::of(&config, context),
@@ -181,8 +182,9 @@ impl Client {
         }
     }
 
-    /// Returns the client that asks again for `limit` where the server is not ready or has too much to do.
-    /// `tell` is told each new reason. After that no request waits any more ([`Client::gave_up`]).
+    /// Returns the client, which repeats requests for at most `limit` while the server is not ready or
+    /// overloaded. `tell` gets each new reason. After `limit` requests no longer wait
+    /// ([`Client::gave_up`]).
     #[must_use]
     pub fn waiting(mut self, limit: Duration, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.patience = Some(Patience::new(limit, tell));
@@ -202,8 +204,8 @@ impl Client {
         self
     }
 
-    /// Makes [`Client::put`] ask for `validation`. Unknown fields of a status, which is a report
-    /// and no wish, are told at most.
+    /// Makes [`Client::put`] ask for `validation`. Unknown fields of a status, which is a report and
+    /// not a wish, are at most reported.
     #[must_use]
     pub fn validating(mut self, validation: FieldValidation) -> Self {
         self.validation = Some(validation);
@@ -297,7 +299,7 @@ impl Client {
                 after,
             });
         }
-        // Where nothing is served, and from what is in between, an answer has no form.
+        // Where nothing is served, and from proxies in between, an answer has no form.
         let status = serde_json::from_slice(&bytes).unwrap_or_else(|_| {
             let text = String::from_utf8_lossy(&bytes);
             Status::failure(
@@ -349,8 +351,8 @@ impl Client {
     }
 
     /// Creates or replaces `object`, then writes its status where it has one and the kind a status
-    /// subresource. Gives `created`, `configured` or `unchanged`, and adds to `notes` what of the object gave
-    /// way to what is stored.
+    /// subresource. Gives `created`, `configured` or `unchanged`, and adds to `notes` the fields of the
+    /// object that gave way to stored ones.
     ///
     /// # Errors
     /// When the server refused, or none answered.
@@ -410,8 +412,8 @@ impl Client {
         ))
     }
 
-    /// Writes `next`, made of `object`, over `stored` at `path`. What the server refuses to have changed
-    /// gives way, as [`give_way`] says, and the rest is written.
+    /// Writes `next`, made of `object`, over `stored` at `path`. Changes that the server refuses give
+    /// way, as [`give_way`] says, and the rest is written.
     async fn replace(
         &self,
         path: &str,
@@ -534,14 +536,15 @@ fn warning(value: &http::HeaderValue) -> Option<String> {
     Some(text.replace("\\\"", "\"").replace("\\\\", "\\"))
 }
 
-/// Whether a warning is about fields that nobody knows. Others are about what the object asks for.
+/// Whether a warning is about unknown fields. Others are about the object's content.
 fn about_fields(warning: &str) -> bool {
     warning.starts_with("unknown field")
         || warning.starts_with("duplicate field")
         || warning.contains("more unknown fields")
 }
 
-/// `object` over what is stored: system metadata, labels, annotations and finalizers it does not name stay.
+/// `object` over the stored one: system metadata stay, and so do labels, annotations and finalizers
+/// that `object` does not name.
 fn replacement(object: &Value, stored: &Value) -> Value {
     let mut merged = object.clone();
     let mut metadata = stored["metadata"].clone();

@@ -22,7 +22,7 @@ pub(crate) struct Patience {
 struct State {
     /// Since when the server answers nothing else.
     since: Option<Instant>,
-    /// Newest reason that was told.
+    /// Newest reason that was reported.
     told: String,
     /// Whether the limit was reached.
     is_over: bool,
@@ -39,7 +39,7 @@ pub(crate) enum Next {
 }
 
 impl Patience {
-    /// Patience for `limit`; `tell` is told each new reason to wait.
+    /// Patience for `limit`; `tell` gets each new reason to wait.
     pub(crate) fn new(limit: Duration, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self {
             limit,

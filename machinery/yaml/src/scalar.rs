@@ -30,7 +30,7 @@ impl Scalar {
         }
     }
 
-    /// The value as JSON has it. A number without a fraction is an integer, as it is to whoever reads that
+    /// The value as JSON has it. A number without a fraction is an integer, as for readers of that
     /// JSON.
     pub(crate) fn into_value(self) -> Result<Value, String> {
         Ok(match self {

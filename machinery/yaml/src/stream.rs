@@ -22,7 +22,8 @@ pub fn documents(text: &str) -> Vec<Result<Document, Problem>> {
             continue;
         };
         let rest = rest.trim();
-        // Whether this was meant to end the document before is anybody's guess, so that is not read either.
+        // It is unknown whether this was meant to end the document before, so that document is not read
+        // either.
         found.push(match rest.is_empty() || rest.starts_with('#') {
             true => part(text, begin, here),
             false => Err(Problem {
@@ -34,7 +35,7 @@ pub fn documents(text: &str) -> Vec<Result<Document, Problem>> {
         begin = place;
     }
     found.push(part(text, begin, place));
-    // What stands before the first separator, and between two in a row, is mostly nothing.
+    // The text before the first separator, and between two in a row, is usually empty.
     found.retain(|document| !matches!(document, Ok(document) if document.value.is_null()));
     found
 }

@@ -44,7 +44,7 @@ impl<'a> Tabs<'a> {
     }
 
     fn add(&mut self, begin: usize, span: &Span) {
-        // What ends before the first letter of a line does not reach into it.
+        // A tab that ends before the first letter of a line does not count for that line.
         let last = span.end.line() - usize::from(span.end.col() == 0);
         if last > begin {
             self.free.push((begin + 1, last));

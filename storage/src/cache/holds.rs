@@ -82,7 +82,7 @@ impl Holds {
         found.map(|held| held.collection.clone())
     }
 
-    /// Lets go of what is over time or over budget.
+    /// Releases lists that are over time or over budget.
     pub(crate) fn sweep(&self, state: &State) {
         let dropped = {
             let mut held = self.held.lock();
@@ -120,8 +120,8 @@ fn total(held: &VecDeque<Held>, state: &State) -> u64 {
     heaviest.values().sum()
 }
 
-/// Bytes that `collection` keeps alive and `state` no longer shows. A current list, the usual case, is told
-/// at once.
+/// Bytes that `collection` keeps alive and `state` no longer shows. A current list, the usual case, is
+/// known at once.
 fn burden(state: &State, resource: GroupResource, collection: &Collection) -> u64 {
     let current = state.collection(resource);
     if current.items.ptr_eq(&collection.items) {

@@ -1,4 +1,4 @@
-//! Waking those who wait for changes: per resource, so that a write of one does not wake the watchers of
+//! Waking waiters for changes: per resource, so that a write of one does not wake the watchers of
 //! another.
 
 use std::collections::HashMap;
@@ -9,14 +9,14 @@ use tokio::sync::watch;
 
 use crate::source::Scope;
 
-/// The bells. Each carries the newest revision; ringing costs nothing but waking whoever waits.
+/// The bells. Each carries the newest revision; ringing costs nothing but waking the waiters.
 pub(crate) struct Wake {
     any: watch::Sender<Revision>,
     each: Mutex<HashMap<GroupResource, watch::Sender<Revision>>>,
 }
 
 impl Wake {
-    /// Bells nobody has rung since `revision`.
+    /// Bells that last rang at `revision`.
     pub(crate) fn new(revision: Revision) -> Self {
         Self {
             any: watch::Sender::new(revision),
@@ -56,8 +56,8 @@ impl Wake {
     }
 }
 
-/// Never backwards: two writers may ring in another order than they published, and whoever waits for a
-/// revision must not miss it. A ring left out was covered by one made after the same publication.
+/// Never backwards: two writers may ring in another order than they published, and a waiter for a
+/// revision must not miss it. An omitted ring was covered by one after the same publication.
 fn ring(bell: &watch::Sender<Revision>, revision: Revision) {
     bell.send_if_modified(|at| {
         let newer = revision > *at;

@@ -24,7 +24,7 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    /// A watcher of what `state` shows of `scope` after `after`, woken by `woken`.
+    /// A watcher of the changes of `scope` in `state` after `after`, woken by `woken`.
     pub(crate) fn new(
         state: Arc<ArcSwap<State>>,
         scope: Scope,

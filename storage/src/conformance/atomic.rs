@@ -31,7 +31,7 @@ pub async fn a_refused_list_leaves_no_trace(store: Arc<dyn Store>) {
     put(&store, guarded(create(&thing("a", "later"), 1), fence("f", kept))).await;
 }
 
-/// `Expect::Present` and guards speak of the state the earlier steps made.
+/// `Expect::Present` and guards refer to the state after the earlier steps.
 pub async fn a_step_sees_the_earlier_ones_of_its_list(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     let applied = store

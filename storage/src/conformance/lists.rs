@@ -28,7 +28,7 @@ async fn fill(store: &Arc<dyn Store>) {
     }
 }
 
-/// Byte order, whatever the order of writing.
+/// Byte order, independent of the order of writing.
 pub async fn lists_are_ordered_by_namespace_then_name(store: Arc<dyn Store>) {
     fill(&store).await;
     let listed = store.list(THINGS, At::Latest).await.expect("listed");

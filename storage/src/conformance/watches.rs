@@ -15,7 +15,7 @@ fn other(name: &str) -> Key {
     Key::new(OTHERS, "", name)
 }
 
-/// Created, changed, deleted: each once, with what was there before.
+/// Created, changed, deleted: each once, with the object before.
 pub async fn changes_come_once_in_order(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     let mut watch = watch(&store, Scope::One(THINGS), store.revision());
@@ -191,7 +191,7 @@ pub async fn all_watchers_share_the_same_event(store: Arc<dyn Store>) {
     assert!(events.iter().all(|event| Arc::ptr_eq(event, &events[0])));
 }
 
-/// `revision` says no more than was given out, and never goes back.
+/// `revision` is at most the last one given out, and never goes back.
 pub async fn a_bookmark_never_runs_ahead_of_events(store: Arc<dyn Store>) {
     let start = store.revision();
     let mut watch = watch(&store, Scope::One(THINGS), start);

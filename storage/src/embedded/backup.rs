@@ -1,7 +1,7 @@
 //! Backups: a stream of all records as they lie in the file, each with its checksum and its encryption.
 //!
 //! A backup is taken of one state while the store serves, so it holds every write that was acknowledged
-//! before it began and none by half. It ends with what all records add up to: a stream that was cut off is
+//! before it began and none in part. It ends with a checksum over all records, so a truncated stream is
 //! never taken for a whole one.
 
 use std::io::{self, Read, Write};
@@ -17,7 +17,7 @@ use crate::embedded::{EmbeddedStore, disk, import};
 use crate::encryption::Encryption;
 use crate::error::StoreError;
 
-/// Beginning of every backup: what it is, and the layout.
+/// Beginning of every backup: its format and layout.
 pub const MAGIC: &[u8] = b"berth-backup/v1\n";
 /// Records per transaction when it is restored.
 const BATCH: usize = 1000;
@@ -78,9 +78,9 @@ impl EmbeddedStore {
         }
     }
 
-    /// Makes the database `file` of the backup in `input`, in place of what is there. Each object keeps its
-    /// revision; the store goes on `raise` after the backup's, so that no revision given out since comes
-    /// again for another object. Blocks.
+    /// Makes the database `file` from the backup in `input`, and replaces an existing one. Each object
+    /// keeps its revision. The store continues `raise` revisions after the backup's, so that no
+    /// revision given out since then is used again for another object. Blocks.
     ///
     /// # Errors
     /// When the backup is damaged or cut off, or `file` cannot be written; `file` then is as it was.
@@ -108,7 +108,7 @@ impl EmbeddedStore {
 }
 
 impl Backups {
-    /// Writes every object there is now, but for copies that nobody else could read. Blocks.
+    /// Writes every object there is now, except copies that no other process could read. Blocks.
     ///
     /// # Errors
     /// When `out` does not take it.

@@ -1,4 +1,4 @@
-//! The one thread that writes: group commit of whatever is queued.
+//! The one thread that writes: group commit of all queued lists.
 
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, OnceLock};
@@ -27,7 +27,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 pub(crate) struct Request {
     /// The steps.
     pub(crate) steps: Vec<Step>,
-    /// Channel of the answer; nobody may listen any more.
+    /// Channel of the answer; the receiver may be gone.
     pub(crate) reply: oneshot::Sender<Result<Vec<Applied>, StoreError>>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Committer {
 }
 
 impl Committer {
-    /// A committer that goes on from what `cache` shows.
+    /// A committer that continues from the state of `cache`.
     pub(crate) fn new(cache: Arc<Cache>, disk: Disk, limits: Limits, failed: Arc<OnceLock<String>>) -> Self {
         let fences = Fences::new(cache.revision());
         Self {
@@ -80,8 +80,8 @@ impl Committer {
         }
     }
 
-    /// Requests of `batch` that can be written: all, or on a full disk only those that need no more room. The
-    /// rest is answered.
+    /// Requests of `batch` that can be written: all, or on a full disk only those that need no more
+    /// room. The others are answered.
     fn fitting(&mut self, batch: Vec<Request>) -> Vec<Request> {
         let reserve = self.disk.reserve();
         if !reserve.is_spent() {
@@ -109,9 +109,9 @@ impl Committer {
         fitting
     }
 
-    /// Holds the reserve again where the disk has room, which may be in the file: if deletions freed as much
-    /// as the reserve takes, the file is made small first. What they freed is otherwise only used for new
-    /// objects.
+    /// Holds the reserve again where the disk has room, which may be in the file: if deletions freed as
+    /// much as the reserve takes, the file is made small first. Otherwise freed space is only used for
+    /// new objects.
     fn make_room(&mut self) {
         self.disk.reserve().hold();
         let wanted = self.disk.reserve().bytes();
@@ -146,7 +146,7 @@ impl Committer {
         for Request { steps, reply } in batch {
             let result = stage.list(&self.fences, &steps);
             if stage.is_empty() {
-                // Judged by what is durable already. A later refusal or no-op may rest on a write of this
+                // Judged by the durable state. A later refusal or no-op may rest on a write of this
                 // batch.
                 answer(reply, result);
             } else {
@@ -180,8 +180,8 @@ impl Committer {
         self.cache.wake(touched);
     }
 
-    /// The disk refused. What it holds now is uncertain, so nothing more is written until a restart has read
-    /// it again; reads go on from memory, which shows exactly what was acknowledged.
+    /// The disk refused. Its content is now uncertain, so nothing more is written until a restart has
+    /// read it again; reads go on from memory, which shows exactly what was acknowledged.
     fn fail(&mut self, error: &StoreError, waiting: Vec<Waiting>) {
         let why = format!("{error}; writes are refused until the cause is mended and the server restarted");
         // Before anything else that could go wrong, such as the log line.
@@ -207,8 +207,8 @@ impl Drop for Ending {
     }
 }
 
-/// Whether a step needs more room on the disk than what it replaces. To mark an object as being deleted is a
-/// deletion.
+/// Whether a step needs more room on the disk than the object that it replaces. To mark an object as
+/// being deleted is a deletion.
 fn grows(state: &State, step: &Step) -> bool {
     let Some(draft) = &step.object else { return false };
     match (step.verb, state.get(&step.key)) {

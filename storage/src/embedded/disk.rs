@@ -1,10 +1,10 @@
 //! The redb file: opening, checking, writing.
 //!
-//! Commits have two phases, so after a crash the newest one is known to be whole and redb never falls back to
-//! an older one. Opening verifies redb's own checksums of every page (a damaged page is then an error and no
-//! panic, and damaged free space cannot swallow later writes) and after that every record of ours. It learns
-//! from that which pages are free, so that commits need not say it (redb's `quick_repair`, two fifths of a
-//! small commit's processor time).
+//! Commits have two phases, so after a crash the newest one is known to be whole and redb never falls
+//! back to an older one. Opening verifies redb's own checksums of every page (a damaged page is then an
+//! error and no panic, and damaged free space cannot swallow later writes) and after that every record
+//! of ours. This also finds the free pages, so that commits need not record them (redb's
+//! `quick_repair`, two fifths of a small commit's processor time).
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -200,7 +200,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Removes the records with these keys, which nobody was ever told of: the revision stays.
+    /// Removes the records with these keys, which were never acknowledged: the revision stays.
     fn drop_records(&mut self, keys: &[Vec<u8>]) -> Result<(), StoreError> {
         let fail = |error: redb::Error| broken(&self.file, error);
         let mut transaction = self.database.begin_write().map_err(|error| fail(error.into()))?;
@@ -228,7 +228,8 @@ impl Disk {
     /// on disk.
     ///
     /// # Errors
-    /// `Unavailable` or `Corrupt`; what the file holds is then uncertain, though never half of `changes`.
+    /// `Unavailable` or `Corrupt`; the content of the file is then uncertain, though never half of
+    /// `changes`.
     pub(crate) fn write(&mut self, changes: &[Staged], revision: Revision) -> Result<(), StoreError> {
         let totals = guarded(&self.file, || {
             let mut transaction = self
@@ -359,10 +360,10 @@ fn check_header(path: &Path, file: &str) -> Result<(), StoreError> {
     }
 }
 
-/// Makes a file small that is much larger than what is in it, which was all checked just now. While the store
-/// serves, what is freed is used again, and the end of the file given back only where nothing lies in the
-/// second half; to move what lies there needs the database for itself. A crash meanwhile costs nothing: each
-/// step is a commit.
+/// Compacts a file that is much larger than its content, which was just checked. While the store
+/// serves, freed space is reused, and the end of the file is returned only where the second half is
+/// empty. Moving records from there needs exclusive access to the database. A crash meanwhile costs
+/// nothing: each step is a commit.
 fn compact(file: &str, database: &mut Database, held: u64) -> Result<(), StoreError> {
     // There is no file in tests of a failing one.
     if size(file) <= LARGE + LOOSE * held {
@@ -410,7 +411,7 @@ fn initialize(file: &str, database: &Database) -> Result<(), StoreError> {
     write_totals(file, transaction, totals)
 }
 
-/// Ends `transaction` with what the file then adds up to.
+/// Ends `transaction` with the checksum of the file after it.
 fn write_totals(file: &str, transaction: redb::WriteTransaction, totals: Totals) -> Result<(), StoreError> {
     let fail = |error: redb::Error| broken(file, error);
     let mut table = transaction
@@ -423,8 +424,9 @@ fn write_totals(file: &str, transaction: redb::WriteTransaction, totals: Totals)
     transaction.commit().map_err(|error| fail(error.into()))
 }
 
-/// Runs `work` on the file. redb may panic on pages that are not what it wrote; at this boundary, and nowhere
-/// above it, such a panic becomes an error. What `work` touched is not used again after one.
+/// Runs `work` on the file. redb may panic on pages that it did not write; at this boundary, and
+/// nowhere above it, such a panic becomes an error. Objects that `work` touched are not used again
+/// after one.
 pub(crate) fn guarded<T>(file: &str, work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);

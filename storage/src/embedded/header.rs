@@ -1,5 +1,5 @@
-//! The one damage of a redb file that redb itself cannot notice: a flip of the bit that says which of two
-//! commits is the newest. Both are valid, so following it would silently undo the last commit.
+//! The only damage of a redb file that redb itself cannot detect: a flip of the bit that says which of
+//! two commits is the newest. Both are valid, so following it would silently undo the last commit.
 //!
 //! Layout (redb's file format 3): a 64-byte header whose byte 9 holds flags (1: the second slot is the
 //! newest; 2: not closed cleanly), then two slots of 128 bytes with the transaction number at byte 104 of
@@ -21,8 +21,8 @@ pub(crate) fn as_closed(header: &mut [u8; LENGTH]) {
 
 /// Problem of the first bytes of a database file, if there is one that redb would not notice.
 ///
-/// After a crash the other slot may rightly be newer: a commit is on disk a moment before it is made the
-/// newest, and nobody has been told of it. So only cleanly closed files can be judged.
+/// After a crash the other slot may rightly be newer: a commit is on disk a moment before it is made
+/// the newest, and is not acknowledged yet. So only cleanly closed files can be judged.
 pub(crate) fn problem(header: &[u8; LENGTH]) -> Option<String> {
     let flags = header[FLAGS];
     if flags & UNCLEAN != 0 {

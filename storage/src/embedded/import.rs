@@ -32,11 +32,11 @@ pub(crate) fn import(
     whole(file, |partial| write(partial, snapshot, encryption))
 }
 
-/// Lets `make` make a database, which is put at `file` (in place of what is there) when it is whole and on
-/// the disk.
+/// Lets `make` make a database, which is put at `file` (replacing an existing one) when it is whole and
+/// on the disk.
 ///
-/// Until then it has another name, so that nobody starts on half of it; what is left of a failed attempt is
-/// removed.
+/// Until then it has another name, so that no server starts with an incomplete one; remains of a failed
+/// attempt are removed.
 pub(crate) fn whole<T, E: From<StoreError>>(
     file: &Path,
     make: impl FnOnce(&Path) -> Result<T, E>,

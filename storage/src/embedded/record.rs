@@ -56,7 +56,7 @@ pub(crate) fn decode_key(bytes: &[u8]) -> Option<(&str, &str, &str, &str)> {
     Some((parts.next()?, parts.next()?, parts.next()?, parts.next()?))
 }
 
-/// A database key for people, whatever is in it.
+/// A database key for people, with any content.
 pub(crate) fn show_key(bytes: &[u8]) -> String {
     match decode_key(bytes) {
         Some((group, resource, namespace, name)) => {

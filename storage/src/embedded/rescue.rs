@@ -33,7 +33,7 @@ pub struct Damage {
     pub problem: String,
 }
 
-/// Contents of a database file that nobody serves from; held, so that nobody starts to.
+/// Contents of a database file that no server uses; it is locked, so that none starts with it.
 pub struct Rescue {
     file: PathBuf,
     intact: Vec<Raw>,
@@ -68,8 +68,8 @@ impl Rescue {
         let (mut intact, mut damaged) = (Vec::new(), Vec::new());
         for raw in found.records {
             match load::parse(&raw.0, &raw.1, encryption, None) {
-                // What cannot be decrypted now is not damaged by that; what nobody can any more goes at the
-                // next start.
+                // A record that cannot be decrypted now is not damaged. Records whose key is lost are
+                // dropped at the next start.
                 Ok(_) | Err(Problem::Sealed(_) | Problem::Ephemeral(_)) => intact.push(raw),
                 Err(Problem::Damaged(problem)) => damaged.push(Damage {
                     record: shown(&raw.0),
@@ -148,8 +148,8 @@ impl Rescue {
             .collect()
     }
 
-    /// Puts a file in place that has the whole records, `without` those. What was there is kept beside it,
-    /// under the name that is given back. Blocks.
+    /// Replaces the file by one with the undamaged records except `without`. The old file is kept
+    /// beside it, under the returned name. Blocks.
     ///
     /// # Errors
     /// When the new file cannot be written; the old one then is where it was.
@@ -159,7 +159,7 @@ impl Rescue {
             .iter()
             .filter(|(key, _)| !without.contains(&shown(key)))
             .collect();
-        // Something changed: whoever remembers the last revision lists anew.
+        // Something changed: clients that know the last revision list again.
         let revision = Revision(self.revision.0.saturating_add(1));
         let before = keep(&self.file)?;
         import::whole(&self.file, |partial| {
@@ -243,7 +243,7 @@ fn copied(file: &Path, copy: &Path) -> std::io::Result<()> {
     opened.write_all(&head)
 }
 
-/// Records that can be read, whatever they are worth.
+/// Records that can be read, valid or not.
 struct Found {
     records: Vec<Raw>,
     totals: Result<Totals, String>,

@@ -1,9 +1,9 @@
 //! Disk space that is held back, so that a full disk still lets deletions through.
 //!
-//! A file beside the database takes up the space. When the operating system has no room for a write, that
-//! file is removed and the write made again, so the commit under way succeeds; from then on only writes that
-//! need no more room are taken, until there is room to hold the reserve again. redb itself cannot go on after
-//! a failed write, which is why this happens below it.
+//! A file beside the database takes up the space. When the operating system has no room for a write,
+//! that file is removed and the write made again, so the commit under way succeeds; from then on only
+//! writes that need no more room are taken, until there is room for the reserve again. redb cannot
+//! continue after a failed write, so this happens below it.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
@@ -57,8 +57,8 @@ impl Reserve {
         })
     }
 
-    /// Holds the space, where it is not held. A full disk is noted; a file system that cannot do this is told
-    /// of, and the store goes on without a reserve.
+    /// Holds the space, where it is not held. A full disk is noted; a file system that cannot do this
+    /// is logged, and the store goes on without a reserve.
     pub(crate) fn hold(&self) {
         let mut state = self.state.lock();
         if *state == State::Held {
@@ -104,7 +104,7 @@ impl Reserve {
     /// Whether there is room for more than deletions.
     ///
     /// # Errors
-    /// Sentence about the space that is missing, and what to do.
+    /// Sentence about the space that is missing, and its remedy.
     pub(crate) fn room(&self) -> Result<(), String> {
         if !self.is_spent() {
             return Ok(());
@@ -203,7 +203,7 @@ impl<B: StorageBackend> StorageBackend for Reserved<B> {
         self.with_room(|| self.file.set_len(len))
     }
 
-    /// A failed sync is not repeated: what it did not write may be lost to the next one.
+    /// A failed sync is not repeated: data that it did not write may be missing from the next one.
     fn sync_data(&self) -> io::Result<()> {
         self.file.sync_data()
     }

@@ -1,4 +1,4 @@
-//! The tables of the file, and what redb says of it in our words.
+//! The tables of the file, and redb's errors in our words.
 
 use std::io::ErrorKind;
 

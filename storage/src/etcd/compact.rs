@@ -1,6 +1,6 @@
-//! Compaction: etcd keeps every old state until it is told to forget. Every replica tries once per interval;
-//! a key says which of them does it, so that history is kept for one to two intervals however many replicas
-//! there are.
+//! Compaction: etcd keeps every old state until it is told to forget. Every replica tries once per
+//! interval; a key elects one of them, so that history is kept for one to two intervals however many
+//! replicas there are.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::etcd::link::{Failure, Link, at, number};
 struct Turn {
     /// The version of the key.
     version: i64,
-    /// The newest revision then: what is older may go now.
+    /// The newest revision then: older ones may go now.
     revision: Revision,
 }
 

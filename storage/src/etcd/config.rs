@@ -38,7 +38,7 @@ pub struct EtcdConfig {
     pub key_file: Option<PathBuf>,
     /// The etcd user and its password.
     pub credentials: Option<(String, String)>,
-    /// Interval at which history is compacted; zero leaves it to somebody else.
+    /// Interval at which history is compacted; zero leaves it to another program.
     pub compaction_interval: Duration,
     /// Number of revisions before the newest that are read at start.
     pub replay: u64,

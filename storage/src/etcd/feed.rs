@@ -1,7 +1,7 @@
 //! Feed of the watch cache: the watch's changes and progress, and this process' own writes.
 //!
-//! A write of our own is shown as soon as it is answered, when nothing lies between it and what is shown: the
-//! watch tells of it later and is not heard a second time. With a gap before it, it waits for the watch to
+//! A write of our own is shown as soon as it is answered, when no change is missing before it: the
+//! watch delivers it later, and it is not shown again. With a gap before it, it waits for the watch to
 //! fill that.
 
 use std::collections::BTreeMap;
@@ -19,8 +19,8 @@ use crate::history::Limits;
 use crate::stage::Staged;
 use crate::state::State;
 
-/// Interval at which progress is asked for while somebody waits: etcd leaves a request unanswered while the
-/// watch is behind.
+/// Interval of progress requests while a reader waits: etcd leaves a request unanswered while the watch
+/// is behind.
 const ASK_AGAIN: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// One object's new state at a revision; `None` when it is gone.
@@ -30,7 +30,7 @@ pub(crate) struct Seen {
     pub(crate) revision: Revision,
     /// Key of the object.
     pub(crate) key: Key,
-    /// The object as it is now.
+    /// The current object.
     pub(crate) new: Option<Arc<Object>>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Spoiled {
     pub(crate) problem: Unreadable,
 }
 
-/// The cache and those who bring it forward.
+/// The cache and its writers.
 pub(crate) struct Feed {
     cache: Cache,
     limits: Limits,
@@ -56,7 +56,7 @@ pub(crate) struct Feed {
 
 #[derive(Default)]
 struct Watched {
-    /// Own writes that wait for what came before them.
+    /// Own writes that wait for earlier changes.
     own: BTreeMap<Revision, Seen>,
     /// Why the store cannot be relied on: the connection.
     down: Option<String>,
@@ -101,8 +101,9 @@ impl Feed {
         watched.own.get(&revision).cloned().map(Some)
     }
 
-    /// Takes in what the watch told, in order. `reached` is a revision nothing is missing up to. The last
-    /// good state of what is `spoiled` stays shown, and the store is not ready until it is mended.
+    /// Applies the changes of the watch, in order. `reached` is a revision up to which none is missing.
+    /// `spoiled` objects keep their last good state, and the store is not ready until they are
+    /// repaired.
     pub(crate) fn told(&self, changes: Vec<Seen>, spoiled: Vec<Spoiled>, reached: Option<Revision>) {
         let mut watched = self.watched.lock();
         let state = (*self.cache.state()).clone();
@@ -124,8 +125,8 @@ impl Feed {
         self.advance(watched, state, changes, reached);
     }
 
-    /// Shows `state` instead of what is shown: the changes between the two are lost, which `state`'s start
-    /// says.
+    /// Replaces the shown state by `state`: the changes between the two are lost, and `state` starts
+    /// with an empty history.
     pub(crate) fn replace(&self, state: State, unreadable: Vec<(Key, Unreadable)>) {
         let mut watched = self.watched.lock();
         let revision = state.revision();
@@ -194,7 +195,7 @@ impl Feed {
         }
     }
 
-    /// Ends when somebody waits for progress.
+    /// Ends when a reader waits for progress.
     pub(crate) async fn wanted(&self) {
         self.wanted.notified().await;
     }
@@ -241,7 +242,8 @@ impl Feed {
     }
 }
 
-/// Puts one change into `state`; gives what its history keeps. A deletion of what was not shown is nothing.
+/// Puts one change into `state`; returns the change for its history. A deletion of an object that was
+/// not shown is no change.
 fn set(state: &mut State, seen: Seen) -> Option<Staged> {
     let Seen { revision, key, new } = seen;
     let before = state.set(&key, new.clone());

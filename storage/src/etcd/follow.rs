@@ -189,7 +189,7 @@ impl Reflector {
     }
 }
 
-/// The newest revision, as new as the newest write any client of etcd was told of.
+/// The newest revision, at least that of the newest write that etcd acknowledged to any client.
 pub(crate) async fn newest(link: &Link, layout: &Layout) -> Result<Revision, Failure> {
     let call = |mut kv: etcd_client::KvClient| {
         let options = etcd_client::GetOptions::new().with_count_only();

@@ -1,6 +1,5 @@
-//! Consistent reads from the cache: what is the newest revision of all? Whoever asks while a question is on
-//! its way shares the next one with all others who do, so that a thousand readers cost one small read at a
-//! time.
+//! Consistent reads from the cache: they ask for the newest revision. Readers that come while a request
+//! is under way share the next one, so that a thousand readers cost one small read at a time.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Copying a whole store into etcd, and out of it.
 //!
-//! While a copy is made the store's mark says so, and nobody opens it. etcd numbers writes itself, so objects
-//! get new revisions; that none of them is one a client has seen before, etcd's revision is first raised to
-//! the source's, one small write each.
+//! While a copy is made the store's mark says so, and no server opens it. etcd numbers writes itself,
+//! so objects get new revisions. So that none of these was seen by a client before, etcd's revision is
+//! first raised to the source's, one small write each.
 
 use std::sync::Arc;
 
@@ -111,8 +111,8 @@ impl EtcdStore {
         import.put(import.layout.store(), Marker::written(false)).await
     }
 
-    /// Takes a copy that was made into the store `config` names back: nobody opens it, and the next import
-    /// begins anew.
+    /// Takes a copy that was made into the store `config` names back: no server opens it, and the next
+    /// import starts over.
     ///
     /// # Errors
     /// `Unavailable` when etcd does not answer.
@@ -283,8 +283,8 @@ impl Import {
             .and_then([TxnOp::put(stored, value, None)]))
     }
 
-    /// Makes all of `writes`, several at once. Made again when nobody answers: each is a creation or means
-    /// nothing.
+    /// Makes all of `writes`, several at once. They are repeated without an answer: each is a creation
+    /// or has no effect.
     async fn all(&self, writes: impl IntoIterator<Item = Txn>) -> Result<(), StoreError> {
         let mut running = JoinSet::new();
         let mut writes = writes.into_iter();
@@ -303,8 +303,8 @@ impl Import {
             }
             match running.join_next().await {
                 None => return Ok(()),
-                // Not made means there already: by the first of two calls, or by somebody else. The
-                // comparison at the end tells.
+                // A failed creation means that the object exists: from the first of two calls, or from
+                // another process. The comparison at the end finds differences.
                 Some(Ok(Ok(_))) => {}
                 Some(Ok(Err(failure))) => return Err(self.link.unread(&failure)),
                 Some(Err(panicked)) => return Err(self.refused(&panicked.to_string())),

@@ -4,8 +4,8 @@
 //!   empty. The revision is the key's own; the group of core kinds and the namespace of cluster-scoped
 //!   objects are empty.
 //! - `fences/<name>`: passed at the key's revision; the value names the object that passed it.
-//! - `store`: which layout this is, and since when. No revision from before this key's is ever shown.
-//! - `compacted`: how far history was to be compacted, and by whom first.
+//! - `store`: the layout, and its first revision. No revision from before this key's is ever shown.
+//! - `compacted`: the revision up to which history is compacted, and the replica that does it.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub(crate) struct Layout {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Marker {
     format: u32,
-    /// A copy into this store has begun and not ended: what is there is not all.
+    /// A copy into this store has begun and not ended: the content is incomplete.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) copying: bool,
 }

@@ -1,8 +1,8 @@
-//! Calls to etcd: which member is asked, how long it may take, and what is asked again.
+//! Calls to etcd: choice of the member, time limit, and retries.
 //!
-//! One member serves everything until it fails; then the next one does. A call that only reads is made again
-//! until its time is over. A write is made again only when etcd certainly did not take it; otherwise it may
-//! have been made, and the error says that nobody knows.
+//! One member serves everything until it fails; then the next one does. A call that only reads is made
+//! again until its time is over. A write is made again only when etcd certainly did not take it;
+//! otherwise it may have been made, and the error says that this is unknown.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -50,7 +50,7 @@ struct Member {
 /// Why a call failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Nobody answered, or not in time; whether the call had an effect is not known.
+    /// No member answered, or not in time; whether the call had an effect is not known.
     Unknown(String),
     /// The call certainly had no effect, and may be made again.
     NotTaken(String),

@@ -1,4 +1,4 @@
-//! Opening a store: is this etcd new enough, is this prefix ours and whole, and what is in it?
+//! Opening a store: checks of etcd's version and of the prefix, and reading its content.
 
 use std::sync::Arc;
 
@@ -101,8 +101,8 @@ fn begin(
     }
 }
 
-/// The objects as they were a while ago, so that the watch brings the history since; as they are now when
-/// etcd does not know that any more.
+/// The objects as they were a while ago, so that the watch brings the history since; or the current
+/// objects when etcd no longer has that history.
 async fn read(
     link: &Link,
     layout: &Layout,
@@ -114,7 +114,7 @@ async fn read(
     let old = load(link, layout, layout.objects(), then).await;
     match old {
         Ok(loaded) if loaded.unreadable.is_empty() => Ok((then, loaded)),
-        // What could not be read then may be mended by now.
+        // Records that could not be read then may be repaired by now.
         Ok(_) | Err(Failure::Compacted) => {
             let loaded = load(link, layout, layout.objects(), now).await?;
             Ok((now, loaded))
@@ -133,7 +133,7 @@ pub(crate) async fn marker(
     let make = Txn::new()
         .when([Compare::mod_revision(key, CompareOp::Equal, 0)])
         .and_then([TxnOp::put(key, Marker::written(copying), None)]);
-    // Made again when nobody answers: a mark that is there already is as good.
+    // It is repeated without an answer: an existing mark is as good.
     let made = |mut kv: KvClient| {
         let make = make.clone();
         async move { kv.txn(make).await }

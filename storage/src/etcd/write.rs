@@ -1,8 +1,8 @@
 //! Steps as etcd transactions: one step is one transaction, and one transaction is one revision.
 //!
-//! A step is judged by the cache and sent with everything it rests on as conditions. When a condition fails,
-//! etcd answers with what is really there, and the step is judged again by that. A refusal is never given on
-//! the cache's word alone, since the cache may be behind.
+//! A step is judged by the cache and sent with all its premises as conditions. When a condition fails,
+//! etcd answers with the present objects, and the step is judged again by these. A refusal never rests
+//! on the cache alone, since the cache may be behind.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -251,7 +251,8 @@ impl Hand<'_> {
     }
 }
 
-/// Whether the step can be made on what `view` shows. The order of checks is that of the other stores.
+/// Whether the step can be made on the state of `view`. The order of checks is that of the other
+/// stores.
 fn judge(step: &Step, view: &View, passed: &Passed) -> Result<Judged, StoreError> {
     let current = expected(step, view.object.clone())?;
     for guard in &step.guards {

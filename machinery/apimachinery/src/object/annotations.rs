@@ -1,5 +1,5 @@
-//! Annotations as they stand in an object's bytes. They can be long (a copy of the whole object, as kubectl
-//! notes it) and are rarely asked for, so nothing is kept beside the bytes.
+//! Annotations in an object's bytes. They can be long (kubectl stores a copy of the whole object) and
+//! are rarely read, so they are read from the bytes each time.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -97,7 +97,7 @@ impl<'de> Visitor<'de> for Texts {
     }
 }
 
-/// A text, whatever it says.
+/// Any string.
 struct Text;
 
 impl<'de> Deserialize<'de> for Text {

@@ -1,4 +1,5 @@
-//! An object before it has a revision: JSON written canonically, with the places of what is asked for.
+//! An object before it has a revision: JSON written canonically, with the positions of the parts that
+//! are read later.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -53,8 +54,8 @@ impl Draft {
         Self::write(value, None)
     }
 
-    /// Returns a draft with `managed`, compact JSON, as `metadata.managedFields`, whatever `value` has there.
-    /// No bytes: none.
+    /// Returns a draft with `managed`, compact JSON, as `metadata.managedFields`, instead of those in
+    /// `value`. Empty bytes mean none.
     ///
     /// # Errors
     /// As [`Draft::new`].
@@ -101,8 +102,8 @@ impl Draft {
         &self.meta
     }
 
-    /// The canonical JSON with an empty `resourceVersion`: what a store that numbers by itself keeps. Copied
-    /// where parts of it are kept for several objects.
+    /// The canonical JSON with an empty `resourceVersion`: the form for a store that numbers revisions
+    /// itself. It is copied where the object shares parts with others.
     #[must_use]
     pub fn bytes(&self) -> Bytes {
         self.text.slice(self.text.all())
@@ -132,7 +133,7 @@ impl Draft {
             && self.text.shares(&object.text)
     }
 
-    /// Whether they are the same but for the revision and for what both have as managed fields.
+    /// Whether they are equal apart from the revision and the managed fields.
     #[must_use]
     pub fn same_but_managed(&self, object: &Object) -> bool {
         // Managed fields stand before the revision.
@@ -168,7 +169,7 @@ impl Draft {
         self.object(revision, start..start, &digits, start..start + digits.len())
     }
 
-    /// The object that has `with` in the place of what is at `cut`, and the digits of its revision at
+    /// The object with `with` in place of the bytes at `cut`, and the digits of its revision at
     /// `digits`.
     fn object(&self, revision: Revision, cut: Range<usize>, with: &str, digits: Range<usize>) -> Object {
         Object {

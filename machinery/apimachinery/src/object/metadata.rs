@@ -8,8 +8,8 @@ use crate::time::Timestamp;
 
 /// The parts of `metadata` that are read without parsing the object again.
 ///
-/// Every object has one for as long as it is stored, so it is kept small: three texts in one, and what few
-/// objects have in a place of its own.
+/// Every object has one for as long as it is stored, so it is kept small: three texts in one, and rare
+/// parts in an allocation of their own.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(from = "Read")]
 pub struct Meta {

@@ -1,4 +1,4 @@
-//! Objects that are made in great numbers and for one reader: what they have in common is written once.
+//! Objects that are made in great numbers and for one reader: their common parts are written once.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,7 +9,8 @@ use crate::revision::Revision;
 use crate::selector::LabelPrint;
 use crate::time;
 
-/// Parts that some objects have in common: all but the name, the uid, and what stands behind the metadata.
+/// Parts that some objects have in common: all but the name, the uid, and the fields behind the
+/// metadata.
 #[derive(Debug)]
 pub struct Mold {
     revision: Revision,
@@ -72,9 +73,9 @@ impl Mold {
         }
     }
 
-    /// Writes the object of this name and uid behind what is in `out`, up to the end of its metadata: for
-    /// lists that are written without making objects. What follows is as the `rest` of [`Mold::object`], and
-    /// the closing brace. Gives the place behind the name.
+    /// Writes the object of this name and uid at the end of `out`, up to the end of its metadata: for
+    /// lists that are written without making objects. The caller appends the `rest` as in
+    /// [`Mold::object`], and the closing brace. Returns the position behind the name.
     pub fn begin(&self, name: &str, uid: &str, out: &mut Vec<u8>) -> usize {
         out.extend_from_slice(&self.before);
         text_of(name, out);

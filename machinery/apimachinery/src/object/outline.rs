@@ -158,7 +158,7 @@ fn after_value(bytes: &[u8], start: usize) -> Option<usize> {
                 depth = depth.checked_sub(1)?;
                 at += 1;
             }
-            // Literals, numbers and what stands between the members of something deeper.
+            // Literals, numbers and the punctuation between the members of a deeper value.
             _ => at += 1,
         }
         if depth == 0 && matches!(bytes.get(at)?, b',' | b'}' | b']') {

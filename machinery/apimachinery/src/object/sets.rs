@@ -12,7 +12,7 @@ use super::outline::{Elements, Members};
 const LEAST: usize = 64;
 /// Larger ones are hardly those of another object.
 const MOST: usize = 16 * 1024;
-/// Into how many parts the known sets are divided, so that those who look some up do not wait for each other.
+/// Number of parts into which the known sets are divided, so that lookups do not wait for each other.
 const PARTS: usize = 16;
 /// Number of sets that a part keeps room for when most are gone.
 const ROOM: usize = 64;
@@ -80,7 +80,7 @@ static KNOWN: LazyLock<Known> = LazyLock::new(|| Known {
 impl Known {
     fn part(&self, hash: u64) -> MutexGuard<'_, Part> {
         let part = &self.parts[hash as usize % PARTS];
-        // A panic in between leaves every set as it is.
+        // A panic in between leaves every set unchanged.
         part.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -101,11 +101,11 @@ impl Part {
         }
     }
 
-    /// Forgets `set`, if whoever asks has it alone.
+    /// Forgets `set`, if the caller has the only reference.
     fn forget(&mut self, hash: u64, set: &Arc<[u8]>) {
         let is_known = self.0.get(&hash).is_some_and(|known| Arc::ptr_eq(known, set));
-        // Nobody gets it meanwhile: only from what is known, which is locked, or from somebody else who has
-        // it.
+        // No other reference can appear meanwhile: they come from the known sets, which are locked, or
+        // from another reference.
         if is_known && Arc::strong_count(set) == 2 {
             self.0.remove(&hash);
             if self.0.len() < self.0.capacity() / 8 {

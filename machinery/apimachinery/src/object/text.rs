@@ -105,7 +105,7 @@ impl Text {
         self.sets == other.sets
     }
 
-    /// Gives the pieces of what stands at `places` of the own bytes, sets and all.
+    /// Returns the pieces at `places` of the own bytes, including sets.
     fn each(&self, places: Range<usize>, mut piece: impl FnMut(&[u8])) {
         let mut done = places.start;
         for (at, set) in &self.sets {

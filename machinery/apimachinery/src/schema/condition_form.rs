@@ -1,5 +1,5 @@
-//! `metav1.Condition` as CustomResourceDefinitions have it: every field but the generation is required. What
-//! is read is more lenient ([`Condition`](super::types::Condition)).
+//! `metav1.Condition` as CustomResourceDefinitions have it: every field but the generation is required.
+//! The form for reading is more lenient ([`Condition`](super::types::Condition)).
 
 #![expect(dead_code, reason = "the type gives the schema; nothing is read into it")]
 

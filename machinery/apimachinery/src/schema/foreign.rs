@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::nesting::DEPTH_LIMIT;
 
-/// Words that a schema cannot have here: it would be served, and nobody would check it.
+/// Words that a schema cannot have here: they would be served, but not checked.
 const UNKNOWN: [&str; 8] = [
     "$ref",
     "allOf",

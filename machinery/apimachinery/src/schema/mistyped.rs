@@ -20,7 +20,7 @@ pub struct Mistyped {
     pub want: String,
 }
 
-/// The first one below `value`, which is at `node`. A `null` is nothing, of whatever type.
+/// The first one below `value`, which is at `node`. A `null` fits every type.
 pub(super) fn first(node: &Node, value: &Value, path: &Path<'_>) -> Option<Mistyped> {
     let mistyped = |want: &str| {
         Some(Mistyped {
@@ -32,7 +32,7 @@ pub(super) fn first(node: &Node, value: &Value, path: &Path<'_>) -> Option<Misty
     if value.is_null() {
         return None;
     }
-    // A quantity may be any number, and has the type of what is a whole one or a text.
+    // A quantity may be any number, and has the type of integers or strings.
     let is_quantity = node.kind == Type::IntOrString && value.is_number();
     if !is_quantity && !has_type(node.kind, value) {
         return mistyped(wanted(node.kind));

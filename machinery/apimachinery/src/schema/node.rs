@@ -1,4 +1,4 @@
-//! The compiled form of a schema: what a walk needs at each field, with regular expressions ready.
+//! The compiled form of a schema: the rules at each field, with regular expressions ready.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -68,8 +68,8 @@ pub(crate) struct Node {
     pub(crate) preserve: bool,
     pub(crate) items: Option<Arc<Self>>,
     pub(crate) list: ListType,
-    /// Whether duplicates are taken whatever the list's type: in ObjectMeta it says how lists merge and no
-    /// more.
+    /// Whether duplicates are allowed for every list type: in ObjectMeta the type only says how lists
+    /// merge.
     pub(crate) may_repeat: bool,
     pub(crate) pattern: Option<Pattern>,
     pub(crate) length: Size,

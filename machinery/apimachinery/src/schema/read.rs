@@ -1,6 +1,6 @@
-//! Reads a part of an object, such as a system's configuration, by its schema: every mistake with its path,
-//! and what is left once the mistakes are taken out as a typed value, so that further rules can judge it in
-//! the same answer.
+//! Reads a part of an object, such as a system's configuration, by its schema: every mistake with its
+//! path, and the rest without the mistakes as a typed value, so that further rules can judge it in the
+//! same answer.
 
 use jiff::SignedDuration;
 use serde::de::DeserializeOwned;
@@ -13,7 +13,7 @@ use super::{Node, Schema, defaults, validate};
 use crate::duration;
 use crate::field::{FieldError, below};
 
-/// So many unknown fields are told one by one.
+/// Number of unknown fields that are reported one by one.
 const MOST_UNKNOWN: usize = 100;
 
 /// Value that was read, with its errors.
@@ -29,8 +29,8 @@ pub struct Reading<T> {
 }
 
 impl<T> Reading<T> {
-    /// Adds an error that no schema can say; its path is below what was read. Where the schema tells of the
-    /// same place already, or of what it is in, that is enough.
+    /// Adds an error of a rule that the schema cannot express; its path is below that of the part. It
+    /// is dropped where the schema already reports the same place, or one around it.
     pub fn refuse(&mut self, error: FieldError) {
         let path = below(&self.path, &error.path);
         if self.found().all(|told| !is_within(&path, &told.path)) {
@@ -83,8 +83,7 @@ impl<T> Reading<T> {
         }
     }
 
-    /// Everything that is wrong: what the schema finds, in document order, unknown fields, and what was
-    /// added.
+    /// Every problem: those of the schema in document order, unknown fields, and added errors.
     #[must_use]
     pub fn into_errors(self) -> Vec<FieldError> {
         self.errors
@@ -108,8 +107,8 @@ impl Schema {
     /// this schema and of `T`. A `null` is read as an empty object. Unknown fields are mistakes, except below
     /// `x-kubernetes-preserve-unknown-fields`.
     ///
-    /// `T` must take whatever the schema allows, as it does where the schema was made of it and every field
-    /// has a default.
+    /// `T` must accept every value that the schema allows. It does where the schema is derived from `T`
+    /// and every field has a default.
     #[must_use]
     pub fn read<T: DeserializeOwned + Default>(&self, value: &Value, path: &str) -> Reading<T> {
         let (mut reading, unknown) = self.read_known(value, path);
@@ -185,7 +184,7 @@ fn fits(node: &Node, value: &Value) -> bool {
     validate::has_type(node.kind, value) && node.choices.as_ref().is_none_or(chosen)
 }
 
-/// Takes out of `value`, which fits `node`, what does not fit.
+/// Removes from `value`, which is at `node`, the parts that do not fit.
 fn mend(node: &Node, value: &mut Value) {
     match value {
         Value::Object(fields) => fields.retain(|name, field| {

@@ -62,7 +62,7 @@ fn convert(schema: Value) -> Value {
             .filter(|(name, _)| name.starts_with("x-kubernetes-")),
     );
     if to.get("type").is_some_and(|name| name == "array") {
-        // What a list is to a merge is said of each, for clients that merge on their side.
+        // Every list has its merge type, for clients that merge on their side.
         to.entry(LIST_TYPE).or_insert_with(|| "atomic".into());
     }
     if to.get(INT_OR_STRING) == Some(&Value::Bool(true)) {

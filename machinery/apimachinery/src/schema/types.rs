@@ -40,8 +40,7 @@ pub enum IntOrString {
     Text(String),
 }
 
-/// A quantity (`500m`, `2Gi`) as it stands in an object: a text or a plain number, read by
-/// [`QuantityText::get`].
+/// A quantity (`500m`, `2Gi`) in an object: a string or a plain number, read by [`QuantityText::get`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum QuantityText {

@@ -27,7 +27,7 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// At most `most` are told.
+    /// At most `most` are reported.
     pub(super) fn of(most: usize) -> Self {
         Self {
             most,

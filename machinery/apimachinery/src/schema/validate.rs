@@ -226,7 +226,7 @@ fn string(node: &Node, text: &str, path: &Path<'_>, errors: &mut Vec<FieldError>
     }
 }
 
-/// Whether `text` is of `format`; formats nobody checks hold.
+/// Whether `text` is of `format`; unchecked formats always hold.
 pub(super) fn has_format(format: &str, text: &str) -> bool {
     match format {
         "date-time" => is_rfc3339(text) && time::parse(text).is_some(),

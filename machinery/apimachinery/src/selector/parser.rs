@@ -10,7 +10,7 @@ use super::{Operator, Requirement, Selector, SelectorError};
 enum Token<'a> {
     Name(&'a str),
     Symbol(&'static str),
-    /// An operator nobody knows, such as `=!`.
+    /// An unknown operator, such as `=!`.
     Unknown(&'a str),
     End,
 }

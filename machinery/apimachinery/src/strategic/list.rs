@@ -32,8 +32,8 @@ pub(super) fn merge(
             .cloned()
             .collect());
     }
-    // Without an order of its own a patch gives that of its elements: what is new stands before what is
-    // there.
+    // Without an order of its own a patch gives that of its elements: new elements come before existing
+    // ones.
     let order = Order::of(&have, order.unwrap_or(elements), strategy.merge_key);
     let mut merged = match strategy.merge_key {
         Some(key) => by_key(items, key, (have, is_new), elements, path, budget)?,
@@ -140,8 +140,8 @@ impl<'a> Keyed<'a> {
     }
 }
 
-/// A list that is new is taken as it is, elements without the key and several of one key, too: there is
-/// nothing to merge it with, and the schema or the kind's rules say what is wrong with it.
+/// A new list is taken unchanged, also with elements without the key or with the same key: there is
+/// nothing to merge it with, and the schema or the kind's rules report its problems.
 fn by_key(
     items: Option<&Node>,
     key: &str,
@@ -186,7 +186,7 @@ fn by_key(
 /// was before, where it was; otherwise the named ones come first.
 pub(super) struct Order<'a> {
     key: Option<&'a str>,
-    /// Place of each element before, by what identifies it.
+    /// Place of each element before, by its identity.
     before: HashMap<Value, usize>,
     /// Place that each element is to have.
     wanted: HashMap<&'a Value, usize>,

@@ -81,8 +81,8 @@ impl<'de> serde::Deserialize<'de> for Set {
     }
 }
 
-/// Reads a set at this depth, without values in between: sets are about as large as the objects they speak
-/// of.
+/// Reads a set at this depth, without values in between: sets are about as large as the objects that
+/// they describe.
 #[derive(Clone, Copy)]
 struct Below(usize);
 

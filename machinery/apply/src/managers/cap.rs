@@ -1,4 +1,4 @@
-//! At most ten updaters are told apart.
+//! At most ten updaters are kept apart.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::{Identity, Managers, Operation, seconds};
 
 /// Most owners by update that an object keeps.
 const MOST: usize = 10;
-/// The owner of what the oldest of more updaters owned.
+/// The owner of the fields of the oldest updaters beyond ten.
 const ANCIENT: &str = "ancient-changes";
 
 impl Managers {
@@ -39,8 +39,8 @@ impl Managers {
         }
     }
 
-    /// Gives what `later` owns to the owner of ancient changes in its version, whom `first` becomes if there
-    /// is none.
+    /// Gives the fields of `later` to the owner of ancient changes in its version. If there is none,
+    /// `first` becomes it.
     fn join(&mut self, first: &Identity, later: &Identity) {
         let ancient = Identity {
             manager: ANCIENT.to_owned(),

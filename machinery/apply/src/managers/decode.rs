@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Entry, Identity, Managers, Operation};
 use crate::fields::{Invalid, Set};
 
-/// The most bytes a list may have: what a request may send in all.
+/// The most bytes a list may have: the limit of a request.
 pub const MAX_BYTES: usize = 3 << 20;
 
 /// An entry as it is written.
@@ -53,7 +53,7 @@ impl Managers {
         Self::of_wire(list)
     }
 
-    /// Reads the list as it stands in an object. `null` is no managers.
+    /// Reads the list in an object. `null` means no managers.
     ///
     /// # Errors
     /// When any entry is invalid.

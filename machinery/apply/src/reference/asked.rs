@@ -1,4 +1,4 @@
-//! A step of `rows.json` as a request: for those who play the rows on a server.
+//! A step of `rows.json` as a request: for players of the rows on a server.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ pub struct Asked {
     pub content: &'static str,
     /// Its body.
     pub body: Value,
-    /// Whether what it makes is to be cleared of its owners: nobody owns what is there.
+    /// Whether what it makes is to be cleared of its owners: the stored fields have no owner.
     pub seeds: bool,
 }
 

@@ -16,7 +16,7 @@ use crate::paths::{Mismatch, together};
 use crate::too_deep;
 use crate::types::Types;
 
-/// Owner of what an object had before anybody applied to it.
+/// Owner of the fields that an object had before the first apply.
 const BEFORE: &str = "before-first-apply";
 
 /// Outcome of an apply.
@@ -106,7 +106,7 @@ impl Refused {
     }
 }
 
-/// Most conflicts that are reported one by one: nobody reads more, and there may be as many as fields.
+/// Most conflicts that are reported one by one: there may be as many as fields.
 const SHOWN: usize = 1_000;
 
 fn message(conflicts: &[Conflict]) -> String {
@@ -137,11 +137,13 @@ fn message(conflicts: &[Conflict]) -> String {
 }
 
 impl Managers {
-    /// Merges `config` into `live`, takes out what this manager applied before and nobody owns now, and gives
-    /// it the fields of `config`. What others own is changed with `force` only, and then no longer theirs.
+    /// Merges `config` into `live`, removes the fields that this manager applied before and that no
+    /// manager owns now, and makes the manager the owner of the fields of `config`. Fields of others
+    /// are changed only with `force`, and then are no longer theirs.
     ///
-    /// `live` is `{apiVersion, kind}` where the object is missing; all it has belongs to `before-first-apply`
-    /// where nobody owns anything yet. The list of managed fields is in neither object: `self` is it.
+    /// `live` is `{apiVersion, kind}` where the object is missing; all its fields belong to
+    /// `before-first-apply` where there are no owners yet. Neither object has the list of managed
+    /// fields: `self` is that list.
     ///
     /// # Errors
     /// When `config` or `live` does not fit the schema, or others own what would change.

@@ -52,7 +52,7 @@ fn field(name: &str) -> Element {
     Element::Field(name.to_owned())
 }
 
-/// Fields that no manager owns: what the object is, and what only the server sets.
+/// Fields that no manager owns: the object's identity, and fields that only the server sets.
 pub(super) static STRIPPED: LazyLock<Set> = LazyLock::new(|| {
     let mut set = Set::default();
     for name in ["apiVersion", "kind", "metadata"] {

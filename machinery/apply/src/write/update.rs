@@ -9,15 +9,15 @@ use crate::managers::{Entry, Identity, Managers, Operation};
 use crate::too_deep;
 
 impl Managers {
-    /// The owners after a create, update or patch that makes `new` of `live`: the writer owns what it
-    /// changed, and nobody else does; what it took out is nobody's. An entry's time moves when its manager
-    /// changed something.
+    /// The owners after a create, update or patch that makes `new` of `live`: the writer is the only
+    /// owner of the fields that it changed; removed fields have no owner. An entry's time moves when
+    /// its manager changed something.
     ///
     /// `live` is `{apiVersion, kind}` where the object is created; `new` has its defaults. In neither the
     /// list itself counts: `self` is it, see [`Managers::of_request`].
     ///
-    /// An object that exists without owners is not tracked until somebody applies to it. A write that cannot
-    /// be tracked, in a version that is not served, leaves the owners as they are; it never fails.
+    /// An object that exists without owners is not tracked until the first apply. A write that cannot
+    /// be tracked, in a version that is not served, leaves the owners unchanged; it never fails.
     #[must_use]
     pub fn update(mut self, versions: &dyn Versions, live: &Value, new: &Value, by: &Writer<'_>) -> Self {
         let exists = live["metadata"]["uid"]

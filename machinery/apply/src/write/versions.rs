@@ -1,4 +1,4 @@
-//! The versions of a kind, as far as ownership has to know them; and what changed, told in each.
+//! The versions of a kind, for ownership, and the changed paths in each.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

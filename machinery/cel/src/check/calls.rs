@@ -110,7 +110,7 @@ impl Checker<'_> {
         (node, result)
     }
 
-    /// The overloads that take `types`, and what they give.
+    /// The overloads that take `types`, and their results.
     fn fitting(&mut self, overloads: &[&Declared], types: &[Type]) -> Option<(Box<[Candidate]>, Type)> {
         let mut candidates = Vec::new();
         let mut result = None;

@@ -8,7 +8,7 @@ use crate::program::{Folding, Node};
 use crate::types::Type;
 
 impl Checker<'_> {
-    /// An element with what it adds to the type of its list or map.
+    /// An element and its contribution to the type of its list or map.
     fn item(&mut self, item: Item) -> (Node, Type, bool) {
         let at = item.value.at;
         let (node, of) = self.expression(item.value);

@@ -23,7 +23,7 @@ struct Gathered<'a> {
 impl<'a> Evaluator<'a, '_> {
     pub(super) fn fold(&mut self, folding: &'a Folding) -> Outcome<'a> {
         let range = self.value(&folding.range)?;
-        // What upstream's expansion costs beside the elements.
+        // The cost of upstream's macro expansion in addition to the elements.
         self.meter.charge(match folding.comprehension {
             Comprehension::Map | Comprehension::Filter | Comprehension::SortBy => 11,
             Comprehension::MapValues | Comprehension::MapEntries => 31,

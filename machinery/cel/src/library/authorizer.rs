@@ -1,6 +1,6 @@
-//! Access reviews. An expression only names them: what they came to is looked up among those that were made,
-//! and one that was not ends the evaluation with [`Error::Unasked`], so that the caller, who may wait, can
-//! make it and evaluate again.
+//! Access reviews. An expression only names them. Their answers are looked up among the reviews that
+//! were made, and a missing one ends the evaluation with [`Error::Unasked`], so that the caller, who
+//! may wait, can make it and evaluate again.
 
 use std::sync::Arc;
 

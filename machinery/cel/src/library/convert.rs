@@ -98,7 +98,7 @@ fn to_double<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
         Value::Uint(number) => Value::Double(*number as f64),
         Value::String(text) => {
             let number: Option<f64> = text.parse().ok();
-            // What is too large for a double is no number, unless infinity is asked for by name.
+            // A value that is too large for a double is not a number, unless it is infinity by name.
             let named = text.to_ascii_lowercase().contains("inf");
             let number = number.filter(|number| named || !number.is_infinite());
             Value::Double(number.ok_or_else(|| impossible(&args[0], "double"))?)

@@ -209,8 +209,8 @@ fn flatten<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     Ok(flat.into())
 }
 
-/// Adds the elements of `list`, lists in it so many levels deep by their elements. What nests is as deep as
-/// the expression that made it.
+/// Adds the elements of `list`, with nested lists flattened to this depth. Nesting is as deep as the
+/// expression that made it.
 fn spread<'a>(
     meter: &mut Meter,
     list: &List<'a>,

@@ -329,7 +329,7 @@ fn optional_index<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     present(args)
 }
 
-/// The element if it is there, of what may be optional itself.
+/// The element, if there is one, of a value that may itself be optional.
 fn present<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     let [of, at] = args else {
         return Err(Error::no_such_overload());

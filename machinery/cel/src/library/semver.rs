@@ -34,7 +34,7 @@ pub(super) const NORMALIZED: &[Function] = &[
     }),
 ];
 
-/// A version with what it lacks: `v` is dropped, minor and patch are 0, leading zeros go.
+/// A completed version: `v` is dropped, minor and patch are 0, leading zeros go.
 fn normalized(text: &str) -> Option<String> {
     let text = text.strip_prefix('v').unwrap_or(text);
     let mut parts: Vec<String> = text

@@ -226,7 +226,7 @@ fn replace<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     } else {
         text.matches(&**old).count()
     };
-    // What comes out is paid for before it is made.
+    // The result is charged before it is made.
     let length = text
         .len()
         .saturating_add(found.min(most).saturating_mul(new.len()));

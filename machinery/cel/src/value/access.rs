@@ -37,7 +37,7 @@ impl Value<'_> {
         Self::Access(Arc::new(Access::Of(None)))
     }
 
-    /// `authorizer.requestResource`: their rights to what they write.
+    /// `authorizer.requestResource`: the user's rights to the written object.
     #[must_use]
     pub fn authorizer_of(asked: Asked) -> Self {
         Self::Access(Arc::new(Access::Check(None, asked)))

@@ -1,4 +1,4 @@
-//! Values as JSON, for what expressions make.
+//! Values as JSON, for results of expressions.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

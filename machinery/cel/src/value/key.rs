@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::{Text, Value};
 
-/// A key of a map. Whole numbers are equal by value, whatever their type.
+/// A key of a map. Whole numbers of different types are equal by value.
 #[derive(Clone, Debug)]
 pub enum Key<'a> {
     /// `true` or `false`.

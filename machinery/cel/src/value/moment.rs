@@ -126,7 +126,7 @@ struct Digits<'s> {
 }
 
 impl Digits<'_> {
-    /// So many digits and what stands behind them.
+    /// This number of digits, and the rest.
     fn number(&mut self, length: usize, behind: &str) -> Option<i32> {
         let digits = self.rest.get(..length)?;
         if !digits.bytes().all(|digit| digit.is_ascii_digit()) {

@@ -7,7 +7,7 @@ pub struct Url {
     pub(crate) host: String,
     pub(crate) path: String,
     pub(crate) query: String,
-    /// Rest of the URL: what stands before the host and behind the query, and what has no path.
+    /// The other parts of the URL: before the host, behind the query, and URLs without a path.
     pub(crate) rest: String,
 }
 
@@ -113,7 +113,7 @@ fn is_user(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._:~!$&'()*+,;=%@".contains(&byte)
 }
 
-/// The scheme, if there is one, and what follows.
+/// The scheme, if there is one, and the rest.
 fn scheme(text: &str) -> Result<(&str, &str), &'static str> {
     for (at, letter) in text.char_indices() {
         match letter {
