@@ -67,8 +67,8 @@ impl Chain {
         }
     }
 
-    /// Adds `plugin`, which judges whatever all others let through, those who are consulted among them: what
-    /// they refuse takes no room in a quota.
+    /// Adds `plugin`, which judges writes that all others allow, including the consulted policies and
+    /// webhooks: a refused write takes no room in a quota.
     #[must_use]
     pub fn ending_with(mut self, plugin: Arc<dyn Plugin>) -> Self {
         self.last.push(plugin);

@@ -1,11 +1,12 @@
-//! The calling side of admission webhooks: what a hub's webhook configurations say about writes of objects
+//! The calling side of admission webhooks: the webhook configurations of a hub, for writes of objects
 //! that Berth owns. kube-apiserver passes those writes on before its own admission (docs/admission.md,
-//! "Policies and webhooks of the hub"), so whoever serves them has to ask.
+//! "Policies and webhooks of the hub"), so the server of these objects has to call the webhooks.
 //!
-//! Everything here is pure: [`Hook`] is one webhook of a configuration, [`Hook::concerns`] says whether it is
-//! to be called about a [`Subject`], [`review`] makes the body of the call, [`read`] makes an [`Answer`] of
-//! what came back, and [`Rounds`] keeps count of who is to be called again. Who watches the configurations
-//! and speaks HTTP implements [`Policies`], and a [`Chain`](crate::Chain) consults it.
+//! Everything here is pure: [`Hook`] is one webhook of a configuration, [`Hook::concerns`] says whether
+//! it has to be called about a [`Subject`], [`review`] makes the body of the call, [`read`] makes an
+//! [`Answer`] of the response, and [`Rounds`] tracks the webhooks to be called again. The program
+//! watches the configurations, speaks HTTP and implements [`Policies`], which a [`Chain`](crate::Chain)
+//! consults.
 
 mod answer;
 mod hook;

@@ -1,9 +1,9 @@
-//! Admission: what guards writes. One [`Plugin`] trait and one [`Chain`], used in-process for the objects
-//! Berth owns and behind the webhook front ([`webhook`]) for objects on a hub. What a hub's own webhooks say
-//! about the objects Berth owns is asked by the calling side ([`client`]).
+//! Admission of writes. One [`Plugin`] trait and one [`Chain`], used in-process for the objects Berth
+//! owns and behind the webhook front ([`webhook`]) for objects on a hub. The calling side ([`client`])
+//! asks a hub's own webhooks about the objects that Berth owns.
 //!
-//! Plugins are pure functions of the request: they get what they look up from whoever builds them. What must
-//! still be true when the write is stored they say as [`Guard`]s.
+//! Plugins are pure functions of the request: their builder gives them the data that they look up. They
+//! return conditions that must still hold when the write is stored as [`Guard`]s.
 #![doc = include_str!("../README.md")]
 #![allow(
     clippy::result_large_err,

@@ -15,7 +15,7 @@ pub type Ready<'a> = Pin<Box<dyn Future<Output = Result<(), Status>> + Send + 'a
 /// One admission rule set. `mutate` runs before schema defaulting and validation, `validate` after.
 ///
 /// A plugin may run in-process and behind a webhook, and a webhook may be asked twice about one write,
-/// so mutating twice must do no more than mutating once.
+/// so mutating must be idempotent.
 pub trait Plugin: Send + Sync + 'static {
     /// The plugin's name, for metrics and messages.
     fn name(&self) -> &'static str;

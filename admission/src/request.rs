@@ -90,8 +90,8 @@ pub enum Denied {
 }
 
 impl Denied {
-    /// The refusal of changes to `fields`, which belong to somebody else: 403 with each as text and as a
-    /// cause, so that a client can tell which fields to leave alone.
+    /// The refusal of changes to `fields`, which belong to another writer: 403 with each as text and as
+    /// a cause, so that a client can tell which fields to leave alone.
     #[must_use]
     pub fn owned(request: &Request<'_>, fields: &[FieldError]) -> Self {
         let texts: Vec<String> = fields.iter().map(ToString::to_string).collect();

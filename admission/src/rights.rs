@@ -1,5 +1,5 @@
-//! Rights that a write takes beside the one to write: asked of whoever judges the rights of requests here, so
-//! that a rule holds alike with RBAC objects of our own and behind a hub.
+//! Rights that a write needs beside the one to write. The authorizer of requests checks them, so that a
+//! rule holds alike with RBAC objects of our own and behind a hub.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -28,7 +28,7 @@ pub struct Right {
 pub struct Needed {
     /// The right.
     pub right: Right,
-    /// Refusal when it is missing: what was wanted, and what to do instead.
+    /// Refusal when it is missing: the attempted change, and the remedy.
     pub refusal: Denied,
 }
 

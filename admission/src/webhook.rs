@@ -2,8 +2,8 @@
 //! "Admission").
 //!
 //! Pure functions over bytes: [`read`] makes a [`Review`] of a body, [`Review::request`] shows it to a
-//! [`Chain`] as any other write, and [`Review::mutate`] or [`Review::validate`] make the answer. Who calls
-//! waits for [`Chain::ready`] in between.
+//! [`Chain`] as any other write, and [`Review::mutate`] or [`Review::validate`] make the answer. The
+//! caller waits for [`Chain::ready`] in between.
 //!
 //! [`Chain`]: crate::Chain
 //! [`Chain::ready`]: crate::Chain::ready
@@ -22,7 +22,7 @@ pub use answer::refused_version;
 pub use read::read;
 pub use subject::Subject;
 
-/// The most bytes of an object in a review: what kube-apiserver takes in a request.
+/// The most bytes of an object in a review: kube-apiserver's limit for a request.
 const OBJECT: usize = 3 * 1024 * 1024;
 /// The most bytes a review may have: the object before and after, and room for the rest.
 pub const MOST_BYTES: usize = 2 * OBJECT + 256 * 1024;
@@ -46,7 +46,7 @@ pub enum Body {
 pub struct Review {
     /// Identifier that the answer must repeat.
     pub uid: String,
-    /// The kind of `object`, after conversion to what the webhook is registered for.
+    /// The kind of `object`, after conversion to the resource of the webhook's rule.
     pub kind: GroupVersionKind,
     /// The resource, after the same conversion.
     pub resource: GroupVersionResource,

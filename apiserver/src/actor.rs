@@ -19,7 +19,7 @@ pub struct Actor<'a> {
     pub dry_run: bool,
     /// Whether others were asked already, about the body of a subresource that this write comes of.
     pub(crate) asked: bool,
-    /// Whether the process itself decided the write, so that others may add to it and no more.
+    /// Whether the process itself decided the write, so that others may only add to it.
     pub(crate) decided: bool,
     /// Texts for the client.
     pub warnings: &'a Warnings,

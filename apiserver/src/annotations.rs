@@ -35,8 +35,7 @@ impl Annotations {
         Self::of(Arc::clone(&self.domain))
     }
 
-    /// Adds one that the server itself makes, in what its `part` has of the domain, unless the key has a
-    /// value.
+    /// Adds one that the server itself makes, in the domain of its `part`, unless the key has a value.
     pub(crate) fn add_own(&self, part: &str, name: &str, value: impl Into<String>) {
         let dot = if self.domain.is_empty() { "" } else { "." };
         self.add(format!("{part}{dot}{}/{name}", self.domain), value);

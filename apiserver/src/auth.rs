@@ -34,7 +34,7 @@ pub struct Attributes {
     pub selected: Selected,
 }
 
-/// Selectors of a list, watch or deletecollection: an authorizer may allow no more than that.
+/// Selectors of a list, watch or deletecollection: an authorizer may allow only the selected objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selected {
     /// Requirements on fields, by path.
@@ -74,7 +74,7 @@ impl Attributes {
 pub enum Access {
     /// Allowed, with the reason.
     Allow(String),
-    /// Refused, whatever others say, with the reason.
+    /// Refused, also where others allow, with the reason.
     Deny(String),
     /// Not mine to say, with the reason.
     NoOpinion(String),
@@ -97,7 +97,7 @@ pub trait Authorizer: Send + Sync + 'static {
     /// When the question could not be answered at all: the request fails with 500, never open.
     async fn authorize(&self, attributes: &Attributes) -> Result<Access, Unanswered>;
 
-    /// Whether it answers from memory, without asking anybody.
+    /// Whether it answers from memory, without a request.
     fn is_local(&self) -> bool {
         false
     }

@@ -1,4 +1,5 @@
-//! Authentication: request headers of a trusted front proxy, client certificates, bearer tokens, or nobody.
+//! Authentication: request headers of a trusted front proxy, client certificates, bearer tokens, or
+//! anonymous.
 //!
 //! The methods are tried in that order; the first that knows the user wins. If none does and one of them
 //! refused what the client showed, the answer is 401; only a client that showed nothing at all, no user in
@@ -31,15 +32,15 @@ use crate::delegation::Unanswered;
 
 /// The user of requests that show no credentials.
 pub const ANONYMOUS: &str = "system:anonymous";
-/// The group of everybody who is known.
+/// The group of all authenticated users.
 pub const AUTHENTICATED: &str = "system:authenticated";
-/// The group of everybody who is not.
+/// The group of all unauthenticated users.
 pub const UNAUTHENTICATED: &str = "system:unauthenticated";
 
 /// Judges bearer tokens.
 #[async_trait]
 pub trait TokenAuthenticator: Send + Sync + 'static {
-    /// The user the token stands for; `None` when it stands for nobody.
+    /// The user the token stands for; `None` when it is not valid.
     ///
     /// # Errors
     /// When the token could not be judged at all. It counts as refused.
@@ -67,8 +68,8 @@ pub struct Authenticated {
 }
 
 impl Authentication {
-    /// Users are who their client certificates, of a CA in `ca`, say. No tokens, no front proxies, nobody
-    /// anonymous.
+    /// Users come from client certificates of a CA in `ca`. No tokens, no front proxies, no anonymous
+    /// users.
     #[must_use]
     pub fn by_certificates(ca: CaPool) -> Self {
         Self {

@@ -29,7 +29,7 @@ pub const ALWAYS_ALLOWED: [&str; 6] = [
     "/readyz/*",
 ];
 
-/// Allows everything to everybody who is authenticated, as kube-apiserver's AlwaysAllow: for servers behind
+/// Allows everything to every authenticated user, as kube-apiserver's AlwaysAllow: for servers behind
 /// which nothing is secret, and for tests.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AlwaysAllow;
@@ -71,8 +71,8 @@ impl Authorizer for Union {
                 Err(problem) => problems.push(problem),
             }
         }
-        // Nobody decided. If one could not answer, its answer might have been yes or no: that is 500, not
-        // 403.
+        // No authorizer decided. If one could not answer, it might have allowed or denied: that is 500,
+        // not 403.
         if problems.is_empty() {
             Ok(Access::NoOpinion(reasons.join("; ")))
         } else {
@@ -103,14 +103,14 @@ impl Authorizer for Masters {
     }
 }
 
-/// Allows everybody to reach certain paths.
+/// Allows every user to reach certain paths.
 pub struct AlwaysAllowPaths {
     exact: Vec<String>,
     prefixes: Vec<String>,
 }
 
 impl AlwaysAllowPaths {
-    /// Paths as flags give them; a trailing `*` stands for whatever follows.
+    /// Paths as flags give them; a trailing `*` stands for any rest.
     pub fn new<S: AsRef<str>>(paths: &[S]) -> Self {
         let mut rules = Self {
             exact: Vec::new(),
@@ -198,8 +198,8 @@ fn limited(fields: Option<&str>, labels: Option<&str>) -> Selected {
 /// Asks for one right; the reason it was given for.
 ///
 /// # Errors
-/// 403 when it is denied or nobody allows it; 500 when authorization failed; the server's log has the reason,
-/// so that it never fails open.
+/// 403 when it is denied or no authorizer allows it; 500 when authorization failed; the server's log
+/// has the reason, so that it never fails open.
 pub async fn require(authorizer: &dyn Authorizer, attributes: &Attributes) -> Result<String, Status> {
     match authorizer.authorize(attributes).await {
         Ok(Access::Allow(reason)) => Ok(reason),

@@ -1,4 +1,5 @@
-//! The request pipeline: what happens to a request, in order, between the connection and the API behind it.
+//! The request pipeline: the steps of a request, in order, between the connection and the API behind
+//! it.
 //!
 //! [`Chain::handle`] reads top-down; each step says why it stands where it stands. A refusal at any step is a
 //! `Status`, and every answer, refusals included, leaves through [`Chain::finish`].
@@ -82,7 +83,7 @@ pub struct ChainConfig {
     /// The program's authorizer. `system:masters` and the always-allowed paths are decided before it is
     /// asked.
     pub authorizer: Arc<dyn Authorizer>,
-    /// Paths that need no rights; a trailing `*` stands for whatever follows. See [`authz::ALWAYS_ALLOWED`].
+    /// Paths that need no rights; a trailing `*` stands for any rest. See [`authz::ALWAYS_ALLOWED`].
     pub always_allowed: Vec<String>,
     /// Bounds.
     pub limits: Limits,
@@ -105,7 +106,7 @@ pub struct ChainConfig {
 /// Bytes that the trees of a stored object take, for each byte of it: there are several while it is changed.
 const STORED: usize = 8;
 
-/// An answer up to this size is read in one go by whoever reads at all.
+/// An answer up to this size is read at once by a client that reads at all.
 const SMALL_ANSWER: u64 = 64 * 1024;
 
 /// The pipeline of a server.
@@ -182,7 +183,7 @@ impl Chain {
         self.authentication.knows(connection, self.clock.now())
     }
 
-    /// Lets go of what the API keeps for requests that did not come.
+    /// Frees data that the API keeps for requests that did not come.
     pub(crate) async fn tidy(&self) {
         self.api.tidy().await;
     }
@@ -201,7 +202,7 @@ impl Chain {
     ) -> Response<Body> {
         let (parts, body) = request.into_parts();
         let (body, unread) = body::kept(body);
-        // The Audit-ID comes first: whatever happens from here on, a panic included, can be found by it.
+        // The Audit-ID comes first: everything after it, including a panic, can be found by it.
         let mut trail = self.trail(&parts, connection);
         trail.busy = busy;
         let steps = async |trail: &mut Trail| self.understand(trail, connection, parts, body).await;
@@ -323,16 +324,16 @@ impl Chain {
             }
             None => user,
         };
-        // Limits after authentication, because administrators get in regardless. A place before authorization
-        // where that asks others and takes a while; where it does not, nobody takes one for a refusal.
+        // Limits after authentication, because administrators get in regardless. Where authorization
+        // asks another server, which takes time, the request takes its place before that. Elsewhere a
+        // refused request takes none.
         trail.charge = Some(self.charge(&info, &user, &trail.labels)?);
         if !self.authorizer.is_local() {
             trail.place = self.place(&info, &user, &trail.labels)?;
         }
         self.authorize(&info, &user, trail).await?;
         trail.long_running = info.is_long_running();
-        // Bodies after authorization: nobody makes the server read megabytes it will not use. And a place
-        // once all is there: who sends a byte now and then keeps nobody out.
+        // After authorization, so that nothing is read in vain; the place comes once the body is whole.
         let reads = !info.is_resource || matches!(info.verb, "get" | "list" | "watch");
         let (body, weight) = if reads {
             (bytes::Bytes::new(), 0)
@@ -573,8 +574,8 @@ impl Chain {
     }
 }
 
-/// Owner of the share of places, bytes and turns that a request takes: its user's, or that of all whom nobody
-/// has identified.
+/// Owner of the share of places, bytes and turns that a request takes: its user's, or that of all
+/// unauthenticated users.
 fn holder(user: &UserInfo) -> &str {
     match user.is_in(UNAUTHENTICATED) {
         true => UNAUTHENTICATED,

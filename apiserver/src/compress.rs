@@ -12,7 +12,7 @@ use flate2::write::GzEncoder;
 use crate::list_body::CHUNK;
 use crate::negotiation::Accepted;
 
-/// Smaller bodies are sent as they are (docs/reference.md, "Negotiation").
+/// Smaller bodies are sent uncompressed (docs/reference.md, "Negotiation").
 pub(crate) const THRESHOLD: u64 = 128 * 1024;
 
 /// All cached bodies together, in bytes.
@@ -45,7 +45,7 @@ impl Compressed {
         Self { bodies }
     }
 
-    /// Lets go of what nobody asked for lately; otherwise that waits for the next body.
+    /// Frees entries that were not used lately; otherwise they wait for the next body.
     pub(crate) async fn tidy(&self) {
         self.bodies.run_pending_tasks().await;
     }
@@ -57,7 +57,7 @@ impl Compressed {
         next: impl FnMut() -> Option<Bytes> + Send + 'static,
     ) -> Result<VecDeque<Bytes>, Status> {
         let make = async move {
-            // Compressing is work for a thread that serves nobody else meanwhile.
+            // Compressing runs on a thread that has no other work meanwhile.
             let result = tokio::task::spawn_blocking(move || gzip(next)).await;
             match result {
                 Ok(Ok(body)) => Ok(Arc::new(body)),

@@ -77,8 +77,8 @@ pub struct Route {
 /// The API behind the pipeline: everything below `/api/<version>/` and `/apis/<group>/<version>/`.
 #[async_trait]
 pub trait Api: Send + Sync + 'static {
-    /// The served resource a request names, by names that live as long as the program; `None` when it is not
-    /// served. Metrics are labelled only by what this returns, so made-up paths add no series.
+    /// The served resource a request names, by names that live as long as the program; `None` when it
+    /// is not served. Only these names label metrics, so made-up paths add no series.
     fn route(&self, info: &RequestInfo) -> Option<Route>;
 
     /// Size in bytes of the stored object that a write would change; 0 where there is none. Asked before the
@@ -89,7 +89,7 @@ pub trait Api: Send + Sync + 'static {
     /// ([`Api::changes`]), in bytes that could be parsed meanwhile: see [`crate::heavy`].
     fn effort(&self, info: &RequestInfo, headers: &HeaderMap) -> usize;
 
-    /// Lets go of what is kept for requests that did not come. Called every minute.
+    /// Frees data that is kept for requests that did not come. Called every minute.
     async fn tidy(&self);
 
     /// Answers one request, errors included (as a [`Status`] body, see [`crate::respond::status`]).

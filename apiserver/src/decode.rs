@@ -1,4 +1,4 @@
-//! From a request body to a JSON value: JSON, YAML, and whatever the program's [`BodyDecoder`] reads.
+//! From a request body to a JSON value: JSON, YAML, and the formats of the program's [`BodyDecoder`].
 
 mod check;
 

@@ -1,8 +1,8 @@
 //! Questions that another API server answers: whose token is this, may this user do that. How they are asked
 //! (deadlines, repetition) and how long answers are kept (docs/reference.md, "Identity").
 //!
-//! The questions themselves are in [`crate::authn::token_review`] and
-//! [`crate::authz::subject_access_review`]; who carries them over is a [`Reviewer`] of the program's.
+//! The reviews are in [`crate::authn::token_review`] and [`crate::authz::subject_access_review`]; a
+//! [`Reviewer`] of the program sends them.
 
 mod remembered;
 
@@ -42,7 +42,7 @@ pub struct ReviewError {
     pub passing: bool,
 }
 
-/// Why an authorizer, or whoever judges tokens, could not answer.
+/// The reason why an authorizer, or an authenticator of tokens, could not answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unanswered {
     /// The server that was asked gave no answer.

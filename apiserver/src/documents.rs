@@ -84,7 +84,7 @@ impl Documents {
         )
     }
 
-    /// Adds one more, in the place of what was at its path.
+    /// Adds one more, in place of the one at its path.
     pub(crate) fn add(&mut self, document: Document) {
         self.0.insert(document.path.clone(), document);
     }

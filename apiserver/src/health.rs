@@ -40,7 +40,7 @@ impl Probe {
         }
     }
 
-    /// The endpoint of a path and what follows it: `/readyz/ping` is (`Readyz`, `ping`).
+    /// The endpoint of a path and the rest: `/readyz/ping` is (`Readyz`, `ping`).
     #[must_use]
     pub fn of_path(path: &str) -> Option<(Self, &str)> {
         let path = path.strip_prefix('/')?;
@@ -171,7 +171,7 @@ impl Health {
     }
 }
 
-/// `run` with its problem as it is logged and shown.
+/// `run` with its problem as a text for the log and the answer.
 fn told<E: Into<Problem>>(run: impl Fn() -> Result<(), E> + Send + Sync + 'static) -> Run {
     Box::new(move || run().map_err(|problem| problem.into().to_string()))
 }

@@ -1,5 +1,5 @@
-//! Heavy requests run on threads of their own, a few at a time, so that those of the runtime stay free for
-//! everybody.
+//! Heavy requests run on threads of their own, a few at a time, so that those of the runtime stay free
+//! for other requests.
 //!
 //! The cost of a request grows with the bytes that were sent, with the object it changes and with
 //! the objects it asks about: decoding, patching, admission, validation and serializing megabytes
@@ -27,10 +27,10 @@ mod tests;
 /// Requests with more than this to work on are heavy, in bytes that could be parsed meanwhile.
 pub const LIGHT: usize = 128 * 1024;
 
-/// The effort of what is always heavy, since nobody knows before how much it is.
+/// The effort of requests that always count as heavy, since their work is not known before.
 pub const UNKNOWN: usize = usize::MAX;
 
-/// Ends the work when it is dropped: what is counted, and what awaits.
+/// Ends the work when it is dropped: counted loops and awaits.
 struct Guard(Ended, #[expect(dead_code, reason = "dropped")] DropGuard);
 
 impl Drop for Guard {

@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 
 /// A user may always have the places divided by this, as long as there are any.
 const OWN: usize = 8;
-/// So many times as many are kept for those who have less: beyond its own a user gets a place only while more
-/// are free.
+/// Factor of the places that are reserved for users with fewer: beyond its share a user gets a place
+/// only while more than these are free.
 const KEPT: usize = 4;
 
 /// A bound on requests in flight.
@@ -29,7 +29,7 @@ pub(crate) struct Limiter {
 #[derive(Debug, Default)]
 struct Held {
     next: u64,
-    /// When each place was taken, and for whom; ids increase, so the first entry is the oldest.
+    /// When each place was taken, and its user; ids increase, so the first entry is the oldest.
     since: BTreeMap<u64, (Instant, Arc<str>)>,
     by_holder: HashMap<Arc<str>, usize>,
 }
@@ -116,7 +116,7 @@ impl Drop for Place {
     }
 }
 
-/// The bounds on one sort of requests: all of them, and those of callers nobody has identified, who get a
+/// The bounds on one sort of requests: all of them, and those of unauthenticated callers, which get a
 /// sixteenth.
 #[derive(Debug)]
 pub(crate) struct Limiters {

@@ -89,7 +89,7 @@ pub(crate) fn following(listing: &dyn Listing, last: &Name) -> usize {
 /// Longest time from one page to the next, as long as kube-apiserver's pages live at least.
 const KEPT_FOR: Duration = Duration::from_mins(5);
 
-/// No more than so many bytes of listings are kept: what a client left unread for longest goes first.
+/// Most bytes of kept listings: the one that was not read for the longest time is dropped first.
 const KEPT_MOST: u32 = 8 * 1024 * 1024;
 
 #[derive(Clone)]
@@ -115,13 +115,13 @@ impl Listings {
                 .time_to_idle(KEPT_FOR)
                 .weigher(weigh)
                 .max_capacity(KEPT_MOST.into())
-                // What is new has been asked for less often than anything, and is what is wanted next.
+                // A new entry was used least often, but is needed next.
                 .eviction_policy(EvictionPolicy::lru())
                 .build(),
         }
     }
 
-    /// Lets go of what is too old or too much by now; otherwise that waits for the next list.
+    /// Frees entries that are too old or too many; otherwise they wait for the next list.
     pub(crate) fn tidy(&self) {
         self.kept.run_pending_tasks();
     }

@@ -16,11 +16,11 @@ mod tests;
 /// Least charge of every request, for its head, its task and its buffers.
 pub const REQUEST: usize = 4 * 1024;
 
-/// Charge of a watch as long as it runs: what waits to be sent and the buffers of its stream.
+/// Charge of a watch as long as it runs: queued events and the buffers of its stream.
 pub const LONG_RUNNING: usize = 16 * 1024;
 
-/// Charge to a watch for each byte of its selectors: for what is parsed of it, and for what
-/// comparing takes at each change.
+/// Charge to a watch for each byte of its selectors: for the parsed selector, and for comparing at each
+/// change.
 pub const SELECTOR: usize = 64;
 
 /// Bodies up to this size are charged as if they were as dense as JSON can be: counting would take longer.
@@ -43,7 +43,7 @@ pub enum Share {
 impl Share {
     /// Share of one authenticated user.
     pub const USER: Self = Self::OneIn(8);
-    /// Share of all callers together that nobody has identified.
+    /// Share of all unauthenticated callers together.
     pub const UNAUTHENTICATED: Self = Self::OneIn(16);
 
     fn of(self, most: usize) -> usize {
@@ -141,8 +141,8 @@ impl Charge {
         Ok(())
     }
 
-    /// `bytes` more of what is there already and cannot be refused any more, such as the answer of a write
-    /// that happened. It keeps further requests out.
+    /// Charges `bytes` that are in memory already and cannot be refused, such as the answer to a
+    /// completed write. They keep further requests out.
     pub fn add(&mut self, bytes: usize) {
         self.limiter.held.lock().add(&self.holder, bytes);
         self.bytes += bytes;

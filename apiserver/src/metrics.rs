@@ -41,7 +41,7 @@ const DURATIONS: [f64; 23] = [
     20.0, 30.0, 45.0, 60.0,
 ];
 
-/// Service levels are told from a twentieth of a second on.
+/// Service levels are measured from a twentieth of a second on.
 const SERVICE_LEVELS: [f64; 21] = [
     0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0,
     45.0, 60.0,
@@ -376,7 +376,7 @@ impl Metrics {
         self.attempt("success");
     }
 
-    /// Counts a request whose credentials nobody accepted.
+    /// Counts a request whose credentials were not accepted.
     pub(crate) fn unauthenticated(&self) {
         self.attempt("failure");
     }

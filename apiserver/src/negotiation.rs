@@ -108,8 +108,8 @@ pub(crate) fn negotiate(headers: &HeaderMap, query: &Query, answer: Answer) -> R
 /// The most clauses that are ordered as kube-apiserver does.
 const FEW: usize = 12;
 
-/// Sorts the clauses by quality, the highest first. A clause with a `*` steps behind an exact clause right
-/// after it, whatever their qualities.
+/// Sorts the clauses by quality, the highest first. A clause with a `*` steps behind an exact clause
+/// right after it, regardless of their qualities.
 fn in_order(mut clauses: Vec<Clause<'_>>) -> Vec<Clause<'_>> {
     if clauses.len() > FEW {
         clauses.sort_by_key(|clause| std::cmp::Reverse((clause.quality, clause.specificity())));
@@ -128,7 +128,7 @@ fn in_order(mut clauses: Vec<Clause<'_>>) -> Vec<Clause<'_>> {
 /// Whether a `Status` is to be YAML: where a `Status` is the answer, `Accept` is honoured as far as it can
 /// be, never refused.
 pub(crate) fn wants_yaml(headers: &HeaderMap) -> bool {
-    // Nearly nobody asks for it, and every request comes by here.
+    // Nearly no request uses it, and every request passes here.
     let named = headers
         .get_all(ACCEPT)
         .iter()

@@ -13,7 +13,7 @@ use serde_json::json;
 pub(crate) struct Token {
     /// The format.
     v: String,
-    /// The revision of the list; 0 is whatever is current when the page is read.
+    /// The revision of the list; 0 means the newest when the page is read.
     rv: u64,
     /// The namespace of the last object given.
     #[serde(default)]
@@ -23,8 +23,8 @@ pub(crate) struct Token {
     /// The number of the kept listing of a computed resource; 0 for stored ones, whose revision is enough.
     #[serde(default)]
     listing: u64,
-    /// Number of objects that follow in the list at `rv`, so that nobody counts them for each page; 0 where
-    /// nobody did.
+    /// Number of objects that follow in the list at `rv`, so that they are not counted for each page; 0
+    /// where they were not counted.
     #[serde(default)]
     left: usize,
 }
@@ -32,7 +32,7 @@ pub(crate) struct Token {
 const FORMAT: &str = "meta.k8s.io/v1";
 
 impl Token {
-    /// The token for what follows `last` in a list at `revision`.
+    /// The token for the objects after `last` in a list at `revision`.
     pub(crate) fn after(last: &Name, revision: Revision) -> Self {
         Self {
             v: FORMAT.to_owned(),
@@ -96,7 +96,7 @@ impl Token {
         URL_SAFE_NO_PAD.encode(token.to_string())
     }
 
-    /// The revision of the list; `None` is whatever is current.
+    /// The revision of the list; `None` means the newest.
     pub(crate) fn revision(&self) -> Option<Revision> {
         (self.rv > 0).then_some(Revision(self.rv))
     }
@@ -106,7 +106,7 @@ impl Token {
         Name::new(&self.ns, &self.start)
     }
 
-    /// 410, with a token that goes on in the list as it is now.
+    /// 410, with a token that continues in the current list.
     pub(crate) fn expired(mut self) -> Status {
         self.rv = 0;
         self.listing = 0;

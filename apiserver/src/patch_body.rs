@@ -13,8 +13,8 @@ use crate::decode::{self, Decoded};
 /// A patch in one of the formats.
 #[derive(Debug)]
 pub(crate) enum PatchBody {
-    /// RFC 6902, or why an operation is none: that is told when there is an object to work on, as of one that
-    /// fails.
+    /// RFC 6902, or the reason why an operation is malformed: it is reported when the object is there,
+    /// like that of a failing one.
     Json(Result<Patch, Box<Status>>),
     /// RFC 7396.
     Merge(Value),
@@ -26,8 +26,9 @@ pub(crate) enum PatchBody {
 /// need the `schema` that says how lists merge.
 ///
 /// # Errors
-/// 400 for what is no patch, 413 for too many operations or too much that is copied, 415 for a format that is
-/// not taken, 422 when an operation fails or the outcome is no object or nested too deeply.
+/// 400 for a body that is not a patch, 413 for too many operations or too much that is copied, 415 for
+/// a format that is not taken, 422 when an operation fails or the outcome is no object or nested too
+/// deeply.
 pub fn patched(
     media_type: &str,
     bytes: &[u8],
@@ -57,11 +58,12 @@ pub(crate) struct Formats {
 }
 
 impl PatchBody {
-    /// Reads a patch of `media_type`, with what a strict reader says of it: fields that stand twice, and
-    /// those that operations do not have.
+    /// Reads a patch of `media_type`, with the problems of a strict reader: duplicate fields, and
+    /// fields that operations do not have.
     ///
     /// # Errors
-    /// 415 for a format that is not taken here, 413 for too many operations, 400 for what is no patch.
+    /// 415 for a format that is not accepted here, 413 for too many operations, 400 for a body that is
+    /// not a patch.
     pub(crate) fn parse(
         media_type: &str,
         bytes: &[u8],

@@ -1,5 +1,5 @@
-//! The registry: what is served, and the one way objects are written, for requests and in-process writers
-//! alike.
+//! The registry: the served resources, and the one way in which objects are written, for requests and
+//! in-process writers alike.
 //!
 //! Handlers of requests are thin: they decode, call the registry and render. Controllers and handlers of
 //! subresources use [`Registry::commit`], which takes a list of writes through the same admission and
@@ -50,9 +50,8 @@ use transaction::Origin;
 pub use transaction::{Author, share_guards};
 pub(crate) use write::{Target, check_base};
 
-/// Most attempts at a write that depends on nobody's resource version, when the object moved under it. Each
-/// conflict means that another write went through, so this is bounded by how many writes may be in flight
-/// (200).
+/// Most attempts at a write without a required resource version, when the object moved meanwhile. Each
+/// conflict means that another write went through, so the number of writes in flight bounds this (200).
 pub(crate) const CONFLICT_ATTEMPTS: usize = 256;
 
 /// Returns the registry. Made before the groups are, since their handlers may write through it.
@@ -96,7 +95,7 @@ impl Registry {
             .map_err(|_| InstallError::Already("hooks on creates"))
     }
 
-    /// Returns the index of what is served; nothing before [`Registry::install`].
+    /// Returns the index of served resources; empty before [`Registry::install`].
     #[must_use]
     pub fn index(&self) -> &Index {
         static NOTHING: OnceLock<Index> = OnceLock::new();
@@ -115,10 +114,10 @@ impl Registry {
         &self.chain
     }
 
-    /// One object as it is now, as stored.
+    /// One present object, as stored.
     ///
     /// # Errors
-    /// 404 when the object or the resource is not there; whatever the storage answers.
+    /// 404 when the object or the resource is not there; errors of the store.
     pub async fn get(&self, key: &Key) -> Result<Arc<Object>, Status> {
         let list = self.list(key.resource).await?;
         list.get(&key.namespace, &key.name)
@@ -126,10 +125,10 @@ impl Registry {
             .ok_or_else(|| Status::not_found(key.resource, &key.name))
     }
 
-    /// All objects of one resource as they are now, as stored. Cheap: nothing is copied.
+    /// All present objects of one resource, as stored. Cheap: nothing is copied.
     ///
     /// # Errors
-    /// 404 when the resource is not served, 405 when it is computed; whatever the storage answers.
+    /// 404 when the resource is not served, 405 when it is computed; errors of the store.
     pub async fn list(&self, resource: GroupResource) -> Result<Collection, Status> {
         let served = self.preferred(resource)?;
         let source = served.source().ok_or_else(Status::method_not_allowed)?;
@@ -139,9 +138,9 @@ impl Registry {
             .map_err(|error| errors::of_store(error, served))
     }
 
-    /// Replaces one object through a custom subresource (`binding`), or through `status`, as whoever `call`s:
-    /// `object` is the whole object wanted, and must still be at the revision its `metadata.resourceVersion`
-    /// names, if it names one.
+    /// Replaces one object through a custom subresource (`binding`), or through `status`, as the user
+    /// of `call`: `object` is the whole object wanted, and must still be at the revision its
+    /// `metadata.resourceVersion` names, if it names one.
     ///
     /// # Errors
     /// As [`Registry::commit`].
@@ -176,7 +175,7 @@ impl Registry {
         let origin = Origin {
             warnings: Some(call.warnings.clone()),
             annotations: Some(call.annotations.clone()),
-            // A body of another kind was shown to them as it is.
+            // A body of another kind was shown to them unchanged.
             asked: self
                 .preferred(key.resource)?
                 .subresource(subresource)

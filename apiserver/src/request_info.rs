@@ -63,7 +63,7 @@ impl RequestInfo {
         let query = Query::parse(uri.query().unwrap_or_default());
         let mut info = Self::of_path(method, path, query)?;
         if info.is_resource && info.subresource == "proxy" && !info.rest.is_empty() {
-            // One level: what is below a proxy below a proxy is that one's affair.
+            // One level: a proxy below a proxy is handled by the latter.
             let below = Self::of_path(method, format!("/{}", info.rest), info.query.clone());
             info.inner = below.ok().map(Arc::new);
         }
@@ -106,7 +106,7 @@ impl RequestInfo {
     }
 
     fn read_path(&mut self, path: &str, method: &Method) -> Result<(), Status> {
-        // One slash begins a path; `//apis` is none that anybody serves.
+        // One slash begins a path; `//apis` is no served path.
         let trimmed = path.strip_prefix('/').unwrap_or(path).trim_end_matches('/');
         let mut parts: Vec<&str> = trimmed.split('/').collect();
         let grouped = match parts[0] {
@@ -158,7 +158,7 @@ impl RequestInfo {
         let mut parts = parts;
         if parts[0] == "namespaces" && parts.len() > 1 {
             parts[1].clone_into(&mut self.namespace);
-            // There are no namespaces in a namespace: that is a subresource which nobody has.
+            // There are no namespaces in a namespace: that would be an unknown subresource.
             let own = |part: &str| NAMESPACE_SUBRESOURCES.contains(&part) || part == "namespaces";
             if parts.len() > 2 && !own(parts[2]) {
                 parts = &parts[2..];

@@ -113,7 +113,7 @@ impl Resource {
 pub enum Backing {
     /// A store of ours: every verb.
     Stored(Arc<dyn Store>),
-    /// A source somebody else fills: get, list and watch.
+    /// A source that another component fills: get, list and watch.
     Projected(Arc<dyn Source>),
     /// Made at each request: those verbs that [`Computed`] implements.
     Computed(Arc<dyn Computed>),
@@ -129,7 +129,7 @@ pub trait View: Source {
         false
     }
 
-    /// Stores what the client makes of an object, and gives the object as it is then.
+    /// Stores the client's next state of an object, and returns the stored object.
     ///
     /// # Errors
     /// Why nothing was stored.
@@ -157,9 +157,8 @@ pub struct Change<'a> {
 /// subresources ([`SubresourceHandler::api`]).
 #[async_trait]
 pub trait Computed: Send + Sync + 'static {
-    /// The effort of the answer to the request beside the bytes that were sent, in bytes that could
-    /// be parsed meanwhile, or [`crate::heavy::UNKNOWN`]: much leaves the runtime's threads free
-    /// for everybody else.
+    /// The effort of the answer to the request beside the bytes that were sent, in bytes that could be
+    /// parsed meanwhile, or [`crate::heavy::UNKNOWN`]: heavy ones run off the runtime's threads.
     fn effort(&self, info: &RequestInfo) -> usize;
 
     /// One object.
@@ -300,8 +299,8 @@ pub trait SubresourceHandler: Send + Sync + 'static {
     }
 }
 
-/// Some fields of an object that a subresource shows in a form of its own (`scale`): who applies to it owns
-/// those.
+/// Some fields of an object that a subresource shows in a form of its own (`scale`): an applier to it
+/// owns those.
 pub trait Part: Send + Sync {
     /// The configuration of the object that says what `config`, which fits the subresource's schema, does.
     fn of_object(&self, config: &Value) -> Value;

@@ -81,7 +81,7 @@ pub fn status(status: &Status) -> Response<Body> {
     response
 }
 
-/// A `Status` that was made as JSON, in YAML. What cannot be read again stays as it is.
+/// A `Status` that was made as JSON, in YAML. One that cannot be read again stays unchanged.
 pub(crate) async fn as_yaml(response: Response<Body>) -> Response<Body> {
     let (mut parts, body) = response.into_parts();
     let Ok(json) = body.collect().await.map(Collected::to_bytes) else {

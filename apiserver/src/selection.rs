@@ -123,8 +123,8 @@ impl Selection {
             }
     }
 
-    /// As [`Selection::matches`], by labels, name and namespace alone: who made the object has looked at the
-    /// rest.
+    /// As [`Selection::matches`], by labels, name and namespace alone: the maker of the object has
+    /// checked the rest.
     pub(crate) fn matches_metadata(&self, object: &Object) -> bool {
         self.selects_labels(object) && self.selects_fields(object, None)
     }

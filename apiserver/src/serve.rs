@@ -1,9 +1,9 @@
 //! The server: a port, connections, and an orderly end.
 //!
 //! Stopping goes in the order that loses no request (docs/reference.md, "Health, metrics, stopping"):
-//! readiness turns red while everything is still served, so that load balancers move on; then the port closes
-//! and connections are told to finish (GOAWAY); watches end, so that clients open them elsewhere; what is in
-//! flight completes; the audit log is written.
+//! readiness turns red while everything is still served, so that load balancers move on; then the port
+//! closes and connections are told to finish (GOAWAY); watches end, so that clients open them
+//! elsewhere; requests in flight complete; the audit log is written.
 
 mod activity;
 mod connection;

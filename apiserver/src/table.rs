@@ -1,4 +1,4 @@
-//! `meta.k8s.io` Tables: what `kubectl get` shows.
+//! `meta.k8s.io` Tables: the rows of `kubectl get`.
 
 use berth_apimachinery::{Cell, Column, Object, Status, Timestamp};
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! The TLS side of the server: protocol versions, ALPN, and a client-certificate verifier that leaves
 //! judgement to the request.
 //!
-//! A certificate nobody knows must lead to a 401 `Status`, not to a TLS alert, and which CA it chains to
+//! An unknown certificate must lead to a 401 `Status`, not to a TLS alert, and which CA it chains to
 //! decides what it may do (client identity, or the right to name another user). Both are only known per
 //! request, so the handshake asks for a certificate and checks nothing but that the peer holds its key
 //! (docs/reference.md, "Identity").

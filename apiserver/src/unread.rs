@@ -34,7 +34,7 @@ struct State {
 }
 
 impl Patience {
-    /// Returns the patience of the task this runs in; one nobody looks at where there is none (HTTP/1.1,
+    /// Returns the patience of the task this runs in; an unused one where there is none (HTTP/1.1,
     /// tests).
     pub(crate) fn of_task() -> Self {
         PATIENCE.try_with(Clone::clone).unwrap_or_default()

@@ -79,8 +79,8 @@ fn names(fields: &Fields, served: &Served, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// A prefix of names as a name, as kube-apiserver judges it: a letter stands in for a dash at its end and
-/// what is before it, so that a prefix may be one longer than a name.
+/// A prefix of names as a name, as kube-apiserver judges it: a letter stands in for a dash at its end
+/// and the character before it, so that a prefix may be one longer than a name.
 fn as_name(prefix: &str) -> Cow<'_, str> {
     let masked = || prefix.strip_suffix('-')?.get(..prefix.len().checked_sub(2)?);
     match masked() {
@@ -169,7 +169,8 @@ pub(crate) fn finalizer_warnings(value: &Value, served: &Served, old: Option<&Va
         .collect()
 }
 
-/// Nothing may join an object on its way out: what waits for the deletion was settled when it began.
+/// No finalizer may be added to an object that is being deleted: those that the deletion waits for were
+/// fixed when it began.
 fn added_finalizers(fields: &Fields, old: &Value, errors: &mut Vec<FieldError>) {
     if old["metadata"]["deletionTimestamp"].is_null() {
         return;
@@ -216,8 +217,7 @@ fn owners(fields: &Fields, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Whether `text`, which is not empty, can be an `apiVersion`: what cannot names nothing that could be looked
-/// up.
+/// Whether `text`, which is not empty, can be an `apiVersion`: any other text cannot name a kind.
 fn group_version(text: &str) -> Result<(), String> {
     match text.split('/').collect::<Vec<_>>()[..] {
         [""] => Ok(()),

@@ -1,4 +1,4 @@
-//! `/version`: what this build is, in the form `kubectl version` reads.
+//! `/version`: the version of this build, in the form for `kubectl version`.
 
 use serde::Serialize;
 

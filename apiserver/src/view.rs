@@ -1,10 +1,11 @@
-//! A part of the API as somebody else sees it: an API of its own below the `proxy` subresource of an object
-//! (`…/targets/east/proxy/api/v1/configmaps`), usable as the server URL of a kubeconfig.
+//! A part of the API for one kind of client: an API of its own below the `proxy` subresource of an
+//! object (`…/targets/east/proxy/api/v1/configmaps`), usable as the server URL of a kubeconfig.
 //!
-//! [`ViewRules`] say which objects of the registry are seen, how they look, and what becomes of writes, which
-//! are made as the view's own user: in the registry, or, where that has copies of somebody else's objects, by
-//! their [`Origin`]. A [`ViewApi`] is the API around it: discovery, OpenAPI, get, list, watch, update and
-//! patch, by the same handlers as everywhere. What looks as it is stored is served as the stored bytes.
+//! [`ViewRules`] define the visible objects of the registry, their form, and the treatment of writes.
+//! Writes are made as the view's own user: in the registry, or, for copies of a hub's objects, by their
+//! [`Origin`]. A [`ViewApi`] is the API around it: discovery, OpenAPI, get, list, watch, update and
+//! patch, by the same handlers as everywhere. An object that looks as stored is served as the stored
+//! bytes.
 
 mod api;
 mod kind;
@@ -23,9 +24,9 @@ pub use api::{ViewApi, documents};
 pub use origin::{Origin, OriginWrite};
 pub use source::ViewSource;
 
-/// View of the objects of a registry for one reader. What it sees of an object depends on that object alone,
-/// so that a watch shows what a list does; where it depends on more, other rules begin when that changes, and
-/// watches by the former ones end with 410, so that clients list again.
+/// View of the objects of a registry for one reader. Its form of an object depends on that object
+/// alone, so that watches and lists agree. Where it depends on more, new rules begin when that changes,
+/// and watches by the former rules end with 410, so that clients list again.
 #[async_trait]
 pub trait ViewRules: Send + Sync + 'static {
     /// Whether `object` is seen at all. Asked for every object, so it should look at little (labels).
@@ -74,8 +75,8 @@ pub trait ViewRules: Send + Sync + 'static {
         Ok(())
     }
 
-    /// The stored object as it is after `written`, which is how the view shows it with the client's changes.
-    /// The server has compared resource versions, and takes care of uid, name and other system fields.
+    /// The stored object after a write of `written`, the view's form with the client's changes. The
+    /// server has compared resource versions, and handles uid, name and other system fields.
     ///
     /// # Errors
     /// What may not be written so.

@@ -19,7 +19,7 @@ pub(crate) fn write(value: &Value) -> Result<Bytes, Status> {
     Ok(text.into())
 }
 
-/// Refuses: nobody is promised YAML here.
+/// Refuses: YAML is not supported here.
 #[cfg(not(feature = "yaml"))]
 pub(crate) fn write(_value: &Value) -> Result<Bytes, Status> {
     Err(Status::not_acceptable(&["application/json"]))

@@ -1,4 +1,4 @@
-//! A certificate authority of our own, and what it issues.
+//! A certificate authority of our own, and its certificates.
 
 use std::net::IpAddr;
 use std::path::Path;

@@ -1,5 +1,6 @@
-//! Just enough DER for what rcgen does not do: an issued certificate with several organizations, one per
-//! group, since its names hold each kind of attribute once; and keys of elliptic curves as SEC 1 has them.
+//! Just enough DER for the parts that rcgen lacks: an issued certificate with several organizations,
+//! one per group, since its names hold each kind of attribute once; and keys of elliptic curves as SEC
+//! 1 has them.
 
 use rcgen::SigningKey;
 

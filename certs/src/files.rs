@@ -9,7 +9,7 @@ use crate::error::CertsError;
 /// Access to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Its owner only (mode 0600): keys and whatever embeds one.
+    /// Its owner only (mode 0600): keys and files that embed one.
     Owner,
     /// Everyone (mode 0644).
     Everyone,
@@ -61,8 +61,8 @@ pub fn make_folder(path: &Path) -> Result<(), CertsError> {
     builder.create(path).map_err(CertsError::io(path))
 }
 
-/// Takes rights that `access` does not give away from what is there at `path`, if anything is. Files come
-/// with looser modes from copies, archives and volumes. What cannot be changed is told of; a key that
+/// Removes rights beyond `access` from the file at `path`, if there is one. Files come with looser
+/// modes from copies, archives and volumes. A mode that cannot be changed is logged; a key that
 /// everyone can read is an error.
 ///
 /// # Errors

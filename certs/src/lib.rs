@@ -6,8 +6,8 @@
 //! never pass for one of the other). [`ServingCertificate`] is what TLS asks for the certificate of each new
 //! connection.
 //!
-//! Private keys are written with mode 0600, every file by writing a temporary one and renaming it. A CA is
-//! never overwritten: what is wrong with one on disk is an error that says what to do.
+//! Private keys are written with mode 0600, every file by writing a temporary one and renaming it. A CA
+//! is never overwritten: a problem of one on disk is an error that names the remedy.
 #![doc = include_str!("../README.md")]
 
 pub mod authority;

@@ -1,11 +1,11 @@
-//! A CA that several servers share, and how it gives way to the next one without anybody losing trust:
+//! A CA that several servers share, and its replacement by the next one without losing trust:
 //!
-//! 1. the next CA is *announced*: whoever trusts the present one is told to trust both;
-//! 2. once all have heard, it *takes over*: servers sign with it, and the old one is still trusted;
+//! 1. the next CA is *announced*: clients of the present one are told to trust both;
+//! 2. once all trust both, it *takes over*: servers sign with it, and the old one is still trusted;
 //! 3. once all have new certificates, the old one is *dropped*.
 //!
-//! Each step is one write of the whole state ([`Shared::write`]), kept where all servers see it; whoever
-//! comes second finds it done. Everything here is a function of that state and the time.
+//! Each step is one write of the whole state ([`Shared::write`]), kept where all servers see it; the
+//! second server finds it done. Everything here is a function of that state and the time.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::authority::{Authority, Issued};
 use crate::error::CertsError;
 use crate::{authority, pem};
 
-/// The entry with every CA to trust, for whoever only reads that.
+/// The entry with every CA to trust, for readers of that only.
 pub const BUNDLE: &str = "ca.crt";
 const CURRENT: [&str; 2] = ["current.crt", "current.key"];
 const NEXT: [&str; 2] = ["next.crt", "next.key"];
@@ -41,9 +41,9 @@ pub struct Moment {
     pub now: Timestamp,
     /// Shortest length of a step: longer than any server takes to notice one.
     pub step: SignedDuration,
-    /// Whether everybody who must trust [`Shared::bundle`] has been told so.
+    /// Whether all clients that must trust [`Shared::bundle`] do so.
     pub announced: bool,
-    /// Whether somebody asks for a new CA before its time.
+    /// Whether a new CA is requested early.
     pub asked: bool,
 }
 
@@ -208,7 +208,7 @@ impl Shared {
     }
 }
 
-/// CAs are told apart by name, too: some who verify look no further.
+/// CAs have different names, too: some verifiers compare names only.
 fn new_authority(now: Timestamp) -> Result<Issued, CertsError> {
     authority::generate_authority(&format!("berth-ca-{}", now.as_second()), now)
 }

@@ -264,7 +264,7 @@ fn reusable(folder: &Folder, names: &[String], now: Timestamp) -> Result<Option<
     match Current::new((content, &certificate), (private, &key)) {
         Ok(current) if current.is_due(now) || !serves(&current, folder, names, now) => Ok(None),
         Ok(current) => Ok(Some(current)),
-        // Half a write, or somebody's edit: nobody but us depends on this pair, so a new one is the remedy.
+        // An incomplete write, or an edit: only this server depends on the pair, so it makes a new one.
         Err(problem) => {
             tracing::warn!(%problem, "the stored serving certificate cannot be used; issuing a new one");
             Ok(None)

@@ -71,8 +71,8 @@ fn one_version(kind: &dyn Kind, version: &str) -> Value {
     value
 }
 
-/// The printer columns, as far as they are not computed. A hub shows NAME by itself, and AGE where there are
-/// no others.
+/// The printer columns, except computed ones. A hub shows NAME by itself, and AGE where there are no
+/// others.
 fn printer_columns(kind: &dyn Kind) -> Vec<Value> {
     let columns = kind.columns();
     let own = columns

@@ -123,8 +123,8 @@ pub(crate) const NAME: Parameter = parameter("name", "string", "The name of the 
 /// The path parameter `namespace`.
 pub(crate) const NAMESPACE: Parameter = parameter("namespace", "string", "The namespace of the object.");
 
-/// Media types of patches: the one of what is stored, two that every kind takes, and the one only Kubernetes'
-/// own kinds take.
+/// Media types of patches: the one for stored kinds, two for every kind, and the one for Kubernetes'
+/// own kinds only.
 const PATCHES: [&str; 4] = [
     "application/apply-patch+yaml",
     "application/json-patch+json",

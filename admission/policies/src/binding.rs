@@ -1,4 +1,4 @@
-//! Bindings: where a policy holds, with which parameters, and what follows.
+//! Bindings: the objects and parameters of a policy, and the consequences of a failure.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ pub struct Binding {
     pub name: String,
     /// The policy it is of.
     pub policy: String,
-    /// Consequences of a failure, as they stand there: `Deny`, `Warn`, `Audit`.
+    /// Consequences of a failure, as in the binding: `Deny`, `Warn`, `Audit`.
     pub actions: Vec<String>,
     pub(crate) constraints: Option<Constraints>,
     pub(crate) params: Option<ParamRef>,

@@ -73,7 +73,7 @@ impl Constraints {
         }
     }
 
-    /// Whether the rules name the subject, whatever the selectors say.
+    /// Whether the rules name the subject, regardless of the selectors.
     #[must_use]
     pub fn may_concern(&self, subject: &Subject<'_>) -> bool {
         self.version(subject).is_some()
@@ -127,7 +127,7 @@ impl Constraints {
 
     fn is_for_namespace(&self, namespace: &str, surroundings: &dyn Surroundings) -> Result<bool, String> {
         let selector = self.namespaces.as_ref().map_err(Clone::clone)?;
-        // What is in no namespace is for everyone.
+        // Cluster-scoped objects match every selector of namespaces.
         if namespace.is_empty() || selector.is_everything() {
             return Ok(true);
         }

@@ -38,7 +38,7 @@ pub(crate) struct Pass<'w, 's> {
     checks: Vec<Checked>,
 }
 
-/// A [`Check`] to be told once nothing is asked any more.
+/// A [`Check`] for problems, reported once no answer is pending.
 struct Checked {
     policy_type: PolicyType,
     policy: Arc<Policy>,
@@ -64,7 +64,7 @@ struct Meeting<'p> {
     params: Vec<Option<Arc<Value>>>,
 }
 
-/// A policy that cannot be used as it is set up.
+/// A policy whose configuration cannot be used.
 struct Misconfigured<'p> {
     bound: &'p Bound,
     binding: Option<&'p Binding>,
@@ -430,7 +430,7 @@ impl<'w, 's> Pass<'w, 's> {
             return Ok(());
         }
         let mut problems: Vec<(String, bool)> = Vec::new();
-        // Who is concerned is found out before anything is changed.
+        // The matching policies are found before anything is changed.
         let mut meetings = Vec::new();
         for bound in &in_force.mutating {
             for meeting in self.meetings(bound, Some(object)) {

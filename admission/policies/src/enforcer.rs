@@ -19,8 +19,8 @@ use crate::set::{Bound, InForce};
 use crate::stored::Stored;
 use crate::surroundings::Surroundings;
 
-/// Most evaluations of one write for access reviews. Each costs an expression a third of what it may, so few
-/// are met; who needs more makes them one by one in variables.
+/// Most evaluations of one write for access reviews. Each costs a third of an expression's budget, so
+/// few occur; an expression that needs more makes them one by one in variables.
 const MOST_ROUNDS: usize = 64;
 
 /// Highest cost up to which policies are evaluated on the thread that asks for them. Dearer
@@ -30,9 +30,9 @@ const AT_ONCE: u64 = 100_000;
 /// With how many parameters a policy is evaluated, as far as is counted before.
 const MOST_PARAMS: usize = 1_000;
 
-/// The groups about which no policy has a say, as in kube-apiserver: that of policies and webhook
-/// configurations, so that whoever sets one up wrong can take it away, and those of reviews, which store
-/// nothing and which others rely on.
+/// The groups that no policy judges, as in kube-apiserver: the group of policies and webhook
+/// configurations, so that a wrong one can be deleted, and the groups of reviews, which store nothing
+/// and on which other components rely.
 const EXEMPT: [&str; 3] = [
     "admissionregistration.k8s.io",
     "authentication.k8s.io",
@@ -112,8 +112,8 @@ impl Enforcer {
         now
     }
 
-    /// One pass by `work`, which may cost what is `left`. What costs little is done at once; else all of it
-    /// again, aside.
+    /// One pass by `work` within the budget `left`. Cheap work is done at once; expensive work is
+    /// repeated on another thread.
     fn pass<'s, T>(
         &'s self,
         subject: &'s Subject<'s>,
@@ -139,7 +139,8 @@ impl Enforcer {
         done
     }
 
-    /// Cost of evaluating `bound` for a write of `subject`, as far as it is known before.
+    /// Cost of evaluating `bound` for a write of `subject`, as far as it is known before the
+    /// evaluation.
     fn expected(&self, bound: &Bound, subject: &Subject<'_>) -> u64 {
         let policy = &bound.policy;
         let concerns = |constraints: Option<&Constraints>| {

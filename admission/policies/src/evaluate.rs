@@ -122,7 +122,7 @@ impl<'a, 's> Evaluation<'a, 's> {
         let most = PER_CALL_LIMIT.min(self.all.get());
         let evaluation = program.evaluate_with(self.values, most, &self.lazy);
         if let Err(Error::Unasked(review)) = &evaluation.value {
-            // What is said now is thrown away: everything is evaluated again once the answer is there.
+            // The present result is dropped: everything is evaluated again once the answer has come.
             self.unasked.0.borrow_mut().insert((**review).clone());
             return Ok(Err("an access review is not made yet".to_owned()));
         }

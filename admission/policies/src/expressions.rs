@@ -1,8 +1,8 @@
-//! Expressions as policies have them: compiled once, with kube-apiserver's words for what is wrong.
+//! Expressions of policies: compiled once, with kube-apiserver's error messages.
 
 use berth_cel::{Environment, Program, Type};
 
-/// An expression as it was written, and what it compiled to.
+/// An expression's text, and its program.
 #[derive(Debug)]
 pub(crate) struct Expression {
     pub(crate) source: String,

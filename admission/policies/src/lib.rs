@@ -1,10 +1,10 @@
 //! ValidatingAdmissionPolicy and MutatingAdmissionPolicy, evaluated as kube-apiserver evaluates them, for the
 //! kinds that a server stores itself.
 //!
-//! [`Policy`] is one policy, compiled; [`Enforcer`] holds those in force and answers the admission chain.
-//! Evaluating is pure: what a [`Surroundings`] knows (policies, bindings, namespaces, parameters) is read
-//! where it is, and access reviews, which may have to be waited for, are collected, made, and then everything
-//! is evaluated again with what they came to.
+//! [`Policy`] is one policy, compiled; [`Enforcer`] holds those in force and answers the admission
+//! chain. Evaluating is pure: it reads the data of a [`Surroundings`] (policies, bindings, namespaces,
+//! parameters) in place. Access reviews may take time, so they are collected and made, and then
+//! everything is evaluated again with their answers.
 //!
 //! Start reading at [`Policy`].
 #![doc = include_str!("../README.md")]

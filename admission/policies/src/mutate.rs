@@ -11,7 +11,8 @@ use crate::policy::{Mutation, Policy};
 /// Fields that name an object: a mutation that changes it means another one.
 const NAMES: [&str; 4] = ["/apiVersion", "/kind", "/metadata/name", "/metadata/namespace"];
 
-/// Carries out one mutation on `object`, which is in `version`. `None` where it leaves it as it is.
+/// Carries out one mutation on `object`, which is in `version`. `None` where the object does not
+/// change.
 ///
 /// # Errors
 /// Why it cannot be carried out, in kube-apiserver's words where it has some.

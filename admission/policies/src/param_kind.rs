@@ -14,7 +14,7 @@ pub struct ParamKind {
 /// Why objects of a `paramKind` cannot be known, in kube-apiserver's words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParamError {
-    /// Nobody serves such a kind.
+    /// No server has such a kind.
     #[error("failed to find resource referenced by paramKind: '{0}'")]
     Unknown(String),
     /// They are not listed yet.

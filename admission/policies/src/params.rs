@@ -1,4 +1,4 @@
-//! Parameters of policies: what a binding names, and what there is of it.
+//! Parameters of policies: the parameters that a binding names, and the existing ones.
 
 use std::sync::Arc;
 

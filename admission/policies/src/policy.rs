@@ -84,7 +84,8 @@ fn text(value: &Value) -> &str {
 }
 
 impl Policy {
-    /// Compiles one. What does not compile fails when it is evaluated, and is told by [`Policy::problems`].
+    /// Compiles a policy. An expression that does not compile fails when it is evaluated, and
+    /// [`Policy::problems`] reports it.
     #[must_use]
     pub fn compile(policy_type: PolicyType, value: &Value) -> Self {
         let spec = &value["spec"];

@@ -37,7 +37,7 @@ pub(crate) fn not_mutated(policy: &str, binding: Option<&str>, problem: &str) ->
     }
 }
 
-/// The refusal of MutatingAdmissionPolicies, by what they say.
+/// The refusal of MutatingAdmissionPolicies, with their messages.
 pub(crate) fn not_mutated_by(request: &Request<'_>, texts: &[(String, bool)]) -> Option<Status> {
     let (first, evaluated) = texts.first()?;
     let mut status = Status::forbidden(request.resource, request.name, first);

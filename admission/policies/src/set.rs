@@ -1,4 +1,4 @@
-//! The policies in force, each compiled once for what it says.
+//! The policies in force, each compiled once for its content.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +30,8 @@ pub(crate) struct InForce {
 }
 
 impl InForce {
-    /// Those of `stored`; what is as in `before` is taken over. A policy without a binding does nothing.
+    /// The policies of `stored`; unchanged ones are taken from `before`. A policy without a binding
+    /// does nothing.
     pub(crate) fn new(stored: Arc<Stored>, before: &Self) -> Self {
         Self {
             mutating: bound(

@@ -1,6 +1,6 @@
-//! Type checking of ValidatingAdmissionPolicies: what is wrong with their expressions where the kinds are
-//! known that their rules name. A warning says what will fail when such an object is written; the policy
-//! stays in force as it is.
+//! Type checking of ValidatingAdmissionPolicies: the problems of their expressions, where the kinds of
+//! their rules are known. A warning names an expression that will fail when such an object is written;
+//! the policy stays in force.
 
 mod schema;
 
@@ -32,7 +32,7 @@ pub struct Warning {
     pub text: String,
 }
 
-/// A kind as it is named: group, version, kind.
+/// The name of a kind: group, version, kind.
 type Name = (String, String, String);
 
 /// A kind with the environment that expressions about it are checked in.
@@ -75,7 +75,8 @@ impl Checked {
         let object = schema::declared(kinds.schema(&name.0, &name.1, &name.2)?, &name.2);
         let mut environment = Environment::checking_policies(&object, params);
         for variable in list(&spec["variables"]) {
-            // What does not compile is of any type: it is told where it is used.
+            // An expression that does not compile is of any type: the problem is reported where it is
+            // used.
             let program = environment.compile(text(&variable["expression"]));
             let of = program.map_or(Type::Dyn, |program| program.result().clone());
             environment = environment.with_variable(format!("variables.{}", text(&variable["name"])), of);

@@ -35,9 +35,9 @@ impl Chain {
         all.filter(|policies| policies.concern(subject))
     }
 
-    /// Has others change `object`, which the plugins have changed already; null on delete. What they change
-    /// is shown to the plugins again, and then once more to those who want to know. Gives the names of those
-    /// who changed it.
+    /// Lets policies and webhooks change `object`, which the plugins have changed already; null on
+    /// delete. The plugins see these changes, and then once more the policies and webhooks that ask to
+    /// be called again. Returns the names of those that changed the object.
     ///
     /// # Errors
     /// The first refusal, as the client sees it.

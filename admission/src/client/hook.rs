@@ -72,7 +72,7 @@ pub struct Hook {
     pub again: bool,
     /// Conditions that must hold for it to be called, after everything else does.
     pub conditions: Vec<Condition>,
-    /// Why it cannot be called, whatever it is about.
+    /// The reason why it cannot be called about any subject.
     pub problem: Option<String>,
     rules: Vec<Rule>,
     exact: bool,
@@ -82,8 +82,8 @@ pub struct Hook {
 
 impl Hook {
     /// The webhooks of `configuration`, a `MutatingWebhookConfiguration` or a
-    /// `ValidatingWebhookConfiguration`, in the order they stand there. What cannot be understood is the
-    /// hook's [problem](Hook::problem), so that it is treated like one that cannot be reached.
+    /// `ValidatingWebhookConfiguration`, in its order. A webhook that cannot be understood has a
+    /// [problem](Hook::problem), so that it is treated like one that cannot be reached.
     #[must_use]
     pub fn all(configuration: &Value) -> Vec<Self> {
         let name: Arc<str> = configuration["metadata"]["name"]
@@ -183,7 +183,7 @@ impl Hook {
         namespace: &str,
         labels: impl Fn(&str) -> Option<Labels>,
     ) -> Result<bool, Status> {
-        // What is in no namespace is for everyone.
+        // Cluster-scoped objects match every selector of namespaces.
         if namespace.is_empty() || self.namespaces.is_everything() {
             return Ok(true);
         }

@@ -15,7 +15,7 @@ const DEPTH: usize = 128;
 /// Fields that only the server sets, or that name the object: a webhook that changes it means another object.
 const NAMES: [&str; 4] = ["/apiVersion", "/kind", "/metadata/name", "/metadata/namespace"];
 
-/// Why a patch was not carried out: which operation cannot be, or what it may not change.
+/// The reason why a patch was not applied: an impossible operation, or a field that it may not change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unpatched {
     /// One of its `test` operations failed.

@@ -28,17 +28,17 @@ pub trait Policies: Send + Sync + 'static {
         ("MutatingAdmissionWebhook", "ValidatingAdmissionWebhook")
     }
 
-    /// Whether anybody is to be asked about writes of this subject at all. Cheap; a yes may turn out to be a
-    /// no.
+    /// Whether any policy or webhook may concern writes of this subject. Cheap; true may be a false
+    /// positive.
     fn concern(&self, subject: &Subject<'_>) -> bool;
 
     /// Cost to this server of asking these policies about a write of this subject, as far as it is
-    /// known before the object is, in bytes that could be parsed meanwhile. Cheap.
+    /// known without the object, in bytes that could be parsed meanwhile. Cheap.
     fn effort(&self, _subject: &Subject<'_>) -> usize {
         0
     }
 
-    /// Has them change `object`, as it is held; null on delete, which they can only refuse.
+    /// Lets them change `object`, in its stored form; null on delete, which they can only refuse.
     fn mutate<'a>(
         &'a self,
         subject: &'a Subject<'a>,
@@ -47,7 +47,7 @@ pub trait Policies: Send + Sync + 'static {
         recorded: &'a mut Recorded,
     ) -> Consulted<'a>;
 
-    /// Has them judge the final object, as it is held; `None` on delete.
+    /// Lets them judge the final object, in its stored form; `None` on delete.
     fn validate<'a>(
         &'a self,
         subject: &'a Subject<'a>,

@@ -12,7 +12,7 @@ pub fn denied(name: &str, answer: &Answer) -> Status {
         .status
         .clone()
         .unwrap_or_else(|| Status::failure(0, "", ""));
-    // A refusal is an error, whatever code it was given.
+    // A refusal is an error, with any code.
     status.code = status.code.clamp(400, 599);
     let why = match (status.message.as_str(), status.reason.as_str()) {
         ("", "") => " without explanation".to_owned(),
@@ -30,7 +30,7 @@ pub fn failed(name: &str, problem: &str) -> Status {
     Status::internal(text.clone()).with_cause("", text, "")
 }
 
-/// The webhook `name` answered by the rules, but what it wants done cannot be.
+/// The answer of the webhook `name` is well-formed, but its patch cannot be applied.
 #[must_use]
 pub fn unusable(name: &str, problem: &str) -> Status {
     Status::internal(format!(

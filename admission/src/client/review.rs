@@ -12,8 +12,8 @@ pub fn review(request: &Value) -> Value {
     json!({"apiVersion": API_VERSION, "kind": KIND, "request": request})
 }
 
-/// The `request` of an AdmissionReview about `subject`, shown in `version`. `object` is as it is held, and so
-/// is the old one of the subject.
+/// The `request` of an AdmissionReview about `subject`, shown in `version`. `object` and the subject's
+/// old object are in their stored form.
 #[must_use]
 pub fn request(uid: &str, subject: &Subject<'_>, version: &str, object: Option<&Value>) -> Value {
     let asked = subject.request;
@@ -67,7 +67,7 @@ fn user(request: &Request<'_>) -> Value {
     Value::Object(info)
 }
 
-/// CreateOptions, UpdateOptions or DeleteOptions, as far as they are known here.
+/// CreateOptions, UpdateOptions or DeleteOptions, as far as this server knows them.
 fn options(request: &Request<'_>) -> Value {
     let kind = match request.operation {
         Operation::Create => "CreateOptions",

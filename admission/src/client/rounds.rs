@@ -1,5 +1,5 @@
-//! Webhooks to be called again: `reinvocationPolicy: IfNeeded` asks once more when somebody later changed the
-//! object.
+//! Webhooks to be called again: `reinvocationPolicy: IfNeeded` asks once more when the object changed
+//! later.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ impl Rounds {
         }
     }
 
-    /// Whether anybody changed the object, so that our own rules have to look again.
+    /// Whether the object changed, so that our own rules have to run again.
     #[must_use]
     pub fn changed(&self) -> bool {
         !self.changers.is_empty()
@@ -71,8 +71,8 @@ impl Rounds {
         self.changers
     }
 
-    /// Begins the second round over `object`; whether anybody takes part. What our own rules changed after
-    /// the first round concerns everyone who was called in it.
+    /// Begins the second round over `object`; returns whether any webhook takes part. Changes by our
+    /// own rules after the first round concern every webhook that was called in it.
     pub fn again(&mut self, object: &Value) -> bool {
         self.again = true;
         if self.left.as_ref() != Some(object) {

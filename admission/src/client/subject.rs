@@ -1,4 +1,4 @@
-//! Subjects of writes, as far as webhooks are told.
+//! Subjects of writes, as webhooks see them.
 
 use berth_apimachinery::{Kind, Object, Revision};
 use serde_json::Value;
@@ -66,7 +66,7 @@ impl Subject<'_> {
         }
     }
 
-    /// `value`, as it is held, in `version`.
+    /// The stored form `value` in `version`.
     #[must_use]
     pub fn in_version(&self, version: &str, value: &Value) -> Value {
         let Form::Own { kind, held } = self.form else {
@@ -75,8 +75,8 @@ impl Subject<'_> {
         if version == held {
             return value.clone();
         }
-        // What has malformed metadata is shown as it came: it is refused later, with a better word than a
-        // webhook's.
+        // An object with malformed metadata is shown unchanged: it is refused later, with a better
+        // message than a webhook's.
         let converted = Object::new(value, Revision(0))
             .ok()
             .and_then(|object| kind.to_served(version, &object));
@@ -92,7 +92,7 @@ impl Subject<'_> {
         converted
     }
 
-    /// `value`, which a webhook changed in `version`, as it is held.
+    /// `value`, which a webhook changed in `version`, in its stored form.
     #[must_use]
     pub fn as_held(&self, version: &str, mut value: Value) -> Value {
         if let Form::Own { kind, held } = self.form
@@ -104,7 +104,7 @@ impl Subject<'_> {
         value
     }
 
-    /// Fills in what the schema has defaults for, so that webhooks see the object as any client would.
+    /// Fills in the defaults of the schema, so that webhooks see the object as any client would.
     pub fn default(&self, value: &mut Value) {
         if let Form::Own { kind, held } = self.form {
             kind.schema(held).default(value);

@@ -58,7 +58,7 @@ impl Review {
         })
     }
 
-    /// The answer when nobody here has anything to say.
+    /// The answer when no plugin concerns the write.
     #[must_use]
     pub fn allow(&self) -> Value {
         self.answer(Verdict::of(Ok(())))

@@ -53,7 +53,7 @@ impl Subject {
         })
     }
 
-    /// The answer when nobody here has anything to say.
+    /// The answer when no plugin concerns the write.
     #[must_use]
     pub fn allow(&self) -> Value {
         let response = json!({"uid": self.uid, "allowed": true});

@@ -8,7 +8,7 @@ use kube::{Client, Config};
 /// The kubeconfig files of a hub's clients. Without one, the Pod's service account is used.
 #[derive(Clone, Debug, Default)]
 pub struct Kubeconfigs {
-    /// For objects, and for what has no file of its own.
+    /// Requests for objects, and others without a file of their own.
     pub objects: Option<PathBuf>,
     /// For TokenReviews and the ConfigMap extension-apiserver-authentication.
     pub authentication: Option<PathBuf>,
@@ -32,7 +32,7 @@ impl Kubeconfigs {
 pub struct Clients {
     /// For objects.
     pub objects: Client,
-    /// For whose token something is, and whom the hub believes.
+    /// Token reviews, and the CAs that the hub trusts.
     pub authentication: Client,
     /// For who may do what.
     pub authorization: Client,

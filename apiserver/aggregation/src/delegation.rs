@@ -61,7 +61,7 @@ pub struct Delegation {
 }
 
 impl Delegation {
-    /// Believes whom the hub believes, with kube-apiserver's usual times.
+    /// Accepts the users that the hub accepts, with kube-apiserver's usual times.
     ///
     /// # Errors
     /// As [`Delegation::new`].
@@ -75,7 +75,7 @@ impl Delegation {
         .await
     }
 
-    /// Reads which client CAs and front proxies the hub trusts. What is `given` wins over that.
+    /// Reads the client CAs and front proxies that the hub trusts. `given` ones win over these.
     ///
     /// # Errors
     /// When the ConfigMap cannot be read though it is required, or when one CA would be trusted for users and

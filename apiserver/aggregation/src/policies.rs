@@ -1,11 +1,12 @@
-//! The hub's admission webhooks and policies, asked about the objects that this server stores. kube-apiserver
-//! passes requests for them on before its own admission (docs/admission.md, "Policies and webhooks of the
-//! hub"), so what somebody set up for the whole hub would not hold for them unless it is asked from here.
+//! The hub's admission webhooks and policies, asked about the objects that this server stores.
+//! kube-apiserver passes requests for them on before its own admission (docs/admission.md, "Policies
+//! and webhooks of the hub"), so this server has to ask the hub's webhooks and policies; otherwise they
+//! would not hold for these objects.
 //!
-//! Configurations are watched and compiled when they change; what is known stays in force while the watch is
-//! lost. Which webhook is called about which write, and what its answer may be, are pure questions, answered
-//! by [`berth_admission::client`]; policies are evaluated by the crate `berth-policies`, for which
-//! [`HubPolicies`] has them.
+//! Configurations are watched and compiled when they change; the known ones stay in force while the
+//! watch is lost. [`berth_admission::client`], which is pure, selects the webhooks of a write and
+//! checks their answers. The crate `berth-policies` evaluates policies, which it gets from
+//! [`HubPolicies`].
 
 mod call;
 mod catalog;
@@ -144,7 +145,7 @@ impl Policies {
         Ok(tasks)
     }
 
-    /// Puts the webhooks of `configurations`, by their name, in force. What did not change keeps its
+    /// Puts the webhooks of `configurations`, by their name, in force. Unchanged ones keep their
     /// connections.
     fn replace(&self, webhook_type: WebhookType, configurations: &BTreeMap<String, Arc<Value>>) {
         let before = Arc::clone(self.hooks.read().of(webhook_type));

@@ -18,11 +18,11 @@ use parking_lot::Mutex;
 
 use crate::reviewer::chain;
 
-/// Interval at which the ConfigMap is read whatever the watch says.
+/// Interval at which the ConfigMap is read independently of the watch.
 const LOOK_EVERY: Duration = Duration::from_mins(1);
 /// The pause before the next watch; after one that failed, twice.
 const PAUSE: Duration = Duration::from_secs(2);
-/// The resource version of a watch that begins with whatever is there.
+/// The resource version of a watch that begins with the present objects.
 const ANY: &str = "0";
 
 /// Trust that the command line states. It wins over what the hub publishes.
@@ -131,8 +131,8 @@ fn told(taken: Result<()>) {
     }
 }
 
-/// Trust in certificates: what is `given` on the command line, and for the rest what the ConfigMap's `data`
-/// says.
+/// Trust in certificates: what is `given` on the command line, and otherwise that of the ConfigMap's
+/// `data`.
 fn believed(
     given: &StaticTrust,
     data: &BTreeMap<String, String>,

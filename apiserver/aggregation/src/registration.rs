@@ -65,7 +65,7 @@ pub enum Issuer {
     Shared(SharedCaOptions),
     /// The CA in a file, read again when it changes.
     File(PathBuf),
-    /// Somebody else, who fills in the caBundles too (such as cert-manager).
+    /// Another program, which also fills in the caBundles (such as cert-manager).
     External,
 }
 
@@ -74,13 +74,14 @@ pub enum Issuer {
 pub struct Options {
     /// The Service.
     pub service: Service,
-    /// The APIServices and webhook configurations, as they are to be; objects of other kinds are ignored.
+    /// The APIServices and webhook configurations, in their wanted form; objects of other kinds are
+    /// ignored.
     pub objects: Vec<Value>,
     /// Create those that are missing.
     pub create: bool,
     /// Issuer of the serving certificate.
     pub issuer: Issuer,
-    /// The field manager of what is written.
+    /// The field manager of writes.
     pub manager: String,
     /// Sources of missing objects.
     pub sources: Sources,
@@ -125,7 +126,7 @@ pub struct Registration {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotRegistered {
-    /// Nobody looked yet.
+    /// Not checked yet.
     #[error("the registration has not been checked yet")]
     Unknown,
     /// Missing objects and problems, in sentences joined by `; `.
@@ -141,7 +142,7 @@ enum Trusted {
     Shared(Box<SharedCa>),
     /// The CA in a file.
     File(PathBuf),
-    /// Somebody else, who sees to it that it is trusted.
+    /// Another program, which also makes it trusted.
     Elsewhere,
 }
 
@@ -150,7 +151,7 @@ struct Seen {
     standing: Standing,
     /// Problems.
     problems: Vec<String>,
-    /// Objects that are missing, and for somebody else to create.
+    /// Missing objects that others have to create.
     missing: Vec<String>,
 }
 
@@ -273,9 +274,9 @@ impl Registration {
         *last = Some(state);
     }
 
-    /// Looks at everything once: creates what is missing, moves a rotation on, and fills in whom to trust.
-    /// Objects are read before the CA, and patched only as they were read, so that who knows the newer CA
-    /// wins.
+    /// Looks at everything once: creates what is missing, moves a rotation on, and fills in the CA to
+    /// trust. Objects are read before the CA, and patched only at the read version, so that a server
+    /// that knows the newer CA wins.
     async fn look(&self, certificate: &ServingCertificate) -> Result<Seen> {
         let service = &self.service;
         let mut seen = Seen {
@@ -301,7 +302,7 @@ impl Registration {
                 Err(problem) => seen.problems.push(format!("{problem:#}")),
             }
         }
-        // Whoever cannot be read may trust anybody.
+        // A server whose trust cannot be read may trust any CA.
         let known = seen.problems.is_empty();
         let bundle = self.bundle(certificate, &ours, known, &mut seen.standing).await?;
         for (registered, object) in &ours {
@@ -317,7 +318,7 @@ impl Registration {
         Ok(seen)
     }
 
-    /// Trusted CA bundle now; `None` where somebody else fills it in.
+    /// Trusted CA bundle now; `None` where another program fills it in.
     async fn bundle(
         &self,
         certificate: &ServingCertificate,

@@ -1,9 +1,9 @@
-//! The garbage collector: what belongs to an owner goes with it.
+//! The garbage collector: objects are deleted with their owner.
 //!
-//! It follows every change of the store and does what kube-controller-manager's does (Background, Foreground
-//! with blockOwnerDeletion, Orphan). Nothing is polled; a timer only repeats what the store could not take.
-//! Its writes go past admission, since it cleans up after others; but what is in use it does not delete, any
-//! more than anybody else ([`Protection`]).
+//! It follows every change of the store and does what kube-controller-manager's does (Background,
+//! Foreground with blockOwnerDeletion, Orphan). Nothing is polled; a timer only repeats writes that the
+//! store could not take. Its writes skip admission, since it cleans up after others; but like other
+//! users it does not delete objects in use ([`Protection`]).
 
 mod graph;
 mod kinds;
@@ -60,7 +60,7 @@ pub fn spawn(
     ))
 }
 
-/// The collector, with what it knows and has to do.
+/// The collector, with its knowledge and its queue.
 struct Collecting {
     collector: Collector,
     graph: Graph,
@@ -119,7 +119,7 @@ impl Handler for Collecting {
 }
 
 impl Collecting {
-    /// Folds one change, and queues whatever may have something to do because of it.
+    /// Folds one change, and queues the objects that it may affect.
     fn learn(&mut self, change: &Change) {
         let (old, new) = (change.old.as_deref(), change.new.as_deref());
         self.graph.fold(change);
@@ -145,7 +145,7 @@ impl Collecting {
 }
 
 impl Collector {
-    /// Works through the queue; what could not be done goes among those that wait.
+    /// Works through the queue; failed ones wait for a retry.
     async fn work(&self, graph: &Graph, queue: &mut Queue, waiting: &mut Waiting) {
         while !queue.is_empty() {
             let visits = stream::iter(queue.take()).map(|key| async move {
@@ -332,7 +332,7 @@ impl Waiting {
     fn due(&mut self) -> Vec<Key> {
         let mut due = std::mem::take(&mut self.failed);
         for (key, turns) in &mut self.in_use {
-            // It stays here until it is done, so that it is told of once.
+            // It stays here until it is done, so that it is reported once.
             *turns = turns.saturating_sub(1);
             if *turns == 0 {
                 due.push(key.clone());
@@ -365,7 +365,7 @@ impl Queue {
     }
 
     fn take(&mut self) -> Vec<Key> {
-        // What a start or a burst put in is much: its room is given back.
+        // A start or a burst fills it: its memory is freed.
         self.known = HashSet::new();
         std::mem::take(&mut self.order).into()
     }

@@ -1,5 +1,5 @@
-//! Kubernetes' own part of a standalone server: what kube-apiserver and kube-controller-manager do for every
-//! cluster, and what a server without one in front of it must do itself.
+//! Kubernetes' own part of a standalone server: the work of kube-apiserver and kube-controller-manager
+//! in every cluster, which a server without a hub must do itself.
 //!
 //! The kinds of [`core`] with RBAC as authorizer ([`rbac`]), the reviews that ask it ([`reviews`]), the
 //! garbage collector ([`garbage`]), the namespace controller ([`namespaces`]), quotas ([`quota`]), the types

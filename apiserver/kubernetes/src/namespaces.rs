@@ -1,5 +1,5 @@
-//! Namespaces in life: the ones every server starts with, what may be written in them, and emptying the
-//! deleted ones.
+//! Namespaces in life: the ones every server starts with, the writes that are allowed in them, and
+//! emptying the deleted ones.
 
 mod deleter;
 mod lifecycle;

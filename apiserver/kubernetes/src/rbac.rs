@@ -27,7 +27,7 @@ pub use escalation::EscalationGuard;
 
 use crate::core::rbac::{PolicyRule, RoleRef};
 
-/// The group whose members may do anything, whatever is stored.
+/// The group whose members may do anything, independent of stored rules.
 pub const MASTERS: &str = "system:masters";
 
 /// The evaluator.

@@ -1,5 +1,5 @@
-//! Reviews: who am I, what may I, may they? Answered at once, never stored, so that `kubectl auth can-i`,
-//! `auth can-i --list` and `auth whoami` work.
+//! Reviews about the own user, the own rights, and the rights of others. They are answered at once,
+//! never stored, so that `kubectl auth can-i`, `auth can-i --list` and `auth whoami` work.
 
 pub mod access;
 mod kind;

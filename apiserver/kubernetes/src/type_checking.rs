@@ -1,5 +1,5 @@
-//! The status of ValidatingAdmissionPolicies: what does not go with the types of the kinds that their rules
-//! name, found out when a policy is new or changed, as kube-controller-manager does it.
+//! The status of ValidatingAdmissionPolicies: expressions that do not fit the types of the kinds that
+//! their rules name. They are checked when a policy is new or changed, as by kube-controller-manager.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::core::admission_policies::VALIDATING;
 
 /// Owner of the status, as in Kubernetes.
 const MANAGER: &str = "validatingadmissionpolicy-status";
-/// As whom it is written.
+/// The user of the writes.
 const USER: &str = "system:serviceaccount:kube-system:validatingadmissionpolicy-status-controller";
 
 /// Checks the policies in `source` against the kinds of `groups`, and writes what is found through
@@ -81,7 +81,7 @@ struct Checker {
 }
 
 impl Handler for Checker {
-    /// Checks every policy that was not checked as it is. Whether all that was found was written.
+    /// Checks every new or changed policy. Returns whether all results were written.
     async fn work(&mut self) -> bool {
         let mut done = true;
         for (name, policy) in self.source.cached(VALIDATING).iter(None, None) {

@@ -1,5 +1,5 @@
-//! Events on their way to an audit webhook: a bounded buffer, sent in batches. Requests never wait for it:
-//! what does not fit is dropped and counted.
+//! Events on their way to an audit webhook: a bounded buffer, sent in batches. Requests never wait for
+//! it: events that do not fit are dropped and counted.
 
 use std::sync::Arc;
 use std::time::Duration;

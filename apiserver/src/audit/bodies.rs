@@ -24,8 +24,9 @@ pub(crate) const CONFIDENTIAL: &str = "it holds credentials";
 /// Note in place of a body that has no form in JSON.
 pub(crate) const UNREADABLE: &str = "it cannot be read as JSON";
 
-/// Whether bodies of what was asked for hold credentials: Secrets, and tokens that are made or reviewed. They
-/// are written at no level, whatever a policy says, and neither are messages of errors, which may quote them.
+/// Whether bodies of the request may have credentials: Secrets, and tokens that are made or reviewed.
+/// They are written at no level, even if a policy asks for it. Nor are error messages, which may quote
+/// them.
 pub(crate) fn are_confidential(asked: Asked<'_>) -> bool {
     match (asked.group, asked.resource) {
         ("", "secrets") | ("authentication.k8s.io", "tokenreviews") => true,
@@ -74,7 +75,7 @@ fn without_managed_fields(value: &mut Value) {
     strip(value);
 }
 
-/// The answer, as it was, and what is written of its body.
+/// The unchanged answer, and the logged part of its body.
 pub(crate) async fn of_response(
     response: Response<Body>,
     omit_managed_fields: bool,

@@ -38,7 +38,7 @@ pub(crate) struct Event<'a> {
     pub(crate) stage_timestamp: Timestamp,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) annotations: BTreeMap<String, String>,
-    /// JSON on one line; it is put in as it stands.
+    /// JSON on one line; it is inserted unchanged.
     #[serde(skip)]
     pub(crate) request_object: Option<&'a [u8]>,
     /// Body of the answer.

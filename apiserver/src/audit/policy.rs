@@ -21,7 +21,7 @@ struct Resources {
     names: Vec<String>,
 }
 
-/// Rule for the requests that match all it names; what is empty matches all.
+/// Rule for the requests that match all its fields; an empty field matches all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Rule {
     level: Level,
@@ -87,7 +87,7 @@ impl<'a> Asked<'a> {
 }
 
 impl Policy {
-    /// Every request at level Metadata, once it is answered: what holds where no policy is given.
+    /// Every request at level Metadata, once it is answered: the default without a policy.
     #[must_use]
     pub fn metadata() -> Self {
         Self {

@@ -43,7 +43,7 @@ impl Rotating {
             file,
             size,
         };
-        // Files may have become too old, or the flags smaller, while nobody looked.
+        // Files may have become too old, or the flags smaller, since the last check.
         rotating.prune()?;
         Ok(rotating)
     }
@@ -126,8 +126,9 @@ fn instant(text: &str) -> Option<Timestamp> {
     format!("{date}T{}Z", time.replace('-', ":")).parse().ok()
 }
 
-/// It says who did what: for its owner only, as in kube-apiserver. The mode of one that is there stays, since
-/// a shipper of logs may need its group; that everyone can read it is told.
+/// It names users and their actions: only its owner may read it, as in kube-apiserver. The mode of an
+/// existing file stays, since a shipper of logs may need its group; a file that everyone can read is
+/// logged.
 fn append_to(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);

@@ -1,4 +1,4 @@
-//! Facts about a connection: the peer's address and certificates, and what they were found to be good for.
+//! Facts about a connection: the peer's address and certificates, and the results of checking them.
 
 use std::fmt::Debug;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! Acting as somebody else (`kubectl --as`): the `Impersonate-*` headers and the rights they need.
+//! Acting as another user (`kubectl --as`): the `Impersonate-*` headers and the rights they need.
 
 use std::collections::BTreeMap;
 

@@ -17,7 +17,7 @@ use crate::delegation::{self, Remembered, Reviewer, Unanswered};
 /// Path at which reviews are created.
 pub const PATH: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
 
-/// Asks about tokens, and remembers the answers, whatever they were, but not failures to get one.
+/// Asks about tokens, and remembers positive and negative answers, but not failures.
 pub struct TokenReviews {
     reviewer: Arc<dyn Reviewer>,
     answers: Remembered<[u8; 32], Option<UserInfo>>,
@@ -63,7 +63,7 @@ impl TokenReviews {
         };
         let status = Status::deserialize(&answer["status"]).map_err(malformed)?;
         if !status.authenticated {
-            // Why is for the log; the client hears 401 whatever it is.
+            // The reason is for the log; the client always gets 401.
             if !status.error.is_empty() {
                 tracing::debug!(problem = status.error, "token refused");
             }

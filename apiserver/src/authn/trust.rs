@@ -102,7 +102,7 @@ impl CaPool {
         anchors.any(|anchor| other.anchors.iter().any(|theirs| same(anchor, theirs)))
     }
 
-    /// Whether it trusts nobody.
+    /// Whether it trusts no CA.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.anchors.is_empty()

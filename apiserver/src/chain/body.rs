@@ -29,8 +29,8 @@ use crate::unread::Patience;
 const DISCARD: usize = 16 * 1024 * 1024;
 const DISCARD_FOR: Duration = Duration::from_secs(2);
 
-/// Time limit of any body, and bytes that have to come in each second beyond that, on average: what it holds
-/// meanwhile is not to be had for a byte now and then.
+/// Time limit of any body, and the average bytes per second that must arrive beyond that: slow clients
+/// must not hold memory.
 const ARRIVAL: Duration = Duration::from_secs(10);
 const LEAST_RATE: usize = 4 * 1024;
 
@@ -90,14 +90,14 @@ fn trickles(length: usize) -> Status {
     Status::failure(408, "Timeout", text)
 }
 
-/// One part as it is, several as one.
+/// One part unchanged, several joined.
 fn joined(mut parts: Vec<Bytes>, length: usize) -> Bytes {
     match parts.len() {
         0 => Bytes::new(),
         1 => parts.remove(0),
         _ => {
             let mut whole = BytesMut::with_capacity(length);
-            // Each part is freed as it is copied, so that a large body is not there twice.
+            // Each part is freed as it is copied, so that a large body is not in memory twice.
             parts.into_iter().for_each(|part| whole.extend_from_slice(&part));
             whole.freeze()
         }
@@ -120,14 +120,14 @@ async fn discard(mut body: Body) {
     tokio::time::timeout(DISCARD_FOR, reading).await.ok();
 }
 
-/// A request body that outlives whoever reads it.
+/// A request body that outlives its reader.
 ///
 /// Refusing a request without reading its body drops the body, and on HTTP/2 that resets the stream before
 /// the refusal is sent. So the answer keeps the body until it is sent itself.
 #[derive(Clone)]
 pub(super) struct Kept(Arc<Mutex<Body>>);
 
-/// `body` for a reader, and what the answer is to keep of it.
+/// `body` for a reader, and its part for the answer.
 pub(super) fn kept(body: Body) -> (Body, Option<Kept>) {
     if http_body::Body::is_end_stream(&body) {
         return (body, None);
@@ -193,7 +193,7 @@ impl Held {
         }
     }
 
-    /// The client is ready for the next part: it has read, or has room for, what there was.
+    /// The client is ready for the next part: it has read the earlier parts, or has room for them.
     fn taken(&mut self) {
         self.patience.progress();
         self.charge.shrink_to(self.least);
@@ -296,8 +296,8 @@ impl http_body::Body for Followed {
         Poll::Ready(frame)
     }
 
-    /// The last part is not the end: on HTTP/2 it lies in a buffer until the client reads it, and until then
-    /// this is to be followed. Whoever asks for what comes next has room for it.
+    /// The last part is not the end: on HTTP/2 it lies in a buffer until the client reads it, and until
+    /// then this has to be tracked. A client that asks for the next part has room for it.
     fn is_end_stream(&self) -> bool {
         self.inner.is_end_stream() && (!self.begun || self.ending.is_none())
     }

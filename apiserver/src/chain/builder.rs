@@ -18,8 +18,8 @@ use crate::registry::InstallError;
 use crate::resource::Group;
 use crate::version::VersionInfo;
 
-/// Makes a [`ChainConfig`]. Until it is told otherwise, nobody is authenticated and nobody but
-/// `system:masters` may do anything.
+/// Makes a [`ChainConfig`]. By default no user is authenticated, and only `system:masters` may do
+/// anything.
 pub struct ChainBuilder {
     groups: Vec<Group>,
     title: String,

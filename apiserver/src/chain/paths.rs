@@ -16,7 +16,7 @@ impl Chain {
     /// Answers an authorized request to a path.
     ///
     /// # Errors
-    /// 404 for a path nobody serves, 405 for anything but reading.
+    /// 404 for an unknown path, 405 for anything but reading.
     pub(super) fn path(&self, info: &RequestInfo, parts: &Parts) -> Result<Response<Body>, Status> {
         let reading = matches!(info.verb, "get" | "head");
         if let Some((probe, check)) = Probe::of_path(&info.path) {

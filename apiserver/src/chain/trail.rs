@@ -64,14 +64,14 @@ pub(super) struct Trail {
     pub(super) long_running: bool,
     /// Whether a `Status` is to be YAML.
     pub(super) yaml: bool,
-    /// Of a watch: what it has handed out.
+    /// Bytes that a watch has sent.
     pub(super) progress: Option<Progress>,
     /// Kept while the request runs, so that its connection counts as busy.
     pub(super) busy: Option<Arc<dyn std::any::Any + Send + Sync>>,
 }
 
 impl Trail {
-    /// Starts with what the request line, headers and connection tell.
+    /// Starts with the data of request line, headers and connection.
     pub(super) fn start(
         parts: &Parts,
         connection: &Connection,
@@ -119,7 +119,7 @@ pub(super) struct Bodies {
 }
 
 impl Trail {
-    /// Asks the policy, once it is known who asks for what, and records that the request was received.
+    /// Asks the policy, once user and request are known, and records that the request was received.
     pub(super) async fn judge(&mut self, audit: Option<&Audit>, clock: &dyn Clock) {
         let Some(audit) = audit else { return };
         let verdict = self.verdict_of(audit);
@@ -252,8 +252,7 @@ fn source_ips(headers: &HeaderMap, connection: &Connection) -> Vec<String> {
     ips
 }
 
-/// A request whose answer is decided: completes it when dropped, after the last byte or whatever came
-/// instead.
+/// A request whose answer is decided: completes it when dropped, after the last byte or an abort.
 pub(super) struct Ending {
     trail: Trail,
     code: u16,
@@ -308,8 +307,8 @@ impl Ending {
         }
     }
 
-    /// Notes bytes handed over. This is done for every event of every watcher: what it takes is looked up
-    /// beforehand.
+    /// Notes bytes handed over. This is done for every event of every watcher: the needed data are
+    /// looked up beforehand.
     pub(super) fn sent(&mut self, data: &Bytes) {
         self.sent += data.len() as u64;
         let Some(watching) = &mut self.watching else {

@@ -29,7 +29,7 @@ impl Expected<'_> {
     }
 }
 
-/// Checks that the body says it is what was expected; fills in what it does not say.
+/// Checks that apiVersion and kind of the body are the expected ones, and fills in missing ones.
 pub(crate) fn identify(value: &mut Value, expected: Expected<'_>) -> Result<(), Status> {
     for (field, wanted, what) in [
         ("apiVersion", expected.api_version, "API version"),
@@ -216,8 +216,8 @@ pub(crate) fn duplicate_fields(paths: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// Does with `found` (what is told of the text of the body) and with unknown fields what the client asked
-/// for; the error begins with "strict decoding error: ".
+/// Treats `found` (problems of the body's text) and unknown fields as the client asked; the error
+/// begins with "strict decoding error: ".
 pub(crate) fn check_fields(
     validation: FieldValidation,
     unknown: impl FnOnce() -> Unknown,

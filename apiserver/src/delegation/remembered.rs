@@ -37,8 +37,8 @@ where
         }
     }
 
-    /// The answer to `question`, asked for only when none is kept. An answer is kept for the time
-    /// that `keep` returns. A failure goes to everyone who was waiting, and is not kept.
+    /// The answer to `question`, asked for only when none is kept. An answer is kept for the time that
+    /// `keep` returns. A failure goes to all waiters, and is not kept.
     pub(crate) async fn get(
         &self,
         question: K,

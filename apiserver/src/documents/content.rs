@@ -18,7 +18,7 @@ const PIECE: usize = 64 * 1024;
 /// A body.
 #[derive(Debug)]
 pub(super) enum Content {
-    /// A small one, as it is.
+    /// A small one, uncompressed.
     Plain(Bytes),
     /// A large one, compressed.
     Zipped {

@@ -220,13 +220,13 @@ impl Cx<'_> {
         }
     }
 
-    /// A table. Ages move with every second, so its compressed form is nobody else's.
+    /// A table. Ages move with every second, so its compressed form cannot be shared.
     async fn table(&self, accepted: Accepted, table: Chunks) -> Result<Response<Body>, Status> {
         self.chunked(accepted, None, table).await
     }
 
-    /// A body that is written already; `key` says under what its compressed form is kept, where others may
-    /// want it.
+    /// A body that is written already; `key` is the cache key of its compressed form, where it can be
+    /// shared.
     async fn chunked(
         &self,
         accepted: Accepted,

@@ -121,7 +121,7 @@ impl Apply<'_> {
         }
     }
 
-    /// The configuration applied to the object as it is.
+    /// The configuration applied to the present object.
     fn to(&self, current: &Object) -> Result<Wish, Status> {
         let (cx, config) = (self.cx, self.config.value());
         let application = self.application(via(self.subresource));
@@ -129,8 +129,8 @@ impl Apply<'_> {
         let force = !self.meets_keeper(&stored)? && self.options.force;
         let applied = match stored.apply(force) {
             Err(Refused::Conflicts(conflicts)) => {
-                // What kubectl applied from the client before is its own; that was never a part of the
-                // object.
+                // Fields that kubectl applied on the client side before are its own. The bookkeeping
+                // was never a part of the object.
                 let foreign = match self.is_of_the_whole() {
                     true => last_applied::foreign(cx, &stored.live, conflicts),
                     false => conflicts,
@@ -154,7 +154,7 @@ impl Apply<'_> {
         Ok(stored.wish(applied))
     }
 
-    /// Whether the configuration is against fields that somebody keeps.
+    /// Whether the configuration contradicts fields of a keeper.
     ///
     /// # Errors
     /// 403 when it is applied in the name of that one's field manager.
@@ -219,7 +219,7 @@ impl Apply<'_> {
     }
 }
 
-/// The answer for what cannot be applied: a conflict with a cause for each field, which kubectl reads.
+/// The answer to an apply that fails: a conflict with a cause for each field, which kubectl reads.
 fn refused(refused: &Refused) -> Status {
     if !matches!(refused, Refused::Conflicts(_)) {
         return Status::bad_request(refused.to_string());

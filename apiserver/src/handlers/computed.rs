@@ -147,7 +147,7 @@ impl<'a> Rest<'a> {
             page.remaining = Some(places.len()).filter(|&remaining| remaining > 0);
             page.remaining.is_some()
         } else {
-            // Whether anything selected follows is known only by looking at what does.
+            // A further page exists only if one of the next objects is selected.
             let mut following = places.map(selected).filter_map(Result::transpose);
             following.next().transpose()?.is_some()
         };

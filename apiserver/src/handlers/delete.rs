@@ -44,7 +44,7 @@ pub(super) async fn handle_collection(cx: &Cx<'_>) -> Result<Response<Body>, Sta
             match cx.state.registry.delete(target, actor, options).await {
                 // The answer is what the collection was.
                 Ok(_) => Ok(Some(object)),
-                // Gone meanwhile, by whatever hand, is what was asked for.
+                // An object that another client deleted meanwhile is deleted as requested.
                 Err(error) if error.why == Why::Gone => Ok(None),
                 Err(error) => Err(Status::from(error)),
             }

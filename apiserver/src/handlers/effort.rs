@@ -151,7 +151,7 @@ fn admitted(state: &ApiState, served: &Served, info: &RequestInfo) -> usize {
     let operations: &[Operation] = match info.verb {
         "create" => &[Operation::Create],
         "update" => &[Operation::Update],
-        // What is applied may be created by it.
+        // An apply may create the object.
         "patch" => &[Operation::Update, Operation::Create],
         "delete" | "deletecollection" => &[Operation::Delete],
         _ => return 0,

@@ -16,11 +16,11 @@ use crate::paging::Token;
 use crate::resource::Backing;
 use crate::selection::Selection;
 
-/// Tables of what is computed here are answered whole where pages of this many rows or more are asked for.
+/// Size of requested pages from which on tables of computed objects are answered whole.
 ///
-/// Tables are asked for by kubectl: 500 rows a page, and five pages a second after the first ten, so
-/// that a fleet of 20,000 takes it six seconds of waiting. A server may answer more than it was asked for, as
-/// kube-apiserver does from its cache; who wants small answers asks for smaller pages.
+/// kubectl asks for tables in pages of 500 rows, and for five pages a second after the first ten, so
+/// that it waits six seconds for a fleet of 20,000. A server may answer more rows than requested, as
+/// kube-apiserver does from its cache. Clients that want small answers ask for smaller pages.
 const WHOLE: usize = 500;
 
 /// One page of a list.
@@ -211,7 +211,7 @@ fn cut(
             (None, None) => Some(collection.items.len()),
             (None, Some(_)) => None,
         };
-        // Counted, where nobody knows: the one that ended the page, and those behind it.
+        // Counted where the number is unknown: the object that ended the page, and those behind it.
         let remaining = known.and_then(|known| known.checked_sub(page.items.len()));
         let remaining = remaining.unwrap_or_else(|| 1 + rest.count());
         page.remaining = Some(remaining);

@@ -122,8 +122,8 @@ impl<'a> Custom<'a> {
         self.subresource.schema.as_deref().or_else(own)
     }
 
-    /// Object that an update of it finds, for those who are asked about it; a body of the resource's own kind
-    /// is judged when it is written.
+    /// Object before an update, for policies and webhooks; a body of the resource's own kind is judged
+    /// when it is written.
     async fn before(&self) -> Result<Option<Value>, Status> {
         if self.subresource.schema.is_none() || !self.subresource.verbs.contains(&"get") {
             return Ok(None);
@@ -175,7 +175,7 @@ impl<'a> Custom<'a> {
         self.consult(operation, dry_run, before, value).await
     }
 
-    /// Shows `value` to everybody who has a say in it.
+    /// Shows `value` to all plugins, policies and webhooks.
     async fn consult(
         &self,
         operation: Operation,

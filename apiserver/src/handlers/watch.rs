@@ -35,8 +35,7 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let source = cx.served.source().ok_or_else(Status::method_not_allowed)?;
     let framer = Framer::new(cx, accepted)?;
 
-    // From here on the answer is a success, and what goes wrong is an event: that is where clients look for
-    // it.
+    // From here on the answer is a success, and errors are events, where clients expect them.
     let begun = start(cx, source, &options).await.and_then(|(there, watch)| {
         let initial = there.map(|there| feed::present(&there, &selection, cx.served));
         Ok((initial.transpose()?, watch))
@@ -83,7 +82,7 @@ fn timeout(options: &ListOptions) -> Duration {
 
 type Started = (Option<Collection>, Box<dyn Watch>);
 
-/// The objects to begin with, if any, and the watch of what follows.
+/// The objects to begin with, if any, and the watch of later changes.
 async fn start(cx: &Cx<'_>, source: &dyn Source, options: &ListOptions) -> Result<Started, Status> {
     let failed = |error: StoreError| errors::of_store(error, cx.served);
     let scope = || Scope::One(cx.served.stored);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-/// A user with nothing running is let in though all places are taken, until this many times as many run:
-/// whatever others do then takes no more than a share of the processors.
+/// A user with nothing running is let in though all places are taken, until this many times as many
+/// run: then other users' work takes only a share of the processors.
 const BEYOND: usize = 2;
 
 /// Places, and who waits for one.
@@ -22,7 +22,7 @@ struct State {
     running: usize,
     next: u64,
     users: HashMap<Arc<str>, User>,
-    /// The users with somebody waiting, in the order of their turns.
+    /// The users with waiting requests, in the order of their turns.
     turns: VecDeque<Arc<str>>,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Place {
     user: Arc<str>,
 }
 
-/// Somebody who waits; whoever stops waiting leaves the queue.
+/// A waiting request; it leaves the queue when it is dropped.
 struct Waiting<'a> {
     queue: &'a Queue,
     user: Arc<str>,
@@ -79,12 +79,12 @@ impl Queue {
         self.admit();
         match told.await {
             Ok(place) => place,
-            // Nobody drops the sender of one who waits: it is in the queue until this is.
+            // The sender is not dropped while a request waits: it is in the queue until then.
             Err(_) => std::future::pending().await,
         }
     }
 
-    /// Gives the places that are free to those whose turn it is.
+    /// Gives free places to the users whose turn it is.
     fn admit(self: &Arc<Self>) {
         loop {
             // Told outside of the lock: the place of one who is gone comes back at once.

@@ -81,7 +81,7 @@ pub(super) struct Sent {
 }
 
 impl Labels {
-    /// The labels of a request to `route`; without one, only the method is told.
+    /// The labels of a request to `route`; without one, only the method.
     pub(crate) fn of(info: &RequestInfo, route: Option<Route>) -> Self {
         let none = Route {
             group: "",

@@ -6,7 +6,8 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-/// Linux counts processor time in hundredths of a second towards programs, whatever the kernel's own tick is.
+/// Linux counts processor time in hundredths of a second towards programs, independent of the kernel's
+/// tick.
 const TICKS_PER_SECOND: f64 = 100.0;
 
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! Gauges that are read when they are asked for: what others know better than a number kept beside it would.
+//! Gauges that are read at the scrape, from the component that has the value.
 
 use std::fmt;
 

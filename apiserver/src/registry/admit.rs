@@ -1,9 +1,9 @@
-//! The order of admission, the same for whatever is admitted: writes, deletions, objects that are only
+//! The order of admission, the same for all admitted requests: writes, deletions, objects that are only
 //! answered, bodies of subresources, connections to a proxy.
 //!
-//! In each pass our own plugins come first, then others (admission policies, the hub's webhooks), since they
-//! take longest and what happens meanwhile is noticed by the guards. What is counted comes last: what anybody
-//! refuses takes no room.
+//! In each pass our own plugins come first, then others (admission policies, the hub's webhooks), since
+//! they take longest, and guards notice changes meanwhile. Quotas come last: a refused write takes no
+//! room.
 
 use std::sync::Arc;
 
@@ -31,7 +31,8 @@ pub(crate) enum Purpose {
     Store,
     /// It is answered and not kept.
     Answer,
-    /// It goes to whoever answers the subresource, whose own writes are admitted, and noted, as such.
+    /// It goes to the handler of the subresource, whose own writes are admitted and recorded
+    /// separately.
     HandOn,
 }
 
@@ -50,8 +51,7 @@ pub(crate) trait Candidate: Send {
     /// Adds what others see of it and it does not have on its way.
     fn show(&mut self, _value: &mut Value) {}
 
-    /// Takes that away again, and what others changed that they may not.
-    /// `changers` are those who changed it.
+    /// Removes that again, and restores fields that others may not change. `changers` are their names.
     ///
     /// # Errors
     /// When they changed what they may not, and it cannot be taken back in silence.
@@ -79,8 +79,8 @@ impl Candidate for Deletion {
 }
 
 impl Admission<'_> {
-    /// Takes `value` (null on delete) through admission. Gives what came of it, and what must still be true
-    /// when it is stored.
+    /// Takes `value` (null on delete) through admission. Returns the result, and the guards that must
+    /// hold when it is stored.
     pub(crate) async fn admit(
         &self,
         asked: Asked<'_>,
@@ -123,7 +123,7 @@ impl Admission<'_> {
         Ok((value, guards))
     }
 
-    /// Has others change `value`. Gives the names of those who did.
+    /// Lets policies and webhooks change `value`. Returns the names of those that did.
     async fn change(&self, subject: &Subject<'_>, value: &mut Value) -> Result<Vec<Arc<str>>, Status> {
         let mut recorded = Recorded::default();
         let result = self.chain.mutate_by_policies(subject, value, &mut recorded).await;

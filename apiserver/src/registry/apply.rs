@@ -1,4 +1,4 @@
-//! Server-side apply: what a manager wants of an object, merged into what others want. A controller in this
+//! Server-side apply: the configuration of a manager, merged into the object. A controller in this
 //! process applies here; a request has checks of its own before and after (`handlers::apply`).
 
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub struct Wanted<'a> {
 }
 
 impl Registry {
-    /// Applies what is `wanted` as the `author`'s own, taking over what others own of it.
+    /// Applies the `wanted` configuration as the `author`, and takes over fields of others.
     ///
     /// # Errors
     /// Why it was not applied; a refusal is the one that user's own request would get.
@@ -147,7 +147,7 @@ pub(crate) struct ToStored<'a> {
 }
 
 impl ToStored<'_> {
-    /// Applies the configuration; with `force` it takes over what others own of it.
+    /// Applies the configuration; with `force` it takes over fields of others.
     pub(crate) fn apply(&self, force: bool) -> Result<Applied, Refused> {
         let Application {
             ownership, config, ..

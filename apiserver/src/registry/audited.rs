@@ -1,4 +1,4 @@
-//! Audit events of writes that are made in the process: as whom, and why.
+//! Audit events of writes that are made in the process: with their user and cause.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,8 +29,8 @@ impl Registry {
         }
     }
 
-    /// Records a list of writes that was made, or refused, with what was `noted` of each. Those without a
-    /// cause are part of a request, which has an event of its own.
+    /// Records a list of writes that was made, or refused, with the annotations `noted` for each. Those
+    /// without a cause are part of a request, which has an event of its own.
     pub(super) async fn record(
         &self,
         author: Author<'_>,

@@ -65,7 +65,7 @@ impl Registry {
     ) -> Result<Vec<Arc<Object>>, CommitError> {
         let mut attempt = 1;
         loop {
-            // What was said about an attempt before does not count.
+            // Records of earlier attempts do not count.
             *noted = writes.iter().map(|_| self.annotations(origin)).collect();
             let mut transaction = Transaction::default();
             self.extend(&mut transaction, origin, author, writes, dry_run, noted)

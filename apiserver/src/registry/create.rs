@@ -1,5 +1,5 @@
-//! New objects, for requests and for in-process writers alike: a name is drawn where none is given, and what
-//! was judged on an old state is judged again.
+//! New objects, for requests and for in-process writers alike: a name is drawn where none is given, and
+//! a write that was judged on an old state is judged again.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Hooks on what clients create: a hook extends the transaction that stores a new object.
+//! Hooks on creates of clients: a hook extends the transaction that stores a new object.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub struct Created {
 
 /// Writes that are committed in one transaction with a new object.
 pub struct Extension {
-    /// As whom they are admitted.
+    /// The user as which they are admitted.
     pub user: UserInfo,
     /// The name under which the fields they set are owned.
     pub manager: String,
@@ -62,7 +62,7 @@ pub struct Committed {
     pub written: Vec<Arc<Object>>,
 }
 
-/// Work of the program on a new object before the client hears of it.
+/// Work of the program on a new object before the client gets the answer.
 #[async_trait]
 pub trait CreateHook: Send + Sync + 'static {
     /// Whether anything is done about new objects of `resource`, as the client named it.
@@ -95,7 +95,7 @@ pub(super) struct Hooked<'a> {
 }
 
 impl Registry {
-    /// Stores a new object as [`Registry::create`] does, with what the hook has to do about it.
+    /// Stores a new object as [`Registry::create`] does, with the work of the hook.
     pub(crate) async fn create_asked(
         self: &Arc<Self>,
         served: &Served,
@@ -126,7 +126,8 @@ impl Registry {
         })
     }
 
-    /// Commits `first` and what `extension` adds. Gives the first object as the last of the writes leaves it.
+    /// Commits `first` and the writes of `extension`. Returns the first object after the last of the
+    /// writes.
     async fn commit_extended(
         &self,
         store: Arc<dyn Store>,
@@ -159,7 +160,7 @@ impl Registry {
             return Err(StoreError::Unavailable("the storage answered for no step".to_owned()).into());
         };
         let made = objects.remove(0);
-        // Called at once: what else is heard of the object from now on comes after it.
+        // Called at once: later changes of the object are seen after it.
         on_commit(Committed {
             made,
             written: objects.clone(),
@@ -189,8 +190,8 @@ impl Hooked<'_> {
         }
     }
 
-    /// Stores `draft` where `guards` hold: with what the hook adds, or by itself where that is nothing or is
-    /// refused.
+    /// Stores `draft` where `guards` hold: with the writes of the hook, or alone where there are none
+    /// or they are refused.
     ///
     /// # Errors
     /// Why `draft` itself is not stored.
@@ -214,7 +215,8 @@ impl Hooked<'_> {
         })
     }
 
-    /// Commits `draft` and what the hook adds; nothing where that is nothing, or is refused.
+    /// Commits `draft` and the writes of the hook; commits nothing where there are none, or they are
+    /// refused.
     async fn extended(
         &self,
         store: &Arc<dyn Store>,
@@ -225,7 +227,7 @@ impl Hooked<'_> {
         let key = Key::new(self.served.stored, meta.namespace(), meta.name());
         let there = store.cached(self.served.stored);
         if there.get(&key.namespace, &key.name).is_some() {
-            // It will be refused, whatever is added.
+            // It will be refused, with any additions.
             return Ok(None);
         }
         let creating = self.created(Arc::new(draft.unstored()));
@@ -234,8 +236,8 @@ impl Hooked<'_> {
         };
         let first = making(key.clone(), draft.clone(), guards.to_vec());
         let (registry, store) = (Arc::clone(self.registry), Arc::clone(store));
-        // In a task of its own: a client that goes away leaves nobody untold, and a panic is not one of the
-        // create.
+        // In a task of its own: the hook is notified even when the client goes away, and a panic does
+        // not end the create.
         let committing = tokio::spawn(async move { registry.commit_extended(store, first, extension).await });
         match committing.await {
             Ok(Ok(object)) => Ok(Some(object)),
@@ -254,8 +256,8 @@ impl Hooked<'_> {
     }
 }
 
-/// Whether `error` is about the new object at `key`, stored under `guards`, whatever is added to its
-/// transaction.
+/// Whether `error` is about the new object at `key`, stored under `guards`, independent of additions to
+/// its transaction.
 fn is_about(error: &StoreError, key: &Key, guards: &[Guard]) -> bool {
     match error {
         StoreError::AlreadyExists { key: there } => there == key,

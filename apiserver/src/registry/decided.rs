@@ -1,5 +1,5 @@
-//! In-process writes are stored as they were decided: admission policies and webhooks may add to them, and no
-//! more.
+//! In-process writes are stored as they were decided: admission policies and webhooks may only add to
+//! them.
 
 use std::sync::Arc;
 

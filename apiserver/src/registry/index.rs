@@ -1,4 +1,5 @@
-//! Index of what is served: every (group, version, resource), looked up once built without allocating.
+//! Index of served resources: every (group, version, resource), looked up once built without
+//! allocating.
 
 use std::collections::HashMap;
 use std::sync::Arc;

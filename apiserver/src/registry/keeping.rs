@@ -1,5 +1,5 @@
-//! Objects some of whose fields somebody keeps ([`berth_apimachinery::Kind::keeper`]): in what others write
-//! they stay as they are.
+//! Objects with fields of a keeper ([`berth_apimachinery::Kind::keeper`]): in the writes of others
+//! these fields do not change.
 
 use berth_apimachinery::kind::Via;
 use berth_apimachinery::{Keeper, Object, Status};
@@ -10,7 +10,7 @@ use super::ownership;
 use super::prepare::Writing;
 
 impl Writing<'_> {
-    /// Whether somebody else than this write's user keeps fields of its object.
+    /// Whether another user than this write's keeps fields of its object.
     ///
     /// # Errors
     /// 403 when the write is made in the name of that one's field manager.
@@ -27,8 +27,8 @@ impl Writing<'_> {
         Ok(true)
     }
 
-    /// `value` with the fields that are kept as they are in `live`, which is how `stored` is served. The
-    /// client hears of it where that makes a difference.
+    /// `value` with the keeper's fields restored from `live`, the served form of `stored`. The client
+    /// gets a warning where that changes something.
     pub(super) fn kept(&self, stored: &Object, live: &Value, value: Value) -> Value {
         let Some(keeper) = self.served.kind().keeper() else {
             return value;
@@ -72,7 +72,7 @@ pub(crate) fn own_name(keeper: Keeper, manager: &str) -> Result<(), String> {
     ))
 }
 
-/// Whether `conflicts` are about what the keeper applied: no force overcomes those.
+/// Whether `conflicts` are about fields of the keeper: force does not overcome those.
 pub(crate) fn concerns(keeper: Keeper, conflicts: &[Conflict]) -> bool {
     conflicts.iter().any(|conflict| {
         conflict.owner.operation == Operation::Apply && conflict.owner.manager == keeper.manager

@@ -1,7 +1,8 @@
-//! Owners of fields: what a write makes of the managed fields of an object.
+//! Owners of fields: the effect of a write on the managed fields of an object.
 //!
-//! The rules are in the crate `berth-apply`. Here is what it needs to know of a kind (its versions, and which
-//! fields a write through which resource cannot set), and which managed fields a write starts from.
+//! The rules are in the crate `berth-apply`. This module has the facts about a kind that it needs (its
+//! versions, and the fields that a write through a resource cannot set), and the managed fields before
+//! a write.
 
 use std::borrow::Cow;
 
@@ -99,7 +100,7 @@ impl Versions for Stored<'_> {
         }
         let mut value = object.clone();
         old.kind().to_stored(old.version, &mut value);
-        // What has no name yet has nothing in it, either.
+        // An object without a name has no content yet, either.
         match Object::new(&value, Revision(0)) {
             Ok(stored) => Cow::Owned(new.kind().to_served(new.version, &stored).unwrap_or(value)),
             Err(_) => Cow::Borrowed(object),

@@ -21,7 +21,7 @@ use crate::served::Served;
 use crate::{render, validation};
 
 impl<'a> Actor<'a> {
-    /// `chain`, where what is recorded goes to those who hear of this actor's write.
+    /// `chain`, with its records sent to the receivers of this actor's write.
     fn admission(&self, chain: &'a Chain) -> Admission<'a> {
         Admission {
             chain,
@@ -134,7 +134,7 @@ impl Writing<'_> {
         Ok(value)
     }
 
-    /// Fills in what every body gets.
+    /// Fills in the defaults of every body.
     fn complete(&self, value: &mut Value) {
         self.deduplicate_owners(value);
         self.default(value);
@@ -145,7 +145,7 @@ impl Writing<'_> {
         Ownership::new(self.index, self.served, self.via, manager, now)
     }
 
-    /// The defaults of the served version count as written by whoever sent the body.
+    /// The defaults of the served version count as written by the sender of the body.
     fn default(&self, value: &mut Value) {
         self.served.kind().schema(self.served.version).default(value);
     }
@@ -259,8 +259,8 @@ impl Writing<'_> {
         })
     }
 
-    /// Those of `errors` that this write can do something about. What is wrong outside of the status was so
-    /// before its write, and must not keep anybody from saying so (kube-apiserver's validation ratcheting).
+    /// Those of `errors` that this write can cause. Problems outside of the status existed before a
+    /// write of the status, and must not prevent it (kube-apiserver's validation ratcheting).
     fn can_be_mended(&self, mut errors: Vec<FieldError>) -> Vec<FieldError> {
         if matches!(self.via, Via::Subresource("status")) {
             errors.retain(|error| {
@@ -354,7 +354,7 @@ impl Candidate for Storing<'_> {
         let (served, old) = (writing.served, self.old);
         self.is_final = true;
         if let Some(old) = old {
-            // Admission may change no more than the write itself.
+            // Admission may change only the fields that the write may change.
             value = writing.confine(value, old);
         }
         let kind = served.kind();
@@ -379,7 +379,7 @@ impl Candidate for Storing<'_> {
     }
 }
 
-/// Whether `chain` lets `actor` delete `old`, and what must still be true when it is done.
+/// Whether `chain` lets `actor` delete `old`, and the guards that must hold when it is done.
 pub(crate) async fn admit_delete(
     chain: &Chain,
     served: &Served,
@@ -421,8 +421,8 @@ pub(crate) fn draft(served: &Served, settled: &Settled) -> Result<Draft, Status>
         .map_err(|malformed| refused(served, &settled.value, malformed))
 }
 
-/// Draft of the settled object over `stored`: as that is where they differ in no more than the times of its
-/// managers.
+/// Draft of the settled object over `stored`: the stored object itself where they differ only in the
+/// times of managers.
 pub(crate) fn draft_over(served: &Served, settled: &Settled, stored: &Object) -> Result<Draft, Status> {
     let draft = draft(served, settled)?;
     if draft.same_but_managed(stored) && ownership::of_stored(stored).same_but_times(&settled.managers) {

@@ -12,7 +12,7 @@ use crate::served::Served;
 
 /// Why a write came to nothing.
 pub(crate) enum Refused {
-    /// By the rules, or by what is there.
+    /// By the rules, or by the stored state.
     Judged(Box<CommitError>),
     /// By the store.
     Store(StoreError),

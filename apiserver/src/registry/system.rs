@@ -21,7 +21,7 @@ const IMMUTABLE: [&str; 7] = [
     "namespace",
 ];
 
-/// Fields that clients may send and nobody keeps: links are history.
+/// Fields that clients may send and that are not stored: self links are obsolete.
 const DROPPED: [&str; 2] = ["selfLink", "resourceVersion"];
 
 /// The object's metadata, made where it is missing. Anything but an object has been refused by decoding.
@@ -84,9 +84,9 @@ pub(crate) fn touched(value: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Keeps the first of owner references that are equal in every field; the text for the client where there
-/// were more. References of one uid that differ elsewhere stay: nobody but their writer knows which one is
-/// right.
+/// Keeps the first of owner references that are equal in every field; the warning for the client where
+/// there were more. References of one uid that differ elsewhere stay: only their writer knows which one
+/// is right.
 pub(crate) fn deduplicate_owners(value: &mut Value) -> Option<String> {
     let owners = value
         .get_mut("metadata")?
@@ -95,7 +95,7 @@ pub(crate) fn deduplicate_owners(value: &mut Value) -> Option<String> {
     let mut seen = HashSet::new();
     let mut twice = BTreeSet::new();
     owners.retain(|owner| {
-        // One that cannot be read is refused later, where every mistake is told.
+        // One that cannot be read is refused later, together with every other mistake.
         let Ok(reference) = OwnerReference::deserialize(owner) else {
             return true;
         };
@@ -155,7 +155,8 @@ fn remove(value: &mut Value, field: &str) {
     }
 }
 
-/// Fields that nobody but the server sets on a new object, to be put back when others have changed it.
+/// Fields that only the server sets on a new object. They are restored when others have changed the
+/// object.
 pub(super) struct SystemFields(Value);
 
 impl SystemFields {

@@ -22,7 +22,7 @@ use crate::served::Served;
 /// Author of writes in the process.
 #[derive(Clone, Copy, Debug)]
 pub struct Author<'a> {
-    /// As whom they are admitted.
+    /// The user as which they are admitted.
     pub user: &'a UserInfo,
     /// The name under which the fields they set are owned.
     pub manager: &'a str,
@@ -33,7 +33,7 @@ pub struct Author<'a> {
 /// Origin of a list of writes.
 #[derive(Default)]
 pub(super) struct Origin {
-    /// Texts for whoever asked for it; nobody hears those of the process itself.
+    /// Warnings for the client; those of the process itself are dropped.
     pub(super) warnings: Option<Warnings>,
     /// The annotations of the request that it is part of; those of the process itself are in events of their
     /// own.
@@ -282,7 +282,7 @@ impl Transaction {
         }
     }
 
-    /// The object as the writes before left it, and what must be true of it when the list is applied.
+    /// The object after the writes before, and its guards when the list is applied.
     async fn current(&self, target: Target<'_>, write: &Write) -> Result<(Arc<Object>, Expect), CommitError> {
         match self.written.get(&target.key()) {
             Some(Some(object)) => return Ok((Arc::clone(object), Expect::Present)),

@@ -50,8 +50,8 @@ pub(crate) enum Next {
 }
 
 impl Registry {
-    /// Stores the next state of an object. `edit` makes it of the current one, in the served version; a
-    /// resource version in what it makes must be the current one. `unconditional` says whether it may be
+    /// Stores the next state of an object. `edit` makes it from the current one, in the served version;
+    /// a resource version in its result must be the current one. `unconditional` says whether it may be
     /// missing.
     pub(crate) async fn update<E: Into<CommitError>>(
         &self,

@@ -52,8 +52,8 @@ const WINDOWS: Windows = Windows {
     connection: 16 * 1024 * 1024,
 };
 
-/// Those of peers whose certificate is not known here, or that have none: what they send before they are
-/// identified waits in memory.
+/// Those of peers whose certificate is not known here, or that have none: their requests wait in memory
+/// before they are authenticated.
 const SMALL_WINDOWS: Windows = Windows {
     stream: 64 * 1024,
     connection: 256 * 1024,
@@ -114,7 +114,7 @@ impl Endpoint {
         )
     }
 
-    /// Lets go of what the API keeps for requests that did not come.
+    /// Frees data that the API keeps for requests that did not come.
     pub(super) async fn tidy(&self) {
         self.chain.tidy().await;
     }
@@ -196,8 +196,8 @@ fn second(limits: ConnectionLimits, windows: Windows) -> http2::Builder<Streams>
 /// Serves one connection until it ends, is idle for too long, or `finish` is cancelled and its requests are
 /// answered.
 ///
-/// Both parts are boxed: the first is large and soon over, and whoever only watches has nothing but the
-/// second for hours.
+/// Both parts are boxed: the first is large and soon over, and a mere watch has only the second for
+/// hours.
 pub(super) async fn serve(
     endpoint: Arc<Endpoint>,
     acceptor: TlsAcceptor,
@@ -311,8 +311,8 @@ async fn requests(endpoint: &Endpoint, secured: Secured, activity: Arc<Activity>
     }
 }
 
-/// Serves requests until the connection ends, is idle for too long, or `finish` is cancelled and its requests
-/// are answered. `shut_down` is how `http` is told to begin no more of them.
+/// Serves requests until the connection ends, is idle for too long, or `finish` is cancelled and its
+/// requests are answered. `shut_down` tells `http` to accept no further ones.
 async fn drive<H: Future<Output = hyper::Result<()>>>(
     http: H,
     shut_down: impl Fn(Pin<&mut H>),

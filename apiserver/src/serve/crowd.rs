@@ -1,8 +1,8 @@
-//! The connections of peers that nobody has identified yet: no more than so many, so that they can use up
-//! neither memory nor file descriptors.
+//! The connections of unauthenticated peers: their number is limited, so that they can use up neither
+//! memory nor file descriptors.
 //!
-//! A peer leaves the crowd with a certificate that is known here, or with the first request that
-//! authenticates. Nobody is turned away at the door: the one that has been quiet for longest makes room.
+//! A peer leaves the crowd with a trusted certificate, or with the first authenticated request. No new
+//! connection is refused: the one that has been quiet for longest is closed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

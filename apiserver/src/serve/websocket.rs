@@ -24,7 +24,7 @@ const PING_EVERY: Duration = Duration::from_secs(30);
 /// Time limit of the client's answer that the connection is closed.
 const CLOSING: Duration = Duration::from_secs(5);
 
-/// Clients have nothing to say; what they do is read and forgotten.
+/// Messages of clients have no meaning; they are read and dropped.
 const LONGEST_MESSAGE: usize = 4096;
 
 /// Slot in which a request of a connection leaves the session to run when the connection has
@@ -59,7 +59,7 @@ impl Session {
         let stream = TokioIo::new(self.upgrade.await?);
         let limits = Limits::default().max_payload_len(Some(LONGEST_MESSAGE));
         let mut socket = ServerBuilder::new().limits(limits).serve(stream);
-        // The watch is over with this, whatever the client does about the end of the connection.
+        // The watch is over with this, even if the client does not close the connection.
         let sent = send(&mut socket, self.body).await;
         // A client that does not say goodbye has missed nothing.
         tokio::time::timeout(CLOSING, socket.close())
@@ -88,12 +88,12 @@ async fn send(socket: &mut Socket, body: Body) -> Result<(), Error> {
                         socket.feed(Message::text(line)).await?;
                     }
                 }
-                // What broke the answer off is in the log already.
+                // The reason of the broken answer is in the log already.
                 Some(Err(_)) | None => return Ok(()),
             },
             _ = pings.tick() => socket.feed(Message::ping(Bytes::new())).await?,
         }
-        // Also the answer to a ping: what a client sends is read no faster than it takes what comes back.
+        // Also the answer to a ping: a client's messages are read no faster than it reads the answers.
         socket.flush().await?;
     }
 }

@@ -118,7 +118,7 @@ fn plain(path: &str, content_type: &'static str, body: Bytes) -> Document {
     }
 }
 
-/// The resources by group, in their order, narrowed to what can be done through a view.
+/// The resources by group, in their order, narrowed to the verbs of a view.
 fn groups(
     registry: &Registry,
     resources: &[GroupResource],

@@ -27,8 +27,7 @@ pub struct OriginWrite<'a> {
 /// nothing is judged here.
 #[async_trait]
 pub trait Origin: Send + Sync + 'static {
-    /// Stores the next state of an object if it is still as its copy shows it, and gives the copy as it is
-    /// afterwards.
+    /// Stores the next state of an object if it still equals its copy, and returns the copy afterwards.
     ///
     /// # Errors
     /// Why it was not stored.

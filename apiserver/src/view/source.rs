@@ -22,7 +22,7 @@ pub struct ViewSource {
     pub(super) rules: Arc<dyn ViewRules>,
     /// The resource as the registry serves it.
     pub(super) served: Arc<Served>,
-    /// The newest list, stored and seen: the next one differs from it in what was written meanwhile.
+    /// The newest list, stored and visible: the next one differs from it by the writes in between.
     last: Mutex<(Items, Items)>,
 }
 
@@ -42,7 +42,7 @@ impl ViewSource {
             .ok_or_else(|| StoreError::Unavailable(format!("{} is not stored", self.served.name)))
     }
 
-    /// `object` as it is seen, if it is.
+    /// The visible form of `object`, if it is visible.
     pub(super) fn look(&self, object: &Arc<Object>) -> Option<Arc<Object>> {
         self.rules.sees(object).then(|| self.rules.show(object))
     }
@@ -117,7 +117,7 @@ impl Watch for SeenWatch {
             events = self.watch.next(max) => events?,
             () = self.rules.outlived() => return Err(self.outlived()),
         };
-        // What was written after the rules changed is not shown by the former ones.
+        // Writes after a change of the rules are not shown by the former rules.
         if !self.rules.hold() {
             return Err(self.outlived());
         }
@@ -130,15 +130,15 @@ impl Watch for SeenWatch {
 }
 
 impl SeenWatch {
-    /// Objects that nobody wrote may look otherwise by now: the watcher has to list again.
+    /// Objects may look different without a write: the watcher has to list again.
     fn outlived(&self) -> StoreError {
         let asked = self.watch.revision();
         let oldest = Revision(asked.0 + 1);
         StoreError::Expired { asked, oldest }
     }
 
-    /// The event as it is seen, if it is. One that looks as it is stored stays as it is, with the frame it
-    /// shares.
+    /// The visible form of the event, if it is visible. An event that looks as stored stays unchanged,
+    /// with its shared frame.
     fn look(&self, event: &Arc<Event>) -> Option<Arc<Event>> {
         let change = &event.change;
         let look = |object: &Option<Arc<Object>>| {

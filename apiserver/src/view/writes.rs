@@ -17,17 +17,17 @@ use crate::render;
 use crate::resource::{Change, View};
 use crate::served::Served;
 
-/// Most attempts at a write that depends on nobody's resource version, when the object moved under it,
-/// elsewhere: each time is a request there.
+/// Most attempts at a write without a required resource version, when the object moved on the hub: each
+/// is a request there.
 const ATTEMPTS: usize = 8;
 
-/// One write, to be made of whatever the object is.
+/// One write, to be made on the present object.
 struct Edit<'a> {
     served: &'a Served,
     key: &'a Key,
     actor: Actor<'a>,
     subresource: &'static str,
-    /// The client's changes to what it sees.
+    /// The client's changes to the visible form.
     edit: &'a mut (dyn FnMut(&Object) -> Result<Value, Status> + Send),
 }
 
@@ -108,8 +108,8 @@ impl ViewSource {
         }
     }
 
-    /// The stored object, now `current`, as it is to be after `edit`, with the resource version and uid that
-    /// the client knows of.
+    /// The next state of the stored object `current` after `edit`, with the resource version and uid
+    /// that the client knows.
     fn next(&self, edit: &mut Edit<'_>, current: &Object) -> Result<Value, CommitError> {
         let (served, key) = (edit.served, edit.key);
         // The registry hands out what is stored; it is seen as a list would show it.
@@ -135,7 +135,7 @@ impl ViewSource {
                 };
                 denied.into_status(&request)
             })?;
-        // What the client knows of the object decides whether it is the current one.
+        // The client's resource version and uid decide whether the object is current.
         for field in ["resourceVersion", "uid"] {
             match text(&written, field) {
                 "" => drop(metadata(&mut new).remove(field)),

@@ -1,5 +1,5 @@
-//! From the Swagger JSON we rendered to its protobuf form. One source, two encodings: what one says, the
-//! other says.
+//! From the Swagger JSON we rendered to its protobuf form. One source, two encodings: both have the
+//! same content.
 
 use prost::Message as _;
 use serde_json::Value;

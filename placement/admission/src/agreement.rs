@@ -1,5 +1,5 @@
-//! Checks of an object in the light of others: a Shoot's provider type, which is its cloud profile's, and the
-//! like. The dialect judges by what it knows of the world ([`berth_dialect_contract::Guarding::judge`]).
+//! Checks of an object against others, for example that a Shoot's provider type is its cloud profile's.
+//! The dialect judges by its inventory ([`berth_dialect_contract::Guarding::judge`]).
 //!
 //! Others may change afterwards, so that nothing has to be guarded until the write is stored.
 
@@ -16,7 +16,7 @@ pub(super) struct Agreement {
 }
 
 impl Agreement {
-    /// The plugin for whatever the engine's dialects judge.
+    /// The plugin for the resources that the engine's dialects judge.
     pub(super) fn new(knowledge: Knowledge) -> Self {
         let dialects = Responsible::of(&knowledge, |guarded| guarded.judges);
         Self { knowledge, dialects }
@@ -47,7 +47,7 @@ impl Plugin for Agreement {
         let (Some(dialect), Some(object)) = (self.dialects.dialect(request.resource), object) else {
             return Ok(());
         };
-        // Labels and finalizers can be mended whatever happened to the others meanwhile.
+        // Labels and finalizers can be corrected even if the other objects changed meanwhile.
         if request
             .old
             .is_some_and(|old| old.get("spec") == object.get("spec"))

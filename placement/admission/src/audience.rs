@@ -20,7 +20,7 @@ pub enum Audience {
 const DETAIL: &str = "does not fit the other objects as they are; a SchedulingReview of the object says why";
 
 impl Audience {
-    /// Whether names and states of other objects may be told.
+    /// Whether names and states of other objects may be shown.
     pub(super) fn is_known(self) -> bool {
         self == Self::Known
     }
@@ -31,7 +31,7 @@ impl Audience {
             denied if self.is_known() => denied,
             Denied::Invalid(errors) => Denied::Invalid(self.fields(errors)),
             Denied::Forbidden(_) => Denied::Forbidden(format!("it {DETAIL}")),
-            // Nothing is known yet, so nothing is told.
+            // Nothing is known yet, so nothing is shown.
             Denied::Status(status) if status.code >= 500 => Denied::Status(status),
             Denied::Status(_) => Denied::Forbidden(format!("it {DETAIL}")),
         }

@@ -1,6 +1,6 @@
-//! `autoBind: OnCreate`: what a client makes is decided and bound before the create is answered
-//! (docs/concepts.md, "Configuration"): in one step with it where the store can, else once it is there. A dry
-//! run is answered with a forecast.
+//! `autoBind: OnCreate`: a new object of a client is decided and bound before the create is answered
+//! (docs/concepts.md, "Configuration"): in one step with the create where the store can, else after it.
+//! A dry run is answered with a forecast.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -93,7 +93,7 @@ impl AutoBind {
         }
         match self.registry.get(key).await {
             Ok(object) if object.meta().uid() == created.object.meta().uid() => object,
-            // Gone already, or another one by now: what was made is still the answer.
+            // It was deleted or replaced already: the created object is still the answer.
             Ok(_) | Err(_) => Arc::clone(&created.object),
         }
     }
@@ -192,7 +192,7 @@ impl CreateHook for AutoBind {
     }
 }
 
-/// Tells whoever made the object what they should know of its binding.
+/// Adds the warnings about the binding for the client that made the object.
 fn warn(warnings: &Warnings, bound: &Bound) {
     let (snapshot, decision) = (&bound.snapshot, &bound.decision);
     let unplaced = forecast::warning(snapshot, decision);
@@ -203,7 +203,7 @@ fn warn(warnings: &Warnings, bound: &Bound) {
         .for_each(|text| warnings.add(text));
 }
 
-/// Takes note that a binding was committed with its object, and tells the client what it should know of it.
+/// Takes note that a binding was committed with its object, and adds the warnings for the client.
 async fn bound(foreseen: Foreseen, warnings: Warnings, Committed { made, written }: Committed) {
     match foreseen.made(&made, written).await {
         Ok(bound) => warn(&warnings, &bound),

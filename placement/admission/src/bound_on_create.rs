@@ -1,6 +1,7 @@
-//! An object made with its place filled in (a Shoot with `spec.seedName`) is judged by feasibility, not by
-//! origin (docs/admission.md, "Guards"): what the scheduler could have picked passes; anything else, and by
-//! the rules of today any place, takes the right to bind, and must still be a binding the system allows.
+//! An object made with its place filled in (a Shoot with `spec.seedName`) is judged by feasibility, not
+//! by origin (docs/admission.md, "Guards"): a place that the scheduler could have picked passes; any
+//! other place, and by the rules of today every place, needs the right to bind, and must still be a
+//! binding the system allows.
 //!
 //! A webhook can judge the place, but cannot hold it until the object is stored ([`Held`]): of many creates
 //! at once each would find the last free place still free. There any given place takes the right to bind, as
@@ -166,8 +167,8 @@ impl Plugin for BoundOnCreate {
         Some(self.knowledge.ready())
     }
 
-    /// Fills in what the system fills in when a place is given. Whether it may be given is judged on the
-    /// final object.
+    /// Fills in the fields that the system fills in with a place. Whether the client may give the place
+    /// is judged on the final object.
     fn mutate(&self, request: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<(), Denied> {
         let Some((own, dialect)) = own_places::find(self.knowledge.engine(), request.resource) else {
             return Ok(());
@@ -208,7 +209,7 @@ impl Plugin for BoundOnCreate {
 
     fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Needed> {
         let Some(object) = object else { return Vec::new() };
-        // What cannot be judged has been refused.
+        // An object that cannot be judged has been refused.
         let judged = self.judge(request, object).ok().flatten();
         judged
             .and_then(|judged| judged.needs(request, object, self.held))

@@ -1,5 +1,5 @@
-//! Completion of a new object in the light of others, as the system's own admission does it: what a Shoot's
-//! ExposureClass asks of Seeds, and the like ([`berth_dialect_contract::Guarding::complete`]). Of objects on
+//! Completion of a new object from others, as by the system's own admission, for example by the seed
+//! selector of a Shoot's ExposureClass ([`berth_dialect_contract::Guarding::complete`]). Of objects on
 //! a hub the system has done so.
 
 use berth_admission::{Denied, Operation, Plugin, Ready, Request};
@@ -15,7 +15,7 @@ pub(super) struct Completion {
 }
 
 impl Completion {
-    /// The plugin for whatever the engine's dialects complete.
+    /// The plugin for the resources that the engine's dialects complete.
     pub(super) fn new(knowledge: Knowledge) -> Self {
         let dialects = Responsible::of(&knowledge, |guarded| guarded.completes);
         Self { knowledge, dialects }

@@ -1,5 +1,5 @@
-//! SchedulerConfigurations: warnings about what is legal but surely not meant. Behind the webhook, where the
-//! kind is a CRD of the hub, everything wrong with one too.
+//! SchedulerConfigurations: warnings about legal settings that are surely not intended. Behind the
+//! webhook, where the kind is a CRD of the hub, also all errors.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ impl Configurations {
         }
     }
 
-    /// Warns of what `spec` of `dialect` names without effect, for it is not served here.
+    /// Warns of resources in `spec` of `dialect` that have no effect, since they are not served here.
     fn unserved(&self, dialect: &dyn Dialect, spec: &Value) -> Vec<String> {
         let name = dialect.name();
         let named = dialect.configuration().guards(Some(spec)).into_iter();

@@ -1,7 +1,7 @@
-//! A plugin as far as Berth has a say in the matter (docs/admission.md, "Guards"). Where another scheduler
-//! decides a system, what guards its decisions from everybody but Berth would keep that scheduler from its
-//! work, and so with single requests; and on a hub, whose systems have API servers and webhooks of their own,
-//! their own programs are nobody that Berth has to judge.
+//! Limits a plugin to the objects that Berth decides (docs/admission.md, "Guards"). Where another
+//! scheduler decides a system or a single request, a guard of decisions would block that scheduler. On
+//! a hub, the systems have API servers and webhooks of their own, so Berth does not judge their own
+//! programs.
 
 use std::sync::Arc;
 

@@ -28,7 +28,7 @@ pub(super) struct Forecast {
 /// dialect does not take it in.
 ///
 /// # Errors
-/// Why the dialect cannot read it, or what is wrong with its writes.
+/// When the dialect cannot read it, or its writes are wrong.
 pub(super) fn forecast(
     snapshot: Snapshot,
     source: &dyn Source,
@@ -68,7 +68,7 @@ pub(super) fn warning(snapshot: &Snapshot, decision: &Decision) -> Option<String
     let how = match decision.outcome {
         Outcome::Unschedulable | Outcome::Invalid => "not bound",
         Outcome::Partial => "bound in part",
-        // A controller was faster, and has found no more places either.
+        // A controller was faster, and found no more places either.
         Outcome::Unchanged if is_partial(snapshot, decision) => "bound in part",
         Outcome::Scheduled
         | Outcome::Provision
@@ -85,7 +85,7 @@ fn is_partial(snapshot: &Snapshot, decision: &Decision) -> bool {
     view.is_some_and(|view| view.phase == Phase::Partial)
 }
 
-/// `value` as an object with a place in the inventory, whatever is still missing of it.
+/// `value` as an object with a place in the inventory, even if fields are still missing.
 ///
 /// # Errors
 /// What keeps it from being an object.

@@ -34,7 +34,7 @@ impl Forewarn {
         Self { knowledge, catalog }
     }
 
-    /// Forecast of binding the object. `None` where it stays as it is.
+    /// Forecast of binding the object. `None` where it does not change.
     fn forecast(
         &self,
         request: &Request<'_>,

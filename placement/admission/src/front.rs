@@ -1,6 +1,7 @@
-//! `/admission/mutate` and `/admission/validate`: pure, reserving nothing. Callers show a client certificate
-//! where one is demanded. Otherwise anyone is answered: bounded in size and per source address, and told
-//! nothing of other objects ([`super::Audience`]). Who writes is in the body and only a claim.
+//! `/admission/mutate` and `/admission/validate`: pure, reserving nothing. Callers show a client
+//! certificate where one is demanded. Otherwise every caller is answered, with limits on size and per
+//! source address, and without data of other objects ([`super::Audience`]). The user in the body is
+//! only a claim.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -34,7 +35,7 @@ pub const PATHS: [&str; 2] = [MUTATE_PATH, VALIDATE_PATH];
 
 /// Reviews under way from one address. A kube-apiserver has about as many as it has writes in flight.
 const AT_ONCE: usize = 200;
-/// Time limit for a body to arrive; a kube-apiserver gives a webhook no more than that for everything.
+/// Time limit for a body to arrive; the time that a kube-apiserver gives a webhook in all.
 const ARRIVAL: Duration = Duration::from_secs(30);
 /// The reviews from one address are one holder of memory, which gets this much of it.
 const SHARE: Share = Share::OneIn(8);
@@ -153,8 +154,7 @@ impl Front {
         }
     }
 
-    /// Subject of the review in `body`, where nobody here has anything to say of it: then its objects are not
-    /// read.
+    /// Subject of the review in `body`, where no plugin concerns it: then its objects are not read.
     fn unknown(&self, body: &[u8]) -> Option<Subject> {
         let subject = Subject::of(body)?;
         self.known(&subject.group, &subject.resource)

@@ -17,7 +17,7 @@ use serde_json::Value;
 pub struct Rules {
     dialect: Arc<dyn Dialect>,
     engine: Arc<Engine>,
-    /// Its kinds, and what it places.
+    /// Its kinds, and those of its demands.
     resources: BTreeSet<GroupResource>,
     kept: Mutex<Kept>,
 }
@@ -74,8 +74,8 @@ impl Rules {
         let source = &**self.engine.source();
         let mut demands = self.dialect.demands().iter();
         if demands.any(|demand| demand.resource == request.resource) {
-            // By what it is before the write: whoever takes it from Berth takes it with the decision as it
-            // is.
+            // By its state before the write: a user who takes it from Berth takes it with its present
+            // decision.
             let stated = request.old.or(object);
             return stated
                 .is_some_and(|object| !requests.include(source, request.namespace, &LabelsOf(object)));
@@ -86,7 +86,7 @@ impl Rules {
         let guarding = snapshot.inventory.guarding();
         let holders = guarding.decisions_in(request.resource, request.old, object);
         holders.is_some_and(|holders| {
-            // Of a request that is not known nobody can say that it is Berth's.
+            // A request that is not known does not count as Berth's.
             let theirs = |key: &Key| {
                 let demand = snapshot.inventory.object(key);
                 demand.is_none_or(|demand| !requests.include(source, &key.namespace, demand.meta().labels()))
@@ -166,11 +166,11 @@ impl LabelSet for LabelsOf<'_> {
     }
 }
 
-/// One plugin of a dialect, as it is now.
+/// The present plugin of a dialect.
 struct InForce {
     rules: Arc<Rules>,
     number: usize,
-    /// The plugin without configuration: what it is called and waits for does not depend on one.
+    /// The plugin without configuration: its name and its readiness do not depend on one.
     plain: Arc<dyn Plugin>,
 }
 

@@ -1,9 +1,10 @@
 //! Protection of objects in use from deletion (docs/admission.md, "Guards"): refused with the users of it.
 //!
-//! Race-free in a store of ours. A write that begins a use passes a fence of what it uses; a deletion asks
-//! that nobody passed that fence since the snapshot it looked at, and passes it. A binding decided before the
-//! deletion fails at the same fence, since decisions that count capacity name it too, and is decided again
-//! without the deleted target. On a hub the answer is as good as the watch is fresh.
+//! This is free of races in Berth's own store. A write that begins a use passes a fence of the used
+//! object. A deletion requires that the fence was not passed since its snapshot, and passes it. A
+//! binding decided before the deletion fails at the same fence, since decisions that count capacity
+//! name it too, and is decided again without the deleted target. On a hub the answer is as good as the
+//! watch is fresh.
 
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ pub(super) struct InUse {
 }
 
 impl InUse {
-    /// The plugin for whatever the engine's dialects protect.
+    /// The plugin for the resources that the engine's dialects protect.
     pub(super) fn new(knowledge: Knowledge) -> Self {
         let rules = knowledge
             .dialects()

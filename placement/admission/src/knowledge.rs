@@ -43,7 +43,7 @@ impl Knowledge {
         })
     }
 
-    /// The world of `dialect` as it is known now. There is nothing to judge by while not all of it is.
+    /// The present snapshot of `dialect`, or an error while it is not complete.
     pub(super) fn snapshot(&self, dialect: &str) -> Result<Snapshot, Denied> {
         let complete = self.engine.complete(dialect);
         complete.map_err(|held| Denied::Status(Box::new(behind(&held))))?;

@@ -65,9 +65,9 @@ use knowledge::Knowledge;
 pub struct Parts {
     /// The engine, which knows the world.
     pub engine: Arc<Engine>,
-    /// The RBAC objects served here, which nobody widens for others beyond their own rights.
+    /// The RBAC objects served here. Users cannot grant rights beyond their own.
     pub rbac: Arc<Rbac>,
-    /// Authorization: what requests are judged by.
+    /// Authorization of requests.
     pub authorizer: Arc<dyn Authorizer>,
     /// Groups whose members pass guards.
     pub break_glass: Vec<String>,
@@ -93,7 +93,8 @@ impl Parts {
         if let Some(policies) = &self.policies {
             plugins.push(Arc::new(parameters::Parameters::of(policies)));
         }
-        // What is stored here has the rules of its API whoever decides; only guards are the decider's own.
+        // Objects stored here have the rules of their API under every scheduler; only guards depend on
+        // the deciding one.
         let rules = self.rules();
         plugins.extend(of_dialects(&rules, Plugin::is_guard));
         plugins.push(Arc::new(completion::Completion::new(Knowledge::new(

@@ -1,5 +1,6 @@
-//! Nobody reads through a policy what they may not read: whoever names the kind of parameters must be allowed
-//! to get all of them, and whoever binds some must be allowed to read those, as in kube-apiserver.
+//! Users cannot read objects through a policy that they may not read themselves. A user who names a
+//! kind of parameters must be allowed to get all of them, and a user who binds some must be allowed to
+//! read those, as in kube-apiserver.
 
 use std::sync::Arc;
 

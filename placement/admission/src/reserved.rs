@@ -14,7 +14,7 @@ pub(super) struct Reserved {
 }
 
 impl Reserved {
-    /// The plugin for whatever the engine's dialects reserve.
+    /// The plugin for the resources that the engine's dialects reserve.
     pub(super) fn new(knowledge: Knowledge) -> Self {
         let dialects = Responsible::of(&knowledge, |guarded| guarded.reserves);
         Self { knowledge, dialects }
@@ -69,8 +69,8 @@ impl Plugin for Reserved {
     }
 }
 
-/// Whether the object is being deleted: what a demand leaves behind when it goes can be cleaned up by anyone
-/// with the right.
+/// Whether the object is being deleted: objects that a deleted demand leaves behind can be cleaned up
+/// by any user with the right.
 fn is_removal(request: &Request<'_>) -> bool {
     let is_deleted = |old: &Value| old["metadata"].get("deletionTimestamp").is_some();
     request.operation == Operation::Delete || request.old.is_some_and(is_deleted)

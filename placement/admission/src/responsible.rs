@@ -12,7 +12,7 @@ use super::knowledge::Knowledge;
 pub(super) struct Responsible(Vec<(GroupResource, Arc<dyn Dialect>)>);
 
 impl Responsible {
-    /// The dialects that `knowledge` has, each for those `resources` of what it guards.
+    /// The dialects of `knowledge`, each for these `resources` of its guarded ones.
     pub(super) fn of(knowledge: &Knowledge, resources: impl Fn(Guarded) -> &'static [GroupResource]) -> Self {
         let of_dialect = |dialect: &Arc<dyn Dialect>| {
             let dialect = Arc::clone(dialect);

@@ -1,5 +1,5 @@
-//! Limits of the webhooks for one address: reviews under way, and questions about the rights of users. The
-//! routes need no credentials, so nobody may take all there is.
+//! Limits of the webhooks for one address: reviews under way, and questions about the rights of users.
+//! The routes need no credentials, so that no caller may use them up.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};

@@ -39,7 +39,7 @@ impl StoredPolicies {
         })
     }
 
-    /// Lets parameters be of the stored kinds of `groups`. What is said later counts for nothing.
+    /// Lets parameters be of the stored kinds of `groups`. Later calls have no effect.
     pub fn serve(&self, groups: &[Group]) {
         self.kinds.get_or_init(|| {
             let resources = groups.iter().flat_map(|group| &group.resources);

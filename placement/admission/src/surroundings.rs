@@ -1,5 +1,6 @@
-//! Knowledge of admission policies about their surroundings: the policies themselves with their parameters,
-//! from here or from a hub, who may do what, and the namespaces in the store, which behind a hub are copies.
+//! Knowledge of admission policies about their surroundings: the policies themselves with their
+//! parameters, from the own store or from a hub, rights, and the namespaces in the store, which behind
+//! a hub are copies.
 
 use std::sync::Arc;
 

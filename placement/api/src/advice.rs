@@ -207,7 +207,7 @@ fn row(name: &str, set: &AdviceSet) -> Vec<Cell> {
     ]
 }
 
-/// The row of what there is nothing to do about.
+/// The row of a decision without advice.
 #[must_use]
 pub fn no_row(name: &str, why: String) -> Vec<Cell> {
     vec![

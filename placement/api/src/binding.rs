@@ -1,4 +1,4 @@
-//! Binding and ClusterBinding: the wish to bind a decision, and what became of it.
+//! Binding and ClusterBinding: a request to bind a decision, and its result.
 
 use berth_apimachinery::kind::KindInfo;
 use berth_apimachinery::{FieldError, Schema, Scope};

@@ -276,7 +276,7 @@ fn kind(info: KindInfo) -> Virtual {
     }
 }
 
-/// Why it is not bound; of what is bound in part, `13 of 40`.
+/// Why it is not bound; for a partial binding, `13 of 40`.
 fn reason(decision: &Object) -> Cell {
     match part_at::<DecisionStatus>(decision.value(), "/status") {
         Some(status) if status.phase == "Partial" && status.wanted.is_some() => {
@@ -299,7 +299,7 @@ fn agrees(decision: &Value) -> String {
     status.unwrap_or_default().to_owned()
 }
 
-/// A cluster of `status.decisions` by what a cell shows of it.
+/// A cluster of `status.decisions` as a cell shows it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct NamedCluster<'a> {

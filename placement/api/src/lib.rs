@@ -1,9 +1,9 @@
-//! The objects of `scheduling.berth.dev` as they are on the wire (docs/reference.md, "Resources"), each
-//! stated once: a type that is written, read and described by the same declaration, and the names, columns
-//! and rules of its kind.
+//! The objects of `scheduling.berth.dev` in their wire format (docs/reference.md, "Resources"), each
+//! stated once: a type whose one declaration writes, reads and describes it, and the names, columns and
+//! rules of its kind.
 //!
-//! Start reading at [`target`] or [`decision`]; [`kind`] joins a type with what the server needs to know of
-//! it.
+//! Start reading at [`target`] or [`decision`]; [`kind`] joins a type with the data that the server
+//! needs.
 //!
 //! ```
 //! use berth_scheduling_api::decision::Decision;

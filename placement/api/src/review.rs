@@ -143,8 +143,8 @@ pub fn kind() -> Virtual {
     }
 }
 
-/// The kind of `localschedulingreviews`: the same about what is in one namespace, for those who may explain
-/// there.
+/// The kind of `localschedulingreviews`: the same about the objects of one namespace, for users who may
+/// explain there.
 #[must_use]
 pub fn local() -> Virtual {
     let info = info(
@@ -279,7 +279,7 @@ pub fn selector(entry: &Value, path: &str) -> Result<Option<Selector>, Vec<Field
     }
 }
 
-/// Rules of a LocalSchedulingReview: a plan tells of all decisions.
+/// Rules of a LocalSchedulingReview: a plan shows all decisions.
 fn local_rules(value: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if value["spec"]

@@ -1,5 +1,5 @@
-//! Scheduling: what the scheduler would decide now, and every reason for it (docs/reference.md, "The
-//! scheduling report").
+//! Scheduling: the scheduler's present decision, with every reason (docs/reference.md, "The scheduling
+//! report").
 
 use berth_apimachinery::{Cell, Column, Schema};
 use berth_dialect_contract::Report;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::advice::ShortAdvice;
 use super::shared::SchedulingSpec;
 
-/// The report as it is published.
+/// The published report.
 pub type Decided = Report<Vec<Candidate>, Vec<WriteEntry>, ShortAdvice>;
 
 /// Decision that the scheduler would make about an object now, with every candidate and every reason. Reading

@@ -8,7 +8,7 @@ use super::API_VERSION;
 
 pub use berth_dialect_contract::report::Token;
 
-/// An object as it is on the wire: identity and metadata, then the fields of its type.
+/// An object in its wire format: identity and metadata, then the fields of its type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest<T> {
@@ -44,7 +44,7 @@ impl<T> Manifest<T> {
 }
 
 /// Points at the object a virtual one is about.
-// One is kept for every decision, so its texts take no more room than they need.
+// One is kept for every decision, so its strings have no spare capacity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SourceRef {

@@ -1,4 +1,4 @@
-//! Reading of what is computed for a cell or a selector.
+//! Reading of computed values for a cell or a selector.
 
 use serde::Deserialize;
 use serde_json::Value;

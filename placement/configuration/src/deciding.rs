@@ -1,5 +1,5 @@
-//! The condition Deciding of SchedulerConfigurations: whether Berth decides the system, and if not, what it
-//! waits for.
+//! The condition Deciding of SchedulerConfigurations: whether Berth decides the system, and if not, the
+//! reason for waiting.
 
 use berth_dialect_contract::{Dialect, OwnScheduler};
 use serde_json::Value;
@@ -60,7 +60,7 @@ pub fn words(dialect: &dyn Dialect, standing: &Standing, configuration: &Value) 
     }
 }
 
-/// Why deciding waits, and what ends that.
+/// The reason why deciding waits, and the end of waiting.
 fn waiting(scheduler: Option<OwnScheduler>, seen: &str) -> String {
     let mut text = format!("{seen}. Until it is stopped Berth observes");
     let Some(scheduler) = scheduler else {

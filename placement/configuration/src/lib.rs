@@ -1,6 +1,7 @@
 //! SchedulerConfiguration (docs/concepts.md, "Configuration"): one object per dialect, named after it,
-//! holding the system's own configuration form. What it means is the dialect's business; here it is a kind,
-//! [`SchedulerConfiguration`], and [`validity`] keeps the condition in it that says whether it is in force.
+//! holding the system's own configuration form. The dialect interprets it. This crate has the kind,
+//! [`SchedulerConfiguration`], and [`validity`], which sets the condition that says whether it is in
+//! force.
 //!
 //! ```
 //! use berth_configuration::AutoBindMode;
@@ -32,7 +33,7 @@ pub use deciding::{DECIDING, Words, words as deciding};
 pub use mode::{Mode, Modes, Standing};
 pub use own_schedulers::{OtherScheduler, OwnSchedulers};
 
-/// `spec.autoBind`: who binds new objects of a system.
+/// `spec.autoBind`: the component that binds new objects of a system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AutoBindMode {
     /// The server, before it answers the create.
@@ -118,8 +119,8 @@ impl SchedulerConfiguration {
         }
     }
 
-    /// Everything wrong with `configuration`, a whole object; fields that nobody knows are no mistake of what
-    /// is stored, and whatever its status says, it is no configuration.
+    /// All errors of `configuration`, a whole object. Unknown fields are no errors of a stored object,
+    /// and the status is not part of the configuration.
     #[must_use]
     pub fn problems(&self, configuration: &Value, now: Timestamp) -> Vec<FieldError> {
         let write = Write {

@@ -1,4 +1,4 @@
-//! `spec.mode`: whether Berth decides a system or only looks at it. `autoBind` says when, of what is decided.
+//! `spec.mode`: whether Berth decides a system or only looks at it. `autoBind` says when it binds.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::{SchedulerConfiguration, requests};
 /// Whether a system is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Nothing is written and nothing refused: every answer is about what others decide.
+    /// Nothing is written and nothing refused: every answer is about another scheduler's decisions.
     Observe,
     /// Decisions are made and written, and kept from others.
     Decide,
@@ -41,15 +41,15 @@ impl Mode {
     }
 }
 
-/// Whether a system is decided here, and if not, what for.
+/// Whether a system is decided here, and if not, the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It is observed, since nobody says that it is to be decided.
+    /// It is observed, since no setting says that it is to be decided.
     Observes,
     /// It is observed, since the configuration that is stored is invalid, and none was valid since the server
     /// started.
     Misconfigured,
-    /// It is to be decided, and is observed while its own scheduler runs: what was seen of that.
+    /// It is to be decided, and is observed while its own scheduler runs; the evidence of that.
     Waits(Arc<str>),
     /// It is decided.
     Decides,
@@ -74,10 +74,10 @@ struct Selected {
 impl Modes {
     /// The modes by the configurations of `engine`, which are judged as a whole from now on.
     ///
-    /// `flag` is the mode by the command line: `Observe` is for every system and whatever configurations say,
-    /// `Decide` for those whose configuration says nothing. `observed` are the systems that were there before
-    /// Berth, on a hub, and have schedulers of their own there: observed until somebody says otherwise. What
-    /// Berth stores itself nobody else decides.
+    /// `flag` is the mode by the command line: `Observe` holds for every system and overrides
+    /// configurations, `Decide` holds for systems whose configuration has no mode. `observed` are the
+    /// systems on a hub, which have schedulers of their own there: they are observed by default.
+    /// Systems that Berth stores have no other scheduler.
     #[must_use]
     pub fn new(engine: &Engine, flag: Option<Mode>, observed: BTreeSet<&'static str>) -> Self {
         let dialects: Vec<Arc<dyn Dialect>> = engine.dialects().cloned().collect();
@@ -104,13 +104,13 @@ impl Modes {
         Self { idle, ..self }
     }
 
-    /// Knowledge of the systems' own schedulers, kept current by whoever looks at them.
+    /// Knowledge of the systems' own schedulers, kept current by their watcher.
     #[must_use]
     pub fn own_schedulers(&self) -> &Arc<OwnSchedulers> {
         &self.own_schedulers
     }
 
-    /// The mode that is asked for, of `dialect`: of one whose configuration nobody can go by, `Observe`.
+    /// The mode that is asked for, of `dialect`: `Observe` for one whose configuration is not usable.
     #[must_use]
     pub fn of(&self, dialect: &str) -> Mode {
         self.by(dialect, &self.configurations.of(dialect))
@@ -161,8 +161,8 @@ impl Mandate for Modes {
         !self.idle.contains(dialect) && self.decides(dialect)
     }
 
-    /// Selector of the requests that are Berth's. Without a configuration none is, since nobody can tell
-    /// which are meant.
+    /// Selector of the requests that are Berth's. Without a usable configuration none is, since the
+    /// selection is unknown.
     fn requests(&self, dialect: &str) -> Option<Arc<Requests>> {
         let in_force = match self.configurations.of(dialect) {
             InForce::Nothing => return None,

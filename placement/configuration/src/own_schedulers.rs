@@ -1,5 +1,5 @@
-//! The schedulers that the systems bring along: whether Berth waits until one of them is stopped
-//! (`spec.otherScheduler`), and what is known of them.
+//! The systems' own schedulers: whether Berth waits until one of them is stopped
+//! (`spec.otherScheduler`), and their known state.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ impl OtherScheduler {
     }
 }
 
-/// The systems' own schedulers that run, or of which it is not known, each with what was seen, in a clause.
+/// The systems' own schedulers that run or may run, each with the evidence as a clause.
 #[derive(Debug)]
 pub struct OwnSchedulers {
     running: Mutex<BTreeMap<&'static str, Arc<str>>>,
@@ -84,7 +84,7 @@ impl OwnSchedulers {
         self.running.lock().get(dialect).cloned()
     }
 
-    /// Counter of changes, for whoever waits for one.
+    /// Counter of changes, for waiters.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()

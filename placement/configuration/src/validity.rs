@@ -1,6 +1,7 @@
-//! The conditions of SchedulerConfigurations (docs/concepts.md, "Configuration"): Valid, whether what is
-//! stored is in force, and Deciding, whether the system is decided. An invalid one is refused on write, but a
-//! hub may take one in while no webhook answers, and a newer version may think otherwise of what is stored.
+//! The conditions of SchedulerConfigurations (docs/concepts.md, "Configuration"): Valid, whether the
+//! stored object is in force, and Deciding, whether the system is decided. An invalid one is refused on
+//! write. But a hub may accept one while no webhook answers, and a newer version may judge a stored
+//! object differently.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,7 +56,7 @@ struct Keeper {
     committer: Arc<dyn Committer>,
     leading: watch::Receiver<bool>,
     modes: Arc<Modes>,
-    /// Changes of what is known of the systems' own schedulers.
+    /// Changes of the known state of the systems' own schedulers.
     schedulers: watch::Receiver<u64>,
 }
 
@@ -67,8 +68,8 @@ impl Handler for Keeper {
         !*self.leading.borrow_and_update() || self.look().await
     }
 
-    /// When this server begins or ceases to be the one to do it, which is never where nobody is elected, and
-    /// when another scheduler was stopped or started.
+    /// When this server gains or loses leadership (never without leader election), and when another
+    /// scheduler was stopped or started.
     async fn woken(&mut self) {
         tokio::select! {
             () = changed(&mut self.leading) => {}
@@ -186,7 +187,7 @@ fn told(
     with_conditions(object, &said, now)
 }
 
-/// A condition as it is to be.
+/// The wanted condition.
 #[derive(Clone, Copy, Debug)]
 pub struct Said<'a> {
     /// Its type.
@@ -199,7 +200,7 @@ pub struct Said<'a> {
     pub message: &'a str,
 }
 
-/// `object` with the conditions as they are `said`; `None` when it has them already.
+/// `object` with the conditions in `said`; `None` when it has them already.
 pub fn with_conditions(object: &Object, said: &[Said<'_>], now: Timestamp) -> Option<Value> {
     let mut value = Value::clone(object.value());
     let generation = object.meta().generation();

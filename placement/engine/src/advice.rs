@@ -1,9 +1,9 @@
 //! Advice: the smallest change that makes a target fit (docs/adding-a-system.md, "Advice").
 //!
 //! Dialects propose edits that may lift one refusal
-//! ([`Advisor::remedies`](berth_dialect_contract::Advisor::remedies)). One search for all of them tries these
-//! on forked worlds and decides again after each; what is told is the difference between the objects at the
-//! end and those that are stored, and that has been tried once more on the world as it is. Nothing is stored.
+//! ([`Advisor::remedies`](berth_dialect_contract::Advisor::remedies)). One search for all of them tries
+//! these on forked worlds and decides again after each; the advice is the difference between the edited
+//! and the stored objects, after it was tried once more on the unchanged world. Nothing is stored.
 //!
 //! Start reading at [`advise`]; [`search`] finds the sets of edits for one target, [`trial`] makes edits as
 //! an API server would, [`patch`] writes the difference of two objects down.
@@ -35,7 +35,7 @@ pub use patch::Form;
 /// Number of targets that are advised about where nothing else is said.
 pub const TARGETS: usize = 10;
 
-/// Most steps of one piece of advice: steps of what judging a target takes, some 150 ns.
+/// Most steps of one piece of advice: one step is the cost of judging a target, some 150 ns.
 const STEPS: u64 = 10_000_000;
 
 /// The circumstances of advice.
@@ -63,7 +63,7 @@ pub enum NoAdvice {
     /// A dialect broke its contract.
     #[error(transparent)]
     Fault(#[from] Fault),
-    /// Nobody waits any more.
+    /// The advice is no longer awaited.
     #[error(transparent)]
     Ended(Exceeded),
 }
@@ -71,7 +71,7 @@ pub enum NoAdvice {
 /// Advice that lets targets fit.
 #[derive(Debug)]
 pub struct Advice {
-    /// The decision as it is.
+    /// The present decision.
     pub decision: Decision,
     /// Target by target, those nearest to fitting first.
     pub targets: Vec<Advised>,
@@ -105,7 +105,7 @@ pub struct Advised {
 pub struct Set {
     /// `Picked` where the target is in the resulting set then, else `Feasible`.
     pub then: &'static str,
-    /// Whether the caller may make all of it; only where somebody asks.
+    /// Whether the caller may make all of it; only where a caller is given.
     pub allowed: Option<bool>,
     /// The command.
     pub changes: Vec<Change>,
@@ -139,7 +139,7 @@ pub struct Patch {
     pub name: String,
     /// Owner of the change.
     pub whose: Whose,
-    /// Whether the caller may make it; only where somebody asks.
+    /// Whether the caller may make it; only where a caller is given.
     pub allowed: Option<bool>,
     /// Form of the change.
     pub form: Form,
@@ -161,7 +161,8 @@ impl Set {
     }
 }
 
-/// Advice about `demand` in `world`, which stays as it is; `catalog` holds the kinds of what is changed.
+/// Advice about `demand` in `world`, which does not change; `catalog` has the kinds of the changed
+/// objects.
 ///
 /// # Errors
 /// See [`NoAdvice`]. A search that takes too long is none: it says so ([`Advice::gave_up`]).

@@ -17,7 +17,7 @@ use crate::plan::Verdict;
 use crate::plan::compare::{candidates, verdict};
 use crate::snapshot::Snapshot;
 
-/// Time for another scheduler, unless somebody says otherwise.
+/// Time for another scheduler, unless the configuration says otherwise.
 pub const GRACE: Duration = Duration::from_secs(30);
 
 /// Whether two schedulers agree on a demand.
@@ -25,7 +25,7 @@ pub const GRACE: Duration = Duration::from_secs(30);
 pub enum Agreement {
     /// It has the clusters that would be decided.
     Same,
-    /// It has others: what would become of it.
+    /// It has others; the verdict on the change.
     Different(Verdict),
     /// Nothing can be said.
     Unknown(Unknown),
@@ -40,7 +40,7 @@ pub enum Unknown {
     Ignored,
     /// It is being deleted.
     Deleting,
-    /// It differs, and not for long enough: the other scheduler may not have come to it yet.
+    /// It differs, and not for long enough: the other scheduler may not have reacted yet.
     GracePeriod,
 }
 
@@ -132,8 +132,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Comparison of where a demand is, as `view` has it, with `decision` about it, both of `snapshot`. At
-    /// most `shown` clusters of each side are told of.
+    /// Comparison of a demand's present clusters, in `view`, with `decision` about it, both of
+    /// `snapshot`. At most `shown` clusters of each side are listed.
     #[must_use]
     pub fn of(snapshot: &Snapshot, decision: &Decision, view: &DemandView, shown: usize) -> Self {
         let has = amounts::held(view);
@@ -201,7 +201,7 @@ impl Comparison {
     }
 
     /// Comparison at `now` of two that have differed `since` then (`None`: for ever), where the other
-    /// scheduler has `grace` to come to it.
+    /// scheduler has `grace` to react.
     #[must_use]
     pub fn within(mut self, since: Option<Timestamp>, grace: Duration, now: Timestamp) -> Self {
         let is_over = since.is_none_or(|since| ends(since, grace).is_none_or(|end| end <= now));

@@ -1,6 +1,6 @@
-//! Last decisions about demands, for a controller that comes too late to wait for them: what made a demand
-//! due is dealt with by any decision on a world that holds it. A demand may be decided before it is made:
-//! that answer holds from the moment it is folded, if nothing else was since the decision.
+//! Last decisions about demands, for a controller that comes too late to wait for them: any decision on
+//! a world with the change settles a demand that the change made due. A demand may be decided before it
+//! is made: that answer holds from the moment it is folded, if nothing else was since the decision.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ const MOST: usize = 1024;
 /// The answers.
 #[derive(Default)]
 pub(crate) struct Answers {
-    /// Each until somebody asks for it.
+    /// Each is kept until it is read.
     given: Mutex<HashMap<Key, Answer>>,
     /// Those about demands that are being made, by uid, each until that is known to have happened or not.
     foreseen: Mutex<HashMap<String, Answer>>,
@@ -27,7 +27,7 @@ pub(crate) struct Answer {
     pub(crate) through: Revision,
     /// The outcome.
     pub(crate) outcome: Outcome,
-    /// When the demand is looked at again, whatever happens.
+    /// Time at which the demand is looked at again in any case.
     pub(crate) due_at: Option<Timestamp>,
 }
 
@@ -46,13 +46,13 @@ impl Answers {
         self.foreseen.lock().insert(uid, answer);
     }
 
-    /// Whether the demand of this `uid` was made or not: nobody waits for that any more.
+    /// The outcome of creating the demand of this `uid` is no longer awaited, made or not.
     pub(crate) fn forget(&self, uid: &str) {
         self.foreseen.lock().remove(uid);
     }
 
-    /// `change` is being folded, and the last one before it was at `before`: what was foreseen of a demand
-    /// that is made now holds, unless its world has changed in between.
+    /// `change` is being folded, and the last one before it was at `before`: the foreseen decision on a
+    /// demand that is made now holds, unless its world has changed in between.
     pub(crate) fn made(&self, change: &Change, before: Revision) {
         let (None, Some(new)) = (&change.old, &change.new) else {
             return;

@@ -11,8 +11,8 @@ const MANY: u32 = 5_000;
 /// Work that takes longer does better on a thread of its own.
 pub(crate) const LONG: Duration = Duration::from_micros(750);
 
-/// Does `work`, which is as much as judging so many `targets`. Where that is much, what else would run on
-/// this thread of the runtime (probes, other requests) runs on another one meanwhile.
+/// Does `work`, which costs as much as judging this number of `targets`. Where that is much, the other
+/// tasks of this thread of the runtime (probes, other requests) move to another thread meanwhile.
 pub fn aside<T>(targets: u32, work: impl FnOnce() -> T) -> T {
     let has_others =
         Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);

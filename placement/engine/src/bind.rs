@@ -12,20 +12,20 @@ use crate::contest::{Allowed, Writing};
 use crate::dirty::Dirty;
 use crate::engine::{Engine, Slot};
 
-/// Most decisions of a binding on fresh snapshots before the caller is told 409 (docs/concepts.md, "Settled
-/// questions").
+/// Most decisions of a binding on fresh snapshots before the caller gets 409 (docs/concepts.md,
+/// "Settled questions").
 pub const ATTEMPTS: usize = 8;
 
 /// Commits writes: the server's registry, with validation and admission, in the program.
 #[async_trait]
 pub trait Committer: Send + Sync + 'static {
-    /// Commits all of `commit` and gives the objects as they are now.
+    /// Commits all of `commit` and returns the present objects.
     ///
     /// # Errors
     /// Why nothing, or not all of it, was committed.
     async fn commit(&self, commit: Commit) -> Result<Vec<Arc<Object>>, CommitError>;
 
-    /// Whether a commit may as well be made by whoever stores the demand, in one step with it.
+    /// Whether the caller that stores the demand may make the commit, in one step with it.
     fn can_extend(&self) -> bool {
         false
     }
@@ -43,7 +43,7 @@ impl Engine {
         result
     }
 
-    /// Tells those who listen what `bind` came to.
+    /// Tells observers the result of `bind`.
     pub(crate) fn tell(&self, span: &Span, bind: &Bind<'_>, result: &Result<Bound, BindError>) {
         if let Ok(bound) = result {
             span.record("outcome", bound.decision.outcome.as_str());
@@ -67,7 +67,8 @@ impl Engine {
             .slot(bind.dialect)
             .ok_or_else(|| BindError::NotFound(bind.demand.clone()))?;
         self.complete(bind.dialect)?;
-        // Where others queue for what is scarce, queuing too is faster than losing the race against them.
+        // Where others queue for scarce capacity, queuing too is faster than losing the race against
+        // them.
         let mut turn = match slot.turn.try_lock() {
             Ok(_) => None,
             Err(_) => Some(slot.turn.lock().await),
@@ -80,7 +81,7 @@ impl Engine {
                 Err(lost) => {
                     let cause = lost.status.message;
                     tracing::debug!(demand = %bind.demand, attempt, cause, "binding again");
-                    // Whoever lost twice competes for something too, whatever guards it.
+                    // A binding that lost twice competes for something, too, independent of its guards.
                     if (lost.is_scarce || attempt > 1) && turn.is_none() {
                         turn = Some(slot.turn.lock().await);
                     }
@@ -128,7 +129,7 @@ impl Engine {
             false => Some(self.allowed(slot, &bind, &bound, &commit)?),
         };
         let writes = commit.writes.clone();
-        // Until what is written is folded: it is nobody else's.
+        // Until the writes are folded: the place is reserved.
         let writing = Writing::of(&slot.contests, bind.demand);
         match committer.commit(commit).await {
             Ok(written) => {

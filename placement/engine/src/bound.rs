@@ -8,7 +8,7 @@ use berth_dialect_contract::{Decision, Refused};
 use crate::behind::Behind;
 use crate::snapshot::Snapshot;
 
-/// Is told of bindings, whoever asked for them. Called on the binding's own task: must not block.
+/// Is told of all bindings, of controllers and users. Called on the binding's own task: must not block.
 pub trait BindObserver: Send + Sync + 'static {
     /// Result of `wish`: `bound` is committed (or nothing was to be written). Not called for dry runs.
     fn bound(&self, wish: &Bind<'_>, bound: &Bound);
@@ -50,7 +50,7 @@ pub struct Bound {
     pub snapshot: Snapshot,
     /// The decision.
     pub decision: Decision,
-    /// The objects written, as they are now.
+    /// The written objects, in their present state.
     pub written: Vec<Arc<Object>>,
 }
 
@@ -115,5 +115,5 @@ pub enum BindError {
     Behind(#[from] Behind),
 }
 
-/// Settlement of a demand, for everyone who waited.
+/// Settlement of a demand, for all waiters.
 pub type Settled = Arc<Result<Bound, BindError>>;

@@ -1,7 +1,7 @@
-//! Two writers of one decision. What another program changes of it is put right, but not for ever: two that
-//! undo each other's writes load the API server and leave nobody with a decision. After [`CORRECTIONS`] the
-//! demand is left alone until somebody acts: changes its spec or the configuration, binds it, or starts Berth
-//! anew.
+//! Two writers of one decision. Berth restores a decision that another program changed, but not for
+//! ever: two writers that undo each other's writes load the API server and leave no stable decision.
+//! After [`CORRECTIONS`] the demand is left alone until a user changes its spec or the configuration,
+//! binds it, or restarts Berth.
 
 mod undone;
 
@@ -20,7 +20,7 @@ use undone::Undone;
 
 /// Number of times that a change by another program is put right.
 const CORRECTIONS: u8 = 2;
-/// A decision that stood for so many seconds was left in peace: what happens then is counted anew.
+/// Seconds after which an unchanged decision counts as accepted: later changes are counted from zero.
 const PEACE: i64 = 600;
 
 /// Writes about each demand, and how often they had to be put right.
@@ -41,7 +41,7 @@ struct Held {
     contest: Option<Arc<str>>,
 }
 
-/// A decision that may be written, as it is remembered once it is.
+/// A decision that may be written, in its remembered form after the write.
 pub(crate) struct Allowed {
     inputs: u64,
     picks: Vec<(Arc<str>, Option<i64>)>,
@@ -49,7 +49,7 @@ pub(crate) struct Allowed {
 }
 
 impl Contests {
-    /// Judges whether `commit` may be made of what is `bound` as `bind` wished.
+    /// Judges whether `commit` may be made for `bound` as `bind` requested.
     pub(crate) fn judge(
         &self,
         bind: &Bind<'_>,
@@ -97,7 +97,7 @@ impl Contests {
         Err(Contest { text, is_new: true })
     }
 
-    /// Remembers that `writes` were made of what is `bound`; says whether a contest ended by it.
+    /// Remembers that `writes` were made for `bound`; returns whether this ended a contest.
     pub(crate) fn wrote(&self, allowed: Allowed, bound: &Bound, writes: &[Write]) {
         let Allowed {
             inputs,
@@ -167,14 +167,15 @@ impl Contests {
         })
     }
 
-    /// Notes that `demand` has what is wanted, whoever wrote it. Says whether a contest ended by it.
+    /// Notes that `demand` has the wanted clusters, by any writer. Returns whether this ended a
+    /// contest.
     pub(crate) fn agreed(&self, demand: &Key) -> bool {
         let mut all = self.held.lock();
         let held = all.get_mut(demand);
         held.is_some_and(|held| held.contest.take().is_some())
     }
 
-    /// Forgets a demand that is no more.
+    /// Forgets a deleted demand.
     pub(crate) fn forget(&self, demand: &Key) {
         self.held.lock().remove(demand);
     }
@@ -216,7 +217,7 @@ impl Drop for Writing<'_> {
     }
 }
 
-/// Hash of what people say of a demand: its spec, but for the place that is decided, and the configuration.
+/// Hash of the users' input to a demand: its spec without the decided place, and the configuration.
 fn inputs(bound: &Bound, source: &dyn Source) -> u64 {
     let Bound {
         snapshot, decision, ..

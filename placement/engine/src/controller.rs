@@ -1,10 +1,11 @@
 //! The controllers: every dialect's decisions kept right while the world changes.
 //!
-//! Folded changes make demands due ([`berth_dialect_contract::Due::decide`]); each dialect has one queue of
-//! due keys, decides them with bounded parallelism and writes through [`Engine::bind`], as everybody does. A
-//! demand that fails or finds no place is tried again with growing delays ([`berth_dialect_contract::Pace`]),
-//! one that time may change at its time ([`berth_dialect_contract::Decision::due_at`]). Time is the engine's
-//! clock; whoever moves a clock by hand calls [`Controllers::look`].
+//! Folded changes make demands due ([`berth_dialect_contract::Due::decide`]); each dialect has one
+//! queue of due keys, decides them with bounded parallelism and writes through [`Engine::bind`], like
+//! every caller. A demand that fails or finds no place is tried again with growing delays
+//! ([`berth_dialect_contract::Pace`]), one that time may change at its time
+//! ([`berth_dialect_contract::Decision::due_at`]). Time is the engine's clock; tests that move a clock
+//! by hand call [`Controllers::look`].
 //!
 //! Beside the controller that decides a dialect may have reconcilers
 //! ([`berth_dialect_contract::Reconciler`]), which carry out and report. They run here too, each with a queue
@@ -123,7 +124,7 @@ impl Controllers {
         }
     }
 
-    /// Ends in order: nothing new is begun, what is being written is written, then leadership is released.
+    /// Ends in order: nothing new is begun, running writes are completed, then leadership is released.
     pub async fn stop(self) {
         self.stop.cancel();
         for runner in self.runners {

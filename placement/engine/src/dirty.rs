@@ -1,6 +1,6 @@
 //! Stale objects after changes, collected for consumers that work at their own pace.
 //!
-//! A consumer that is slow loses nothing and holds nobody up: marks of the same thing fall together.
+//! A consumer that is slow loses nothing and blocks no producer: marks of the same subject merge.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -39,14 +39,14 @@ pub enum AlreadySet {
     Mandate,
 }
 
-/// Is told of every change as it is folded, before anybody decides on it. Called by the feeder under a
-/// dialect's lock: must be quick. What a load finds in the source is no change.
+/// Is told of every change when it is folded, before any decision on it. Called by the feeder under a
+/// dialect's lock: must be quick. Objects found by the initial load are no changes.
 pub trait Witness: Send + Sync + 'static {
     /// `change` was folded into the inventory of `dialect`, and made `due` stale.
     fn folded(&self, dialect: &'static str, change: &Change, due: &Due);
 }
 
-/// One dialect and what it knows.
+/// One dialect with its inventory.
 pub(crate) struct Slot {
     pub(crate) dialect: Arc<dyn Dialect>,
     pub(crate) reads: BTreeSet<GroupResource>,
@@ -84,9 +84,9 @@ pub struct Engine {
     /// Asks the feeder to look whether its watch has moved past changes that are none of its business.
     pub(crate) nudge: Notify,
     subscribers: Mutex<Vec<Weak<Subscription>>>,
-    /// The dialects whose world is not complete, and what they wait for.
+    /// The dialects whose world is not complete, and the missing resources.
     held: Mutex<BTreeMap<&'static str, String>>,
-    /// The dialects of which nobody knows yet whether they are decided here.
+    /// The dialects for which it is not known yet whether they are decided here.
     doubted: Mutex<BTreeSet<&'static str>>,
     /// As many decisions for bindings at once as there are processors: each that takes a while has a thread
     /// of its own, and every thread keeps memory that it used once.
@@ -141,18 +141,18 @@ impl Engine {
         }
     }
 
-    /// Sets who is told of every binding, once.
+    /// Sets the observer of every binding, once.
     ///
     /// # Errors
-    /// When somebody is told already.
+    /// When there is one already.
     pub fn observe(&self, observer: Arc<dyn BindObserver>) -> Result<(), AlreadySet> {
         self.observer.set(observer).map_err(|_| AlreadySet::Observer)
     }
 
-    /// Sets who is told of every change, once.
+    /// Sets the witness of every change, once.
     ///
     /// # Errors
-    /// When somebody is told already.
+    /// When there is one already.
     pub fn witness(&self, witness: Arc<dyn Witness>) -> Result<(), AlreadySet> {
         self.witness.set(witness).map_err(|_| AlreadySet::Witness)
     }
@@ -160,7 +160,7 @@ impl Engine {
     /// Sets who says what is decided here, once. Without a word everything is.
     ///
     /// # Errors
-    /// When somebody says so already.
+    /// When there is one already.
     pub fn mandated(&self, mandate: Arc<dyn Mandate>) -> Result<(), AlreadySet> {
         self.mandate.set(mandate).map_err(|_| AlreadySet::Mandate)
     }
@@ -197,7 +197,7 @@ impl Engine {
         requests.is_none_or(|requests| requests.include(&*self.source, namespace, labels))
     }
 
-    /// Whether `demand`, as `snapshot` knows it, is decided here. What is not there is nobody's.
+    /// Whether `demand`, as `snapshot` knows it, is decided here. A missing one is not.
     #[must_use]
     pub fn is_entrusted(&self, snapshot: &Snapshot, demand: &Key) -> bool {
         let dialect = snapshot.dialect.name();
@@ -271,13 +271,13 @@ impl Engine {
         self.slots.iter().find(|slot| slot.dialect.name() == dialect)
     }
 
-    /// The world of the dialect named `dialect`, as it is now; `None` when there is no such dialect.
+    /// The present snapshot of the dialect named `dialect`; `None` when there is no such dialect.
     #[must_use]
     pub fn snapshot(&self, dialect: &str) -> Option<Snapshot> {
         self.slot(dialect).map(Slot::snapshot)
     }
 
-    /// Largest number of targets of a dialect: what deciding takes grows with it.
+    /// Largest number of targets of a dialect: the cost of deciding grows with it.
     #[must_use]
     pub fn most_targets(&self) -> u32 {
         self.slots.iter().map(Slot::targets).max().unwrap_or_default()
@@ -326,7 +326,7 @@ impl Engine {
         self.reconsider();
     }
 
-    /// Has controllers look whether they are to work: what is decided here may have changed.
+    /// Makes controllers check whether they are to work: the set of decided systems may have changed.
     pub fn reconsider(&self) {
         self.remark(&[]);
     }
@@ -375,7 +375,8 @@ impl Engine {
             .collect()
     }
 
-    /// Tells everyone that the inventories hold every change up to `through`, and what that made stale.
+    /// Tells all receivers that the inventories have every change up to `through`, and the subjects
+    /// that this made stale.
     pub(crate) fn publish(&self, through: Revision, dirty: &[(&'static str, Dirty)]) {
         let mut subscribers = self.subscribers.lock();
         subscribers.retain(|subscriber| match subscriber.upgrade() {

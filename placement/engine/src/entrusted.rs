@@ -1,5 +1,5 @@
-//! Changes of what is decided here: of the configuration that says so, and of the labels by which requests
-//! are selected.
+//! Changes of the set of requests decided here: of the configuration, and of the labels by which
+//! requests are selected.
 
 use std::sync::Arc;
 
@@ -38,14 +38,14 @@ impl Engine {
     }
 }
 
-/// Whether `change` is one of what the configuration of `dialect` says. Any part of it may make it another
-/// one that is in force, with all that it says of deciding.
+/// Whether `change` is of the configuration of `dialect`. A change of any part may change which
+/// configuration is in force, and with it the settings about deciding.
 fn is_of_mandate(change: &Change, dialect: &dyn Dialect) -> bool {
     let spec = |object: &Option<Arc<Object>>| object.as_ref().map(|object| object.value()["spec"].clone());
     is_configuration(change, dialect) && spec(&change.old) != spec(&change.new)
 }
 
-/// Whether the labels of what changed are others.
+/// Whether the labels of the changed object differ.
 fn is_labelled_anew(change: &Change) -> bool {
     match (&change.old, &change.new) {
         (Some(old), Some(new)) => old.meta().labels() != new.meta().labels(),

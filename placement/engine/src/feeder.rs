@@ -55,8 +55,8 @@ impl Engine {
     }
 
     /// Loads every inventory from lists and opens the watch that continues them. The lists may be of
-    /// different revisions; the watch begins at the oldest, and `listed` tells which of its changes are in a
-    /// list already.
+    /// different revisions; the watch begins at the oldest, and `listed` has the revisions of the
+    /// lists, to find changes that are in a list already.
     async fn load(&self) -> Result<(Box<dyn Watch>, BTreeMap<GroupResource, Revision>), StoreError> {
         let read = self.slots.iter().flat_map(|slot| slot.reads.iter().copied());
         // Their labels may say which requests are decided here.
@@ -158,7 +158,7 @@ impl Took {
 }
 
 impl Slot {
-    /// A new inventory of what the lists hold for this dialect.
+    /// A new inventory from the lists of this dialect.
     fn build(&self, lists: &Lists, configurations: &Configurations) -> Arc<dyn Inventory> {
         let mut inventory = self.dialect.inventory();
         let writable = writable(&mut inventory);
@@ -185,8 +185,8 @@ impl Slot {
         inventory
     }
 
-    /// Folds the changes this dialect reads; gives what they made stale. Where it `decides`, what another
-    /// program changes of a decision is decided again.
+    /// Folds the changes this dialect reads; returns the subjects that they made stale. Where it
+    /// `decides`, a decision that another program changed is decided again.
     fn fold(
         &self,
         changes: &[Cow<'_, Change>],

@@ -1,5 +1,5 @@
-//! Deciding a demand that is about to be made: what the scheduler wants of it then goes into the store in one
-//! step with it.
+//! Deciding a demand before it is stored: the decision's writes then go into the store in one step with
+//! it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub struct Foreseen {
     _making: Option<OwnedMutexGuard<()>>,
 }
 
-/// A demand whose answer waits until it is made. Dropped, nobody waits any more.
+/// A demand whose answer waits until it is made. Dropping it ends the wait.
 struct Expected {
     engine: Arc<Engine>,
     dialect: &'static str,
@@ -36,9 +36,9 @@ struct Expected {
 }
 
 impl Engine {
-    /// Decides `demand` of `dialect` as if `object` were stored already: what is decided, and what to write
-    /// in one step with it. Nothing where that cannot be foreseen soon, or others compete for the same
-    /// places: then it is bound once it is there.
+    /// Decides `demand` of `dialect` as if `object` were stored already: the decision, and the writes
+    /// for one step with it. `None` where that cannot be foreseen soon, or others compete for the same
+    /// places: then it is bound after it is stored.
     pub async fn foresee(
         self: &Arc<Self>,
         committer: &dyn Committer,
@@ -86,8 +86,7 @@ impl Engine {
         aside(snapshot.inventory.effort(demand), || {
             snapshot.inventory.derive();
         });
-        // What the world is made of is asked about what is replaced; where there is such a demand already,
-        // none is made.
+        // The inventory needs the replaced object; an existing demand is not created.
         let mut world = World::over(snapshot, BTreeMap::new());
         world.put(demand, Arc::clone(object)).ok()?;
         let snapshot = world.begin();
@@ -107,8 +106,8 @@ fn is_contested(commit: &Commit, demand: &Key) -> bool {
 }
 
 impl Foreseen {
-    /// The demand was made, with all there was to write: `made` is the demand as it was made, `written` the
-    /// rest, as it is now.
+    /// The demand was stored with all its writes: `made` is the stored demand, `written` the other
+    /// objects in their present state.
     ///
     /// # Errors
     /// When the engine does not answer in time.

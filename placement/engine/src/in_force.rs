@@ -1,6 +1,6 @@
-//! The configuration in force of each system: the stored one, or the last valid one while that is invalid
-//! (docs/concepts.md, "Configuration"). All of it or nothing: whoever goes by any part of a configuration
-//! asks here.
+//! The configuration in force of each system: the stored one, or the last valid one while that is
+//! invalid (docs/concepts.md, "Configuration"). It holds as a whole: every reader of any part of a
+//! configuration uses this.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -76,7 +76,7 @@ impl Configurations {
         drop(self.judge.set(judge));
     }
 
-    /// The configuration in force of `dialect`, by what is stored now.
+    /// The configuration in force of `dialect`, by the stored objects.
     #[must_use]
     pub fn of(&self, dialect: &str) -> InForce {
         let all = self.source.cached(config::RESOURCE);
@@ -115,9 +115,9 @@ impl Configurations {
         }
     }
 
-    /// Change that `dialect` is to fold for a change of its configuration: to the one in force. Where there
-    /// is none to go by, one whose own part cannot be understood is folded as it is, so that the system says
-    /// why nothing is decided.
+    /// Change that `dialect` is to fold for a change of its configuration: to the one in force. Where
+    /// none is usable, one whose own part cannot be understood is folded unchanged, so that the system
+    /// reports why nothing is decided.
     ///
     /// `None` where there is nothing to fold.
     pub(crate) fn folded(&self, dialect: &dyn Dialect, change: &Change) -> Option<Change> {

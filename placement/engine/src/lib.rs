@@ -1,10 +1,10 @@
-//! The engine: what the dialects know of the world, kept current, and the decisions and bindings made on it.
+//! The engine: it keeps the dialects' inventories current, and makes decisions and bindings on them.
 //!
-//! It follows a [`berth_storage::Source`], folds every change into one inventory per dialect, and decides on
-//! snapshots of them. It knows no dialect by name, no HTTP and no kind; time comes from a
+//! It follows a [`berth_storage::Source`], folds every change into one inventory per dialect, and
+//! decides on snapshots of them. It knows no dialect by name, no HTTP and no kind; time comes from a
 //! [`berth_apimachinery::Clock`]. Start reading at [`engine`]; [`controller`] keeps decisions current;
-//! [`what_if`] decides on worlds made up by hand (reviews), [`simulate`] on whole folders of them,
-//! [`mod@plan`] on what a change makes of them, [`mod@advice`] on what to change.
+//! [`what_if`] decides on worlds made up by hand (reviews), [`simulate`] on folders of objects,
+//! [`mod@plan`] on the effect of a change, and [`mod@advice`] on the changes that help.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! The right to decide: whether anything is written for a system here, for which of its requests, and whether
-//! others are kept from the fields that hold these decisions.
+//! The right to decide: whether Berth writes for a system, for which of its requests, and whether
+//! guards protect the fields of these decisions.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use berth_storage::Source;
 /// Kubernetes' namespaces, whose labels may say which requests are decided.
 pub(crate) const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 
-/// Source of what the configuration in force says of every system. It is asked before every write
-/// and in every review, so it must be cheap.
+/// Source of every system's settings in the configuration in force. It is asked before every write and
+/// in every review, so it must be cheap.
 pub trait Mandate: Send + Sync + 'static {
     /// Whether the decisions of `dialect` are made and written here.
     fn decides(&self, dialect: &str) -> bool;

@@ -1,12 +1,13 @@
-//! Plans: what a change would do to the decisions, before it is made (docs/concepts.md, "Planning").
+//! Plans: the effect of a change on the decisions, before it is made (docs/concepts.md, "Planning").
 //!
-//! A plan changes a copy of a world and does what the controllers would do: what folding the change makes due
-//! is decided in key order, each decision's writes are made before the next, and what those make due is
-//! decided after. Where a dialect tries again what found no place, that is decided again too, as long as
-//! anything changed. At the end the places of every demand are compared with those it had.
+//! A plan changes a copy of a world and does what the controllers would do: demands that the change
+//! makes due are decided in key order, each decision's writes are made before the next, and demands
+//! that those make due are decided after. Where a dialect retries demands without a place, these are
+//! decided again too, as long as anything changed. At the end the places of every demand are compared
+//! with those it had.
 //!
-//! Start reading at [`Plan::of`]; [`change`] says what changes there are, [`mod@compare`] what is told of a
-//! decision.
+//! Start reading at [`Plan::of`]; [`change`] has the sorts of changes, [`mod@compare`] the reported
+//! differences of a decision.
 
 pub mod change;
 pub mod compare;
@@ -31,7 +32,7 @@ use crate::fault::Fault;
 use crate::snapshot::Snapshot;
 use crate::what_if::World;
 
-/// Most decisions of one demand in a plan before it is left as it is, and reported as unsettled.
+/// Most decisions of one demand in a plan before it is reported as unsettled.
 const MOST: u32 = 8;
 
 /// The circumstances of a plan.
@@ -53,14 +54,14 @@ pub struct Plan {
     /// The demands that went on changing when they had been decided eight times.
     #[serde(serialize_with = "as_text", skip_serializing_if = "Vec::is_empty")]
     pub unsettled: Vec<Key>,
-    /// Entries about what moves, in key order; of the demands asked for, and of those on a drained cluster,
-    /// also about what stays.
+    /// Entries about demands that move, in key order. Requested demands, and those on a drained
+    /// cluster, have an entry even if they stay.
     pub entries: Vec<Entry>,
 }
 
 impl Plan {
-    /// Effects on decisions of the changes that were made in `world` since it was `before`. `asked` says
-    /// which demands are told of even when nothing moves: they are decided, due or not.
+    /// Effects on decisions of the changes that were made in `world` since it was `before`. `asked` are
+    /// demands that are reported even when they do not move: they are decided, due or not.
     ///
     /// # Errors
     /// When the dialect breaks its contract.
@@ -244,8 +245,7 @@ impl Run<'_> {
                 self.step(demand)?;
             }
             let retries = self.world.snapshot().inventory.pace().unplaced.is_some();
-            // What found no place is tried again as long as the world is another one than when it was last
-            // tried.
+            // A demand without a place is tried again while the world has changed since the last try.
             if !retries || tried_at.replace(self.world.changes()) == Some(self.world.changes()) {
                 return Ok(());
             }

@@ -48,8 +48,8 @@ impl Engine {
 }
 
 impl Engine {
-    /// Decision about `demand` after the change up to `since` that made it due, by somebody who is no longer
-    /// at it.
+    /// Decision about `demand` after the change up to `since` that made it due, by a task that has
+    /// ended.
     pub(crate) fn answered(&self, dialect: &str, demand: &Key, since: Revision) -> Option<Answer> {
         self.slot(dialect)?.answers.take(demand, since, self.clock.now())
     }
@@ -75,7 +75,8 @@ pub(crate) fn answer(bound: &Bound) -> Answer {
     }
 }
 
-/// Result of somebody else; nothing where that was decided on too old a world, was an error, or never ended.
+/// Result of another task; `None` where that was decided on too old a world, was an error, or never
+/// ended.
 async fn others(mut settled: watch::Receiver<Option<Settled>>, since: Revision) -> Option<Settled> {
     let settled = settled.wait_for(Option::is_some).await.ok()?.clone()?;
     let is_new_enough = matches!(&*settled, Ok(bound) if bound.snapshot.revision >= since);

@@ -1,4 +1,4 @@
-//! Deciding every demand of a set of objects, with no server: what `berth simulate` prints and scenarios test
+//! Deciding every demand of a set of objects, with no server: for `berth simulate` and scenarios
 //! (docs/concepts.md, "Simulating").
 
 mod aside;
@@ -64,7 +64,7 @@ pub struct Terms {
     pub now: Timestamp,
     /// The seed of random strategies; without one, each demand has the seed a live decision on it would have.
     pub seed: Option<u64>,
-    /// Whether each demand is decided on the world as given, not on what earlier decisions make of it.
+    /// Whether each demand is decided on the world as given, without the writes of earlier decisions.
     pub independent: bool,
 }
 
@@ -92,9 +92,9 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Reads `inputs` into one world for each of `dialects`. SchedulerConfigurations may be among them: as on
-    /// a server, they win over those of `configurations`. What cannot be taken is set aside, and
-    /// [`Simulation::findings`] says so.
+    /// Reads `inputs` into one world for each of `dialects`. SchedulerConfigurations may be among them:
+    /// as on a server, they win over those of `configurations`. Unusable objects are set aside, and
+    /// [`Simulation::findings`] reports them.
     #[must_use]
     pub fn load(
         dialects: &[Arc<dyn Dialect>],
@@ -111,7 +111,7 @@ impl Simulation {
         self.worlds.iter_mut().for_each(World::set_on_hub);
     }
 
-    /// Has every system's decisions go by the chosen rules, whatever its configuration says.
+    /// Makes every system decide by the chosen rules, and overrides its configuration.
     ///
     /// # Errors
     /// When a configuration there is cannot be read.

@@ -1,4 +1,4 @@
-//! One dialect's world at one instant: what every decision and report is made on.
+//! One dialect's world at one instant: the base of every decision and report.
 
 use std::fmt;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl fmt::Debug for Snapshot {
     }
 }
 
-/// The inventory for changing: in place while nobody holds a snapshot of it, else a fork.
+/// The inventory for changing: in place if there is no snapshot of it, else a fork.
 pub(crate) fn writable(inventory: &mut Arc<dyn Inventory>) -> &mut dyn Inventory {
     if Arc::get_mut(inventory).is_none() {
         *inventory = inventory.fork();

@@ -11,13 +11,13 @@ pub(crate) struct Turns<T>(Mutex<HashMap<Key, watch::Receiver<Option<T>>>>);
 
 /// Part of a caller in one piece of work.
 pub(crate) enum Part<'a, T> {
-    /// Nobody does it.
+    /// No task does it.
     Do(Turn<'a, T>),
     /// Somebody does.
     Wait(watch::Receiver<Option<T>>),
 }
 
-/// The right to do it. Whoever waits is told by [`Turn::end`], or finds the answer missing when this is
+/// The right to do it. Waiters get the answer by [`Turn::end`], or find it missing when this is
 /// dropped.
 pub(crate) struct Turn<'a, T> {
     turns: &'a Turns<T>,

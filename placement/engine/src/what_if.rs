@@ -144,8 +144,8 @@ impl Catalog {
             now,
         };
         kind.prepare(&write, &mut value);
-        // What preparing filled in is no change of the object. What was never stored is judged as a create
-        // would be.
+        // Fields filled in by preparing are no change of the object. An object that was never stored is
+        // judged as on create.
         let old = value.clone();
         let is_new = !stored(&value);
         let write = match is_new {
@@ -271,7 +271,7 @@ impl Catalog {
     }
 }
 
-/// So many unknown fields of an object are told.
+/// Most reported unknown fields of an object.
 const UNKNOWN: usize = 20;
 
 fn unknown_fields(kind: &dyn Kind, version: &str, value: &Value) -> Vec<String> {
@@ -280,7 +280,7 @@ fn unknown_fields(kind: &dyn Kind, version: &str, value: &Value) -> Vec<String> 
         .paths
 }
 
-/// An object as it would be stored, and what is to be said of it.
+/// An object in its stored form, and the findings about it.
 pub(crate) struct Judged {
     pub(crate) key: Key,
     pub(crate) object: Arc<Object>,
@@ -292,14 +292,14 @@ pub(crate) struct Judged {
     pub(crate) errors: Vec<FieldError>,
 }
 
-/// Whether a file only says less of the status than its controller would: it reports, and nothing is decided
-/// by what it does not report.
+/// Whether a status in a file only lacks fields that its controller would write. A status is a report,
+/// and no decision depends on missing parts of it.
 fn is_left_unsaid(error: &FieldError) -> bool {
     let field = error.path.strip_prefix("status.");
     error.kind == FieldErrorKind::Required && field.is_some_and(|field| !field.contains(['.', '[']))
 }
 
-/// Whether a server has stored `value` already, or somebody describes it as if.
+/// Whether a server has stored `value` already, or the file describes it so.
 fn stored(value: &Value) -> bool {
     let written = ["uid", "resourceVersion", "creationTimestamp", "generation"];
     value.get("status").is_some() || written.iter().any(|field| value["metadata"].get(field).is_some())
@@ -347,14 +347,14 @@ fn place(value: &mut Value, info: &kind::KindInfo, path: &str) -> Result<(), Vec
 #[error("{0}")]
 pub struct Unreadable(pub String);
 
-/// A world that can be changed without anyone noticing. A clone shares what neither changes.
+/// A world that can be changed without an effect on others. A clone shares what neither changes.
 #[derive(Clone)]
 pub struct World {
     snapshot: Snapshot,
     /// Collections of the snapshot, to tell which object is replaced.
     base: BTreeMap<GroupResource, Collection>,
     objects: BTreeMap<Key, Option<Arc<Object>>>,
-    /// The demands that changes made due, until somebody takes them.
+    /// The demands that changes made due, until they are taken.
     due: Marked<Key>,
     /// Number of changes since [`World::begin`].
     changes: u64,
@@ -395,7 +395,7 @@ impl World {
         }
     }
 
-    /// Forgets what was due and changed: gives the world as it is, to compare with what comes.
+    /// Forgets what was due and changed: returns the present world, for comparison with later ones.
     pub fn begin(&mut self) -> Snapshot {
         self.due = Marked::default();
         self.changes = 0;
@@ -413,7 +413,7 @@ impl World {
         std::mem::take(&mut self.due)
     }
 
-    /// The world as it is now, to decide on.
+    /// The present world, for decisions.
     #[must_use]
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
@@ -444,7 +444,7 @@ impl World {
         }
     }
 
-    /// Puts `object` in, in place of whatever was at `key`.
+    /// Inserts `object`, and replaces the one at `key`.
     ///
     /// # Errors
     /// Why the dialect cannot read it.
@@ -536,8 +536,8 @@ impl World {
         self.change(key, None);
     }
 
-    /// Makes the writes of a decision happen in this world, as a server would: what has finalizers is marked
-    /// when it is deleted, and goes when it loses the last one.
+    /// Makes the writes of a decision happen in this world, as a server would: a deleted object with
+    /// finalizers is marked, and removed when it loses the last one.
     ///
     /// # Errors
     /// When a written object is none; a fault of the dialect.

@@ -24,7 +24,7 @@ pub(crate) struct Step {
     pub(crate) to: Option<Arc<Standing>>,
     /// When the last of it was seen.
     pub(crate) at: Timestamp,
-    /// Whether nobody was there to see it.
+    /// Whether it was not observed.
     pub(crate) unseen: bool,
 }
 
@@ -72,8 +72,8 @@ impl Book {
 
     /// Takes in where the decision at `place` stands now (`None`: it is gone).
     ///
-    /// One about another object of the same name is another decision, though nobody showed that there was
-    /// none between.
+    /// One about another object of the same name is another decision, even if it was not observed that
+    /// there was none in between.
     pub(crate) fn note(&mut self, place: &Name, to: Option<(About, Standing)>, at: Timestamp) {
         if let (Some((was, _)), Some((is, _))) = (self.known.get(place), &to)
             && was.is_of_another(is)
@@ -108,7 +108,7 @@ impl Book {
         }
     }
 
-    /// Takes in what became known of where the last step ended that waits at `place`: whether Berth agrees.
+    /// Adds the agreement to the last step that waits at `place`.
     fn tell_more(&mut self, place: &Name, to: Option<Arc<Standing>>) {
         let waiting = self.waiting.get_mut(place);
         let last = waiting.and_then(|waiting| waiting.steps.last_mut());
@@ -156,7 +156,7 @@ impl Book {
                 Some(to) if to.is_passing() => delay * PENDING,
                 _ => delay,
             };
-            // A clock that was set back keeps nobody waiting.
+            // A clock that was set back does not extend the wait.
             Duration::try_from(now.duration_since(waiting.since)).map_or(true, |waited| waited >= delay)
         };
         let due: Vec<Name> = self
@@ -176,8 +176,8 @@ impl Book {
     }
 }
 
-/// Whether `step` goes on with `last` as one: nothing is lost on the way, and it is not the end of what was
-/// there.
+/// Whether `step` can be merged into `last`: no cluster is lost in between, and it is not the end of a
+/// decision.
 fn falls_together(last: &Step, step: &Step) -> bool {
     let (Some(was), Some(is)) = (&last.to, &step.to) else {
         return false;

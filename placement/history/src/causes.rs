@@ -1,8 +1,8 @@
-//! Why a decision changed: the changes of objects that made it due, noted as they are folded.
+//! Causes of changed decisions: the changes of objects that made them due, noted when they are folded.
 //!
-//! A note for each change that made a decision due, of the last few for each decision: two that come right
-//! after one another are told apart by their revisions. Notes are forgotten when they were acted on, or when
-//! their time is over. That is bounded by the decisions there are, by [`EACH`] and by [`MOST`].
+//! A note for each change that made a decision due, the last few for each decision; their revisions
+//! tell apart two in quick succession. Notes are forgotten when they were used, or when they are too
+//! old. Their number is limited by the decisions, by [`EACH`] and by [`MOST`].
 
 mod notes;
 
@@ -60,8 +60,8 @@ struct Slot {
     view: Views,
     /// Its own creation, of the newest object of that name.
     made: Option<Note>,
-    /// Its own deletion: what follows from that is no cause of its end, nor is it the cause of what the next
-    /// object of that name does.
+    /// Its own deletion: later changes are no cause of its end, and the deletion is no cause for the
+    /// next object of that name.
     gone: Option<Note>,
 }
 
@@ -119,9 +119,9 @@ impl Causes {
         }
     }
 
-    /// Changes that may have altered the look of `demand`, which was seen at `seen`: nobody here decided it.
-    /// Of several changes the newest that was there by then; those that came after wait for what follows from
-    /// them.
+    /// Changes that may have altered the look of `demand`, which was seen at `seen` and not decided
+    /// here. Of several changes the newest one before that time counts; later ones wait for the changes
+    /// that follow from them.
     pub(crate) fn take_seen(&self, dialect: &str, demand: &Key, seen: Timestamp) -> Option<RecordCause> {
         let mut notes = self.notes.lock();
         let now = self.clock.now();
@@ -169,7 +169,7 @@ impl Causes {
         within(gone.at, seen, SOON).then(|| self.shown_to(demand, &gone.change, 0))
     }
 
-    /// `change`, which `more` others came before, as readers of the decision on `demand` may be told of it.
+    /// `change`, after `more` others, as readers of the decision on `demand` may see it.
     fn shown_to(&self, demand: &Key, change: &Changed, more: u64) -> RecordCause {
         let cause = change.told(more);
         let namespace = match demand.namespace.is_empty() {
@@ -257,7 +257,7 @@ impl Changed {
             name: self.key.name.to_string(),
             resource_version: self.revision.to_string(),
             field_manager: match self.verb {
-                // Who deletes writes no field.
+                // A deletion has no field manager.
                 "Deleted" => String::new(),
                 _ => match &self.manager {
                     Some(manager) => manager.to_string(),

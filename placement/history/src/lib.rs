@@ -1,9 +1,9 @@
 //! The history of decisions (docs/reference.md, "History"): a record of each change of a decision, with its
 //! cause.
 //!
-//! Records are objects of the store that Berth's own objects are in, so that whatever holds for those (checks
-//! at start, backups, encryption, migration, watches) holds for them; on a hub that is Berth's own store,
-//! never the hub. Start reading at [`recorder`]; what a record says is made in [`record`], which is pure.
+//! Records are objects of Berth's own store, so that checks at start, backups, encryption, migration
+//! and watches work for them, too; behind a hub they are never on the hub. Start reading at
+//! [`recorder`]; the content of a record is made in [`record`], which is pure.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -75,12 +75,12 @@ pub struct Running {
 }
 
 impl History {
-    /// History of what `projection` shows of `engine`, kept in `store` within `bounds`. With `namespaces`,
-    /// the resource of them in that store, records go with their namespace; `managers` names who wrote copies
-    /// of a hub's objects.
+    /// History of the decisions of `engine` in `projection`, kept in `store` within `bounds`. With
+    /// `namespaces`, their resource in that store, records are deleted with their namespace; `managers`
+    /// has the field managers of copies of a hub's objects.
     ///
     /// # Errors
-    /// When somebody is told of the engine's changes already.
+    /// When the engine has another witness already.
     pub fn new(
         engine: &Arc<Engine>,
         projection: &Arc<Projection>,
@@ -110,7 +110,7 @@ impl History {
         }))
     }
 
-    /// Observer that must be told of bindings; nobody where no history is kept.
+    /// Observer that must be told of bindings; `None` where no history is kept.
     #[must_use]
     pub fn observer(&self) -> Option<Arc<dyn BindObserver>> {
         (self.bounds.per_decision > 0).then(|| Arc::clone(&self.seen) as Arc<_>)

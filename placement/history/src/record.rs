@@ -37,7 +37,7 @@ pub(crate) struct Change<'a> {
     pub(crate) said: Option<&'a Said>,
     /// Else what happened to an object at that time.
     pub(crate) seen: Option<RecordCause>,
-    /// Whether nobody was there to see it.
+    /// Whether it was not observed.
     pub(crate) unseen: bool,
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn record(change: &Change<'_>) -> RecordSpec {
         clusters: clusters(&joined, &left, said),
         joined_count: joined.len(),
         left_count: left.len(),
-        // Nothing is refused to what is not there.
+        // A missing decision has no refusals.
         reasons: to.as_ref().map_or_else(Vec::new, |_| reasons(before, after)),
         counted: to.is_some() && after.is_some(),
         cause: cause(change),
@@ -143,7 +143,7 @@ fn actor(change: &Change<'_>) -> RecordActor {
     }
 }
 
-/// The counts after the change that `spec` records: what the next one begins with.
+/// The counts after the change that `spec` records: the counts before the next one.
 pub(crate) fn counts_after(spec: &RecordSpec) -> Option<Reasons> {
     let counts = spec.reasons.iter();
     let counts = counts

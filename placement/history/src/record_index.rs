@@ -1,4 +1,4 @@
-//! Index of the records: how long it stays, and what the last record of a decision said.
+//! Index of the records: their age, and the last record of each decision.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -130,7 +130,7 @@ impl RecordIndex {
         });
     }
 
-    /// Changes the share of `namespace`, and what is known of all by it.
+    /// Changes the share of `namespace`, and the total with it.
     fn change_share(&mut self, namespace: &Arc<str>, change: impl FnOnce(&mut Share)) {
         let share = self.shares.entry(Arc::clone(namespace)).or_default();
         self.sizes.remove(&(share.bytes, Arc::clone(namespace)));

@@ -1,9 +1,9 @@
 //! The recorder: follows the Decisions that are shown, and writes a record of each change, a moment later and
 //! many at once.
 //!
-//! Nothing waits for it, and nothing is decided for it: what a record says of reasons and scores is what the
-//! decision said that was written. Where servers share a store, a change is recorded by the one that made it,
-//! else by the one that leads.
+//! Nothing waits for it, and nothing is decided for it: reasons and scores in a record are those of the
+//! written decision. Where servers share a store, the server that made a change records it, and the
+//! leader records all others.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -101,7 +101,7 @@ impl Recorder {
         }
     }
 
-    /// Records until it is told to stop, and then what was seen until then.
+    /// Records until it is told to stop, and then the changes seen until then.
     pub(super) async fn run(mut self, stop: CancellationToken) {
         tokio::select! {
             () = stop.cancelled() => return,
@@ -157,7 +157,7 @@ impl Recorder {
         Ok(followed)
     }
 
-    /// Makes the index anew of what is stored.
+    /// Rebuilds the index from the store.
     async fn load(&mut self) -> Result<(), StoreError> {
         let mut index = RecordIndex::default();
         for resource in [RECORDS, CLUSTER_RECORDS] {
@@ -243,7 +243,7 @@ impl Recorder {
         }
     }
 
-    /// Takes in a Decision as it is shown.
+    /// Takes in a shown Decision.
     fn meet(&mut self, object: &berth_apimachinery::Object, now: Timestamp) {
         let meta = object.meta();
         let (about, standing) = match standing::read(object) {
@@ -259,7 +259,7 @@ impl Recorder {
             .is_some_and(|made| self.was_there_before(made));
         let is_followed = self.book.standing(&place).is_some() || self.book.waits(&place);
         if is_followed || !was_there {
-            // What the last record says, if another server made one, is looked at when this one is.
+            // The last record, if another server made it, is read with this one.
             self.book.note(&place, Some((about, standing)), now);
             return;
         }
@@ -275,14 +275,14 @@ impl Recorder {
         record::number(&last.name).is_none_or(|number| number < self.started.as_microsecond())
     }
 
-    /// Whether what was created at `made` was there before anybody recorded. `creationTimestamp` has whole
-    /// seconds: what was created in the second of the start is taken as new.
+    /// Whether an object created at `made` is older than the recorder. `creationTimestamp` has whole
+    /// seconds: an object created in the second of the start counts as new.
     fn was_there_before(&self, made: Timestamp) -> bool {
         made.as_second() < self.started.as_second()
     }
 
-    /// Takes in where a decision stands that was recorded to stand at `last` when nobody saw what it did
-    /// since.
+    /// Takes in the present state of a decision whose last record is `last`, after changes that were
+    /// not observed.
     fn catch_up(&mut self, place: Name, last: Last, about: About, standing: Standing, now: Timestamp) {
         let about = if about == last.about {
             last.about.clone()
@@ -299,7 +299,7 @@ impl Recorder {
         self.missed(&place, about, from, Some(standing), now);
     }
 
-    /// Adds a step that nobody saw, if it is one.
+    /// Adds an unobserved step, if it is one.
     fn missed(
         &mut self,
         place: &Name,
@@ -386,7 +386,7 @@ impl Recorder {
         if said.is_none() && !self.leads() {
             return None;
         }
-        // What the last record ended with, where it was another: then this one goes on from there.
+        // The end of the last record, where it differs: then this one continues from there.
         let last = self.recorded.last(place).map(|last| last.to.clone());
         let from = last.unwrap_or_else(|| step.from.clone());
         if !differ(from.as_deref(), step.to.as_deref()) {
@@ -414,7 +414,7 @@ impl Recorder {
             seen,
             unseen: step.unseen && said.is_none(),
         });
-        // After the last one, whatever the clock of the server says that recorded it.
+        // Later than the last one, also if another server's clock was ahead.
         let last = self
             .recorded
             .last(place)
@@ -498,7 +498,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Removes what there is no room for any more, and looks for decisions that went while nobody recorded.
+    /// Removes records beyond the limits, and looks for decisions that ended while no server recorded.
     async fn sweep(&mut self, followed: &mut Followed) -> Result<(), StoreError> {
         self.history.causes.sweep();
         self.history.seen.sweep();
@@ -540,8 +540,7 @@ impl Recorder {
         }
     }
 
-    /// A namespace takes its records along, as all that is in it: the next one of that name may be somebody
-    /// else's.
+    /// Records are deleted with their namespace: the next one of that name may belong to other users.
     fn of_gone_namespaces(&mut self) -> Vec<(Name, Arc<str>)> {
         let Some(namespaces) = self.history.namespaces else {
             return Vec::new();

@@ -13,7 +13,7 @@ use super::reasons::Reasons;
 pub(crate) struct Said {
     /// When it was written.
     pub(crate) at: Timestamp,
-    /// The user who asked for it, where somebody did.
+    /// The user who asked for it, if any.
     pub(crate) by: Option<String>,
     /// The user it was written as.
     pub(crate) actor: &'static str,

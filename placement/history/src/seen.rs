@@ -1,4 +1,4 @@
-//! Words of decisions when they were written: heard from whoever binds, and kept for the moment until the
+//! Reasons of decisions at the time of writing: the binder reports them, and they are kept until the
 //! change is recorded. Nothing is decided for a record.
 
 use std::collections::{HashMap, VecDeque};
@@ -23,7 +23,7 @@ const MOST: usize = 50_000;
 /// Longest wait of one.
 const LIFE: Duration = Duration::from_secs(30);
 
-/// Listens to those who bind.
+/// Observes bindings.
 pub(crate) struct Seen {
     clock: Arc<dyn Clock>,
     causes: Arc<Causes>,
@@ -59,7 +59,7 @@ impl Seen {
         self.said.lock().contains_key(place)
     }
 
-    /// Forgets what nobody recorded in time.
+    /// Forgets entries that were not recorded in time.
     pub(crate) fn sweep(&self) {
         let now = self.clock.now();
         self.said.lock().retain(|_, list| {
@@ -140,7 +140,7 @@ fn said(
                 .push(cluster(snapshot, decision, &change.cluster_name, part));
         }
     }
-    // What stays need not be among the changes.
+    // A cluster that stays may be missing from the changes.
     let picked = decision.solved.picked.iter();
     said.stays
         .extend(picked.map(|&candidate| inventory.cluster_name(candidate)));

@@ -1,4 +1,4 @@
-//! Standing of a decision: as much of it as is worth remembering, read from the Decision as it is shown.
+//! Standing of a decision: the recorded parts, read from the shown Decision.
 
 use std::sync::Arc;
 
@@ -91,8 +91,8 @@ impl Standing {
         record::held(&self.clusters)
     }
 
-    /// Whether `other` says something else that is worth a record: the phase, the reason, the clusters or
-    /// their amounts. Either may have been cut to what a record names.
+    /// Whether `other` differs in a way that is worth a record: in the phase, the reason, the clusters
+    /// or their amounts. Either may be shortened to the clusters that a record names.
     #[must_use]
     pub fn differs(&self, other: &Self) -> bool {
         self.phase != other.phase
@@ -126,10 +126,9 @@ impl Standing {
     }
 }
 
-/// `standing`, in the room of `known` where that says the same: what is seen and what is recorded are mostly
-/// one.
+/// `standing`, sharing `known` where that is equal: seen and recorded states are mostly equal.
 ///
-/// A record says of agreement what was so at its time: what it does not say takes no room of its own.
+/// A record has the agreement at its time; a missing one takes no memory.
 #[must_use]
 pub(crate) fn shared(mut standing: Standing, known: Option<&Arc<Standing>>) -> Arc<Standing> {
     let Some(known) = known else {
@@ -177,12 +176,12 @@ impl About {
 }
 
 impl Agreement {
-    /// Agreement by condition Agrees of `status`: what would change counts at once, though the condition
+    /// Agreement by condition Agrees of `status`: a difference counts at once, although the condition
     /// leaves the other scheduler time.
     fn of(status: &DecisionStatus) -> Option<Self> {
         let mut conditions = status.conditions.iter().flatten();
         let condition = conditions.find(|condition| condition.r#type == AGREES)?;
-        // Nobody has done anything yet that Berth could disagree with.
+        // There is no decision yet with which Berth could disagree.
         let is_settled = condition.status == "False" || !status.decisions.is_empty();
         Some(match status.would_change.as_ref().filter(|_| is_settled) {
             Some(change) => Self {

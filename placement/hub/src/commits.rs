@@ -33,7 +33,7 @@ const ECHO: Duration = Duration::from_secs(5);
 /// Time limit for changes of others to be seen here.
 const LESSON: Duration = Duration::from_secs(2);
 
-/// Commits what is the hub's there, and everything else as it is committed without a hub.
+/// Commits writes of the hub's objects there, and all others as without a hub.
 pub struct HubCommitter {
     wire: Wire,
     copies: Copies,
@@ -103,7 +103,7 @@ impl HubCommitter {
             .ok_or_else(|| CommitError::modified(write.key.resource, &write.key.name))
     }
 
-    /// Makes one write by itself, as `actor`, and gives the copy as it is afterwards.
+    /// Makes one write by itself, as `actor`, and returns the copy after it.
     ///
     /// # Errors
     /// [`Why::Changed`] when the copy it was made on is not the hub's newest, [`Why::Forbidden`] when the hub
@@ -129,8 +129,8 @@ impl HubCommitter {
         self.result(write, &answer, dry_run).await
     }
 
-    /// The names of the objects of `resource`, served in `api_version`, in `namespace` that have the label
-    /// `label`: on the hub now, not as they are copied here.
+    /// The names of the objects of `resource`, served in `api_version`, in `namespace` that have the
+    /// label `label`: read from the hub, not from the copies.
     ///
     /// # Errors
     /// The hub's refusal, or that it does not answer.
@@ -142,7 +142,7 @@ impl HubCommitter {
         label: &str,
     ) -> Result<BTreeSet<String>, Status> {
         let all = wire::collection(api_version, resource, namespace);
-        // A label key has `/`, which may stand in a query as it is.
+        // A label key has `/`, which needs no escaping in a query.
         let path = format!("{all}?labelSelector={label}");
         let list = self.wire.send(Ask::get(&path)).await?;
         let items = list["items"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -150,7 +150,8 @@ impl HubCommitter {
         Ok(items.iter().filter_map(name).collect())
     }
 
-    /// Makes one write and gives the hub's object after it. When it is lost, what has changed is waited for.
+    /// Makes one write and gives the hub's object after it. When it conflicts, this waits until the
+    /// change is copied.
     async fn make(
         &self,
         actor: &str,
@@ -243,7 +244,7 @@ impl HubCommitter {
         })
     }
 
-    /// The object after a write: the copy, once it has come back, or what the hub answered.
+    /// The object after a write: the copy, once it has arrived, or the hub's answer.
     async fn result(&self, write: &Write, answer: &Value, dry_run: bool) -> Result<Arc<Object>, CommitError> {
         if !dry_run {
             self.echoed(write, answer).await;
@@ -266,7 +267,8 @@ impl HubCommitter {
             .map_err(|problem| Status::internal(problem.to_string()).into())
     }
 
-    /// Waits until the copy shows what `write` ran into: whoever decides again on the same copy loses again.
+    /// Waits until the copy has the change with which `write` conflicted: a decision on the same copy
+    /// would conflict again.
     async fn learn(&self, write: &Write, version: Option<&str>, why: Why) {
         let is_gone = why == Why::Gone;
         let is_news = |hub_version: Option<&HubVersion>| match (hub_version, version) {
@@ -288,7 +290,7 @@ impl HubCommitter {
         let held = metadata["finalizers"]
             .as_array()
             .is_some_and(|all| !all.is_empty());
-        // What is deleted stays while it is held, and what is let go of may go at once.
+        // A deleted object stays while it has finalizers, and may be gone at once without them.
         let may_stay = write.verb != Verb::Delete || held;
         let may_go = write.verb == Verb::Delete || metadata["deletionTimestamp"].is_string();
         let is_past = |hub_version: Option<&HubVersion>| match hub_version {
@@ -313,14 +315,14 @@ fn refused(status: Status) -> CommitError {
 }
 
 impl HubCommitter {
-    /// Passes the fences of what was counted, before anything is written.
+    /// Passes the fences of counted capacity, before anything is written.
     async fn pass(&self, commit: &Commit) -> Result<(), CommitError> {
         if fences(commit).next().is_none() {
             return Ok(());
         }
         let mut writes: Vec<(&Write, String)> = Vec::new();
         for write in commit.writes.iter().filter(|write| self.is_hubs(write)) {
-            // What comes after an object's first write goes with that.
+            // Later writes of an object are covered by its first one.
             if writes.iter().any(|(first, _)| first.key == write.key) {
                 continue;
             }
@@ -333,7 +335,7 @@ impl HubCommitter {
         for (name, not_after) in fences(commit) {
             let passed = self.fences.pass(name, &writes, not_after, commit.actor).await;
             passed?;
-            // Who decided on what was known before must decide again.
+            // A decision on an older state must be made again.
             self.passed
                 .lock()
                 .insert(Arc::clone(name), self.copies.revision());
@@ -362,7 +364,8 @@ impl HubCommitter {
         Ok(())
     }
 
-    /// Deletes what `write` made, as it was made: whoever uses it meanwhile keeps it.
+    /// Deletes the object that `write` made, if it is unchanged: a client that uses it meanwhile keeps
+    /// it.
     async fn take_back(&self, actor: &str, write: &Write, answer: &Value) -> Result<(), Status> {
         let api_version = write.object["apiVersion"].as_str().unwrap_or_default();
         let path = wire::object(api_version, &write.key);

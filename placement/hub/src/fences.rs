@@ -1,18 +1,18 @@
 //! Capacity counted by several replicas at once, on a hub that has no transactions.
 //!
-//! Each counted capacity (such as the shoots of one seed) has a Lease in Berth's own namespace, its *fence*.
-//! Whoever writes a decision that counts on it first notes there which objects it is about to write, and on
-//! which version of each. The fence changes hands by the hub's own comparison of resourceVersions, so of two
-//! replicas one comes first. The second passes only if the snapshot it decided on shows every noted object
-//! past the noted version: then what the first wrote has been counted (and, since the hub's events of a
-//! resource come in order, whatever was written before it). An object that stays at the noted version is one
-//! whose writer has died or stands still; the second *touches* it, so that the first, should it come back,
-//! finds its version gone.
+//! Each counted capacity (such as the shoots of one seed) has a Lease in Berth's own namespace, its
+//! *fence*. A replica that writes a decision which counts that capacity first notes in the Lease the
+//! objects that it is about to write, with their versions. The hub's own comparison of resourceVersions
+//! protects the Lease, so of two replicas one comes first. The second passes only if the snapshot it
+//! decided on shows every noted object past the noted version: then the first replica's writes have
+//! been counted (and, since the hub's events of a resource come in order, all earlier writes). If an
+//! object stays at the noted version, its writer has died or is stuck. The second then *touches* the
+//! object, so that the first, should it come back, finds its version gone.
 //!
-//! An object that does not exist yet cannot be touched: one that is noted as about to be made, and does not
-//! come, is *abandoned*, which the second notes in its turn. Whoever makes an object under a fence looks
-//! afterwards whether it was abandoned meanwhile, and takes it back. So no capacity stays counted twice,
-//! whoever stops where, and no clock decides.
+//! An object that does not exist yet cannot be touched: if a noted create does not happen, the second
+//! replica marks it as *abandoned* in the Lease. A replica that makes an object under a fence checks
+//! afterwards whether it was abandoned meanwhile, and deletes it. So no capacity stays counted twice,
+//! at whatever point a replica stops, and no clock decides.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -35,7 +35,7 @@ mod noted;
 const NAME: &str = "scheduling.berth.dev/fence";
 /// The annotation with the noted writes.
 const NOTED: &str = "scheduling.berth.dev/noted";
-/// The annotation with what was noted as about to be made and did not come.
+/// The annotation with noted creates that did not happen.
 const ABANDONED: &str = "scheduling.berth.dev/abandoned";
 /// Most keys that a fence remembers, the newest.
 const REMEMBERED: usize = 64;
@@ -97,7 +97,7 @@ impl Fences {
         }
     }
 
-    /// Says that `writes` are about to be carried out. What they make may come until the answer is dropped.
+    /// Announces `writes`. The objects that they make may come until the returned value is dropped.
     pub(crate) fn make(&self, writes: &[Write]) -> Making<'_> {
         let made = writes.iter().filter(|write| write.verb == Verb::Create);
         let keys: Vec<Key> = made.map(|write| write.key.clone()).collect();
@@ -134,7 +134,7 @@ impl Fences {
                 }
             }
         }
-        // Who makes it now makes it anew.
+        // This commit makes it again.
         abandoned.retain(|noted| !own.iter().any(|key| noted.is_of(key)));
         let forgotten = abandoned.len().saturating_sub(REMEMBERED);
         let notes: Vec<Noted> = writes
@@ -157,8 +157,8 @@ impl Fences {
         Err(moved(name))
     }
 
-    /// Whether what was made at `key` under the fence `name` was abandoned before it came, and is counted by
-    /// nobody.
+    /// Whether the object made at `key` under the fence `name` was abandoned before it came, and is not
+    /// counted.
     ///
     /// # Errors
     /// The hub's refusal to show the fence.
@@ -168,7 +168,7 @@ impl Fences {
         Ok(abandoned.unwrap_or_default().iter().any(|noted| noted.is_of(key)))
     }
 
-    /// Lets the write that was `noted` come to an end: it is seen, or it cannot be made any more.
+    /// Settles the write that was `noted`: afterwards it is seen, or it is no longer possible.
     async fn resolve(
         &self,
         noted: &Noted,
@@ -182,7 +182,7 @@ impl Fences {
         if noted.version.is_empty() {
             return self.resolve_new(noted, &key, own, not_after).await;
         }
-        // What is gone counts no more.
+        // A deleted object no longer counts.
         let Some(copy) = self.copies.get(&key) else {
             return Ok(Resolution::Settled);
         };
@@ -213,8 +213,8 @@ impl Fences {
                 .then_some(Resolution::Settled)
                 .ok_or_else(|| moved(&key.to_string()));
         }
-        // One's own that is not being made any more has not been made: what was made is seen before that is
-        // over.
+        // An own create that has ended without a copy did not happen: a created object is seen before
+        // the create ends.
         let is_over = noted.holder == self.holder && !self.making.lock().contains(key);
         if is_over || own.contains(&key) {
             return Ok(Resolution::Settled);

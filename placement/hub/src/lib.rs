@@ -1,11 +1,11 @@
 //! Objects that a hub (any kube-apiserver) stores and that Berth decides on.
 //!
 //! [`mirror`] copies them into Berth's store, so that folding, guards and decisions see no difference;
-//! [`SyncStatus`] tells the engine which systems are not copied yet. [`HubCommitter`] writes decisions to the
-//! hub, guarded by the resourceVersion that a copy was made of, and by fences, which keep counted capacity
-//! from being taken twice. [`LeaseLock`] elects the replica that runs controllers, and [`StoreLease`] sees to
-//! it that a store that is not shared has one owner. No system is known here: what is copied and written are
-//! the dialects' words.
+//! [`SyncStatus`] tells the engine which systems are not copied yet. [`HubCommitter`] writes decisions
+//! to the hub, guarded by the resourceVersion of a copy, and by fences, which keep counted capacity
+//! from being taken twice. [`LeaseLock`] elects the replica that runs controllers, and [`StoreLease`]
+//! ensures that a store that is not shared has one owner. This crate knows no system: dialects name the
+//! objects to copy and to write.
 //!
 //! Start reading at [`mirror`]. Which rights on the hub it takes is said in one way:
 //!

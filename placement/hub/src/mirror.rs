@@ -1,9 +1,9 @@
-//! Copies of what the hub stores and decisions depend on, kept current in Berth's store.
+//! Copies of the hub's objects on which decisions depend, kept current in Berth's store.
 //!
-//! A copy has the hub's bytes, but for managedFields and the revision, which is one of Berth's store: so a
-//! copy is folded, guarded and decided on like any object stored here. A kind the hub does not have counts as
-//! a kind without objects, and is looked for again and again. Nothing waits for the hub: what is copied is
-//! there, what is not yet is said ([`Progress`]).
+//! A copy has the hub's bytes, but for managedFields and the revision, which is one of Berth's store:
+//! so a copy is folded, guarded and decided on like any object stored here. A kind the hub does not
+//! have counts as a kind without objects, and is looked for again and again. Nothing waits for the hub:
+//! [`Progress`] says which copies are missing.
 
 mod concerned;
 mod copies;
@@ -39,7 +39,7 @@ pub const FROM_FILE: &str = "config.berth.dev/from-file";
 /// Progress of the copies of one resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Copied {
-    /// Not there yet, and what keeps them away, where something does.
+    /// Not there yet; the obstacle, if any.
     Waiting(Option<String>),
     /// There, and followed since.
     Complete,
@@ -59,9 +59,9 @@ pub struct Mirror {
 }
 
 impl Mirror {
-    /// Begins to copy the objects of `kinds` from the hub into `store`, while `leading` says so: nobody else
-    /// may write them there. Of a kind with [`Concerns`], only those that these are about. `versions` is told
-    /// what the hub has in any case.
+    /// Begins to copy the objects of `kinds` from the hub into `store`, while `leading` is true: only
+    /// the leader may write them there. Of a kind with [`Concerns`], only the concerned objects are
+    /// copied. `versions` gets the hub's versions in any case.
     pub fn start(
         client: &Client,
         store: &Arc<dyn Store>,

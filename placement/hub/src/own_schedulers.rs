@@ -12,8 +12,8 @@ use super::lease::LeaseLock;
 /// Seconds for which a Lease without a duration of its own holds: client-go's default.
 const DURATION: i64 = 15;
 
-/// Leases as they were seen. Clocks differ: a Lease that is renewed between two looks is held, whatever its
-/// time says.
+/// Leases at the last look. Clocks differ: a Lease that is renewed between two looks is held, whatever
+/// its renewTime.
 #[derive(Debug, Default)]
 pub struct Renewals(BTreeMap<LeaseName, Renewal>);
 
@@ -26,8 +26,8 @@ struct Renewal {
 }
 
 impl Renewals {
-    /// Holder of the Lease `name`, which is `lease` at `now`; `None` where nobody holds it, or has not
-    /// renewed it in time.
+    /// Holder of the Lease `name`, which is `lease` at `now`; `None` where it has no holder, or was not
+    /// renewed in time.
     pub fn holder(&mut self, name: LeaseName, lease: Option<&Value>, now: Timestamp) -> Option<String> {
         let Some((holder, renewed, duration)) = lease.and_then(read) else {
             self.0.remove(&name);
@@ -50,7 +50,7 @@ impl Renewals {
     }
 }
 
-/// Holder, time of renewal and duration in seconds of a Lease that somebody holds.
+/// Holder, time of renewal and duration in seconds of a held Lease.
 fn read(lease: &Value) -> Option<(String, String, i64)> {
     let spec = &lease["spec"];
     let holder = spec["holderIdentity"]

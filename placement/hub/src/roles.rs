@@ -1,4 +1,4 @@
-//! RBAC objects as JSON: what Berth and those that it acts for may do on a hub.
+//! RBAC objects as JSON: the rights of Berth and its actors on a hub.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ pub fn rules(resources: Vec<GroupResource>, subresources: &[&str], verbs: &[&str
         names
             .flat_map(|resource| {
                 let own = std::iter::once(resource.resource.to_owned());
-                // Kubernetes' own kinds have other subresources that are nobody's business here.
+                // Kubernetes' own kinds have other subresources that are not relevant here.
                 let meant = subresources
                     .iter()
                     .filter(|sub| !group.is_empty() || **sub == "status");

@@ -58,7 +58,7 @@ impl StoreLease {
     /// Waits until the store is the only one.
     ///
     /// # Errors
-    /// When another one goes on holding the Lease: who it is, and what to do.
+    /// When another server holds the Lease: its identity, and the remedy.
     pub async fn begin(&self) -> Result<()> {
         let start = tokio::time::Instant::now();
         loop {
@@ -91,7 +91,7 @@ impl StoreLease {
                     }
                 }
                 Ok(_) => {}
-                // Nobody else gets it either while the hub is away.
+                // No other server gets it either while the hub is away.
                 Err(problem) => tracing::debug!(%problem, "the Lease of Berth's own store is not renewed"),
             }
         }

@@ -21,7 +21,7 @@ pub struct Needs {
     pub dialect: &'static str,
     /// Everything of the hub that its decisions depend on.
     pub reads: BTreeSet<GroupResource>,
-    /// Resources without which there is nothing to decide: what it places, and where.
+    /// Resources without which nothing can be decided: the demands and the targets.
     pub essential: BTreeSet<GroupResource>,
 }
 

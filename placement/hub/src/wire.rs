@@ -14,7 +14,7 @@ const ANSWER: Duration = Duration::from_secs(15);
 /// Seconds after which a client should ask again while the hub is out of reach.
 const RETRY_AFTER: u32 = 1;
 
-/// A client of the hub that speaks of any resource.
+/// A client of the hub for any resource.
 #[derive(Clone)]
 pub struct Wire(pub Client);
 

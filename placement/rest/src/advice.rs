@@ -21,7 +21,7 @@ use super::{render, rights_to_change};
 pub(super) struct Advising {
     /// The engine.
     pub(super) engine: Arc<Engine>,
-    /// The kinds of what may change.
+    /// The kinds of objects that may change.
     pub(super) catalog: Arc<Catalog>,
     /// Object of the subresource.
     pub(super) about: About,
@@ -29,7 +29,7 @@ pub(super) struct Advising {
 
 #[async_trait]
 impl SubresourceHandler for Advising {
-    /// Many decisions, of which nobody knows before how many.
+    /// Many decisions, in a number that is not known before.
     fn effort(&self, _: &RequestInfo) -> usize {
         heavy::UNKNOWN
     }

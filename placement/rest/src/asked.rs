@@ -1,5 +1,5 @@
-//! The decisions a plan tells of even when nothing moves (`spec.decisions`): by name, or by the labels they
-//! have.
+//! The decisions that a plan reports even when they do not move (`spec.decisions`): by name, or by
+//! their labels.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,8 +54,8 @@ impl Asked {
         if errors.is_empty() { Ok(asked) } else { Err(errors) }
     }
 
-    /// The demands that are asked for, of those of both sides of a change. A label counts on either side:
-    /// what the change gives or takes it is told of as well.
+    /// The requested demands, from both sides of a change. A label counts on either side, so demands
+    /// that gain or lose it by the change are reported as well.
     pub(super) fn find(&mut self, before: &Snapshot, after: &Snapshot) -> BTreeSet<Key> {
         let mut wanted = BTreeSet::new();
         if self.named.is_empty() && self.selected.is_empty() {

@@ -152,8 +152,8 @@ pub(super) fn check_name(body: &Value, call: &Call) -> Result<(), Status> {
     Ok(())
 }
 
-/// The clusters `spec.targets` names, as the system names them; `None` when it is empty. What is no Target is
-/// passed on as it is, for the dialect to refuse together with the infeasible ones.
+/// The clusters of `spec.targets` by the system's names; `None` when it is empty. An unknown name is
+/// passed on unchanged, so that the dialect refuses it together with the infeasible ones.
 fn chosen(snapshot: &Snapshot, body: &Value, targets: &[String]) -> Result<Option<Vec<String>>, Status> {
     if targets.is_empty() {
         return Ok(None);

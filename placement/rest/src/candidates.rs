@@ -22,7 +22,7 @@ use super::scheduling::decide;
 
 /// Most pairs of an unfiltered list (docs/reference.md, "Candidates").
 pub(super) const MOST: usize = 10_000;
-/// After so many candidates it is asked whether somebody still waits.
+/// Number of candidates after which it is checked whether the answer is still awaited.
 const LOOK: usize = 64;
 
 /// Makes candidates.
@@ -203,7 +203,7 @@ impl Decided {
 
     /// Puts `entries`, which are in the order of their numbers, in that of their names.
     fn sort(&self, entries: &mut [Entry]) {
-        // What names no cluster stands at the end, and targets are numbered by cluster name.
+        // Targets are numbered by cluster name, and those without one come last.
         let all_are_targets = self.decision.unknown.is_empty();
         if !(all_are_targets && self.snapshot.inventory.has_plain_names()) {
             entries.sort_by_cached_key(|&entry| names::dotted(&self.bare(entry)).into_owned());
@@ -282,7 +282,7 @@ impl Decided {
         shown_at(&self.snapshot)
     }
 
-    /// The bytes it takes, about, beside what it shares.
+    /// Its approximate bytes, without shared parts.
     fn bytes(&self) -> usize {
         let solved = &self.decision.solved;
         let numbers = solved.feasible.len() + solved.ranked.len() + solved.picked.len();
@@ -441,7 +441,7 @@ impl Computed for Candidates {
     }
 }
 
-/// Refuses to make more pairs than anyone could read.
+/// Refuses to make too many pairs.
 fn check_span(worlds: &[(Snapshot, Vec<Key>)]) -> Result<(), Status> {
     let pairs =
         |(snapshot, demands): &(Snapshot, Vec<Key>)| demands.len() * snapshot.inventory.count() as usize;

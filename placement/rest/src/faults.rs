@@ -95,7 +95,7 @@ impl Faults {
         let mut results = Vec::new();
         for (mut write, guards) in writes.into_iter().zip(guards) {
             self.point();
-            // A write that follows another to the same object was decided on what that one leaves.
+            // A write that follows another to the same object was decided on the result of that one.
             if let Some(before) = written.get(&write.key) {
                 write.base = Some(before.revision());
             }

@@ -14,7 +14,7 @@ const ASKED: usize = 20;
 /// Most paths of an object that are named.
 const PATHS: usize = 100;
 
-/// Takes out of `writes`, those of a report, what `call`'s user may not read.
+/// Removes from `writes` of a report the objects that the user of `call` may not read.
 ///
 /// # Errors
 /// When it cannot be found out what the user may read.

@@ -1,5 +1,5 @@
-//! The virtual API `scheduling.berth.dev` (docs/reference.md, "Resources"): what the engine knows and
-//! decides, as resources.
+//! The virtual API `scheduling.berth.dev` (docs/reference.md, "Resources"): the engine's inventories
+//! and decisions, as resources.
 //!
 //! Targets and Decisions are projections that can be watched; candidates, reviews and the subresources
 //! `scheduling` and `binding` are made at each request. Start reading at [`VirtualApi`]; the shapes are in
@@ -217,7 +217,7 @@ impl VirtualApi {
         resource(kind, self.projected()).with_all(subresources)
     }
 
-    /// A resource of a dialect's own with what is added to what can be placed: the subresources `binding` and
+    /// A dialect's own resource with the additions for demands: the subresources `binding` and
     /// `scheduling`, and the effort of deciding where the request itself decides.
     #[must_use]
     pub fn extended(&self, resource: Resource) -> Resource {
@@ -240,9 +240,9 @@ impl VirtualApi {
         Arc::new(move || resolve::effort(&engine))
     }
 
-    /// The effort of writes of what can be placed. Binding is the engine's, which has bounds of its own; a
-    /// write decides by itself where it is tried only, which may run expressions that it brings, or where the
-    /// object may name its place.
+    /// The effort of writes of demands. The engine binds, with limits of its own. A write decides by
+    /// itself in a dry run, which may run the object's own expressions, and where the object may name
+    /// its place.
     fn deciding(&self, names_its_place: bool) -> Effort {
         let effort = self.effort();
         Arc::new(move |info| {

@@ -1,4 +1,4 @@
-//! The world of a dialect as it is, for questions that change it without anyone noticing.
+//! The present world of a dialect, for questions that change a copy of it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use berth_storage::At;
 
 use super::resolve::behind;
 
-/// The world as it is, to be changed without anyone noticing.
+/// The present world, as a copy that can be changed.
 pub(super) async fn live(engine: &Engine, dialect: &Arc<dyn Dialect>) -> Result<World, Status> {
     let snapshot = engine
         .fresh(dialect.name())
@@ -22,7 +22,7 @@ pub(super) async fn live(engine: &Engine, dialect: &Arc<dyn Dialect>) -> Result<
         let exact = engine.source().list(resource, At::Exact(snapshot.revision)).await;
         let list = match exact {
             Ok(list) => list,
-            // So much was written since that the revision is gone; what is at hand is as good.
+            // Many later writes have dropped the revision; the present state is as good.
             Err(_) => engine.source().cached(resource),
         };
         base.insert(resource, list);

@@ -1,9 +1,9 @@
 //! Names of virtual objects (docs/reference.md, "Names"): made from the source's name, and read back.
 //!
-//! A Decision is `<source name>.<dialect>`, a Target `<target name>.<dialect>`: the dialect is what follows
-//! the last dot. A Candidate is `<decision>:<target name>`, such as `p1.ocm:cluster1`: no object of any of
-//! the systems may have a colon in its name, so the parts are told apart, and the dialect stands once since
-//! both parts share it.
+//! A Decision is `<source name>.<dialect>`, a Target `<target name>.<dialect>`: the dialect follows the
+//! last dot. A Candidate is `<decision>:<target name>`, such as `p1.ocm:cluster1`: no object of any of
+//! the systems may have a colon in its name, so the parts can be separated, and the dialect appears
+//! once since both parts share it.
 
 use std::borrow::Cow;
 

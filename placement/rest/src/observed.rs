@@ -1,5 +1,5 @@
-//! Observed decisions: whether Berth agrees with what the other scheduler placed (docs/beside.md), as a
-//! condition and as what would change.
+//! Observed decisions: whether Berth agrees with the other scheduler's placement (docs/beside.md), as a
+//! condition and as the difference.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -46,8 +46,8 @@ pub(crate) struct Told {
 }
 
 impl Compared {
-    /// Comparison of where a demand is with `decision` about it, which follows `before`. What is met for the
-    /// first time has differed since it was created.
+    /// Comparison of a demand's present clusters with `decision` about it; `before` is the previous
+    /// comparison. A demand that is compared for the first time has differed since its creation.
     pub(crate) fn of(
         snapshot: &Snapshot,
         decision: &Decision,
@@ -113,8 +113,8 @@ fn would_change(comparison: &Comparison) -> Option<WouldChange> {
     })
 }
 
-/// A number for where a demand is and what it asks for: another one as soon as its clusters, their amounts or
-/// its spec change.
+/// A hash of a demand's clusters, their amounts and its spec: it differs as soon as one of them
+/// changes.
 fn place(view: &DemandView) -> u64 {
     let mut hasher = DefaultHasher::new();
     let meta = view.object.meta();
@@ -125,7 +125,7 @@ fn place(view: &DemandView) -> u64 {
     hasher.finish()
 }
 
-/// Bound of what is decided before others get their turn. The first decision is always within.
+/// Limit on decisions before other work gets its turn. The first decision is always within.
 pub(crate) struct Budget(Option<u32>);
 
 impl Budget {

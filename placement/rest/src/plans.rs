@@ -52,7 +52,7 @@ impl Reviews {
         Ok(Reply::Value(body))
     }
 
-    /// A plan tells of every decision and of every target: the caller must be able to read all of that.
+    /// A plan shows every decision and every target: the caller must be able to read all of that.
     async fn may_tell(&self, call: &Call) -> Result<(), Status> {
         for resource in ["targets", "decisions", "clusterdecisions"] {
             let right = Attributes {
@@ -79,7 +79,7 @@ impl Reviews {
         let mut readable = BTreeSet::new();
         let mut asked = 0;
         for step in steps {
-            // What is wrong with a change is told with everything else that is.
+            // Errors of a change are reported together with all others.
             let keys = plan::changed(worlds, &self.catalog, step, now).unwrap_or_default();
             for key in keys {
                 let everywhere = Key::new(key.resource, "", "");

@@ -29,7 +29,7 @@ pub const CLUSTER_DECISIONS: GroupResource = GroupResource::new(GROUP, "clusterd
 /// Longest wait of a read for the updater. One that is alive needs milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The store of virtual objects, readable by anyone and written by the updater alone.
+/// The store of virtual objects, read by any reader and written by the updater alone.
 pub struct Projection {
     pub(crate) store: MemoryStore,
     pub(crate) engine: Arc<Engine>,
@@ -39,12 +39,12 @@ pub struct Projection {
     pub(crate) tallies: Mutex<Tallies>,
     /// Rung when the clock was moved by hand.
     pub(crate) wake: Notify,
-    /// Rung when somebody waits for what is not shown yet.
+    /// Rung when a reader waits for a change that is not shown yet.
     pub(crate) awaited: Notify,
 }
 
 impl Projection {
-    /// An empty projection of what `engine` knows, for [`super::updater::spawn`] to fill.
+    /// An empty projection of the inventories of `engine`, for [`super::updater::spawn`] to fill.
     #[must_use]
     pub fn new(engine: Arc<Engine>) -> Arc<Self> {
         let micros = u64::try_from(engine.clock().now().as_microsecond()).unwrap_or_default();
@@ -87,8 +87,8 @@ impl Projection {
     /// `Unavailable` when that takes longer than ten seconds, or when a shared store does not say how far it
     /// is.
     pub async fn caught_up(&self) -> Result<(), StoreError> {
-        // Nothing of this resource is stored, and still the answer is as new as the store. What this process
-        // has seen of it may be older: another server may have written.
+        // Nothing of this resource is stored, but the answer is as new as the store. This process may
+        // have seen an older state: another server may have written.
         let newest = self.engine.source().list(TARGETS, At::Latest).await?;
         let wanted = newest.revision;
         let mut shown = self.shown.subscribe();

@@ -1,4 +1,4 @@
-//! Virtual objects as JSON: Targets and Decisions, from what the dialects say of them.
+//! Virtual objects as JSON: Targets and Decisions, from the dialects' views.
 
 use std::sync::Arc;
 
@@ -131,7 +131,7 @@ pub(crate) struct Shown<'a> {
     pub(crate) decided: Option<&'a Decision>,
     /// Words about the other scheduler's choice, where Berth observes.
     pub(crate) observed: Option<Told>,
-    /// The sentence about another writer, for whom the decision is left alone.
+    /// The sentence about another writer, to which the decision is left.
     pub(crate) contested: Option<Arc<str>>,
     pub(crate) now: Timestamp,
 }
@@ -256,7 +256,7 @@ impl Standing {
                 }
                 view.by_number()
             }
-            // Whoever waits for it to go wants to know for what it waits.
+            // A user who waits for its deletion needs to know the obstacles.
             Phase::Releasing => {
                 let made = snapshot
                     .decide(shown.demand, None, shown.now)

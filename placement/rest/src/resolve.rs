@@ -24,7 +24,7 @@ pub(crate) fn effort(engine: &Engine) -> usize {
 /// Subject of a request to a computed resource.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum About {
-    /// A Decision or ClusterDecision (or what hangs on one), by its virtual name.
+    /// A Decision or ClusterDecision (or its subresource), by its virtual name.
     Decision,
     /// A placeable object of the dialect named, by its own name.
     Source {
@@ -94,8 +94,8 @@ impl About {
         }
     }
 
-    /// The effort of deciding on `name` in `namespace` and of telling of it, as it is known now, in
-    /// bytes that could be parsed meanwhile.
+    /// The effort of deciding on `name` in `namespace` and of reporting it, as far as it is known now,
+    /// in bytes that could be parsed meanwhile.
     pub(crate) fn effort(self, engine: &Engine, namespace: &str, name: &str) -> usize {
         let of = || {
             let snapshot = engine.snapshot(self.dialect(name)?)?;

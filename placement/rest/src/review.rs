@@ -77,7 +77,7 @@ fn add(catalog: &Catalog, world: &mut World, objects: Vec<Value>, now: Timestamp
     for (index, value) in objects.into_iter().enumerate() {
         let path = format!("spec.objects[{index}]");
         if budget::wanted().is_err() {
-            // Nobody waits for the answer.
+            // The answer is not awaited.
             break;
         }
         let kind = value["kind"].clone();

@@ -1,5 +1,5 @@
-//! `schedulingreviews` and `localschedulingreviews`: what-if questions over HTTP. The answer itself is made
-//! in [`review`](super::review).
+//! `schedulingreviews` and `localschedulingreviews`: questions about other worlds over HTTP. The answer
+//! is made in [`review`](super::review).
 
 use std::sync::Arc;
 
@@ -79,7 +79,7 @@ impl Computed for Reviews {
 }
 
 impl Reviews {
-    /// In a review that has a namespace, what names none is there.
+    /// In a namespaced review, objects without a namespace are in that of the review.
     fn stay(&self, namespace: &str, spec: &mut Value) {
         if namespace.is_empty() {
             return;
@@ -208,8 +208,9 @@ fn within(namespace: &str, demand: &Demand) -> Result<(), FieldError> {
     Err(FieldError::invalid(path, key.namespace.to_string(), detail))
 }
 
-/// A review by reference needs `get` on the source; one on the live world needs `list targets`, unless it is
-/// about one namespace: those who may explain there read of the targets in the reports of what is there.
+/// A review by reference needs `get` on the source; one on the live world needs `list targets`, unless
+/// it is about one namespace: users who may explain there see the targets in the reports about that
+/// namespace.
 async fn authorize(call: &Call, demand: &Demand, mode: &str) -> Result<(), Status> {
     if demand.object.is_none() {
         readable(call, demand).await?;

@@ -1,5 +1,4 @@
-//! Advice as a caller may take it: which patches they may make, and what they may read of those that they may
-//! not.
+//! Advice as a caller may take it: the patches that they may make, and the visible parts of the others.
 
 use std::collections::BTreeMap;
 
@@ -142,7 +141,7 @@ impl Rights<'_> {
     }
 }
 
-/// Change of an object that whoever asks may not read.
+/// Change of an object that the caller may not read.
 fn would_have_to_change(patches: &[Patch], key: &Key) -> String {
     let patch = patches.iter().find(|patch| patch.key == *key);
     let object = patch.map_or_else(

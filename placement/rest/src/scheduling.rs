@@ -1,4 +1,4 @@
-//! `decisions/scheduling` and its kin: what the scheduler would decide now.
+//! `decisions/scheduling` and its kin: the scheduler's present decision.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use super::{hidden, rights_to_change};
 pub(super) struct Scheduling {
     /// The engine.
     pub(super) engine: Arc<Engine>,
-    /// The kinds of what is written.
+    /// The kinds of written objects.
     pub(super) catalog: Arc<Catalog>,
     /// Object of the subresource.
     pub(super) about: About,
@@ -44,7 +44,7 @@ impl SubresourceHandler for Scheduling {
         let Found { snapshot, demand } = self.about.find(&self.engine, &call.namespace, &call.name).await?;
         let (snapshot, advice) = match choice.advice {
             false => (snapshot, None),
-            // Of the same world, so that one never speaks of what the other does not know.
+            // Of the same world, so that both have the same objects.
             true => {
                 let world = live(&self.engine, &snapshot.dialect).await?;
                 let short = self.advice(call, &world, &demand).await?;
@@ -82,7 +82,7 @@ fn others(engine: &Engine, snapshot: &Snapshot, demand: &Key) -> Option<String> 
 }
 
 impl Scheduling {
-    /// The advice that `call` may take, as it stands in a Scheduling.
+    /// The advice that `call` may take, in the form for a Scheduling.
     async fn advice(&self, call: &Call, world: &World, demand: &Key) -> Result<Value, Status> {
         let terms = Terms {
             now: call.now,
@@ -254,8 +254,8 @@ pub(crate) fn decide(snapshot: &Snapshot, demand: &Key, now: Timestamp) -> Resul
     }
 }
 
-/// The Scheduling of `decision` without its candidates, as a tree: what is picked and what changes, and with
-/// `counts` how many targets each reason refuses. Its size does not grow with the fleet.
+/// The Scheduling of `decision` without its candidates, as a tree: the picked clusters and the changes,
+/// and with `counts` how many targets each reason refuses. Its size does not grow with the fleet.
 pub fn summary_of(snapshot: &Snapshot, decision: &Decision, counts: bool) -> Result<Value, Status> {
     let inventory = &*snapshot.inventory;
     let places = Places::of(inventory, decision);

@@ -1,4 +1,4 @@
-//! Numbers of Decisions, kept as they come and go: whoever asks counts nothing.
+//! Numbers of Decisions, kept current when they change, so that a reader counts nothing.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ pub struct Tally {
     pub agrees: &'static str,
 }
 
-/// The counts, by system. What was counted once is there with 0 when there is none any more.
+/// The counts, by system. A count that falls to 0 stays in the list.
 #[derive(Clone, Debug, Default)]
 pub struct Tallies(BTreeMap<(&'static str, Tally), isize>);
 

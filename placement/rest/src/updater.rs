@@ -1,9 +1,9 @@
 //! The updater: makes Targets and Decisions anew when the engine says they are stale, or when their time has
 //! come.
 //!
-//! Deciding all demands of a large fleet takes seconds. Nobody waits for what observed decisions say of
-//! agreement: of many that a change makes due, a few are compared at once, and the rest bit by bit, in half
-//! of the time there is.
+//! Deciding all demands of a large fleet takes seconds. No reader waits for the agreement of observed
+//! decisions: if a change makes many due, a few are compared at once, and the rest bit by bit, in half
+//! of the time.
 
 mod alarms;
 mod following;
@@ -26,9 +26,9 @@ use self::make::{Demanded, Made, Maker, Shown};
 use super::observed::Budget;
 use super::projection::Projection;
 
-/// Time for which changes are collected that nobody waits for: an object and its place, which follows at
-/// once, are shown by one step then, and what is bound by the end of it is not decided to show that it was
-/// not yet.
+/// Time for which changes are collected that no reader waits for. An object and its place, which
+/// follows at once, are then shown in one step, and a demand that is bound by the end of it is not
+/// decided before.
 const TOGETHER: Duration = Duration::from_millis(20);
 /// Shortest delay before an object that says its time has come already is looked at again.
 pub const AGAIN: jiff::SignedDuration = jiff::SignedDuration::from_secs(1);
@@ -106,7 +106,7 @@ impl Updater {
         }
     }
 
-    /// Lets changes fall together until somebody waits for them.
+    /// Collects changes until a reader waits for them.
     async fn gather(&self) {
         if self.projection.is_ready() {
             tokio::select! {

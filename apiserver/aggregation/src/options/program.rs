@@ -14,7 +14,7 @@ const GROUP_PRIORITY: i32 = 1000;
 /// Priority of a group's first version; those after it have one less each.
 const VERSION_PRIORITY: usize = 20;
 
-/// A program: its name, what it serves, and its rules about writes.
+/// A program: its name, its groups, and its rules about writes.
 pub struct Program {
     pub(super) name: String,
     pub(super) groups: Vec<Group>,
@@ -23,8 +23,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// Returns a program that serves `groups`. Its name is that of the Service, unless flags say otherwise,
-    /// and of the field manager of what it writes.
+    /// Returns a program that serves `groups`. Its name is that of the Service, unless flags say
+    /// otherwise, and that of the field manager of its writes.
     #[must_use]
     pub fn new(name: impl Into<String>, groups: Vec<Group>) -> Self {
         Self {

@@ -26,7 +26,7 @@ const DOMAIN: &str = "berth.dev";
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The hub cannot be reached, or does not let the server read whom it believes.
+    /// The hub cannot be reached, or does not let the server read the CAs that it trusts.
     #[error("{0:#}")]
     Hub(anyhow::Error),
     /// Flags name files that cannot be used.
@@ -187,7 +187,7 @@ impl Options {
         let audit = self.audit.open(DOMAIN, &chain.metrics, clock).await;
         chain.audit = audit.map_err(RunError::Audit)?;
         if let Some(registration) = registration.cloned() {
-            // Shown, and no more: a hub sends nothing to servers that are not ready.
+            // It does not count for readiness: a hub sends nothing to servers that are not ready.
             let state = move || registration.state();
             chain
                 .health

@@ -48,7 +48,7 @@ impl ServingArgs {
         SocketAddr::new(self.bind_address, self.secure_port)
     }
 
-    /// Returns certificate and key of somebody else's.
+    /// Returns a given certificate and key.
     #[must_use]
     pub fn files(&self) -> Option<(&Path, &Path)> {
         let (certificate, key) = (&self.tls_cert_file, &self.tls_private_key_file);

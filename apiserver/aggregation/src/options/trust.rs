@@ -1,4 +1,4 @@
-//! Flags that say whom to believe beside a hub's users. They have the names of k8s.io/apiserver.
+//! Flags about trusted users beside a hub's users. They have the names of k8s.io/apiserver.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -60,7 +60,7 @@ pub enum GivenError {
 }
 
 impl TrustArgs {
-    /// Returns whom the flags say to believe; that goes before what a hub says.
+    /// Returns the trust of the flags, which comes before that of a hub.
     ///
     /// # Errors
     /// When a CA file cannot be read, or a header name is none.

@@ -130,7 +130,7 @@ impl HubPolicies {
         }
     }
 
-    /// Puts `known`, all of one kind, in force with what is known of the others.
+    /// Puts `known`, all of one kind, in force together with the known ones of the other kinds.
     pub(super) async fn replace(&self, place: usize, known: Known) {
         let mut heard = self.heard.lock().await;
         if heard[place] == known {

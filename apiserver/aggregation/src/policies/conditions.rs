@@ -111,7 +111,7 @@ impl Compiled {
         Self { name, program }
     }
 
-    /// Whether it holds; what it costs is taken from what is `left` for all conditions of the webhook.
+    /// Whether it holds; its cost is taken from the budget `left` for all conditions of the webhook.
     fn holds<'a>(
         &'a self,
         variables: &'a [Value<'a>],

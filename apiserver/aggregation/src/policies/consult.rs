@@ -1,4 +1,4 @@
-//! Asking: who is asked about a write, in which order, and what follows from the answers.
+//! Calling webhooks about a write: their selection, their order, and the consequences of the answers.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -94,7 +94,8 @@ impl Policies {
         Ok(())
     }
 
-    /// All validating webhooks side by side. What several have against a write is told of the first.
+    /// All validating webhooks side by side. Where several refuse a write, the first refusal is
+    /// returned.
     async fn judge(
         &self,
         subject: &Subject<'_>,

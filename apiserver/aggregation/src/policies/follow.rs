@@ -140,7 +140,7 @@ fn take(
     }
 }
 
-/// The name of a configuration and what matters of it.
+/// The name of a configuration and its relevant parts.
 fn entry(object: &DynamicObject) -> Option<(String, Arc<Value>)> {
     let name = object.metadata.name.clone()?;
     let mut value = object.data.clone();

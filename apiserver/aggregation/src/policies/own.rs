@@ -1,5 +1,4 @@
-//! Webhooks that are this server's own: what they would say about objects served here, its plugins have said
-//! already.
+//! Webhooks that are this server's own: its plugins have judged the objects served here already.
 
 use berth_admission::client::Endpoint;
 

@@ -11,7 +11,7 @@ use super::call::Caller;
 use super::conditions::Conditions;
 use super::own::Own;
 
-/// A webhook and what calling it takes.
+/// A webhook with the data for calling it.
 pub(super) struct Prepared {
     pub(super) hook: Hook,
     pub(super) conditions: Conditions,
@@ -27,8 +27,8 @@ pub(super) struct Maker {
 }
 
 impl Maker {
-    /// The webhooks of `configurations` in the order they are called: by the configuration's name, then as
-    /// they stand there. Those that are as in `before` are taken over.
+    /// The webhooks of `configurations` in the order they are called: by the configuration's name, then
+    /// by their place in it. Unchanged ones are taken from `before`.
     pub(super) fn all(
         &self,
         configurations: &BTreeMap<String, Arc<Value>>,

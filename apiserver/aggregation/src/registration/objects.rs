@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{Service, Sources};
 use crate::reviewer::chain;
 
-/// The annotation by which somebody else fills in caBundles.
+/// The annotation by which another program fills in caBundles.
 const INJECTED: &str = "cert-manager.io/inject-ca-from";
 
 /// One such object, by name.
@@ -21,7 +21,7 @@ pub(super) struct Registered {
     pub(super) name: String,
     /// The object, where this server may create it.
     pub(super) template: Value,
-    /// The field manager of what is written.
+    /// The field manager of writes.
     manager: String,
     /// Source of the object when it is missing.
     source: String,
@@ -32,8 +32,8 @@ pub(super) struct Registered {
 pub(super) enum Found {
     /// It is not there.
     Missing,
-    /// Somebody else fills in its caBundles; and what keeps the hub from finding this server by it, if
-    /// anything does.
+    /// Another program fills in its caBundles; the reason why the hub cannot find this server by it, if
+    /// any.
     Foreign(Option<String>),
     /// As it is now.
     Ours(Value),
@@ -92,7 +92,7 @@ impl Registered {
         format!("{self} does not exist; {}", self.source)
     }
 
-    /// Names the parts of `object` that are for `service` and trust nobody.
+    /// Names the parts of `object` that are for `service` and have no caBundle.
     pub(super) fn untrusting(&self, object: &Value, service: &Service) -> Option<String> {
         let filler = match is_injected(object) {
             true => "cert-manager",
@@ -102,7 +102,7 @@ impl Registered {
             .then(|| format!("{self} has no caBundle, which {filler} is to fill in"))
     }
 
-    /// Makes it, unless somebody was faster.
+    /// Makes it, unless another server was faster.
     pub(super) async fn create(&self, client: &Client) -> Result<()> {
         let object: DynamicObject = serde_json::from_value(self.template.clone())?;
         let options = PostParams {
@@ -184,7 +184,7 @@ fn elsewhere(object: &Value, service: &Service) -> Option<String> {
     })
 }
 
-/// Whether everything in `object` that is for `service` trusts somebody.
+/// Whether everything in `object` that is for `service` has a caBundle.
 fn has_bundles(object: &Value, service: &Service) -> bool {
     let is_some = |bundle: &Value| bundle.as_str().is_some_and(|text| !text.is_empty());
     if object["kind"] == "APIService" {

@@ -1,5 +1,5 @@
-//! The CA that all servers of an installation share, in a Secret; and its certificate alone, for whoever only
-//! has to trust it, in a ConfigMap of the same name.
+//! The CA that all servers of an installation share, in a Secret; and its certificate alone, for
+//! clients that only have to trust it, in a ConfigMap of the same name.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -89,8 +89,8 @@ impl SharedCa {
         bail!("too many conflicts on {}", self.place.display())
     }
 
-    /// Takes the next step of a rotation, if it is time for one. `announced` says whether everybody trusts
-    /// what is to be trusted now.
+    /// Takes the next step of a rotation, if it is time for one. `announced` says whether every client
+    /// trusts the present bundle.
     pub(super) async fn advance(&self, read: Read, now: Timestamp, announced: bool) -> Result<Read> {
         let annotations = read.secret.metadata.annotations.as_ref();
         let moment = Moment {
@@ -115,8 +115,8 @@ impl SharedCa {
         Ok(Read { secret, shared: next })
     }
 
-    /// Tells those who only have to trust the CA (Prometheus) which certificates those are. A ConfigMap that
-    /// nobody has made, or that this server may not write, is nobody's.
+    /// Publishes the certificates for clients that only have to trust the CA (Prometheus). A ConfigMap
+    /// that does not exist, or that this server may not write, is left alone.
     pub(super) async fn publish(&self, bundle: &str) -> Result<()> {
         let name = &self.options.secret;
         let failed = |problem: kube::Error| match problem {
@@ -145,7 +145,7 @@ impl SharedCa {
         Ok(Arc::new(shared.authority(&self.place, now)?))
     }
 
-    /// Stores `shared` instead of what was read; `None` when somebody changed the Secret since.
+    /// Stores `shared` over the read state; `None` when the Secret has changed since.
     async fn replace(&self, old: &Secret, shared: &Shared) -> Result<Option<Secret>> {
         let secret = self.holding(Some(old), shared);
         match self

@@ -42,8 +42,8 @@ pub(crate) fn keys(object: &Value, field: &str) -> Vec<FieldError> {
         .collect()
 }
 
-/// Takes the line breaks out of the base64 in the object in `field`: manifests made with `base64` have them,
-/// and what is stored does not.
+/// Removes the line breaks from the base64 values in the object in `field`: manifests made with
+/// `base64` have them, and stored values do not.
 pub(crate) fn unbroken(object: &mut Value, field: &str) {
     let Some(entries) = object.get_mut(field).and_then(Value::as_object_mut) else {
         return;

@@ -1,5 +1,5 @@
-//! `apps/v1` Deployment, and its `scale`. Standalone nothing runs its Pods: it is kept for whoever syncs it
-//! to a cluster that does (kcp's syncers), and its status is what they report.
+//! `apps/v1` Deployment, and its `scale`. Standalone nothing runs its Pods: it is stored for programs
+//! that sync it to a cluster that does (kcp's syncers), and they report its status.
 
 mod fields;
 mod rules;

@@ -194,7 +194,7 @@ impl Kind for CoreEvent {
         rules::core(write, new)
     }
 
-    /// Old reporters name events after what they are about, in capitals, too.
+    /// Old reporters name events after their objects, in capitals, too.
     fn validate_name(&self, name: &str) -> Result<(), NameError> {
         name::path_segment(name)
     }
@@ -216,7 +216,7 @@ impl Kind for Event {
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        // What is judged is the stored form, which the other API's schema describes.
+        // The stored form is judged, which the other API's schema describes.
         let mut errors = CoreEvent.schema("v1").validate(new);
         errors.extend(rules::new_api(write, new));
         for error in &mut errors {

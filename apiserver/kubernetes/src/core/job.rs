@@ -1,5 +1,5 @@
-//! `batch/v1` Job. It is kept for whoever brings it to a cluster that runs its Pods; no controller here runs
-//! any.
+//! `batch/v1` Job. It is stored for programs that bring it to a cluster that runs its Pods; no
+//! controller here runs any.
 
 use berth_apimachinery::kind::Write;
 use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, described_by};

@@ -78,7 +78,7 @@ impl Kind for Lease {
     }
 
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
-        // As kube-apiserver without coordinated leader election: what is there already stays.
+        // As kube-apiserver without coordinated leader election: existing values stay.
         let held = write.old.map_or(&Value::Null, |old| &old["spec"]["strategy"]);
         if held.is_null()
             && let Some(spec) = new.get_mut("spec").and_then(Value::as_object_mut)

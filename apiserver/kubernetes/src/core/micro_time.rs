@@ -5,9 +5,9 @@ use serde_json::Value;
 
 use crate::core::value::text;
 
-/// Returns what is wrong with the times at `paths`. Typed clients read them with exactly six digits of a
-/// second: one that has fewer would end their lists and watches of the whole namespace. What is no time at all
-/// is the schema's to refuse.
+/// Returns the problems of the times at `paths`. Typed clients read them with exactly six digits of a
+/// second: a time with fewer would break their lists and watches of the whole namespace. The schema
+/// refuses values that are not times.
 pub(crate) fn problems(paths: &[&[&str]], new: &Value) -> Vec<FieldError> {
     let is_micro = |time: &str| {
         let fraction = time.get(19..).unwrap_or_default().as_bytes();

@@ -283,7 +283,7 @@ impl SubresourceHandler for Finalize {
                             .map_or(preview, |applied| applied.object),
                     ));
                 }
-                // Without a revision of the client's the change is made to whatever is there by now.
+                // Without a revision from the client the change is made to the present object.
                 Err(StoreError::Conflict { .. }) if revision.is_empty() => {}
                 Err(StoreError::Conflict { .. }) => return Err(moved(&call.name)),
                 Err(StoreError::NotFound { .. }) => return Err(missing()),

@@ -1,4 +1,4 @@
-//! `rbac.authorization.k8s.io/v1`: roles and bindings. What they mean is evaluated in [`crate::rbac`].
+//! `rbac.authorization.k8s.io/v1`: roles and bindings. [`crate::rbac`] evaluates them.
 
 mod binding;
 mod role;

@@ -151,7 +151,7 @@ fn check_limit(name: &str, limit: &Value, path: &str) -> Option<FieldError> {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    // What is no quantity is refused by the schema.
+    // The schema refuses a value that is not a quantity.
     let quantity = Quantity::parse(&text).ok()?;
     if quantity < Quantity(0) {
         return Some(FieldError::invalid(

@@ -1,4 +1,5 @@
-//! `apps/v1` StatefulSet. As a Deployment, it is kept for whoever brings it to a cluster that runs its Pods.
+//! `apps/v1` StatefulSet. Like a Deployment, it is stored for programs that bring it to a cluster that
+//! runs its Pods.
 
 use berth_apimachinery::kind::Write;
 use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, described_by};

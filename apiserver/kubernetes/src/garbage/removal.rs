@@ -1,4 +1,4 @@
-//! Deleting and editing single objects as a controller: whatever happens meanwhile, on the object as it is.
+//! Deleting and editing single objects as a controller: on the present object, repeated when it moves.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(crate) enum Propagation {
     Orphan,
 }
 
-/// Protection of objects in use from deletion, by controllers as by anybody.
+/// Protection of objects in use from deletion, by controllers and users alike.
 #[async_trait]
 pub trait Protection: Send + Sync + 'static {
     /// Conditions that must still hold when the deletion of `object`, stored at `key`, is committed.
@@ -81,7 +81,7 @@ impl Removal {
             let Some(current) = self.current(key, uid).await? else {
                 return Ok(());
             };
-            // What is being deleted was let go when that began.
+            // An object that is being deleted was released when its deletion began.
             let guards = match current.meta().deletion_timestamp() {
                 Some(_) => Vec::new(),
                 None => {
@@ -115,8 +115,8 @@ impl Removal {
         .await
     }
 
-    /// Applies what `next` makes of the object as it is now (`None`: nothing to do; no value: it goes), again
-    /// when it moved meanwhile. Says whether anything was written.
+    /// Writes the result of `next` for the present object (`None`: nothing to do; no value: deletion),
+    /// and repeats this when the object moved meanwhile. Returns whether anything was written.
     async fn on_current(
         &self,
         key: &Key,
@@ -136,16 +136,16 @@ impl Removal {
         }
     }
 
-    /// The object as it is now, while it is the one with `uid`.
+    /// The present object, if it is the one with `uid`.
     async fn current(&self, key: &Key, uid: &str) -> Result<Option<Arc<Object>>, StoreError> {
         let list = self.store.list(key.resource, At::Latest).await?;
         let current = list.get(&key.namespace, &key.name);
         Ok(current.filter(|object| object.meta().uid() == uid).cloned())
     }
 
-    /// Writes `value` over `current`, or removes it without one, and says whether that changed anything.
-    /// `None` when the object, or what `guards` ask for, moved meanwhile: each such turn is somebody else's
-    /// success, so this ends.
+    /// Writes `value` over `current`, or removes it without one, and returns whether that changed
+    /// anything. `None` when the object, or the state that `guards` require, moved meanwhile: each such
+    /// turn is another writer's success, so this ends.
     async fn written(
         &self,
         key: &Key,

@@ -1,8 +1,8 @@
 //! The admission plugin of the same name in Kubernetes: nothing is made in namespaces that are missing or
 //! going, and the default ones are not deleted.
 //!
-//! A create is stored only while its namespace is as it was when the create was judged. So whatever the
-//! deleter finds in a namespace that is going is all there will ever be in it.
+//! A create is stored only while its namespace is unchanged since the create was judged. So the deleter
+//! of a terminating namespace finds every object that will ever be in it.
 
 use std::sync::Arc;
 
@@ -65,7 +65,8 @@ impl Plugin for NamespaceLifecycle {
             && request.resource.group != "authorization.k8s.io"
     }
 
-    /// Refuses before other plugins judge the object, so that the client hears of a missing namespace first.
+    /// Refuses before other plugins judge the object, so that the client gets the error about a missing
+    /// namespace first.
     fn mutate(&self, request: &Request<'_>, _: &mut Value, _: &mut Vec<String>) -> Result<(), Denied> {
         if request.resource == RESOURCE {
             Ok(())

@@ -5,7 +5,7 @@ use k8s_pb::apimachinery::pkg::apis::meta::v1 as meta_v1;
 use super::ToJson;
 use super::fields::Fields;
 
-/// Metadata. Managed fields are left out: nobody keeps them here.
+/// Metadata. Managed fields are left out: they are not kept here.
 impl ToJson for meta_v1::ObjectMeta {
     fn to_json(self) -> Fields {
         let mut fields = Fields::default();

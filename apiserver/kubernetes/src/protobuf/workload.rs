@@ -140,7 +140,7 @@ fn container(container: core_v1::Container) -> Fields {
 }
 
 impl Fields {
-    /// A number or a text; a zero that nobody set is none.
+    /// A number or a text; a zero that was not set is absent.
     fn either(&mut self, name: &str, value: Option<IntOrString>) -> &mut Self {
         match value {
             Some(value) if value.r#type.unwrap_or_default() == 1 => self.text(name, value.str_val),

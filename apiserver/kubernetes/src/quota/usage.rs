@@ -46,7 +46,7 @@ struct Counter {
 }
 
 impl Handler for Counter {
-    /// Everything is counted at the start: nobody knows what was missed.
+    /// Everything is counted at the start, since missed changes are unknown.
     async fn list(&mut self) -> Result<(), StoreError> {
         let quotas = self.store.list(RESOURCE, At::Latest).await?;
         let namespaces = quotas.iter(None, None).map(|(name, _)| &name.namespace);
@@ -128,7 +128,8 @@ impl Counter {
         for (name, most) in limits(quota) {
             hard[&name] = most.to_string().into();
             let Some(resource) = self.by_name.get(&name) else {
-                // What Kubernetes counts and nobody makes here, such as Pods and what they take.
+                // Resources that Kubernetes counts and this server does not have, such as Pods and
+                // their requests.
                 if !name.starts_with("count/") {
                     used[&name] = "0".into();
                 }

@@ -12,9 +12,9 @@ use crate::rbac::covering;
 
 /// Berth's own group.
 const BERTH: &str = "scheduling.berth.dev";
-/// The annotation by which an administrator keeps a role as it is (`false`).
+/// The annotation by which an administrator keeps a role unchanged (`false`).
 const AUTOUPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
-/// Most attempts at a role that somebody changes meanwhile.
+/// Most attempts at a role that others change meanwhile.
 const ATTEMPTS: usize = 8;
 
 const READ: [&str; 3] = ["get", "list", "watch"];
@@ -25,8 +25,8 @@ const WRITE: [&str; 5] = ["create", "delete", "deletecollection", "patch", "upda
 pub struct Reach {
     /// The namespaced resources that systems place: `view` reads them, `edit` writes them.
     pub placeable: Vec<GroupResource>,
-    /// The cluster-scoped ones: `view` reads them, for whom it is bound everywhere. Writing one places onto a
-    /// whole fleet, which `edit` does not give.
+    /// The cluster-scoped ones: `view` reads them where it is bound cluster-wide. Writing one places
+    /// onto a whole fleet, which `edit` does not give.
     pub fleet_wide: Vec<GroupResource>,
     /// Further resources that users of a system may read (kcp's Locations).
     pub readable: Vec<GroupResource>,
@@ -273,7 +273,7 @@ fn berth_roles(reach: &Reach) -> Vec<Bootstrap> {
             ],
             &["get"],
         ),
-        // What the scheduler said then is for whoever may ask what it says now.
+        // A user who may ask for the scheduler's present reasons may also read earlier ones.
         rule(
             BERTH,
             &["decisions/history", "clusterdecisions/history"],
@@ -375,7 +375,7 @@ fn binding(role: &str, groups: &[&str], clock: &dyn Clock) -> Value {
     })
 }
 
-/// Creates the object; one that is there already stays as it is.
+/// Creates the object; an existing one stays unchanged.
 async fn create(store: &Arc<dyn Store>, key: Key, object: &Value) -> Result<(), StoreError> {
     let step = Step {
         verb: Verb::Create,
@@ -424,7 +424,8 @@ async fn ensure_role(store: &Arc<dyn Store>, clock: &dyn Clock, role: &Bootstrap
     conflict.map_or(Ok(()), Err)
 }
 
-/// The stored role with what is missing in it; `None` when nothing is, or it is to stay as it is.
+/// The stored role with the missing rules added; `None` when none is missing, or the role is to stay
+/// unchanged.
 fn completed(stored: &Value, role: &Bootstrap) -> Option<Value> {
     if stored["metadata"]["annotations"][AUTOUPDATE] == "false" {
         return None;

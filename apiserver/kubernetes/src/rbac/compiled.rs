@@ -89,7 +89,7 @@ impl Compiled {
         }
     }
 
-    /// Rules granted to `user` in `namespace`: what holds everywhere, and what holds there.
+    /// Rules granted to `user` in `namespace`: cluster-wide ones and those of the namespace.
     pub(crate) fn granted<'a>(
         &'a self,
         user: &UserInfo,

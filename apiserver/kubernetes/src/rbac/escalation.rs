@@ -1,5 +1,5 @@
-//! Nobody gives away what they do not have: writing a role asks for all its rules or the verb `escalate`,
-//! writing a binding for all rules of its role or the verb `bind`.
+//! Users cannot grant rights that they do not have: writing a role needs all its rules or the verb
+//! `escalate`, writing a binding for all rules of its role or the verb `bind`.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ impl EscalationGuard {
             .map_err(|problem| malformed(&problem))?
             .unwrap_or_default();
         if role["aggregationRule"].is_object() {
-            // Who chooses roles by label gets whatever is labelled so later.
+            // A selector of roles by label also selects roles that get the label later.
             wanted.extend(everything());
         }
         self.held(request, &wanted)

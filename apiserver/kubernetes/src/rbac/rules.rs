@@ -1,4 +1,4 @@
-//! Single rules: what they allow.
+//! Single rules, and the requests that they allow.
 
 use berth_apiserver::Attributes;
 

@@ -40,7 +40,7 @@ pub struct SelfSubjectAccessReviewSpec {
     pub non_resource_attributes: Option<NonResourceAttributes>,
 }
 
-/// Question about somebody: either of the first two.
+/// Question about a user: either of the first two.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SubjectAccessReviewSpec {
@@ -48,7 +48,7 @@ pub struct SubjectAccessReviewSpec {
     pub resource_attributes: Option<ResourceAttributes>,
     /// A request for a path that is no resource.
     pub non_resource_attributes: Option<NonResourceAttributes>,
-    /// The user. One without groups is in no group, whatever groups they are in otherwise.
+    /// The user. Without groups in the review the user is in no group.
     pub user: Option<String>,
     /// The user's groups.
     pub groups: Option<Vec<String>>,
@@ -58,7 +58,7 @@ pub struct SubjectAccessReviewSpec {
     pub uid: Option<String>,
 }
 
-/// A request for a resource. What is left out is empty.
+/// A request for a resource. Missing parts are empty.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ResourceAttributes {
@@ -100,7 +100,7 @@ pub struct NonResourceAttributes {
 pub struct AccessStatus {
     /// Whether the request would be let through.
     pub allowed: Option<bool>,
-    /// Whether it is refused whatever else allows it.
+    /// Whether it is refused even if another authorizer allows it.
     pub denied: Option<bool>,
     /// Why.
     pub reason: Option<String>,
@@ -111,10 +111,10 @@ pub struct AccessStatus {
 /// Answers about the caller.
 pub(crate) struct Own;
 
-/// Answers about anybody, anywhere.
+/// Answers about any user, cluster-wide.
 pub(crate) struct Any;
 
-/// Answers about anybody, in one namespace.
+/// Answers about any user, in one namespace.
 pub(crate) struct Local;
 
 #[async_trait]

@@ -18,7 +18,7 @@ impl Config {
     /// The body of an apply. It must say what it is: nothing is filled in.
     ///
     /// # Errors
-    /// 400 for what is no object of the kind in the path, or has managed fields.
+    /// 400 for a body that is not an object of the kind in the path, or has managed fields.
     pub(super) fn read(cx: &Cx<'_>, expected: Expected<'_>) -> Result<Self, Status> {
         let decoded = decode::applied(&cx.request.body)?;
         let value = &decoded.value;

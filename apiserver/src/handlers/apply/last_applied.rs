@@ -1,6 +1,6 @@
-//! `kubectl apply` from the client keeps what it applied in an annotation. When kubectl goes over to the
-//! server, fields that still are as it left them are its own, whatever manager the server knows for them; and
-//! the annotation is kept current, for the way back.
+//! `kubectl apply` from the client keeps the applied configuration in an annotation. When kubectl
+//! changes to server-side apply, fields that still have its values are its own, also where the server
+//! knows another manager. The annotation is kept current, for the way back.
 
 use berth_apply::Conflict;
 use serde_json::Value;
@@ -43,7 +43,7 @@ fn kept<'a>(cx: &Cx<'_>, live: &'a Value) -> Option<&'a str> {
     (cx.manager == KUBECTL && !text.is_empty()).then_some(text)
 }
 
-/// Keeps the annotation current. Nobody comes to own it by that.
+/// Keeps the annotation current. This gives it no owner.
 pub(super) fn keep(cx: &Cx<'_>, live: &Value, config: &Value, applied: &mut Value) {
     if kept(cx, live).is_none() {
         return;

@@ -1,5 +1,5 @@
-//! Updates, patches and deletions of what is made at each request: the server reads the object, judges what
-//! is to become of it, and hands that to the program.
+//! Updates, patches and deletions of computed objects: the server reads the object, judges its next
+//! state, and gives that to the program.
 
 use axum::body::Body;
 use berth_apimachinery::kind::Via;
@@ -103,7 +103,7 @@ pub(in crate::handlers) async fn delete_collection(cx: &Cx<'_>) -> Result<Respon
         match remove(cx, &call, &options, object).await {
             // The answer is what the collection was.
             Ok(_) => items.push(object.clone()),
-            // Gone meanwhile, by whatever hand, is what was asked for.
+            // An object that another client deleted meanwhile is deleted as requested.
             Err(status) if status.is(StatusReason::NotFound) => {}
             Err(status) => return Err(status),
         }

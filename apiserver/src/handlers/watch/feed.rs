@@ -1,7 +1,8 @@
 //! One running watch: the objects it begins with, then changes, bookmarks between them, and its end.
 //!
-//! Nothing is queued per watcher: each pulls from the history the store keeps anyway, so a watcher that stops
-//! reading costs nobody anything, and finds at its next read that it is too late (`410` as an ERROR event).
+//! Nothing is queued per watcher: each pulls from the history the store keeps anyway, so a watcher that
+//! stops reading costs nothing, and finds at its next read that it is too late (`410` as an ERROR
+//! event).
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -204,7 +205,7 @@ impl Feed {
         Framer::error(status)
     }
 
-    /// The next chunk of `events`; what does not fit comes next.
+    /// The next chunk of `events`; the others come next.
     fn changes(&mut self, mut events: std::vec::IntoIter<Arc<Event>>, watch: Box<dyn Watch>) -> Bytes {
         let chunk = self.chunk(&mut events);
         self.phase = if events.len() == 0 {
@@ -233,7 +234,7 @@ impl Feed {
                 None
             };
             match shared {
-                // Alone, the frame is sent as it is.
+                // A single frame is sent unchanged.
                 Some(frame) if out.is_empty() && events.len() == 0 => return frame,
                 Some(frame) => out.extend_from_slice(&frame),
                 None => self.framer.event(kind, &object, &mut out),
@@ -264,7 +265,7 @@ impl Feed {
             (Some(old), None) if old.revision() == change.revision => {
                 Some((EventType::Deleted, Arc::clone(old)))
             }
-            // What it was, at the revision at which it left.
+            // Its last state, at the revision at which it left.
             (Some(old), None) => Some((EventType::Deleted, Arc::new(old.draft().at(change.revision)))),
         }
     }
@@ -273,7 +274,7 @@ impl Feed {
 /// The selected objects that are there.
 ///
 /// # Errors
-/// 422 where comparing takes too much, 504 when nobody waits any more.
+/// 422 where comparing exceeds the limit, 504 when the answer is no longer awaited.
 pub(super) fn present(
     collection: &Collection,
     selection: &Selection,

@@ -1,9 +1,9 @@
 //! The difference of two objects as a JSON patch (RFC 6902) that people can apply, and the line of kubectl
 //! that does.
 //!
-//! An element of a list is found by its place there, which may be another one by the time somebody applies
-//! the patch: before an element of a list is changed or taken out, the patch tests that it is still the one
-//! that was meant.
+//! An element of a list is found by its place there, which may have changed by the time the patch is
+//! applied. So before an element of a list is changed or removed, the patch tests that it is still the
+//! intended one.
 
 use berth_apimachinery::GroupResource;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ pub enum Form {
     Hidden(Vec<String>),
 }
 
-/// The operations that make `new` of `old`, status and what servers write in metadata left aside.
+/// The operations that make `new` of `old`, without the status and the server's fields of metadata.
 #[must_use]
 pub fn between(old: &Value, new: &Value) -> Vec<Value> {
     let mut operations = Vec::new();

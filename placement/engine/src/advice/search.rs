@@ -17,15 +17,15 @@ use super::patch::{self, Form};
 use super::{Change, Patch, Set, Terms, decide, trial};
 use crate::what_if::{Catalog, World};
 
-/// Sets that are told of one target.
+/// Most sets of one target.
 const SETS: usize = 4;
-/// Edits in a set: what needs more is no small change.
+/// Edits in a set: more are not a small change.
 const EDITS: usize = 8;
 /// Unfinished sets of one size that are followed.
 const WIDTH: usize = 32;
 /// Steps of a trial beside those of deciding: objects are read, judged and folded.
 const TRIAL: usize = 1_000;
-/// Steps for each target of a world that was forked: what decisions read is derived anew from it.
+/// Steps for each target of a world that was forked: the data for decisions are derived again.
 const DERIVED: usize = 5;
 /// Cost of judging a target where expressions run, against one where none do.
 const EXPRESSIONS: usize = 64;
@@ -34,7 +34,7 @@ const EXPRESSIONS: usize = 64;
 pub(super) enum Stop {
     /// It took too long.
     Spent(Exceeded),
-    /// Nobody waits any more.
+    /// The advice is no longer awaited.
     Ended(Exceeded),
 }
 
@@ -209,7 +209,7 @@ impl<'a> Search<'a> {
         if trial::make(&mut world, self.catalog, &remedy.edits, self.terms.now).is_err() {
             return Ok(None);
         }
-        // What breaks a dialect's contract here is told by whoever reads the report of it.
+        // A decision that breaks the dialect's contract here is reported by its report.
         let Ok(Some(decision)) = decide(world.snapshot(), self.demand, None, self.terms) else {
             return Ok(None);
         };
@@ -243,7 +243,7 @@ impl<'a> Search<'a> {
         Ok(self.budget.spend(work.saturating_add(TRIAL + forked))?)
     }
 
-    /// Notes the way to `node`, if the patches that it comes down to do the same on the world as it is.
+    /// Notes the way to `node`, if its patches have the same effect on the unchanged world.
     fn keep(&mut self, node: &Node, wanted: Option<&'static str>) -> Result<(), Stop> {
         let patches = self.patches(node);
         self.pay()?;
@@ -327,7 +327,8 @@ impl<'a> Search<'a> {
         Some((info.api_version(info.storage_version), info.kind, info.resource()))
     }
 
-    /// The ways for a feasible target to be picked: what the dialect proposes, and a binding that names it.
+    /// The ways for a feasible target to be picked: the dialect's proposals, and a binding that names
+    /// it.
     fn until_picked(&mut self, decision: &Decision, candidate: Ix) -> Result<(), Stop> {
         if decision.solved.picked.contains(&candidate) {
             return Ok(());
@@ -345,7 +346,7 @@ impl<'a> Search<'a> {
         self.by_choice(decision, candidate)
     }
 
-    /// A binding that names the target beside what is picked, or in place of the last of that.
+    /// A binding that names the target in addition to the picked ones, or in place of the last of them.
     fn by_choice(&mut self, decision: &Decision, candidate: Ix) -> Result<(), Stop> {
         let world = self.world;
         let snapshot = world.snapshot();

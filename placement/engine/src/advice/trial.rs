@@ -1,5 +1,5 @@
-//! Making edits in a world as an API server would take them from a person: defaults and rules of the kind,
-//! what may not change, status left alone, generations raised.
+//! Making edits in a world as an API server would for a user: defaults and rules of the kind, immutable
+//! fields, status unchanged, generations raised.
 
 use std::sync::Arc;
 

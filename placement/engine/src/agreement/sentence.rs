@@ -59,7 +59,7 @@ impl Comparison {
     }
 }
 
-/// The first names, the very first with what is said of it, and how many more there are.
+/// The first names, the very first with its reason, and the number of the others.
 fn named(sides: &[Contested], count: usize) -> String {
     let mut shown = sides.iter().take(NAMED);
     let first = shown.next().map(|side| {

@@ -23,7 +23,7 @@ pub(super) struct Undone {
 
 /// Input that a write is judged by.
 pub(super) struct Look<'a> {
-    /// The objects as they are.
+    /// The present objects.
     pub(super) source: &'a dyn Source,
     /// As Berth wrote them last.
     pub(super) wrote: &'a BTreeMap<Key, Option<Arc<Object>>>,
@@ -34,7 +34,7 @@ pub(super) struct Look<'a> {
 }
 
 impl Look<'_> {
-    /// Change that `write` puts right; `None` where nobody undid anything that it is about.
+    /// Change that `write` reverts; `None` where no other writer undid a part of it.
     pub(super) fn undone(&self, write: &Write) -> Option<Undone> {
         let all = self.source.cached(write.key.resource);
         let now = all.get(&write.key.namespace, &write.key.name);
@@ -56,7 +56,7 @@ impl Look<'_> {
     }
 }
 
-/// Whether `planned` brings back what `last` had somewhere, and `now` has no more.
+/// Whether `planned` restores a value that `last` had and `now` no longer has.
 fn restores(planned: &Value, last: &Value, now: &Value) -> bool {
     let Some(fields) = planned.as_object() else {
         return false;

@@ -55,7 +55,7 @@ impl Leadership {
         self.looks.send_modify(|count| *count += 1);
     }
 
-    /// Releases leadership, if this replica has it. What needs it must have ended.
+    /// Releases leadership, if this replica has it. Work that needs it must have ended.
     pub async fn stop(self) {
         drop(self.looks);
         if let Err(error) = self.task.await {

@@ -64,9 +64,9 @@ impl LeaderElector for Alone {
 
 /// The times of a lease, with the names they have in client-go's leader election.
 ///
-/// The defaults are a third of those of Kubernetes' own controllers: what a replica that died has left is
-/// done by another within ten seconds. Shorter ones would lose leadership whenever the store is slow to
-/// answer.
+/// The defaults are a third of those of Kubernetes' own controllers: another replica takes over the
+/// work of a dead one within ten seconds. Shorter ones would lose leadership whenever the store is slow
+/// to answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseDurations {
     duration: Duration,
@@ -115,7 +115,7 @@ impl Default for LeaseDurations {
 
 impl LeaseDurations {
     /// A lease that holds for `duration` without renewal. Its holder stops work `renew` after the last
-    /// renewal that succeeded, and everybody tries every `retry`, and up to a fifth later.
+    /// renewal that succeeded, and every candidate tries every `retry`, and up to a fifth later.
     ///
     /// # Errors
     /// When these times do not fit together.
@@ -142,7 +142,8 @@ impl LeaseDurations {
         self.retry
     }
 
-    /// When `identity`, who has looked at a record of `version`, looks again: not all replicas at once.
+    /// Time at which `identity`, after reading a record of `version`, looks again: not all replicas at
+    /// once.
     fn pause(&self, identity: &str, version: &str) -> Duration {
         let mut hasher = DefaultHasher::new();
         (identity, version).hash(&mut hasher);
@@ -188,8 +189,8 @@ pub trait ResourceLock: Send + Sync + 'static {
     /// When it cannot be read.
     async fn read(&self) -> Result<Option<Record>, StoreError>;
 
-    /// Writes `value` over the record as it was read (`None`: there was none). Gives whether that was done;
-    /// it is not when somebody else was faster.
+    /// Writes `value` over the read record (`None`: there was none). Returns whether that was done; it
+    /// is not when another replica was faster.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -286,7 +287,7 @@ impl Lease {
         record.holder() == self.identity
     }
 
-    /// Since when the record is as it is, as far as this replica has seen.
+    /// Time since which the record is unchanged, as far as this replica has seen.
     fn since(&self, version: &str, now: Timestamp) -> Timestamp {
         let mut seen = self.seen.lock();
         match &*seen {
@@ -376,7 +377,7 @@ impl LeaderElector for Lease {
         let mut value = self.held(Some(&record), now);
         value["spec"]["holderIdentity"] = "".into();
         value["spec"]["leaseDurationSeconds"] = 1.into();
-        // When somebody else was faster, leadership is released already.
+        // When another replica was faster, leadership is released already.
         self.lock.write(Some(&record), &value).await.map(drop)
     }
 }

@@ -86,7 +86,7 @@ pub trait Observer: Send + Sync + 'static {
     fn leading(&self, is_leading: bool);
 }
 
-/// Nobody.
+/// No observer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

@@ -1,7 +1,7 @@
 //! The queue of one dialect: which demands are due, which are being worked on, and which wait for their time.
 //!
-//! A demand stands in it once, however often it becomes due, and is never worked on twice at a time: what
-//! becomes due meanwhile is due again afterwards.
+//! A demand stands in it once, however often it becomes due, and is never worked on twice at a time: a
+//! key that becomes due meanwhile is due again afterwards.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -15,8 +15,8 @@ pub(super) enum Next {
     Rest(Option<Timestamp>),
     /// It is tried again at this time.
     Retry(Timestamp),
-    /// It is tried again at this time and no sooner, whatever changes: its own writes, which others changed,
-    /// would make it due again at once.
+    /// It is tried again at this time and no sooner, also when something changes: its own writes, which
+    /// others changed, would make it due again at once.
     Hold(Timestamp),
     /// It is gone.
     Forget,
@@ -47,8 +47,8 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// A change made `key` due: what failed before says nothing of the world as it is now. Whether it is new
-    /// in the queue.
+    /// A change made `key` due: earlier failures do not count for the new state. Returns whether it is
+    /// new in the queue.
     pub(super) fn add(&mut self, key: Key) -> bool {
         let entry = self.entries.entry(key.clone()).or_default();
         if entry.held && entry.at.is_some() {
@@ -143,7 +143,7 @@ impl Queue {
         false
     }
 
-    /// Forgets everything but what is being worked on.
+    /// Forgets everything but the keys in work.
     pub(super) fn clear(&mut self) {
         self.ready.clear();
         self.alarms.clear();

@@ -59,7 +59,7 @@ enum Done {
     Rest(Option<Timestamp>),
     /// It is to be tried again.
     Failed,
-    /// Others made something else of what was written.
+    /// Others changed the written objects.
     Overruled,
 }
 
@@ -87,7 +87,7 @@ impl ReconcilerRunner {
         }
     }
 
-    /// Works until it is told to stop, and then finishes what it has begun.
+    /// Works until it is told to stop, and then finishes its running work.
     pub(super) async fn run(mut self) {
         let stop = self.signals.stop.clone();
         loop {
@@ -348,7 +348,7 @@ impl Work {
         };
         match self.settings.committer.commit(commit).await {
             Ok(_) => (StepResult::Written, Done::Rest(step.due_at)),
-            // Others were faster, which is nobody's fault.
+            // Others were faster, which is no error.
             Err(error) if error.why.is_moved() => {
                 tracing::debug!(problem = %error, "conflict in a reconcile; retrying");
                 (StepResult::Conflict, Done::Failed)

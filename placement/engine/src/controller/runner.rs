@@ -22,8 +22,8 @@ use crate::engine::Engine;
 pub(super) const NAP: Duration = Duration::from_secs(30);
 /// Shortest delay before a demand that says its time has come already is looked at again.
 pub(super) const AGAIN: Duration = Duration::from_secs(1);
-/// Back-off for writes that others change as they are stored: they have to be changed first, by somebody who
-/// reads of it.
+/// Back-off for writes that others change as they are stored: a user has to change their configuration
+/// first.
 pub(super) const OVERRULED: Backoff = Backoff {
     first: Duration::from_secs(10),
     most: Duration::from_secs(1000),
@@ -69,7 +69,7 @@ enum Done {
     LeftAlone,
     /// The decision could not be written.
     Failed,
-    /// Others made something else of what was written.
+    /// Others changed the written objects.
     Overruled,
 }
 
@@ -96,7 +96,7 @@ impl Runner {
         }
     }
 
-    /// Works until it is told to stop, and then finishes what it has begun.
+    /// Works until it is told to stop, and then finishes its running work.
     pub(super) async fn run(mut self) {
         let stop = self.signals.stop.clone();
         // Until the first load there is nothing to decide on.
@@ -125,7 +125,7 @@ impl Runner {
         }
     }
 
-    /// Takes in what changes made due.
+    /// Queues the keys that changes made due.
     fn take_in(&mut self, mut batch: Batch) {
         self.through = batch.through;
         self.judge();
@@ -145,8 +145,8 @@ impl Runner {
         }
     }
 
-    /// Looks whether it is to work, and how. Beginning to work makes everything due: nobody knows what was
-    /// missed.
+    /// Checks whether it is to work, and how. Beginning to work makes everything due, since missed
+    /// changes are unknown.
     fn judge(&mut self) {
         let Some(snapshot) = self.engine.snapshot(self.dialect) else {
             return;
@@ -170,7 +170,7 @@ impl Runner {
     }
 
     fn add_all(&mut self) {
-        // Nobody knows what was missed: no answer of before is one.
+        // Missed changes are unknown, so earlier answers are void.
         self.since.clear();
         let snapshot = self.engine.snapshot(self.dialect);
         let demands = snapshot.map(|snapshot| snapshot.inventory.demands());
@@ -274,7 +274,7 @@ async fn work(
             }
             Done::LeftAlone
         }
-        // Others were faster, which is nobody's fault.
+        // Others were faster, which is no error.
         Err(error @ BindError::Moved(_)) => {
             tracing::debug!(dialect, %key, %error, "cannot write a decision; retrying");
             Done::Failed

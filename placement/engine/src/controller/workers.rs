@@ -1,5 +1,5 @@
-//! The queue of one controller and the keys of it that are worked on: what every controller's loop does,
-//! wherever its keys come from and whatever is done about one.
+//! The queue of one controller and the keys of it that are worked on: the part of the loop that all
+//! controllers share.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ impl<D: Send + 'static> Workers<D> {
         }
     }
 
-    /// Forgets everything but what is being worked on.
+    /// Forgets everything but the keys in work.
     pub(super) fn clear(&mut self) {
         self.queue.clear();
         self.observer.queued(self.name, 0);

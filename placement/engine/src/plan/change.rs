@@ -24,9 +24,9 @@ pub struct Step {
 /// Kinds of changes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
-    /// The whole object, created or put in place of the one there. Left out, the status stays as it is.
+    /// The whole object, created or replaced. Without a status, the present one stays.
     Object(Value),
-    /// A JSON merge patch, with apiVersion, kind and the name of what it patches.
+    /// A JSON merge patch, with apiVersion, kind and the name of the patched object.
     Patch(Value),
     /// apiVersion, kind, namespace and name of an object to delete.
     Delete(Value),

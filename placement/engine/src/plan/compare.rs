@@ -173,7 +173,7 @@ impl Side {
     }
 }
 
-/// A demand as it stands in one world, with the decision on it there.
+/// The state of a demand in one world, with the decision on it.
 pub(super) struct Seen<'a> {
     snapshot: &'a Snapshot,
     decision: &'a Decision,

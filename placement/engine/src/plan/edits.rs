@@ -16,8 +16,8 @@ use crate::snapshot::Snapshot;
 use crate::spelling;
 use crate::what_if::{Catalog, Unreadable, World};
 
-/// Makes `steps` happen in `worlds`, in order, and what the systems' own controllers make of them before
-/// anything is decided. An object may be changed once, so that the order never matters.
+/// Makes `steps` happen in `worlds`, in order, and then the steps of the systems' own controllers,
+/// before anything is decided. An object may be changed once, so that the order never matters.
 ///
 /// # Errors
 /// Everything wrong with any step; the worlds are not to be used then.
@@ -60,7 +60,7 @@ pub fn apply(
     }
 }
 
-/// The objects that `step` changes in `worlds`; none of those of a drain whose cluster nobody finds.
+/// The objects that `step` changes in `worlds`; none for a drain of an unknown cluster.
 ///
 /// # Errors
 /// When something is missing or unknown.
@@ -148,7 +148,7 @@ impl Editor<'_> {
         worlds.find_map(|world| world.get(key)).map(Arc::clone)
     }
 
-    /// The stored object; where somebody reads its kind, it must be there.
+    /// The stored object; where a dialect reads its kind, it must exist.
     fn present(&self, key: &Key, step: &Step) -> Result<Option<Arc<Object>>, Errors> {
         let stored = self.stored(key);
         let read = self.worlds.iter().any(|world| world.reads(key.resource));
@@ -178,7 +178,8 @@ impl Editor<'_> {
             {
                 continue;
             }
-            // Counted and not named: a local review is asked by who may not read those of other namespaces.
+            // They are counted and not named: the caller of a local review may not read those of other
+            // namespaces.
             let (_, count) = snapshot.inventory.guarding().users(key, 0);
             if count > 0 {
                 let objects = if count == 1 { "object" } else { "objects" };
@@ -357,8 +358,8 @@ fn suggested(worlds: &[World], target: &str) -> String {
     }
 }
 
-/// The demands of the world `before` that are on a cluster which one of `steps` drains: whoever empties it
-/// wants to know why one stays.
+/// The demands of the world `before` that are on a cluster which one of `steps` drains: a user who
+/// drains it wants to know why one stays.
 #[must_use]
 pub fn on_drained(before: &Snapshot, steps: &[Step], now: Timestamp) -> BTreeSet<Key> {
     let inventory = &before.inventory;
@@ -415,7 +416,7 @@ fn leave(value: &mut Value, stored: &Value) {
     }
 }
 
-/// Takes `metadata.<field>` over from what is stored.
+/// Takes `metadata.<field>` over from the stored object.
 fn keep(value: &mut Value, stored: &Value, field: &str) {
     let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) else {
         return;
@@ -426,7 +427,7 @@ fn keep(value: &mut Value, stored: &Value, field: &str) {
     };
 }
 
-/// Everything but metadata and status: what `metadata.generation` counts.
+/// Everything but metadata and status: the part that `metadata.generation` counts.
 pub(crate) fn substance(value: &Value) -> Vec<(&String, &Value)> {
     let fields = value.as_object().into_iter().flatten();
     fields

@@ -23,7 +23,7 @@ pub struct Aside {
 }
 
 impl Aside {
-    /// Namespace and name of what would be told of its decision, by which the output is in order.
+    /// Namespace and name of its decision, by which the output is sorted.
     #[must_use]
     pub fn place(&self) -> (String, String) {
         names::place(&*self.dialect, &self.demand)

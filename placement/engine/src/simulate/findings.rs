@@ -1,4 +1,4 @@
-//! Findings about an input: what was set aside, and what was not looked at.
+//! Findings about an input: objects that were set aside, and objects that were not read.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,19 +8,19 @@ use crate::fault::Problem;
 /// Findings about the input of a simulation, which went on all the same.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
-    /// Why objects were set aside, and what is wrong with others.
+    /// Reasons why objects were set aside, and problems of others.
     pub problems: Vec<Problem>,
-    /// Fields that nobody knows, or that stand twice.
+    /// Unknown and duplicate fields.
     pub surplus: BTreeMap<(String, String), Surplus>,
     /// The objects that no dialect looks at, by kind.
     pub unread: BTreeMap<String, Unread>,
     /// Configurations that count for nothing beside others, in words.
     pub unused: Vec<String>,
-    /// Warnings about what is legal in configurations and surely not meant.
+    /// Warnings about legal settings in configurations that are surely not intended.
     pub doubtful: Vec<String>,
 }
 
-/// A field of a kind that nobody reads, wherever it stands.
+/// An unread field of a kind, in any object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Surplus {
     /// Place of the first one.
@@ -57,8 +57,7 @@ pub struct Unread {
 }
 
 impl Findings {
-    /// Whether there is anything that `--strict` ends at: all but kinds of groups that are nobody's business
-    /// here.
+    /// Whether there is a finding for which `--strict` fails: all but kinds of unrelated groups.
     #[must_use]
     pub fn any(&self) -> bool {
         !self.problems.is_empty()
@@ -75,7 +74,7 @@ impl Findings {
         unread
     }
 
-    /// Notes a field of a `kind`; of many objects with it, the first one is told.
+    /// Notes a field of a `kind`; of many objects with it, the first one is reported.
     pub(super) fn surplus(&mut self, kind: &str, path: &str, at: &str, word: &str) {
         let key = (kind.to_owned(), format!("{word} {}", anywhere(path)));
         let what = || format!("{kind}: {word} field \"{path}\"");

@@ -1,4 +1,4 @@
-//! From inputs to worlds. One object never ends the whole: what cannot be taken is set aside and told.
+//! From inputs to worlds. One bad object never ends the run: it is set aside and reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -105,7 +105,7 @@ impl Loader<'_> {
         };
         let judged = self.catalog.judge(value, "", self.now);
         if self.passed_by(&api_version, &kind) {
-            // Whether it is sound is nobody's business here.
+            // Its content is not judged here.
             self.simulation.findings.unread(kind);
             if let Ok(Judged {
                 key, object, errors, ..
@@ -178,7 +178,7 @@ impl Loader<'_> {
         });
     }
 
-    /// The dialect that places objects of `resource`, and what it says of them.
+    /// The dialect that places objects of `resource`, and its description of them.
     fn placed(&self, resource: GroupResource) -> Option<(&Arc<dyn Dialect>, &'static DemandKind)> {
         self.dialects.iter().find_map(|dialect| {
             let mut demands = dialect.demands().iter();
@@ -221,7 +221,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Fills into objects that no server has stored yet what one fills in as they are made.
+    /// Fills into objects that were never stored the fields that a server sets on create.
     fn complete_new(&mut self) {
         let mut objects = std::mem::take(&mut self.simulation.objects);
         for (key, object) in &mut objects {
@@ -234,7 +234,7 @@ impl Loader<'_> {
         self.simulation.objects = objects;
     }
 
-    /// The object at `key` with what a server fills in, where that is anything.
+    /// The object at `key` with the fields that a server sets, if any.
     fn completed(&mut self, key: &Key, object: &Object) -> Option<Arc<Object>> {
         let (dialect, _) = self.placed(key.resource)?;
         let name = dialect.name();
@@ -316,7 +316,7 @@ impl Loader<'_> {
             if world.snapshot().inventory.demands().is_empty() {
                 continue;
             }
-            // What demands are made of counts where there are any.
+            // Objects of which demands are made count where there are demands.
             let followed = world
                 .followed()
                 .iter()
@@ -348,7 +348,8 @@ impl Loader<'_> {
         let resource = kind.stored_in();
         let own = |dialect: &Arc<dyn Dialect>| {
             let mut kinds = dialect.stored_kinds().into_iter();
-            // What a system serves and its scheduler does not look at (a ClusterProfile) is no surprise.
+            // A kind that a system serves and its scheduler does not read (a ClusterProfile) is
+            // expected.
             kinds.any(|kind| kind.info().resource() == resource)
         };
         let mut worlds = self.simulation.worlds.iter();

@@ -1,5 +1,5 @@
-//! Steps before decisions ([`Controllers::preceding`](berth_dialect_contract::Controllers::preceding)): what
-//! the system's own controllers make of a change, taken in a world.
+//! Steps before decisions ([`Controllers::preceding`](berth_dialect_contract::Controllers::preceding)):
+//! the steps of the system's own controllers after a change, made in a world.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use berth_dialect_contract::{Context, Objects, Reconciler};
 
 use super::World;
 
-/// Number of times that one key is worked on before it is left as it is.
+/// Number of times that one key is worked on before it is left alone.
 const MOST: u32 = 8;
 
 /// Keys that are due, while they are followed.
@@ -71,8 +71,8 @@ impl World {
         }
     }
 
-    /// Takes the steps that are due, and those that come of them, and follows no longer. Returns the keys of
-    /// what was written.
+    /// Takes the steps that are due, and the steps that follow from them, and then stops following.
+    /// Returns the keys of the written objects.
     ///
     /// # Errors
     /// When a written object is none; a fault of the dialect.

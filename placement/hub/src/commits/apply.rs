@@ -1,4 +1,4 @@
-//! Server-side apply on the hub: of what Berth wants of an object that others write too.
+//! Server-side apply on the hub, for objects that others write too.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::wire::{self, Ask};
 /// A configuration to apply.
 #[derive(Clone, Copy, Debug)]
 pub struct Applying<'a> {
-    /// As whom.
+    /// The user of the request.
     pub actor: &'a str,
     /// By which field manager.
     pub manager: &'a str,
@@ -27,9 +27,9 @@ pub struct Applying<'a> {
 }
 
 impl HubCommitter {
-    /// Applies a configuration on the state it was decided for, and gives the copy as it is afterwards. What
-    /// others own of an object that is there is taken over; an object that has come meanwhile is left alone,
-    /// unless it is the same.
+    /// Applies a configuration on the state for which it was decided, and returns the copy after it.
+    /// Fields that others own in an existing object are taken over; an object created meanwhile is left
+    /// alone, unless it is the same.
     ///
     /// # Errors
     /// Why it was not applied: the object is another one by now, or the hub refuses it.

@@ -1,4 +1,4 @@
-//! A list of writes, one after the other: those to the hub, and those to what Berth stores itself. Where a
+//! A list of writes, one after the other: those to the hub, and those to Berth's own store. Where a
 //! system's own kinds are Berth's and Kubernetes' are the hub's, one list may have both.
 
 use std::collections::{BTreeSet, HashMap};
@@ -23,7 +23,7 @@ enum Made<'a> {
 struct Progress<'a> {
     commit: &'a Commit,
     done: Vec<Made<'a>>,
-    /// The hub's resourceVersion of what was written there.
+    /// The hub's resourceVersion of objects written there.
     written: HashMap<&'a Key, String>,
     /// Keys that were created.
     created: BTreeSet<&'a Key>,
@@ -42,8 +42,8 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Whether `write` is one of a dry run to what an earlier write would have made: nobody kept that, so
-    /// nobody can be asked about the next step.
+    /// Whether `write`, in a dry run, is to an object that an earlier write would have made: that
+    /// object does not exist, so the write cannot be tried.
     fn is_moot(&self, write: &Write) -> bool {
         self.commit.dry_run && self.created.contains(&write.key)
     }
@@ -70,7 +70,7 @@ impl HubCommitter {
         let mut progress = Progress::of(commit);
         progress.guards = self.own_guards(commit);
         let made = self.make_all(&mut progress).await;
-        // What was written is waited for even where the rest is refused: who decides next must count it.
+        // Wait for completed writes even where the rest is refused: the next decision must count them.
         let mut objects = Vec::new();
         for done in progress.done {
             objects.push(match done {
@@ -129,7 +129,7 @@ impl HubCommitter {
             .make(commit.actor, write, version.as_deref(), commit.dry_run)
             .await?;
         if let Err(overruled) = self.stands(commit, write, &before, &answer).await {
-            // What is left on the hub is waited for, as what was made is.
+            // Wait for the object that is left on the hub, as for one that was made.
             let left = overruled.left.map(|left| Made::There(write, left));
             progress.done.extend(left);
             return Err(overruled.error);
@@ -144,13 +144,13 @@ impl HubCommitter {
         if let Some(version) = answer["metadata"]["resourceVersion"].as_str() {
             progress.written.insert(&write.key, version.to_owned());
         }
-        // It is on the hub, so it is waited for, even where nobody knows whether it may stay.
+        // It is on the hub, so wait for it, even if it is unknown whether it may stay.
         progress.done.push(Made::There(write, answer));
         stays.map_err(CommitError::from)
     }
 
-    /// The object that `write` changes, as an earlier write of the list left it or as it is copied here; null
-    /// for a new one.
+    /// The object that `write` changes, after an earlier write of the list, or from the copy; null for
+    /// a new one.
     fn before(&self, progress: &Progress<'_>, write: &Write) -> Value {
         let earlier = progress.done.iter().rev().find_map(|made| match made {
             Made::There(earlier, answer) if earlier.key == write.key => Some(answer.clone()),
@@ -163,8 +163,8 @@ impl HubCommitter {
         }
     }
 
-    /// Makes writes to what is stored here, which stand together in the list, together. The first of them
-    /// pass the guards: they themselves change what is guarded.
+    /// Makes adjacent writes to the own store together. The first of them pass the guards: later ones
+    /// would fail, since the writes change the guarded objects.
     async fn make_here<'a>(&self, progress: &mut Progress<'a>, run: &'a [Write]) -> Result<(), CommitError> {
         let commit = progress.commit;
         let asked = run.iter().filter(|write| !progress.is_moot(write));

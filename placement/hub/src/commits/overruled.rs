@@ -1,6 +1,6 @@
-//! Changes that the hub's own policies and webhooks make to a decision. They are asked while the hub stores a
-//! write, behind every guard of Berth's, so what came of it is compared with what was decided. What differs
-//! is put back as it was, and told.
+//! Changes that the hub's own policies and webhooks make to a decision. They run while the hub stores a
+//! write, after every guard of Berth, so the result is compared with the decision. Differences are
+//! reverted, and reported.
 
 use berth_apimachinery::overruled::{self, Absent};
 use berth_apimachinery::{CommitError, FieldError, Status, Verb, Why, Write};
@@ -20,8 +20,8 @@ pub(super) struct Overruled {
 }
 
 impl HubCommitter {
-    /// Whether `answer` is what `write` decides to make of `before` (null for what is new). What is not is
-    /// put back, as far as the hub lets it.
+    /// Whether `answer` is the result of `write` on `before` (null for a new object). Differences are
+    /// reverted, as far as the hub allows it.
     pub(super) async fn stands(
         &self,
         commit: &Commit,
@@ -51,7 +51,7 @@ impl HubCommitter {
         }))
     }
 
-    /// Takes back what the hub made of `write`: what it has now, and how that went.
+    /// Reverts the hub's result of `write`; returns the hub's present object and the outcome.
     async fn undo(
         &self,
         actor: &str,
@@ -81,7 +81,7 @@ impl HubCommitter {
         }
     }
 
-    /// Writes `before` over `answer`, unless somebody has changed that meanwhile.
+    /// Writes `before` over `answer`, unless it changed meanwhile.
     async fn put_back(
         &self,
         actor: &str,
@@ -104,8 +104,8 @@ impl HubCommitter {
     }
 }
 
-/// Words about the fields in which `answer` differs from what `write` makes of `before`; `None` where it does
-/// not.
+/// Sentence about the fields in which `answer` differs from the result of `write` on `before`; `None`
+/// where there are none.
 fn changed(write: &Write, before: &Value, answer: &Value) -> Option<String> {
     if write.verb == Verb::Delete {
         return None;

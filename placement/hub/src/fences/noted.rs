@@ -3,7 +3,7 @@
 use berth_apimachinery::{GroupResource, Key, Verb, Write};
 use serde_json::{Value, json};
 
-/// A write somebody noted.
+/// A noted write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Noted {
     pub(super) api_version: String,
@@ -65,9 +65,9 @@ impl Noted {
             && *self.name == *key.name
     }
 
-    /// Its key, where it is of a resource that `own` has too: the names of groups and resources live as long
-    /// as the program. What a fence counts is of the same resources for everybody; others are none of its
-    /// business.
+    /// Its key, where it is of a resource that `own` has too: the names of groups and resources live as
+    /// long as the program. A fence counts the same resources in every replica; other keys do not
+    /// count.
     pub(super) fn key(&self, own: &[&Key]) -> Option<Key> {
         let same =
             |resource: &GroupResource| resource.group == self.group && resource.resource == self.resource;

@@ -1,5 +1,5 @@
-//! Objects of a kind that are copied where not all of them are: those that concern a system, by what is on
-//! them or on their namespace. Nobody needs to have a copy of every Secret there is.
+//! Objects of a kind that are copied where not all of them are: those that concern a system, by their
+//! labels and annotations or those of their namespace. Not every Secret needs a copy.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ const TOGETHER: usize = 256;
 pub(super) struct Concerned {
     concerns: Concerns,
     namespaces: HashSet<Arc<str>>,
-    /// Those that did and do no more, whose objects may still.
+    /// Namespaces that no longer concern a system, but may have objects that do.
     left: HashSet<Arc<str>>,
     changes: Box<dyn Watch>,
 }

@@ -1,4 +1,4 @@
-//! The copies together with what they are copies of.
+//! The copies together with the versions of their originals.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub struct Copies {
 }
 
 impl Copies {
-    /// The copies in `store`, of what `versions` knows.
+    /// The copies in `store`, with the hub's versions in `versions`.
     pub fn new(store: Arc<dyn Store>, versions: Arc<HubVersions>) -> Self {
         Self { store, versions }
     }

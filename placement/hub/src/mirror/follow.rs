@@ -1,7 +1,7 @@
 //! One kind followed: list, watch, and start anew whenever the watch is lost.
 //!
-//! Where several replicas share a store, the leader writes the copies; it lists anew when it becomes the
-//! leader. The others only take note of what the hub has, to know what they are looking at.
+//! Where several replicas share a store, the leader writes the copies; it lists again when it becomes
+//! the leader. The others only track the hub's versions, to know which state a copy shows.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -31,9 +31,9 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from
 const ABSENT: Duration = Duration::from_secs(5);
 /// Interval at which the writes of the replica that writes are looked for.
 const LOOK: Duration = Duration::from_millis(200);
-/// Interval at which copies that concern nobody any more are removed.
+/// Interval at which copies that no longer concern a system are removed.
 const TIDY: Duration = Duration::from_secs(30);
-/// When more namespaces than this come to concern a system at once, everything is listed anew.
+/// When more namespaces than this come to concern a system at once, everything is listed again.
 const ONE_BY_ONE: usize = 8;
 /// Number of objects of a namespace that are asked for at once.
 const PAGE: u32 = 500;
@@ -175,7 +175,7 @@ impl Reflector {
             return Ok(None);
         };
         let is_known = |progress: &Progress| {
-            // Where none are copied, none concerns anybody.
+            // Where none are copied, none is concerned.
             let namespaces = progress.get(&NAMESPACES);
             namespaces.is_none_or(|copied| matches!(copied, Copied::Complete | Copied::Absent))
         };
@@ -186,8 +186,8 @@ impl Reflector {
             .map(Some)
     }
 
-    /// Copies what is in `namespaces`, which has not been worth it before. What the watch says of these
-    /// objects until it has come to this moment may be older; it ends with what is newest.
+    /// Copies the objects in `namespaces`, which were not concerned before. Events of the watch about
+    /// these objects may be older at first; they end with the newest state.
     async fn fetch(&mut self, namespaces: &[Arc<str>]) -> Result<(), kube::Error> {
         for namespace in namespaces {
             let objects: Api<DynamicObject> =
@@ -213,7 +213,7 @@ impl Reflector {
         Ok(())
     }
 
-    /// Removes the copies that concern nobody any more.
+    /// Removes the copies that no longer concern a system.
     async fn tidy(&mut self, concerned: Option<&mut Concerned>) {
         let past = concerned.map(|concerned| concerned.past(&self.shared.store, self.resource));
         for (namespace, name) in past.into_iter().flatten() {
@@ -286,7 +286,7 @@ impl Reflector {
         self.say(Copied::Absent);
     }
 
-    /// A problem keeps the first copies from coming. What is copied already stays as it is.
+    /// A problem keeps the first copies from coming. Existing copies stay unchanged.
     fn stumble(&self, problem: &str) {
         let is_waiting = !matches!(
             self.shared.progress.borrow().get(&self.resource),
@@ -344,7 +344,8 @@ impl Reflector {
         self.known.insert(key.clone());
         if self.writes() {
             self.pending.push((key.clone(), Some(draft)));
-            // Taken note of before it is stored, so that whoever sees the copy can write on it.
+            // The version is known before the copy is stored, so that a reader of the copy can write on
+            // it.
         }
         self.shared.versions.note([(key.clone(), Some(hub_version))]);
         Some(key)
@@ -352,14 +353,14 @@ impl Reflector {
 
     /// Takes note that the object at `key` is gone, and plans to remove its copy.
     fn remove(&mut self, key: Key) {
-        // Nobody waits for a copy of it any more.
+        // No copy of it will come.
         self.listed.remove(&key);
         if self.writes() {
             self.known.remove(&key);
             self.pending.push((key, None));
         } else {
-            // Stays known, so that it is removed by the time this replica becomes the leader, if nobody has
-            // done it.
+            // Stays known, so that it is removed by the time this replica becomes the leader, if no
+            // other has done it.
             self.shared.versions.note([(key, None)]);
         }
     }
@@ -369,8 +370,8 @@ impl Reflector {
         copies.get(&key.namespace, &key.name).is_some()
     }
 
-    /// The list is complete: what is not in it is gone. The first time that goes for copies of an earlier
-    /// process too; later only for what this one knows. Defaults that stand beside the copies stay.
+    /// The list is complete: objects that are not in it are gone. The first time this includes copies
+    /// of an earlier process, later only those that this one knows. Defaults beside the copies stay.
     async fn finish(&mut self) {
         let mut gone: HashSet<Key> = self.known.difference(&self.listed).cloned().collect();
         if self.writes() && !self.is_swept {
@@ -392,7 +393,7 @@ impl Reflector {
         self.flush().await;
     }
 
-    /// Stores what is planned. What cannot be stored is the store's trouble and stays planned.
+    /// Stores the planned changes. A change that the store refuses stays planned.
     async fn flush(&mut self) {
         while !self.pending.is_empty() && self.writes() {
             let steps = self
@@ -407,7 +408,7 @@ impl Reflector {
                     | StoreError::AlreadyExists { .. }
                     | StoreError::NotFound { .. },
                 ) => {
-                    // Written by the leader before: what is there now is looked up and written over.
+                    // The former leader has written it: the present object is read and replaced.
                     if let Err(problem) = self.shared.store.list(self.resource, At::Latest).await {
                         self.pause(&problem).await;
                     }
@@ -444,7 +445,7 @@ impl Reflector {
     }
 }
 
-/// The namespaces that have come to be `concerned`; never where everything is copied.
+/// The namespaces that are newly `concerned`; none where everything is copied.
 async fn news(concerned: &mut Option<Concerned>) -> Result<Vec<Arc<str>>, StoreError> {
     match concerned {
         Some(concerned) => concerned.next().await,

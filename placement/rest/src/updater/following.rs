@@ -1,4 +1,4 @@
-//! The subjects that there are objects about, and what is known of each: to find those that are gone.
+//! The subjects of existing objects, with the data of each: to find deleted ones.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ struct Followed {
 }
 
 impl Following {
-    /// Takes in what was made. `count` is told of Decisions that come and go, by what they are counted as.
+    /// Takes in made objects. `count` gets the Decisions that come and go, by their classes.
     pub(super) fn put(&mut self, made: &Made, mut count: impl FnMut(Tally, isize)) {
         let place = made.draft.as_ref().and(made.key.as_ref());
         match (&made.subject, place) {

@@ -1,4 +1,4 @@
-//! Making one virtual object of what the engine knows of its subject.
+//! Making one virtual object from the engine's knowledge of its subject.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(super) struct Demanded {
     pub(super) compared: Option<Arc<Compared>>,
 }
 
-/// One made object (or, with no draft, one that is no more).
+/// One made object (or, with no draft, a deleted one).
 pub(super) struct Made {
     pub(super) subject: Subject,
     pub(super) key: Option<Key>,
@@ -70,7 +70,7 @@ impl Made {
     }
 }
 
-/// The virtual objects as they are.
+/// The present virtual objects.
 pub(super) struct Shown(BTreeMap<GroupResource, Collection>);
 
 impl Shown {
@@ -100,14 +100,14 @@ pub(super) struct Maker {
     pub(super) engine: Arc<Engine>,
     /// Whether all there is is known. On half of it nothing is compared.
     pub(super) is_complete: bool,
-    /// Bound of what is decided to be compared.
+    /// Limit on decisions for comparisons.
     pub(super) budget: Budget,
     pub(super) grace: Duration,
     pub(super) now: Timestamp,
 }
 
 impl Maker {
-    /// Makes the object about what is `demanded`.
+    /// Makes the object about the `demanded` one.
     pub(super) fn make(&mut self, demanded: Demanded) -> Made {
         match &demanded.subject {
             Subject::Target(cluster) => {
@@ -171,8 +171,8 @@ impl Maker {
         }
     }
 
-    /// Whether `demand`, which others decide, is to be compared now. What has no place is decided in any
-    /// case, to say why.
+    /// Whether `demand`, which others decide, is to be compared now. A demand without a place is
+    /// decided in any case, to give the reasons.
     fn decides(&mut self, demand: &Key, phase: Phase) -> bool {
         let is_decided_anyway = matches!(phase, Phase::Pending | Phase::Invalid);
         is_decided_anyway || self.budget.decides(&self.snapshot, demand)

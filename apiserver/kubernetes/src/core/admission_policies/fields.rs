@@ -1,5 +1,5 @@
-//! The fields of policies and their bindings. Nothing is required here: what is missing is told by the rules,
-//! in kube-apiserver's words.
+//! The fields of policies and their bindings. The schema requires nothing: the rules report missing
+//! fields, in kube-apiserver's words.
 
 use berth_apimachinery::schema::types::Condition;
 use berth_apimachinery::selector::LabelSelector;

@@ -11,7 +11,7 @@ use crate::core::value;
 /// Share of the Pods that a rolling update replaces at a time, by default.
 const SHARE: &str = "25%";
 
-/// The strategy and its numbers. What the Pods themselves leave open is for the cluster that runs them.
+/// The strategy and its numbers. The cluster that runs the Pods fills in their missing fields.
 pub(super) fn prepare(new: &mut Value) {
     let Some(spec) = new.get_mut("spec").filter(|spec| spec.is_object()) else {
         return;
@@ -189,7 +189,7 @@ fn count(value: &Value) -> Result<i64, &'static str> {
     }
 }
 
-/// The path of what Pods are made of.
+/// The path of the Pod template.
 const PATH: &str = "spec.template.spec";
 
 /// The essentials of the Pods: containers with names and images, restarted always.

@@ -1,4 +1,4 @@
-//! `deployments/<name>/scale`: how many Pods, for `kubectl scale` and whoever scales by itself
+//! `deployments/<name>/scale`: the number of Pods, for `kubectl scale` and autoscalers
 //! (`autoscaling/v1` Scale).
 
 use std::sync::{Arc, LazyLock};
@@ -92,7 +92,7 @@ impl SubresourceHandler for Scale {
     }
 
     async fn update(&self, call: &Call, body: Value) -> Result<Reply, Status> {
-        // An empty body is no wish for no Pods: who means 0 names the object.
+        // An empty body does not mean 0 Pods: a client that means 0 names the object.
         if value::text(&body, &["metadata", "name"]).is_empty() {
             return Err(Status::bad_request("name must be provided"));
         }
@@ -107,7 +107,7 @@ impl SubresourceHandler for Scale {
         deployment["spec"]["replicas"] = wanted.into();
         let revision = value::text(&body, &["metadata", "resourceVersion"]);
         match (revision, deployment["metadata"].as_object_mut()) {
-            // Without a revision the number is written over whatever is there.
+            // Without a revision the number is written over the present one.
             ("", Some(metadata)) => drop(metadata.remove("resourceVersion")),
             (revision, Some(metadata)) => {
                 metadata.insert("resourceVersion".to_owned(), revision.into());

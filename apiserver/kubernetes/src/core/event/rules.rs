@@ -24,7 +24,7 @@ pub(crate) fn core(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
 /// The rules of `events.k8s.io/v1`.
 pub(crate) fn new_api(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     let mut errors: Vec<FieldError> = namespace(new).into_iter().collect();
-    // What an event regards may be in any namespace here.
+    // The regarded object may be in any namespace here.
     errors.retain(|_| text(new, &["involvedObject", "namespace"]).is_empty());
     errors.extend(micro_time::problems(&MICRO_TIMES, new));
     errors.extend(series(new));
@@ -102,7 +102,7 @@ fn is_set(value: &Value) -> bool {
     }
 }
 
-/// An event stands in the namespace of what it is about; one about a cluster-scoped object in `default`.
+/// An event is in the namespace of its object; an event about a cluster-scoped object is in `default`.
 fn namespace(new: &Value) -> Option<FieldError> {
     let own = text(new, &["metadata", "namespace"]);
     let involved = text(new, &["involvedObject", "namespace"]);

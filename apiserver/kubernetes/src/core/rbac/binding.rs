@@ -201,7 +201,7 @@ fn fill_groups(new: &mut Value) {
 }
 
 fn errors(write: &Write<'_>, new: &Value, role_kinds: &[&str], namespaced: bool) -> Vec<FieldError> {
-    // What does not parse is the schema's to refuse.
+    // The schema refuses a value that does not parse.
     let Ok(fields) = BindingFields::deserialize(new) else {
         return Vec::new();
     };
