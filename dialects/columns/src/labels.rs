@@ -1,6 +1,6 @@
-//! The labels (or whatever else is key and value) of all clusters, by key: who has it and with which value,
-//! so that a selector is judged for the whole fleet in one pass per requirement, and the domains of a
-//! topology are small integers.
+//! The labels (or other pairs of key and value) of all clusters, by key: the clusters that have it,
+//! with their values. So a selector is judged for the whole fleet in one pass per requirement, and the
+//! domains of a topology are small integers.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -109,7 +109,7 @@ impl Labels {
         let Some(label) = self.0.get(key) else {
             return Domains { of, count: 0 };
         };
-        // Values that nobody has any more must not count as empty domains.
+        // Values that no cluster has any more must not count as empty domains.
         let mut numbers = vec![NO_DOMAIN; label.values.len()];
         let mut used = 0;
         for &(candidate, id) in &label.entries {
@@ -189,7 +189,8 @@ impl Label {
         }
     }
 
-    /// Drops values nobody has any more, once they outnumber the entries: a label may change forever.
+    /// Drops values that no cluster has any more, once they outnumber the entries: a label may change
+    /// for ever.
     fn compact(&mut self) {
         if self.values.len() <= 2 * self.entries.len() + 64 {
             return;

@@ -1,4 +1,4 @@
-//! Amounts per cluster, held against each other: for whoever asks whether a demand is where it was.
+//! Amounts per cluster, compared, to find whether a demand's places have changed.
 //!
 //! Two sides with the same clusters are the same only where the amounts are, too. Systems that divide nothing
 //! have `None` everywhere, and only their clusters count.

@@ -33,7 +33,7 @@ pub fn is_stored_form(file: &Value) -> bool {
 /// of the system itself or a SchedulerConfiguration.
 ///
 /// # Errors
-/// Why the file is neither, or everything wrong with what it configures, with paths in the file.
+/// When the file is neither, or all errors of its configuration, with paths in the file.
 pub fn from_file(
     dialects: &[Arc<dyn Dialect>],
     file: &Value,

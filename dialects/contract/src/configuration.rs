@@ -1,4 +1,4 @@
-//! A capability: settings, a dialect's part of a SchedulerConfiguration, and what they change.
+//! A capability: settings, a dialect's part of a SchedulerConfiguration, and their effects.
 
 use std::sync::{Arc, LazyLock};
 
@@ -18,20 +18,22 @@ pub trait Configuration {
     }
 
     /// Judges the dialect's part of a SchedulerConfiguration (`spec.<dialect>`, given with `path`), all
-    /// errors at once: those of [`Configuration::schema`], unknown fields, and what no schema can say.
+    /// errors at once: those of [`Configuration::schema`], unknown fields, and rules that no schema can
+    /// express.
     fn validate(&self, spec: &Value, path: &str) -> Vec<FieldError> {
         let reading = self.schema().read::<Anything>(spec, path);
         reading.into_errors()
     }
 
-    /// Warnings about values that are legal but surely not meant, as sentences that name the field (below
-    /// `path`), where `rules` are chosen. Asked only of what [`Configuration::validate`] finds no error in.
+    /// Warnings about legal values that are surely not intended, as sentences that name the field
+    /// (below `path`), where `rules` are chosen. Called only where [`Configuration::validate`] finds no
+    /// error.
     fn warnings(&self, _spec: &Value, _path: &str, _rules: RulesChoice) -> Vec<String> {
         Vec::new()
     }
 
     /// The dialect's part of a SchedulerConfiguration in `file`, if that is a configuration file of the
-    /// system itself, which `--config` takes unmodified. Only looks at what the file is;
+    /// system itself, which `--config` takes unmodified. Only recognises the file;
     /// [`Configuration::validate`] judges it.
     fn own_file(&self, _file: &Value) -> Option<Value> {
         None
@@ -43,9 +45,9 @@ pub trait Configuration {
         None
     }
 
-    /// [`Dialect::admission`](crate::Dialect::admission), by number and order, as `spec`, if there is one,
-    /// and the `users` of the system's own programs change the rules; `None` where they do not. Asked only
-    /// with what [`Configuration::validate`] finds no error in.
+    /// [`Dialect::admission`](crate::Dialect::admission), by number and order, as `spec`, if there is
+    /// one, and the `users` of the system's own programs change the rules; `None` where they do not.
+    /// Called only where [`Configuration::validate`] finds no error.
     fn admission_under(&self, _spec: Option<&Value>, _users: &SystemUsers) -> Option<Vec<Arc<dyn Plugin>>> {
         None
     }

@@ -1,5 +1,5 @@
-//! Directions of a dialect to the controller that keeps its decisions current: how to pace itself, and what
-//! to report as Kubernetes events. Pure, like everything here.
+//! Directions of a dialect to the controller that keeps its decisions current: its pace, and its
+//! Kubernetes events. Pure, like everything here.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use berth_apimachinery::Key;
 use crate::decision::{Action, BindingChange, Decision, Outcome};
 use crate::words::Words;
 
-/// A capability: how demands are decided by themselves, and what is told of that.
+/// A capability: how controllers decide demands, and the events about it.
 pub trait Control {
     /// Returns the pace of the controller, by the configuration in force.
     fn pace(&self) -> Pace {
@@ -67,7 +67,7 @@ impl Default for Pace {
     }
 }
 
-/// Whether an event tells of something that went well.
+/// Whether an event reports a success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoteType {
     /// It did.

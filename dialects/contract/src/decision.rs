@@ -23,7 +23,7 @@ pub enum Outcome {
     Invalid,
     /// The system leaves this object alone.
     Ignored,
-    /// The object is being deleted: what is let go.
+    /// The object is being deleted: the released clusters.
     Released,
 }
 

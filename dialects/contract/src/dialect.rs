@@ -1,4 +1,4 @@
-//! The trait [`Dialect`]: what one multi-cluster system is to Berth.
+//! The trait [`Dialect`]: the implementation of one multi-cluster system.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub trait Dialect: Send + Sync + 'static {
     /// The kinds served when the dialect is owned.
     fn kinds(&self) -> Vec<Arc<dyn Kind>>;
 
-    /// Kinds of the system that nothing is decided by. They are kept as they are where Berth stores the
+    /// Kinds of the system that decisions do not read. They are kept unchanged where Berth stores the
     /// system's objects, so that its files can be applied whole; a hub has them itself.
     fn further_kinds(&self) -> Vec<Arc<dyn Kind>> {
         Vec::new()

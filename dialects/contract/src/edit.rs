@@ -1,5 +1,5 @@
-//! A change of stored objects as data: what a dialect proposes
-//! ([`crate::Advisor::drain`], [`crate::Advisor::remedies`]) and a plan or advice tries.
+//! A change of stored objects as data: a dialect proposes it ([`crate::Advisor::drain`],
+//! [`crate::Advisor::remedies`]), and a plan or advice tries it.
 
 use berth_apimachinery::Key;
 use serde_json::Value;

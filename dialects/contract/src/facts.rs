@@ -14,7 +14,7 @@ pub struct Facts {
     pub access: Option<Access>,
 }
 
-/// Access to an API server. Who reaches it brings credentials of its own.
+/// Access to an API server. Clients bring their own credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
     /// Provider of this way to authenticate, as the system's own producer of ClusterProfiles names it.
@@ -30,7 +30,7 @@ pub struct Access {
 pub struct Producer {
     /// The name of the cluster manager in its profiles.
     pub manager: &'static str,
-    /// Whether it deletes and overwrites by name whatever is in its namespace, so that nobody else can
-    /// publish there.
+    /// Whether it deletes and overwrites by name all objects in its namespace, so that no other
+    /// producer can publish there.
     pub is_alone: bool,
 }

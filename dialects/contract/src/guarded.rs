@@ -1,5 +1,5 @@
-//! Objects of a system that are guarded in the light of others, as data. What is known of the others is asked
-//! of [`Guarding`](crate::Guarding).
+//! Objects of a system that are guarded by rules about other objects, as data.
+//! [`Guarding`](crate::Guarding) knows the other objects.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Finalizers that nobody but a dialect's own controllers takes off: objects with one wait for ever once
-//! Berth is gone.
+//! Finalizers that only a dialect's own controllers remove: objects with one wait for ever once Berth
+//! is uninstalled.
 
 use std::fmt;
 

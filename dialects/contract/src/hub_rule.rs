@@ -46,7 +46,7 @@ impl Condition {
         }
     }
 
-    /// Holds for everybody but `user`.
+    /// Holds for every user but `user`.
     #[must_use]
     pub fn not_by(user: &str) -> Self {
         Self::new(

@@ -1,8 +1,8 @@
-//! The trait [`Inventory`]: everything a dialect knows of the world, and its decisions on it.
+//! The trait [`Inventory`]: the known objects of a dialect, and its decisions on them.
 //!
-//! What every system has is in the trait and in the two below it, [`Targets`] and [`Words`]. What only some
-//! have is apart, as capabilities that do nothing unless a dialect says otherwise: [`Control`], [`Advisor`],
-//! [`Guarding`].
+//! The methods that every system needs are in the trait and in the two below it, [`Targets`] and
+//! [`Words`]. Optional ones are separate capabilities that do nothing by default: [`Control`],
+//! [`Advisor`], [`Guarding`].
 
 use std::any::Any;
 use std::sync::Arc;
@@ -99,7 +99,7 @@ pub trait Targets {
     }
 }
 
-/// Everything a dialect knows of the world, and its decisions on it.
+/// The known objects of a dialect, and its decisions on them.
 ///
 /// Inventories are shared as `Arc<dyn Inventory>` snapshots and copied on write: [`Inventory::fork`] must be
 /// cheap (share columns and records, copy pointers). A dialect's own reconcilers get theirs back by its type.
@@ -181,8 +181,8 @@ impl dyn Inventory + '_ {
         self.control().pace()
     }
 
-    /// Events to report on the demand once `decision` is committed; `wrote` says whether anything changed by
-    /// it. Asked also of decisions that change nothing: what is repeated here becomes a series.
+    /// Events to report on the demand once `decision` is committed; `wrote` says whether it changed
+    /// anything. Called also for decisions that change nothing: repeated events become a series.
     #[must_use]
     pub fn notes(&self, decision: &Decision, wrote: bool) -> Vec<Note> {
         let own = self.control().notes(decision, wrote);
@@ -197,19 +197,19 @@ impl Control for Nothing {}
 impl Advisor for Nothing {}
 impl Guarding for Nothing {}
 
-/// A capability: proposals of what to change. Only proposals: whoever advises decides again with each.
+/// A capability: proposals of changes. They are only proposals: the caller decides again with each.
 pub trait Advisor {
-    /// Ways to lift `refusal` of `candidate` in `decision`, those that change least first; with no `refusal`,
-    /// what may have the candidate picked, which is feasible and is not. Where no change of an object helps,
-    /// a remedy without edits says why.
+    /// Ways to lift `refusal` of `candidate` in `decision`, the smallest changes first. With no
+    /// `refusal` the candidate is feasible and not picked, and these are ways to have it picked. Where
+    /// no change of an object helps, a remedy without edits says why.
     fn remedies(&self, _decision: &Decision, _candidate: Ix, _refusal: Option<&Rejection>) -> Vec<Remedy> {
         Vec::new()
     }
 
-    /// Changes by which an administrator empties the cluster with this name: nothing new comes to it, and
-    /// what is there looks for another place. Where the system itself never moves what is placed, the edits
-    /// show where it would go if its place were taken away. `None` where there is no such cluster, or the
-    /// system has no way to empty one.
+    /// Changes by which an administrator empties the cluster with this name: no new request comes to
+    /// it, and those on it are placed elsewhere. Where the system itself never moves a placed request,
+    /// the edits show where it would go without its place. `None` where there is no such cluster, or
+    /// the system has no way to empty one.
     fn drain(&self, _cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
         None
     }
@@ -225,7 +225,7 @@ pub struct Reserved {
     pub is_known: bool,
 }
 
-/// A capability: what guards ask of the world, about the resources that [`Guarded`](crate::Guarded) names.
+/// A capability: queries of guards, about the resources that [`Guarded`](crate::Guarded) names.
 pub trait Guarding {
     /// The users of the protected object at `key`: at most `most` of them, in key order, and how many there
     /// are.
@@ -250,10 +250,10 @@ pub trait Guarding {
         None
     }
 
-    /// Objections to an update of `old` to `new`, or to making `new`, in the light of the other objects that
-    /// are known here. Both are of `resource`, which is one of those judged. Asked only when the spec
-    /// changes, and not about the scheduler's own writes. What a kind can tell from the object alone is not
-    /// told again.
+    /// Objections to an update of `old` to `new`, or to making `new`, by rules about the other known
+    /// objects. Both are of `resource`, which is one of those judged. Called only when the spec
+    /// changes, and not for the scheduler's own writes. Errors that the kind finds from the object
+    /// alone are not repeated.
     fn judge(
         &self,
         _resource: GroupResource,
@@ -263,23 +263,23 @@ pub trait Guarding {
         Vec::new()
     }
 
-    /// Fills into `new`, an object that is made, what the system's own admission fills in, in the light of
-    /// the other objects: it is of `resource`, which is one of those completed. Gives what speaks against
-    /// making it.
+    /// Fills into the new object `new` the fields that the system's own admission fills in from other
+    /// objects. `new` is of `resource`, which is one of those completed. Returns objections to making
+    /// it.
     fn complete(&self, _resource: GroupResource, _new: &mut serde_json::Value) -> Vec<FieldError> {
         Vec::new()
     }
 
-    /// Objections to making `new`, which nobody has stored yet, in the light of objects that may not be all
-    /// there are ([`Guarding::judge`] knows all of them).
+    /// Objections to making `new`, which is not stored yet, by rules about other objects, some of which
+    /// may be missing ([`Guarding::judge`] knows all of them).
     fn judge_offline(&self, resource: GroupResource, new: &serde_json::Value) -> Vec<FieldError> {
         self.judge(resource, None, new)
     }
 
-    /// Judges `new`, which somebody wants to store over the demand `old` through a binding subresource of the
-    /// system's own (Gardener's `shoots/binding`), and fills in what the system fills in there. Gives the
-    /// fences the write must pass, as [`Decision::fences`]. Systems without such a subresource have nothing
-    /// to say.
+    /// Judges a write of `new` over the demand `old` through the system's own binding subresource
+    /// (Gardener's `shoots/binding`), and fills in the fields that the system fills in there. Returns
+    /// the fences that the write must pass, as [`Decision::fences`]. Systems without such a subresource
+    /// do nothing.
     ///
     /// # Errors
     /// What speaks against the binding.

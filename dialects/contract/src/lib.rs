@@ -1,10 +1,11 @@
-//! Contract of a dialect: the one contract every scheduling system implements, and the report everyone reads.
+//! Contract of a dialect: the one contract that every scheduling system implements, and the report for
+//! all readers.
 //!
 //! A dialect is pure. It says which kinds it serves, folds changes of objects into an [`Inventory`], and
 //! decides on a snapshot of it: `(inventory, demand, now, seed) -> Decision`. Text is made only in the view
 //! ([`report`]). Nothing here knows storage, HTTP or a clock. Start reading at [`dialect`].
 //!
-//! What two reports differ in, for example, is told by their contents alone:
+//! The differences of two reports, for example, follow from their contents alone:
 //!
 //! ```
 //! use berth_dialect_contract::difference::{Changed, Verdict};

@@ -8,7 +8,7 @@ use crate::hold::Hold;
 use crate::hub_rule::HubRule;
 use crate::own_scheduler::OwnScheduler;
 
-/// Whether an object is a dialect's business, by what is on it.
+/// Whether an object concerns a dialect, by its own fields.
 pub type Concern = fn(&serde_json::Value) -> bool;
 
 /// Tests for whether an object is the business of any of several dialects: that of one of them.
@@ -20,11 +20,12 @@ pub struct OnHub {
     /// Rules about which it must ask for [`Dialect::admission`](crate::Dialect::admission) to work there.
     /// Rules that follow from [`Dialect::guarded`](crate::Dialect::guarded) are asked for anyway.
     pub rules: Vec<HubRule>,
-    /// The finalizers that this dialect's controllers put on objects and nobody else takes off.
+    /// The finalizers that this dialect's controllers add to objects, and that no other program
+    /// removes.
     pub holds: Vec<Hold>,
     /// Resources that the scheduler creates, writes over and deletes beside those it places
     /// ([`Dialect::demands`](crate::Dialect::demands)) and those reserved for it
-    /// ([`Guarded::reserves`](crate::Guarded::reserves)): what it must have rights on.
+    /// ([`Guarded::reserves`](crate::Guarded::reserves)): the scheduler needs rights on them.
     pub records: &'static [GroupResource],
     /// The users that the system's own programs write as, unless its SchedulerConfiguration names others
     /// ([`SystemUsers`](crate::SystemUsers)).

@@ -1,4 +1,4 @@
-//! Reach of decisions: what whoever reads a part of a hub has to take along, and what is wrong without it.
+//! Reach of decisions: the objects that a reader of a part of a hub needs, and the effect without them.
 
 /// Reach of the decisions about one namespace among the objects of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! A dialect's further controllers, *reconcilers*: they carry out what was decided, and report what they see.
 //! The seeds describe them beside the scheduler (kcp's namespace and resource controllers).
 //!
-//! A reconciler is pure, like everything here: it says which changes make which keys due, and what is to be
-//! written about one key. The engine runs it: one queue of due keys with back-off and alarms, bounded
-//! parallelism, and writes guarded by the revisions they were made of.
+//! A reconciler is pure, like everything here: it says which keys each change makes due, and the writes
+//! for one key. The engine runs it: one queue of due keys with back-off and alarms, bounded
+//! parallelism, and writes guarded by the revisions on which they are based.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ pub trait Objects: Sync {
     /// The object at `key`.
     fn get(&self, key: &Key) -> Option<&Arc<Object>>;
 
-    /// The objects of `resource` in `namespace` (all there are with `None`), by namespace and name. Asking
-    /// for one namespace costs no more than the objects in it.
+    /// The objects of `resource` in `namespace` (all with `None`), by namespace and name. Asking for
+    /// one namespace costs no more than the objects in it.
     fn list<'a>(
         &'a self,
         resource: GroupResource,
@@ -56,14 +56,14 @@ pub trait Reconciler: Send + Sync + 'static {
     /// The resources whose changes concern it, and whose objects it reads.
     fn watches(&self) -> Vec<GroupResource>;
 
-    /// Resources that are no longer its business, whose objects it clears of what it once left on them:
-    /// watched and written where they are at hand, but nobody is asked for them.
+    /// Resources that it no longer handles, and whose objects it clears of its former keys. They are
+    /// watched and written where the server has them, but they are not required.
     fn former(&self) -> Vec<GroupResource> {
         Vec::new()
     }
 
-    /// Resources among those it [watches](Reconciler::watches) that it writes: what its user must be allowed
-    /// to update, with their status.
+    /// Resources among those it [watches](Reconciler::watches) that it writes: its user needs the right
+    /// to update these, with their status.
     fn writes(&self) -> Vec<GroupResource>;
 
     /// Whether a program of the hub does its work where the system's objects are the hub's: it works only
@@ -76,8 +76,8 @@ pub trait Reconciler: Send + Sync + 'static {
     /// make none due. `context` shows the world after the change, perhaps with later changes.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key>;
 
-    /// The keys that are due whatever has changed: when it begins to work, or has missed changes. Those whose
-    /// time will come belong to them.
+    /// All keys that may be due, when it begins to work or has missed changes. Keys that wait for a
+    /// time are among them.
     fn all(&self, context: &Context<'_>) -> Vec<Key>;
 
     /// Decides what is to be done about `key`. An object that is gone needs nothing.

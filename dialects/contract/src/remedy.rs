@@ -1,5 +1,5 @@
-//! Remedies, as data: what a dialect proposes ([`crate::Advisor::remedies`]) and the engine's advice tries
-//! (docs/adding-a-system.md, "Advice").
+//! Remedies, as data: a dialect proposes them ([`crate::Advisor::remedies`]), and the engine's advice
+//! tries them (docs/adding-a-system.md, "Advice").
 
 pub mod labels;
 #[cfg(test)]
@@ -10,14 +10,15 @@ use serde_json::{Map, Value};
 
 use crate::edit::Edit;
 
-/// Person who can make a change. The order is that of advice: what the asker can do alone comes first.
+/// Person who can make a change. The order is that of advice: changes that the user can make alone come
+/// first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Whose {
-    /// The asker's: the request, and what stands beside it in its namespace.
+    /// The user's: the request, and the objects beside it in its namespace.
     Request,
     /// The target's owner's.
     Target,
-    /// The administrator's: what holds for every request and every target.
+    /// The administrator's: settings for every request and every target.
     Fleet,
 }
 
@@ -33,7 +34,7 @@ impl Whose {
     }
 }
 
-/// One way to lift one refusal. That it does is not promised: whoever advises decides again.
+/// One way to lift one refusal. Success is not guaranteed: the caller decides again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Remedy {
     /// Proposal, as a sentence in the imperative: `tolerate the taint gpu:NoSelect`. Without edits, why there

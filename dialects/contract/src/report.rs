@@ -183,7 +183,7 @@ pub enum Entry {
     Unknown(u32),
 }
 
-/// A decision with what it was made on, to be shown. Each entry is rendered when it is asked for.
+/// A decision with its snapshot, to be shown. Each entry is rendered on demand.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     /// The name of the dialect.
@@ -369,7 +369,7 @@ impl View<'_> {
         // A set, since both lists may be as long as the fleet.
         let current = self.decision.current.iter();
         let mut held: HashSet<&str> = current.map(|current| &*current.cluster_name).collect();
-        // What comes back was on its way out.
+        // A cluster that comes back was leaving.
         let again = self
             .decision
             .changes

@@ -1,5 +1,5 @@
-//! Rules of a system that changed since the documentation that Berth follows: which of the two a decision
-//! goes by.
+//! Rules of a system that changed since the documentation that Berth follows: the choice between the
+//! two.
 
 use serde_json::Value;
 

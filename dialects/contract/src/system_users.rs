@@ -1,5 +1,5 @@
-//! The users that a system's own programs write as, beside its scheduler's: whose work goes on whatever Berth
-//! decides.
+//! The users of a system's own programs except its scheduler: their work continues beside Berth's
+//! decisions.
 
 use std::sync::Arc;
 

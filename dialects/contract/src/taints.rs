@@ -41,7 +41,7 @@ pub fn untolerated(taints: impl IntoIterator<Item = Taint>) -> String {
     }
 }
 
-/// Tells whoever asks to tolerate `taint`.
+/// Remedy of the request: to tolerate `taint`.
 #[must_use]
 pub fn tolerate(taint: &Taint) -> String {
     format!("tolerate the taint {taint}")

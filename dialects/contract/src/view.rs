@@ -43,7 +43,7 @@ pub struct TargetView {
     pub cordoned: bool,
     /// The taints.
     pub taints: Vec<Taint>,
-    /// Capacity, each with what is used of it.
+    /// Capacities, each with its usage.
     pub capacity: Vec<Quantities>,
     /// The region, where the system has one.
     pub region: String,
@@ -53,8 +53,8 @@ pub struct TargetView {
     pub provider: String,
     /// The labels scheduling sees.
     pub labels: Labels,
-    /// Sentences about what is wrong with it beside that it may not be ready: what does not get there, what
-    /// does not let go of it.
+    /// Sentences about its problems beside readiness: objects that are not synced to it, objects that
+    /// it does not release.
     pub warnings: Vec<String>,
     /// When time alone changes this view.
     pub due_at: Option<Timestamp>,
@@ -71,7 +71,7 @@ pub enum Phase {
     Partial,
     /// Not bound, and the scheduler would find no place.
     Unschedulable,
-    /// It cannot be understood; what it is bound to by an earlier spec stays.
+    /// It cannot be understood; the clusters of an earlier spec stay.
     Invalid,
     /// Being deleted, still bound.
     Releasing,
@@ -131,9 +131,9 @@ pub struct DemandView {
     pub object: Arc<Object>,
     /// Its kind.
     pub kind: &'static str,
-    /// The phase; `Pending` for an unbound demand (whoever shows it decides whether it is `Unschedulable` or
-    /// `Invalid`), `Invalid` for a bound one that seems not to be understood (whoever shows it decides
-    /// whether that is so).
+    /// The phase. It is `Pending` for an unbound demand, of which the caller finds out whether it is
+    /// `Unschedulable` or `Invalid`. It is `Invalid` for a bound one that seems not to be understood,
+    /// which the caller verifies.
     pub phase: Phase,
     /// Places it is bound to, by cluster name.
     pub placed: Vec<Placed>,

@@ -7,9 +7,9 @@
 pub struct Sentences(pub &'static [&'static str]);
 
 impl Sentences {
-    /// Whether `known`, the message of a condition that is right in all else, is left as it is where `ours`
-    /// would be said: it is the same, or somebody else's words. Any sentence of the dialect gives way to the
-    /// one that holds now.
+    /// Whether `known`, the message of a condition that is right otherwise, is left alone where `ours`
+    /// would be written: it is equal, or another program's text. A sentence of the dialect is replaced
+    /// by the current one.
     #[must_use]
     pub fn leave(self, known: &str, ours: &str) -> bool {
         debug_assert!(

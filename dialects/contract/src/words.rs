@@ -1,4 +1,4 @@
-//! The trait [`Words`]: a decision in text, which is made only when somebody reads it.
+//! The trait [`Words`]: a decision in text, which is made only for a reader.
 
 use berth_apimachinery::selector::{Requirement, Selector};
 use berth_scheduling::{Ix, Reason};
@@ -7,8 +7,7 @@ use crate::decision::Decision;
 use crate::rules::InForce;
 use crate::view::Amount;
 
-/// Steps of a refusal that nobody takes back by an edit: for where a target is, or because it is being
-/// deleted.
+/// Steps of a refusal that no edit lifts: for the location of a target, or because it is being deleted.
 pub const FINAL: usize = 3;
 
 /// Words of a dialect about its decisions.
@@ -22,16 +21,15 @@ pub trait Words {
     /// The sentence of a refusal in `decision`.
     fn sentence(&self, decision: &Decision, candidate: Ix, plugin: u16, reason: Reason) -> String;
 
-    /// A number that stands for all that [`Words::sentence`] tells of the candidate itself: within one
-    /// decision the sentences of refusals by one `plugin` for one `reason` are the same where this number is.
-    /// `None` where nothing of the kind is known.
+    /// A number for the part of [`Words::sentence`] that depends on the candidate itself: within one
+    /// decision the sentences of refusals by one `plugin` for one `reason` are the same where this
+    /// number is. `None` where nothing of the kind is known.
     fn alike(&self, _decision: &Decision, _candidate: Ix, _plugin: u16, _reason: Reason) -> Option<u32> {
         None
     }
 
-    /// The filter whose refusal says that a target is none to choose from at all. Of such a target nothing
-    /// else matters: it is told last, and counted for that reason alone. `None` where all targets are to
-    /// choose from.
+    /// The filter whose refusal means that a target is out of scope. Such a target is listed last, and
+    /// counted for that reason alone. `None` where all targets are in scope.
     fn scope(&self) -> Option<u16> {
         None
     }
@@ -59,8 +57,8 @@ pub trait Words {
         None
     }
 
-    /// Number of changes that lift a refusal for `reason`: [`FINAL`] for what nobody changes, such as
-    /// the region that a target is in, or its deletion.
+    /// Number of changes that lift a refusal for `reason`: [`FINAL`] for refusals that no edit lifts,
+    /// such as those for the region of a target, or for its deletion.
     fn steps(&self, _reason: Reason) -> usize {
         1
     }
@@ -82,7 +80,7 @@ pub trait Words {
         None
     }
 
-    /// Warnings for whoever asked, whatever the verdict: fields without effect, values that do not count,
+    /// Warnings for the reader, with any verdict: fields without effect, values that do not count,
     /// rules that fail.
     fn warnings(&self, _decision: &Decision) -> Vec<String> {
         Vec::new()

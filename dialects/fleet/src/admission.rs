@@ -1,11 +1,10 @@
-//! The admission rule beside the kinds' own validation (docs/systems/fleet.md, "What is guarded"): policy
-//! snapshots and bindings hold what the scheduler decided, so that it alone writes them. With a binding it
-//! shares one co-owner: the rollout takes it over, fills in what is rolled out, reports on it, and takes it
-//! away: Unscheduled ones, and those that its eviction controller evicts (docs/systems/fleet.md, "What is
-//! guarded"). Of snapshots KubeFleet's placement controller makes, labels and deletes its own; what was
-//! decided, their status, it leaves alone.
+//! The admission rule beside the kinds' own validation (docs/systems/fleet.md, "What is guarded"):
+//! policy snapshots and bindings hold the scheduler's decisions, so only the scheduler writes them. The
+//! exception is the hub agent. Its rollout takes a binding over, fills in the rolled out resources,
+//! reports on it, and deletes Unscheduled and evicted ones. Its placement controller makes, labels and
+//! deletes its own snapshots, but does not write the decision, which is their status.
 //!
-//! The rule compares the object before and after, whatever the subresource.
+//! The rule compares the object before and after, for every subresource.
 
 mod hold;
 pub(crate) mod hub_rules;
@@ -26,8 +25,8 @@ pub struct Settings {
     pub rollout_users: SystemUsers,
 }
 
-/// Keeps snapshots and bindings to the scheduler, and what is the rollout's to the rollout. Members of the
-/// break-glass group pass it.
+/// Keeps snapshots and bindings to the scheduler, and the rollout's fields to the rollout. Members of
+/// the break-glass group pass it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DecisionGuard {
     /// KubeFleet's own controllers.

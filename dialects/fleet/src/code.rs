@@ -24,8 +24,8 @@ berth_scheduling::filters! {
         /// The detail is the place of the first taint that is not tolerated.
         Untolerated = "Untolerated",
     }
-    /// Keeps a placement from one cluster twice. It refuses nothing: what has a live binding is kept, not
-    /// picked again.
+    /// Keeps a placement from one cluster twice. It refuses nothing: a cluster with a live binding is
+    /// kept, not picked again.
     SamePlacementAntiAffinity = "SamePlacementAntiAffinity" {}
     /// No hard constraint is upset, given all picks.
     TopologySpreadConstraints = "TopologySpreadConstraints" {
@@ -71,7 +71,7 @@ pub(crate) fn ineligible(reason: Reason) -> Ineligible {
     Ineligible::of(u16::from_be_bytes([high, low]))
 }
 
-/// Whether `reason` is that the cluster is leaving the fleet, which nobody takes back.
+/// Whether `reason` is that the cluster is leaving the fleet, which no edit lifts.
 pub(crate) fn is_leaving(reason: Reason) -> bool {
     matches!(Code::of_reason(reason), Code::NotEligible | Code::NamedIneligible)
         && ineligible(reason) == Ineligible::Leaving

@@ -1,4 +1,4 @@
-//! All clusters as columns, in name order: what filters and scorers read.
+//! All clusters as columns, in name order: the input of filters and scorers.
 //!
 //! Built at the first read after clusters came or went, and then kept up to date in place: the columns are
 //! shared with older snapshots until one of them changes.
@@ -52,7 +52,7 @@ fn by_name<'a, V: Clone + 'a>(rows: impl Iterator<Item = &'a BTreeMap<Arc<str>, 
         .collect()
 }
 
-/// Brings `columns` from what `candidate` had to what it has.
+/// Brings `columns` from the former to the present state of `candidate`.
 fn change<V: Clone + PartialEq>(
     columns: &mut ByName<V>,
     candidate: Ix,
@@ -116,7 +116,7 @@ impl Columns {
         columns
     }
 
-    /// Numbers the lists of taints anew, leaving out those nobody has.
+    /// Numbers the lists of taints anew, without unused ones.
     fn number_taints(&mut self) {
         let mut table = TaintLists::default();
         table.number(&Arc::from([]));

@@ -56,7 +56,7 @@ pub(crate) fn read(spec: Option<&Value>, path: &str) -> Result<Limits, Vec<Field
     form.finish(|_| limits)
 }
 
-/// Interval of members' heartbeats unless they are told otherwise (docs/systems/fleet.md, "Configuration").
+/// Interval of members' heartbeats by default (docs/systems/fleet.md, "Configuration").
 const BEAT: SignedDuration = SignedDuration::from_secs(60);
 
 /// Warnings about values that are legal in `spec` but surely not meant: sentences that name the field below

@@ -313,7 +313,7 @@ fn steps(
         }
         steps.push(Step::Unschedule(Arc::clone(binding)));
     }
-    // A second binding to a cluster that is bound anyway: the cluster's own change is told above.
+    // A second binding to a cluster that is bound anyway: the cluster's own change is reported above.
     steps.extend(
         classes
             .surplus
@@ -335,7 +335,7 @@ fn outcome(
         .iter()
         .any(|change| matches!(change.action, Action::Bind | Action::Restore));
     let (outcome, reason) = match (satisfied.fulfilled, bound) {
-        // The policy asks for whatever fits and is fulfilled, yet nothing is placed anywhere.
+        // The policy asks for every cluster that fits and is fulfilled, but no cluster is picked.
         (true, false) if policy.mode == Mode::All => (Outcome::Unschedulable, "NoClusterFits"),
         (true, _) => (Outcome::Scheduled, if new { "Picked" } else { "Kept" }),
         (false, true) => (Outcome::Partial, satisfied.reason()),

@@ -16,7 +16,7 @@ pub(crate) struct Detail {
     pub(crate) released: Option<Vec<Arc<BindingRecord>>>,
     /// Whether the policy is fulfilled; `None` where nothing was judged.
     pub(crate) satisfied: Option<Satisfied>,
-    /// Content of the objects; `None` where they stay as they are.
+    /// Content of the objects; `None` where they do not change.
     pub(crate) plan: Option<Plan>,
     /// Whether the number asked for was placed before, so that nothing was picked.
     pub(crate) filled: bool,

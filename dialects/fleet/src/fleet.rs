@@ -1,5 +1,5 @@
-//! Everything the dialect knows of a hub. Records are kept in persistent maps and shared between snapshots;
-//! columns ([`crate::columns`]) are derived from the clusters.
+//! All objects of a hub that the dialect knows. Records are kept in persistent maps and shared between
+//! snapshots; columns ([`crate::columns`]) are derived from the clusters.
 
 pub(crate) mod cluster;
 mod due;
@@ -21,7 +21,7 @@ use crate::fleet::record::{BindingRecord, PlacementRecord, SnapshotRecord};
 /// The objects of one placement, by name.
 pub(crate) type Own<T> = imbl::OrdMap<Arc<str>, Arc<T>>;
 
-/// Everything the dialect knows of a hub.
+/// All objects of a hub that the dialect knows.
 #[derive(Clone, Default)]
 pub(crate) struct Fleet {
     pub(crate) clusters: imbl::OrdMap<Arc<str>, Arc<Cluster>>,

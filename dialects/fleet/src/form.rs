@@ -39,7 +39,7 @@ pub(crate) static HUB: Form = Form {
     scheduled: "ClusterResourcePlacementScheduled",
 };
 
-/// Placements of what is in their namespace.
+/// Placements of objects in their namespace.
 pub(crate) static NAMESPACE: Form = Form {
     placements: RESOURCE_PLACEMENTS,
     placement: "ResourcePlacement",

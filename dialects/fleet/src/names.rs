@@ -69,7 +69,7 @@ pub(crate) const PLACEMENT_FINALIZER: &str = "kubernetes-fleet.io/scheduler-clea
 /// The scheduler's finalizer on bindings.
 pub(crate) const BINDING_FINALIZER: &str = "kubernetes-fleet.io/scheduler-crb-cleanup";
 
-/// The finalizer of whoever makes the work of a binding.
+/// The finalizer of the controller that makes the work of a binding.
 pub(crate) const WORK_FINALIZER: &str = "kubernetes-fleet.io/work-cleanup";
 
 /// The prefix of properties that are read from `status.resourceUsage`.

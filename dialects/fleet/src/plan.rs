@@ -18,7 +18,7 @@ pub(crate) struct Plan {
     pub(crate) snapshot: SnapshotPlan,
     /// The bindings, in the order they are written.
     pub(crate) steps: Vec<Step>,
-    /// The decisions that the status of the snapshot will list; `None` where it stays as it is.
+    /// The decisions that the status of the snapshot will list; `None` where it does not change.
     pub(crate) status: Option<Vec<ClusterDecision>>,
     /// Whether the condition of the placement changes.
     pub(crate) placement_status: bool,

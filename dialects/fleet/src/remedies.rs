@@ -81,7 +81,7 @@ impl Case<'_> {
         let edit = Edit::of(demand, &self.record.object, |placement| {
             let policy = &mut placement["spec"]["policy"];
             if policy.is_null() {
-                // What a placement without a policy is.
+                // The meaning of a placement without a policy.
                 *policy = json!({"placementType": "PickAll"});
             }
             change(policy);
@@ -109,7 +109,7 @@ impl Case<'_> {
         remedies
     }
 
-    /// The properties that do not pass, by their places. They are measured: nobody sets them.
+    /// The properties that do not pass, by their places. They are measured, not set.
     fn failing(&self, term: &Term) -> Vec<usize> {
         let tests = term.properties.iter().enumerate();
         tests

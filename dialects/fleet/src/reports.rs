@@ -22,7 +22,7 @@ use crate::writes::{Told, put_condition};
 /// See the module.
 pub(crate) struct Reports;
 
-/// Inventory of KubeFleet; there is none when it is another dialect's, which nobody gives.
+/// Inventory of KubeFleet; `None` for another dialect's, which does not occur.
 fn fleet<'a>(context: &Context<'a>) -> Option<&'a Fleet> {
     let any: &dyn Any = context.inventory;
     any.downcast_ref()
@@ -60,8 +60,8 @@ impl Reconciler for Reports {
         true
     }
 
-    /// The reports of a placement, where it was shown and where it is; that which somebody changed; those in
-    /// a namespace that comes or goes.
+    /// The reports of a placement, in its former and its present namespace; a report that another
+    /// client changed; the reports in a namespace that is created or deleted.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         let Some(fleet) = fleet(context) else {
             return Vec::new();
@@ -114,7 +114,7 @@ impl Reconciler for Reports {
     }
 }
 
-/// Whether a report was made for a placement, and not by somebody for something of their own.
+/// Whether a report was made for a placement, and not by another client.
 fn is_of_a_placement(report: &Object) -> bool {
     let owners = report.meta().owner_references();
     owners

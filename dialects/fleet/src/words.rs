@@ -1,4 +1,4 @@
-//! Sentences about a decision, made only when someone reads it.
+//! Sentences about a decision, made only for a reader.
 
 use berth_apimachinery::Key;
 use berth_apimachinery::selector::Selector;
@@ -276,8 +276,8 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     cause.map_or_else(|| picked.clone(), |cause| format!("{picked}. {cause}"))
 }
 
-/// Whether there are fewer clusters than are wanted, or none, so that it matters why no other one fits. Named
-/// clusters are told by their names.
+/// Whether there are fewer clusters than wanted, or none, so that the reasons against the others
+/// matter. Named clusters are listed by their names.
 fn is_short(fleet: &Fleet, decision: &Decision) -> bool {
     let policy = fleet
         .placements

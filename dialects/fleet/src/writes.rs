@@ -2,8 +2,8 @@
 //! "Where objects are").
 //!
 //! First the snapshots: an old one stops counting before the new one is made. Then bindings, new and
-//! returning ones before those that go. Last what was found: the status of the snapshot, then the condition
-//! of the placement. Objects are edited as they are stored, so that fields nobody here knows survive.
+//! returning ones before released ones. Last the result: the status of the snapshot, then the condition
+//! of the placement. Edits start from the stored objects, so that unknown fields survive.
 
 pub(crate) mod edit;
 
@@ -234,7 +234,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes the snapshots; gives the one that counts as it is then.
+    /// Writes the snapshots; returns the current one.
     fn snapshots(&mut self, plan: &SnapshotPlan) -> Written {
         for old in &plan.demote {
             self.update(self.form().snapshots, demoted(old), &old.object);

@@ -1,6 +1,6 @@
-//! The admission rules beside the kinds' own validation: `spec.seedName` changes through `shoots/binding`
-//! only, a Shoot whose control plane moves is not deleted, and what a Project allows takes a right of its
-//! own.
+//! The admission rules beside the kinds' own validation: `spec.seedName` changes through
+//! `shoots/binding` only, a Shoot whose control plane moves is not deleted, and changing a Project's
+//! allowed tolerations takes a right of its own.
 //!
 //! The kind refuses the first one too (422). That plugin runs first, so that clients see the 403 that
 //! Gardener answers. Behind a webhook it is the only rule, and there Shoots may be a CRD without that
@@ -67,8 +67,8 @@ impl Plugin for SeedNameGuard {
     }
 }
 
-/// Refuses to delete a Shoot while its control plane moves to another seed: what is on the way would be left
-/// behind.
+/// Refuses to delete a Shoot while its control plane moves to another seed: the state in transit would
+/// be lost.
 #[derive(Clone, Copy, Debug)]
 pub struct MoveGuard;
 
@@ -87,7 +87,7 @@ impl Plugin for MoveGuard {
 
     fn validate(&self, request: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denied> {
         let operation = request.old.and_then(|old| old.pointer("/status/lastOperation"));
-        // What cannot be read says nothing of a move.
+        // An unreadable Shoot has no move.
         let operation = operation.and_then(|operation| LastOperation::deserialize(operation).ok());
         match operation.filter(LastOperation::is_move) {
             None => Ok(()),
@@ -126,7 +126,7 @@ impl Plugin for WhitelistGuard {
         let namespace = object.and_then(|project| project.pointer("/spec/namespace")?.as_str());
         let own = [json!({"key": PROTECTED_TAINT})];
         if namespace == Some(GARDEN_NAMESPACE) && before.is_empty() && after == own {
-            // By default, whoever makes it.
+            // By default, the user who makes it.
             return Vec::new();
         }
         let right = Right {

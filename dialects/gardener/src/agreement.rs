@@ -16,13 +16,13 @@ const SELECTOR: &str = "spec.seedSelector";
 
 /// Judges the raw Shoot `new`, which is made or is to be stored over `old`.
 pub(crate) fn of_shoot(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
-    // What cannot be read is refused by the kind, with the exact field.
+    // The kind refuses an unreadable object, with the exact field.
     let Ok(shoot) = Shoot::deserialize(new) else {
         return Vec::new();
     };
     let text = |path: &str| new.pointer(path).and_then(Value::as_str);
     let namespace = text("/metadata/namespace").unwrap_or_default();
-    // What cannot be read was judged by the kind.
+    // The kind has judged an unreadable object.
     let before = old.and_then(|old| Shoot::deserialize(old).ok());
     let before = before.as_ref().map(|shoot| &shoot.spec);
     let mut errors = by_profile(fleet, namespace, before, &shoot.spec);

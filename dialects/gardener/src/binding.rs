@@ -1,4 +1,4 @@
-//! Binding a shoot to a seed by hand: what is checked.
+//! Checks of binding a shoot to a seed by hand.
 
 mod live;
 

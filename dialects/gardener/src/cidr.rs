@@ -126,7 +126,7 @@ impl Range {
     }
 }
 
-/// The ranges that Gardener maps others to inside its tunnels: nobody else's may meet them.
+/// The ranges that Gardener maps others to inside its tunnels: no other range may overlap with them.
 const RESERVED: [(Range, &str); 6] = [
     (
         Range::four([240, 0, 0, 0], 8),

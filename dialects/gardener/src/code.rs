@@ -20,8 +20,8 @@ berth_scheduling::filters! {
     ShootSelector = "ShootSelector" {
         ShootMismatch = "SelectorMismatch",
     }
-    /// With zones for the control plane, and near enough to the workers. What seeds prefer is judged
-    /// afterwards, among those that are left so far.
+    /// Zones for the control plane, and for the workers. The seeds' preferences are judged afterwards,
+    /// among the remaining ones.
     Zones = "Zones" {
         TooFewZones = "TooFewZones",
         ZonesMissing = "ZonesMissing",
@@ -61,7 +61,7 @@ berth_scheduling::filters! {
         Full = "Full",
     }
     /// Region and provider that the strategy or the purpose wants. The smallest distance is judged
-    /// afterwards, on what is left.
+    /// afterwards, among the remaining seeds.
     Strategy = "Strategy" {
         NotSameRegion = "NotSameRegion",
         NotSameProvider = "NotSameProvider",

@@ -1,5 +1,5 @@
 //! The scheduler's configuration, in Gardener's own form: `scheduler.config.gardener.cloud/v1alpha1`,
-//! SchedulerConfiguration (docs/systems/gardener.md, "Configuration"), as it stands under `spec.gardener`.
+//! SchedulerConfiguration (docs/systems/gardener.md, "Configuration"), under `spec.gardener`.
 //!
 //! The form is read by its schema, and Gardener's own defaults apply on read.
 
@@ -49,7 +49,8 @@ pub struct Config {
     pub retry_sync_period: i128,
     /// `schedulers.shoot.concurrentSyncs`: how many shoots are decided at a time.
     pub concurrent_syncs: i64,
-    /// `shootTolerationRestriction`: what the shoots of every project tolerate by default, and may tolerate.
+    /// `shootTolerationRestriction`: the default and the allowed tolerations of the shoots of every
+    /// project.
     pub tolerations: ProjectTolerations,
 }
 

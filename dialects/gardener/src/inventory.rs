@@ -161,7 +161,7 @@ impl Words for Fleet {
         self.row(candidate).record.labels.get(key)
     }
 
-    /// Nobody moves a Seed to another region or provider.
+    /// A Seed does not move to another region or provider.
     fn steps(&self, reason: Reason) -> usize {
         words::steps(reason)
     }

@@ -8,11 +8,11 @@ pub const GROUP: &str = "core.gardener.cloud";
 pub const VERSION: &str = "v1beta1";
 /// The dialect's name, and the name of its configuration object.
 pub const DIALECT: &str = "gardener";
-/// `shoots.core.gardener.cloud`: what wants a place.
+/// `shoots.core.gardener.cloud`: the demands.
 pub const SHOOTS: GroupResource = GroupResource::new(GROUP, "shoots");
 /// `seeds.core.gardener.cloud`: where shoots go.
 pub const SEEDS: GroupResource = GroupResource::new(GROUP, "seeds");
-/// `cloudprofiles.core.gardener.cloud`: what a shoot may be made of, and on which seeds.
+/// `cloudprofiles.core.gardener.cloud`: the allowed settings and seeds of shoots.
 pub const CLOUD_PROFILES: GroupResource = GroupResource::new(GROUP, "cloudprofiles");
 /// `namespacedcloudprofiles.core.gardener.cloud`: a cloud profile of one project, made of another one.
 pub const NAMESPACED_CLOUD_PROFILES: GroupResource = GroupResource::new(GROUP, "namespacedcloudprofiles");
@@ -34,7 +34,7 @@ pub const LIVE_MIGRATE: &str = "migration.gardener.cloud/live-migrate";
 /// The annotation of a shoot whose control plane may move to any region while it runs.
 pub const ALLOW_DISTANT_REGIONS: &str = "migration.gardener.cloud/allow-distant-regions";
 
-/// `exposureclasses.core.gardener.cloud`: what shoots of a class ask of seeds.
+/// `exposureclasses.core.gardener.cloud`: the requirements on seeds of the shoots of a class.
 pub const EXPOSURE_CLASSES: GroupResource = GroupResource::new(GROUP, "exposureclasses");
 
 /// `managedseeds.seedmanagement.gardener.cloud`: which seeds are shoots themselves.
@@ -44,7 +44,7 @@ pub const MANAGED_SEEDS: GroupResource = GroupResource::new("seedmanagement.gard
 pub const GARDEN_NAMESPACE: &str = "garden";
 /// Prefix of the namespaces of projects.
 pub const PROJECT_PREFIX: &str = "garden-";
-/// The verb on projects of who may change which tolerations their shoots may have.
+/// The verb on projects for changing the allowed tolerations of their shoots.
 pub const WHITELIST_VERB: &str = "modify-spec-tolerations-whitelist";
 /// The user that writes bindings (docs/concepts.md, "Actors").
 pub const ACTOR: &str = "berth:scheduler";

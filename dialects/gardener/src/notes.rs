@@ -22,7 +22,7 @@ pub(crate) fn pace(config: &Config) -> Pace {
     }
 }
 
-/// The events. A failure is told every time, since a Shoot has no condition that says it.
+/// The events. A failure is reported every time, since a Shoot has no condition for it.
 pub(crate) fn notes(fleet: &Fleet, decision: &Decision, wrote: bool) -> Vec<Note> {
     let (r#type, reason, text) = match (decision.outcome, decision.changes.first()) {
         (Outcome::Scheduled, Some(change)) if wrote => (

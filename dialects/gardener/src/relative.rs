@@ -1,7 +1,7 @@
-//! The two steps whose answer about one seed depends on which others are left: what seeds prefer, and default
-//! domains (docs/systems/gardener.md, "Steps that compare seeds"). Each looks at exactly those that pass the
-//! steps before it, as gardener-scheduler does, and not at those after it, although that may leave no seed
-//! where another order would leave one.
+//! The two steps whose answer about one seed depends on the other remaining ones: the seeds'
+//! preferences, and default domains (docs/systems/gardener.md, "Steps that compare seeds"). Like
+//! gardener-scheduler, each sees exactly the seeds that pass the steps before it. That may leave no
+//! seed where another order would leave one.
 
 use berth_scheduling::{Ix, Rejection};
 

@@ -1,5 +1,5 @@
-//! Remedies for refusals (docs/adding-a-system.md, "Advice"): a switch or a label of the seed, what the shoot
-//! or its profile select, a toleration, a taint, a range, the strategy.
+//! Remedies for refusals (docs/adding-a-system.md, "Advice"): a switch or a label of the seed, the
+//! selectors of the shoot or its profile, a toleration, a taint, a range, the strategy.
 
 use berth_apimachinery::{Key, selector::Selector};
 use berth_dialect_contract::remedy::{labels, push};
@@ -365,7 +365,8 @@ impl Case<'_> {
         self.other_ranges((0..3).filter(|&range| meets(range)).map(|range| 1 << range).sum())
     }
 
-    /// Other ranges than those in `bits`. The shoot's own one for nodes may change, the others no more.
+    /// Other ranges than those in `bits`. The shoot's own range for nodes may change, the others may
+    /// not.
     fn other_ranges(&self, bits: u32) -> Vec<Remedy> {
         if bits >> HELD != 0 {
             return self.held();

@@ -1,4 +1,4 @@
-//! One question put to the fleet: the rows in one list, and what the shoot asks for in the fleet's own
+//! One question put to the fleet: the rows in one list, and the shoot's requirements in the fleet's own
 //! numbers.
 
 use std::cell::RefCell;
@@ -120,7 +120,7 @@ impl<'a> Request<'a> {
         .tolerating(is_judged)
     }
 
-    /// The question of an operator, who places a shoot on purpose: all that it tolerates counts.
+    /// The question of an operator, who places a shoot on purpose: all its tolerations count.
     pub(crate) fn by_hand(self) -> Self {
         self.tolerating(true)
     }
@@ -157,7 +157,7 @@ impl<'a> Request<'a> {
             .all(|providers| providers.admit(row.facts.provider))
     }
 
-    /// Whether the profile, whatever the shoot says, lets the seed's provider type in.
+    /// Whether the profile alone admits the seed's provider type.
     pub(crate) fn profile_admits_provider(&self, row: &Row) -> bool {
         self.of_profile.admit(row.facts.provider)
     }

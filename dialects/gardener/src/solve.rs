@@ -1,5 +1,5 @@
-//! The pipeline: filters, then the strategy on what is left, then the order (docs/systems/gardener.md,
-//! "Filters" and "Picking").
+//! The pipeline: filters, then the strategy on the remaining seeds, then the order
+//! (docs/systems/gardener.md, "Filters" and "Picking").
 
 use std::sync::Arc;
 
@@ -90,7 +90,7 @@ fn nearest(
             near.push(candidate);
         } else {
             let code = Code::NotMinimalDistance;
-            // What a ConfigMap says is looked up where it is told.
+            // The distance of a ConfigMap is looked up when it is reported.
             let detail = distance.and_then(|distance| u32::try_from(distance).ok());
             rejections.push(Rejection {
                 candidate,

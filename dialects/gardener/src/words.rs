@@ -1,4 +1,4 @@
-//! The words for codes: made when somebody reads a decision, never while deciding.
+//! The sentences for codes: made for a reader of a decision, never while deciding.
 
 mod networks;
 mod places;
@@ -320,7 +320,7 @@ pub(crate) fn only_in_region<'a>(fleet: &'a Fleet, decision: &Decision, candidat
     (there.next() == Some(candidate) && there.next().is_none()).then_some(region)
 }
 
-/// Warnings for whoever asked: seeds that only the order of Gardener's steps keeps from a shoot that has
+/// Warnings for the reader: seeds that only the order of Gardener's steps keeps from a shoot that has
 /// none.
 pub(crate) fn warnings(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     if decision.outcome != Outcome::Unschedulable {

@@ -49,8 +49,8 @@ fn without_version(shoot: &Record) -> Value {
     object
 }
 
-/// Writes into `status.lastOperation` that the shoot is still to be made, and why: what Gardener's dashboard
-/// shows.
+/// Writes into `status.lastOperation` that the shoot is not created yet, and why: Gardener's dashboard
+/// shows it.
 fn pending(fleet: &Fleet, decision: &Decision) -> Option<Write> {
     let shoot = fleet.shoot(&decision.demand)?;
     let description = format!("Failed to schedule Shoot: {}", words::message(fleet, decision));
@@ -78,8 +78,8 @@ fn pending(fleet: &Fleet, decision: &Decision) -> Option<Write> {
     })
 }
 
-/// The domain that a shoot without one gets below the first default domain of its seed, unless nobody manages
-/// its records.
+/// The domain that a shoot without one gets below the first default domain of its seed, unless its
+/// records are unmanaged.
 fn domain(fleet: &Fleet, row: &Row, wants: &Wants) -> Option<String> {
     let default = row
         .facts

@@ -1,6 +1,6 @@
-//! The rule that guards the answer (docs/systems/karmada.md, "What is guarded"): `spec.clusters`, the noted
-//! placement and what the scheduler reports are written by the scheduler, and by those programs of Karmada
-//! that take clusters away.
+//! The rule that guards the answer (docs/systems/karmada.md, "What is guarded"): `spec.clusters`, the
+//! noted placement and the scheduler's status are written by the scheduler, and by the programs of
+//! Karmada that remove clusters.
 
 pub(crate) mod hub_rules;
 

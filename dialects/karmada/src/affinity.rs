@@ -84,7 +84,8 @@ impl Affinity {
         if !by_labels {
             return Some(Miss::Labels);
         }
-        // Zones are looked at before the other fields; which one is told does not change the verdict.
+        // Zones are looked at before the other fields; the choice of the reported one does not change
+        // the verdict.
         let failing = self.fields.iter().position(|test| !test.holds(cluster));
         if let Some(index) = failing {
             return Some(Miss::Field(u32::try_from(index).unwrap_or(u32::MAX)));

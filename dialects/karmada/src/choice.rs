@@ -162,7 +162,7 @@ impl Common {
                 };
             }
             let mut room = question.cluster(candidate).reserve.room(record.request.as_ref());
-            // Where nobody knows a number, it is taken to be as many as are wanted.
+            // An unknown number counts as the wanted one.
             if room.replicas >= MOST {
                 room.replicas = record.replicas();
             }
@@ -186,8 +186,8 @@ impl Run {
     }
 }
 
-/// Division among the `wanted` clusters alone, in the group that `whole` is about. They are selected as they
-/// are: whoever names clusters has spread them.
+/// Division among the `wanted` clusters alone, in the group that `whole` is about. They are selected
+/// unchanged: a caller who names clusters has spread them.
 pub(crate) fn among(
     question: &Question<'_>,
     whole: &Choice,
@@ -213,8 +213,8 @@ pub(crate) fn among(
     (run, whole.group)
 }
 
-/// One group: the clusters that fit, the order, the selection, the division. What is refused is told by
-/// [`Run::judged`].
+/// One group: the clusters that fit, the order, the selection, the division. [`Run::judged`] has the
+/// refusals.
 fn run(asked: &Try<'_>, common: &mut Common, settings: Settings) -> Run {
     let passing = common.passing.iter().copied();
     let feasible: Vec<Ix> = passing

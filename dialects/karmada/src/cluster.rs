@@ -22,7 +22,7 @@ pub(crate) struct Cluster {
     pub(crate) region: Arc<str>,
     /// The zones.
     pub(crate) zones: Vec<String>,
-    /// The taints, whatever their effect.
+    /// The taints of every effect.
     pub(crate) taints: Vec<Taint>,
     /// The kinds that it serves, by apiVersion.
     apis: BTreeMap<String, Vec<String>>,

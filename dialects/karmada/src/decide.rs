@@ -1,7 +1,7 @@
 //! Deciding: the binding, the clusters, now, and out comes a decision; pure and the same twice.
 //!
-//! The choice is made whether Karmada would make it now or not: where nothing makes it look, what is listed
-//! stays, and the choice explains.
+//! The choice is always made. Where Karmada would not decide now, the listed clusters stay, and the
+//! choice serves the explanation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -55,7 +55,7 @@ pub(crate) fn decide(fleet: &Fleet, record: &Record, ask: &Ask<'_>) -> Result<De
     }
 }
 
-/// Clusters that a binding is on now. Amounts are those of what divides.
+/// Clusters that a binding is on now. Amounts are those of divided bindings.
 pub(crate) fn current(record: &Record) -> Vec<Current> {
     let divides = record.divides();
     let targets = record.spec.clusters.iter();
@@ -130,7 +130,7 @@ impl Case<'_> {
         self.fleet.settings.choice()
     }
 
-    /// The decision that `choice` comes to.
+    /// The decision that follows from `choice`.
     fn conclude(&self, choice: Choice) -> Decision {
         let Choice { run, group, tried } = choice;
         let decides = self.trigger != Trigger::Nothing;
@@ -144,7 +144,7 @@ impl Case<'_> {
             _ if !decides => (None, None),
             Ok(_) if excess.is_some() => (None, Some(Failure::QuotaExceeded)),
             Ok(shares) => (Some(shares.clone()), None),
-            // Nothing fits: what is listed goes.
+            // No cluster fits: the listed ones are released.
             Err(Failure::NoClusterFit) => (Some(Shares::new()), Some(Failure::NoClusterFit)),
             Err(failure) => (None, Some(*failure)),
         };
@@ -163,7 +163,7 @@ impl Case<'_> {
         self.decision(run, detail)
     }
 
-    /// The decision where clusters were chosen: what is asked for is divided among these.
+    /// The decision where clusters were chosen: the replicas are divided among these.
     fn chosen(&self, names: &[String]) -> Result<Decision, Refused> {
         let rows = self.fleet.rows();
         let mut errors = Vec::new();

@@ -12,7 +12,7 @@ use crate::quota::Excess;
 use crate::room::Bound;
 use crate::trigger::Trigger;
 
-/// The column of room, of which it is told what binds it.
+/// The column of room, with the resource that limits it.
 pub(crate) const ROOM: &str = "Room";
 
 /// Part of a decision that only this system has.
@@ -36,6 +36,6 @@ pub(crate) struct Detail {
     pub(crate) selected: BTreeSet<Ix>,
     /// Bound of the room of each feasible cluster, aligned with them.
     pub(crate) bounds: Vec<Bound>,
-    /// The clusters that were chosen by whoever asked.
+    /// The clusters that were chosen by the caller.
     pub(crate) is_chosen: bool,
 }

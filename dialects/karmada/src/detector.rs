@@ -1,8 +1,9 @@
 //! The detector (docs/systems/karmada.md, "The detector"): a policy claims templates, and of each comes a
 //! binding.
 //!
-//! It runs where Berth stands alone, and in plans and simulations. Behind a hub Karmada's controller manager
-//! does this. A template that nobody can read there is known by its binding, which follows its policy.
+//! It runs where Berth stands alone, and in plans and simulations. Behind a hub Karmada's controller
+//! manager does this. A template that cannot be read there is known by its binding, which follows its
+//! policy.
 
 mod binding;
 mod claim;
@@ -32,7 +33,7 @@ const NAME: &str = "karmada-detector";
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Detector;
 
-/// Karmada's fleet. There is none when the inventory is another dialect's, which nobody gives.
+/// Karmada's fleet. `None` when the inventory is another dialect's, which does not occur.
 fn fleet<'a>(context: &Context<'a>) -> Option<&'a Fleet> {
     let any: &dyn Any = context.inventory;
     any.downcast_ref()
@@ -143,8 +144,8 @@ fn waits(key: &Key, context: &Context<'_>) -> bool {
         && binding_of(key).is_some_and(|binding| context.objects.get(&binding).is_some())
 }
 
-/// Keys that a change of a policy makes due: the templates that it claimed or selects, and bindings of those
-/// that nobody can read.
+/// Keys that a change of a policy makes due: the templates that it claimed or selects, and the bindings
+/// of unreadable ones.
 fn of_policy(change: &Change, context: &Context<'_>) -> Vec<Key> {
     let read =
         |object: &Option<std::sync::Arc<Object>>| PolicyRecord::read(&change.key, object.as_ref()?).ok();
@@ -229,7 +230,7 @@ fn of_template(fleet: &Fleet, kind: &'static TemplateKind, key: &Key, context: &
     claimed.into_iter().chain(bound).collect()
 }
 
-/// Has the binding at `key`, whose template nobody can read, follow its policy.
+/// Makes the binding at `key`, whose template cannot be read, follow its policy.
 fn of_stand_in(fleet: &Fleet, key: &Key, context: &Context<'_>) -> Vec<Write> {
     let Some(stored) = context.objects.get(key) else {
         return Vec::new();

@@ -30,8 +30,8 @@ pub(crate) struct Wish<'a> {
 /// Replicas by cluster, none of them 0.
 pub(crate) type Shares = BTreeMap<Ix, i64>;
 
-/// Divides among the `selected`, in their order. `cluster` gives what a rule of static weights looks at. With
-/// `tiers`, what has no room in a tier goes into the next one.
+/// Divides among the `selected`, in their order. `cluster` gives the cluster for rules of static
+/// weights. With `tiers`, replicas without room in one tier go to the next.
 ///
 /// # Errors
 /// Where there is not enough room, or no such way to divide.
@@ -84,7 +84,7 @@ fn within<'a>(
     Ok(shares.into_iter().filter(|(_, share)| *share > 0).collect())
 }
 
-/// By static weights: the largest of the rules that match, whatever room there is and whatever was before.
+/// By static weights: the largest of the rules that match, independent of room and of present replicas.
 fn by_rules<'a>(
     wish: &Wish<'_>,
     selected: &[Standing],
@@ -128,8 +128,8 @@ fn give(amount: i64, weighed: &[Weighed<'_>], is_descending: bool) -> Shares {
     all.collect()
 }
 
-/// By room: more replicas go where room is, fewer are taken in proportion, and as many as before stay as they
-/// are.
+/// By room: additional replicas go where there is room, excess ones are removed in proportion, and an
+/// unchanged number stays.
 fn by_room(wish: &Wish<'_>, selected: &[Standing]) -> Result<Shares, Failure> {
     let by_candidate: BTreeMap<Ix, &Standing> = selected
         .iter()

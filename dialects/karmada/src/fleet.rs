@@ -1,5 +1,5 @@
-//! Everything the dialect knows of a control plane. Records are kept in persistent maps and shared between
-//! snapshots.
+//! All objects of a control plane that the dialect knows. Records are kept in persistent maps and
+//! shared between snapshots.
 
 mod due;
 pub(crate) mod fold;
@@ -22,7 +22,7 @@ use crate::question::{Around, Peers};
 use crate::quota::{self, Excess, Quota, Usage};
 use crate::record::Record;
 
-/// Everything the dialect knows of a control plane.
+/// All objects of a control plane that the dialect knows.
 #[derive(Clone, Default)]
 pub(crate) struct Fleet {
     pub(crate) clusters: imbl::OrdMap<Arc<str>, Arc<Cluster>>,
@@ -63,7 +63,7 @@ impl Fleet {
             .map(|(key, quota)| (key, &**quota))
     }
 
-    /// Fences of what is counted for the binding at `key`.
+    /// Fences of the counted capacity for the binding at `key`.
     pub(crate) fn quota_fences(&self, key: &Key) -> Vec<Arc<str>> {
         let quotas = self
             .quotas_of(&key.namespace)

@@ -7,7 +7,7 @@ use crate::strategy::{Strategy, ignores_spread};
 /// A placement, compiled.
 #[derive(Clone, Debug)]
 pub(crate) struct Policy {
-    /// The placement as it stands.
+    /// The placement in the object.
     pub(crate) raw: Placement,
     /// The clusters that may be chosen, where there are no groups.
     pub(crate) affinity: Option<Affinity>,
@@ -26,7 +26,7 @@ pub(crate) struct Group {
     pub(crate) name: String,
     /// Its own clusters.
     pub(crate) own: Affinity,
-    /// Further clusters, for what has no room in those before; `None` where overflow is not spoken of.
+    /// Further clusters, for replicas without room in those before; `None` without overflow.
     pub(crate) overflow: Option<Vec<Affinity>>,
 }
 

@@ -1,4 +1,4 @@
-//! One question: the candidates, and what is asked for in one group of clusters.
+//! One question: the candidates, and the requirements in one group of clusters.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

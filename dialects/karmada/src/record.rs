@@ -26,11 +26,11 @@ pub(crate) enum Applied {
 pub(crate) struct Record {
     /// The object.
     pub(crate) object: Arc<Object>,
-    /// The template, what it asks for, and the clusters that it goes to.
+    /// The template, its requirements, and its clusters.
     pub(crate) spec: BindingSpec,
     /// Report of the scheduler.
     pub(crate) status: BindingStatus,
-    /// The placement; absent of what is attached to another binding.
+    /// The placement; absent in a binding that is attached to another one.
     pub(crate) policy: Option<Arc<Policy>>,
     /// Request of one replica.
     pub(crate) request: Option<Request>,
@@ -78,7 +78,7 @@ impl Record {
         i64::from(self.spec.replicas)
     }
 
-    /// Whether somebody asked for a decision from scratch after the last one, by whole seconds.
+    /// Whether a decision from scratch was requested after the last one, by whole seconds.
     pub(crate) fn is_rescheduled(&self) -> bool {
         let last = self.status.last_scheduled_time.map(|time| time.0.as_second());
         let asked = self.spec.reschedule_triggered_at.map(|time| time.0.as_second());

@@ -1,5 +1,5 @@
-//! Ways to lift a refusal or a shortage (docs/adding-a-system.md, "Advice"). What a binding asks for is its
-//! policy's: the edits are of the binding's copy, and the sentences say where they belong.
+//! Ways to lift a refusal or a shortage (docs/adding-a-system.md, "Advice"). A binding's requirements
+//! come from its policy: the edits change the binding's copy, and the sentences name the policy.
 
 use berth_apimachinery::Key;
 use berth_apimachinery::selector::Selector;
@@ -110,7 +110,7 @@ impl Case<'_> {
         })
     }
 
-    /// The affinity that is tried, as it stands.
+    /// The affinity that is tried.
     fn raw(&self) -> Option<&ClusterAffinity> {
         match self.group() {
             Some(place) => self.policy.raw.terms().get(place).map(|term| &term.affinity),

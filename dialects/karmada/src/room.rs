@@ -1,7 +1,7 @@
 //! Room: how many replicas more a cluster says it could run (docs/systems/karmada.md, "Room").
 //!
-//! The general estimator of Karmada, over the cluster's own summary or its models of nodes, and answers of
-//! accurate estimators where somebody stored them. Each figure says what it is bound by.
+//! The general estimator of Karmada, over the cluster's own summary or its models of nodes, and answers
+//! of accurate estimators where they are stored. Each figure names the resource that limits it.
 
 mod estimate;
 mod models;
@@ -172,7 +172,7 @@ impl Reserve {
         }
     }
 
-    /// The room by what is free in all; `None` where nothing is asked for.
+    /// The room by the free resources in sum; `None` without requests.
     fn by_summary(&self, request: &Request) -> Option<Room> {
         let mut least: Option<Room> = None;
         for (name, wanted) in request.asked() {

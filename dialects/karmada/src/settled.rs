@@ -1,4 +1,5 @@
-//! Whether a binding would be left as it is: then its clusters have changed as the scheduler would have them.
+//! Whether a decision would leave a binding unchanged: then its clusters have changed as the scheduler
+//! would decide.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use crate::question::{Around, Question};
 use crate::record::Record;
 use crate::trigger::Trigger;
 
-/// Whether deciding `record` over `clusters` would leave its clusters as they are.
+/// Whether deciding `record` over `clusters` would leave its clusters unchanged.
 pub(crate) fn is_settled(
     clusters: &[Arc<Cluster>],
     around: &Around,

@@ -1,11 +1,11 @@
-//! A feasible cluster with what ranks it.
+//! A feasible cluster with its rank's data.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
 
 use berth_scheduling::Ix;
 
-/// A feasible cluster with what ranks it.
+/// A feasible cluster with its rank's data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
     /// The candidate.

@@ -1,5 +1,5 @@
-//! Templates: the kinds that policies select, and what the pods of a workload ask for, as Karmada's default
-//! interpreter reads them.
+//! Templates: the kinds that policies select, and the requests of a workload's pods, as Karmada's
+//! default interpreter reads them.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub(crate) struct TemplateKind {
     pub(crate) kind: &'static str,
     /// Whether its objects are in namespaces.
     pub(crate) namespaced: bool,
-    /// Reading of how many pods one wants; `None` of what is no workload.
+    /// Reading of the wanted number of pods; `None` for a kind that is no workload.
     replicas: Option<fn(&Value) -> i64>,
 }
 

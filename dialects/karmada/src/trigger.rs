@@ -1,5 +1,5 @@
-//! Whether Karmada decides at all: what lets a binding in, and what then makes it look
-//! (docs/systems/karmada.md, "When it decides").
+//! Whether Karmada decides at all: the conditions for a binding to be scheduled, and the triggers of a
+//! decision (docs/systems/karmada.md, "When it decides").
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Sentences about a decision, made only when somebody reads it.
+//! Sentences about a decision, made only for a reader.
 
 use berth_apimachinery::selector::Selector;
 use berth_apimachinery::time;
@@ -263,7 +263,7 @@ pub(crate) fn not_picked(decision: &Decision, candidate: Ix, rank: Option<usize>
     }
 }
 
-/// Why nothing makes Karmada decide, or what does.
+/// The trigger that makes Karmada decide, or the reason why there is none.
 fn why(trigger: Trigger) -> &'static str {
     match trigger {
         Trigger::PlacementChanged => "its placement is another than the one it was decided by",
@@ -359,7 +359,7 @@ fn left_alone(fleet: &Fleet, decision: &Decision, why: Ignored) -> String {
     }
 }
 
-/// Warnings for whoever asked.
+/// Warnings for the reader.
 pub(crate) fn warnings(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     let record = fleet.bindings.get(&decision.demand);
     let (Some(record), Some(policy)) = (record, policy(record)) else {

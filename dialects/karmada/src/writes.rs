@@ -1,6 +1,6 @@
 //! The writes of a decision (docs/systems/karmada.md, "What is written"): the group of clusters that is
-//! observed from now on, the clusters with the placement they were decided by, then the rest of the status.
-//! Objects are edited as they are stored, so that fields nobody here knows survive.
+//! observed from now on, the clusters with the placement they were decided by, then the rest of the
+//! status. Edits start from the stored objects, so that unknown fields survive.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     let mut object = stripped(record);
     let mut writes = Vec::new();
     let mut push = |subresource, object: &Value| {
-        // What an earlier write of the list has made is taken as it is.
+        // The result of an earlier write of the list is taken unchanged.
         let base = writes.is_empty().then_some(record.object.revision());
         writes.push(Write {
             verb: Verb::Update,
@@ -40,7 +40,7 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
             base,
         });
     };
-    // First: whoever goes on from the clusters alone could not tell which group they are of.
+    // This comes first: from the clusters alone a later run could not tell their group.
     if let Some(name) = group_name(record, detail)
         && name != record.status.scheduler_observed_affinity_name
     {
@@ -55,7 +55,7 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     if is_listed_anew || is_annotated {
         push("", &object);
     }
-    // A server counts a changed spec, too: the status is of what the write before it has made.
+    // A server counts a changed spec, too: the status refers to the result of the write before it.
     let generation = record.object.meta().generation() + i64::from(is_listed_anew);
     if report(&mut object, record, detail, generation, decision) {
         push("status", &object);
@@ -91,8 +91,8 @@ fn wanted<'a>(fleet: &'a Fleet, shares: &Shares) -> BTreeMap<&'a str, i64> {
         .collect()
 }
 
-/// Lists the `wanted` clusters in `spec.clusters`, by name, unless they are listed so in whatever order; says
-/// whether anything is different. What else an entry says stays, where its cluster does.
+/// Lists the `wanted` clusters in `spec.clusters`, by name, unless they are listed in any order;
+/// returns whether anything differs. Other fields of an entry stay with its cluster.
 fn list(object: &mut Value, wanted: &BTreeMap<&str, i64>) -> bool {
     let spec = object["spec"].as_object_mut();
     let Some(spec) = spec else {

@@ -2,10 +2,10 @@
 //! placement annotation, the syncing labels and annotations, and the syncers' finalizers change only through
 //! the actor and the transition that own them. Cluster admins are no exception.
 //!
-//! The guard compares the object before and after, whatever the subresource: metadata changes through
-//! `status` and `finalize` too. What must stay possible for everyone is: edits that leave guarded fields
-//! byte-identical, soft finalizers, the label that disables scheduling, and deleting. It stops mistakes and
-//! ordinary grants: whoever may impersonate the actors can pass it.
+//! The guard compares the object before and after, for every subresource: metadata changes through
+//! `status` and `finalize` too. These must stay possible for every user: edits that leave guarded
+//! fields byte-identical, soft finalizers, the label that disables scheduling, and deleting. It stops
+//! mistakes and ordinary grants: a user who may impersonate the actors can pass it.
 
 pub(crate) mod hub_rules;
 mod keys;
@@ -59,9 +59,8 @@ pub struct PlacementGuard {
     settings: Settings,
 }
 
-/// Refuses values that no controller could understand, whoever writes them, the break-glass group included.
-/// Runs after
-/// [`PlacementGuard`]: who may not write at all need not learn how.
+/// Refuses values that no controller could understand, by every user, including the break-glass group.
+/// Runs after [`PlacementGuard`]: a user who may not write at all need not learn the format.
 #[derive(Clone, Debug, Default)]
 pub struct PlacementValues {
     settings: Settings,
@@ -81,7 +80,7 @@ pub(crate) enum Writer {
 /// Objections to a write.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
-    /// Values that nobody may write.
+    /// Values that no user may write.
     pub(crate) malformed: Vec<FieldError>,
     /// Changes this writer may not make.
     pub(crate) forbidden: Vec<FieldError>,
@@ -93,12 +92,12 @@ impl Findings {
         self.forbidden.push(FieldError::forbidden(path, detail));
     }
 
-    /// Notes a value at `path` that nobody may write.
+    /// Notes a value at `path` that no user may write.
     pub(crate) fn malform(&mut self, path: &str, value: &str, detail: impl Into<String>) {
         self.malformed.push(FieldError::invalid(path, value, detail));
     }
 
-    /// Not allowed goes before not valid: who may not write at all need not learn how.
+    /// Not allowed goes before not valid: a user who may not write at all need not learn the format.
     fn into_result(self, request: &Request<'_>) -> Result<(), Denied> {
         if self.forbidden.is_empty() && self.malformed.is_empty() {
             return Ok(());

@@ -57,8 +57,8 @@ pub struct Scheduled {
     pub message: String,
 }
 
-/// The condition for a namespace whose annotation says `reading`; `None` leaves it as it is. Any entry in any
-/// state counts as scheduled.
+/// The condition for a namespace whose annotation says `reading`; `None` leaves it unchanged. Any entry
+/// in any state counts as scheduled.
 #[must_use]
 pub fn namespace_scheduled(disabled: bool, reading: &Reading) -> Option<Scheduled> {
     let no = |reason, message: String| {
@@ -77,7 +77,7 @@ pub fn namespace_scheduled(disabled: bool, reading: &Reading) -> Option<Schedule
     match &reading.form {
         Form::Absent => None,
         Form::Malformed(problem) => no("PlacementInvalid", format!("the placement annotation {problem}")),
-        // Entries that nobody understands are entries all the same, until they are taken out.
+        // Entries that cannot be parsed count as entries until they are removed.
         Form::Map if !reading.placement.0.is_empty() || !reading.dropped.is_empty() => Some(Scheduled {
             status: true,
             reason: "",

@@ -158,7 +158,7 @@ impl Config {
         syncable: Option<&[GroupResource]>,
     ) -> Result<Self, Vec<FieldError>> {
         let config = Self::read(spec, path)?;
-        // Where it is silent, what the program was started with is synced.
+        // Without it the resources of the program's flag are synced.
         let says = spec.is_some_and(|spec| !spec["syncedResources"].is_null());
         let Some(syncable) = syncable.filter(|_| says) else {
             return Ok(config);
@@ -230,7 +230,7 @@ pub fn synced_resource(text: &str) -> Result<GroupResource, NoResource> {
     Err(NoResource)
 }
 
-/// The resources in the list `field`. What names none is refused and left out.
+/// The resources in the list `field`. An entry that names none is refused and left out.
 fn resources(form: &mut Reading<Form>, field: &str, list: &[String]) -> Vec<GroupResource> {
     let mut resources = Vec::with_capacity(list.len());
     for (index, text) in list.iter().enumerate() {

@@ -171,7 +171,7 @@ impl Case<'_> {
         }
     }
 
-    /// Time takes clusters away and gives none: an eviction starts. What got no cluster is tried again.
+    /// Time only removes clusters: an eviction starts. A namespace without a cluster is tried again.
     fn due_at(&self, kept: &Kept, choices: &[Choice], lacking: bool) -> Option<Timestamp> {
         let retry = if lacking {
             self.ask.now.checked_add(RETRY).ok()
@@ -206,8 +206,8 @@ impl Case<'_> {
         }
     }
 
-    /// The clusters the caller names: those the namespace is on stay, the others must be feasible, and no
-    /// more than are wanted.
+    /// The clusters the caller names: clusters of the namespace stay, the others must be feasible, and
+    /// at most the wanted number.
     fn asked(&self, kept: &Kept, judged: &Judged, names: &[String]) -> Result<Vec<Choice>, Refused> {
         let mut errors = Vec::new();
         let mut asked: Vec<Ix> = Vec::new();

@@ -127,7 +127,7 @@ impl Dialect for Kcp {
 
     fn on_hub(&self) -> OnHub {
         let synced = &self.settings.synced_resources;
-        // Syncers' finalizers, on what is synced.
+        // Syncers' finalizers, on synced objects.
         let holds = synced.iter().map(|resource| Hold {
             resource: *resource,
             version: "v1",
@@ -142,8 +142,8 @@ impl Dialect for Kcp {
     }
 }
 
-/// Test for the objects of `resource` that are kcp's business: of what is synced, that it is in a placed
-/// namespace, or has the marks of a cluster still on it.
+/// Test for the objects of `resource` that concern kcp: synced ones in a placed namespace, or with the
+/// keys of a cluster.
 fn concern(resource: GroupResource) -> Option<Concern> {
     let is_own = READS.contains(&resource);
     (!is_own).then_some(|object| !identifiers(object).is_empty())
@@ -205,7 +205,7 @@ impl Configuration for Kcp {
         spec.map(|spec| rules(self.settings(Some(spec))))
     }
 
-    /// Namespaces and what follows them.
+    /// Namespaces and synced resources.
     fn guards(&self, spec: Option<&Value>) -> Vec<GroupResource> {
         let mut guarded = self.settings(spec).synced_resources;
         guarded.push(NAMESPACES);

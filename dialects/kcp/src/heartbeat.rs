@@ -1,9 +1,10 @@
-//! Report of the heartbeat controller about a WorkloadCluster (docs/systems/kcp.md, "Heartbeats"): whether
-//! its syncer is heard of, in the condition HeartbeatHealthy, and what that makes of the condition Ready. A
-//! pure function over the stored object.
+//! Report of the heartbeat controller about a WorkloadCluster (docs/systems/kcp.md, "Heartbeats"):
+//! whether its syncer sends heartbeats, in the condition HeartbeatHealthy, and the effect on the
+//! condition Ready. A pure function over the stored object.
 //!
-//! A cluster whose syncer was never heard of has the same time from its creation on, and is not healthy then,
-//! unless somebody else reports that it is ready: without a syncer, readiness is theirs to tell.
+//! A cluster whose syncer never sent a heartbeat has the same time from its creation on, and is not
+//! healthy then, unless another program reports that it is ready: without a syncer, that program
+//! reports readiness.
 
 use berth_apimachinery::Timestamp;
 use berth_dialect_contract::wording::Sentences;
@@ -17,15 +18,15 @@ pub const ERROR_HEARTBEAT: &str = "ErrorHeartbeat";
 
 const SENTENCES: Sentences = Sentences(&["no heartbeat of the syncer since "]);
 
-/// When the syncer of `cluster` was last heard of.
+/// Time of the last heartbeat of the syncer of `cluster`.
 fn heard(cluster: &Value) -> Option<Timestamp> {
     cluster["status"]["lastSyncerHeartbeatTime"]
         .as_str()
         .and_then(berth_apimachinery::time::parse)
 }
 
-/// Since when the syncer of `cluster` is waited for: since it was last heard of, or since the cluster was
-/// made.
+/// Time from which on a heartbeat of the syncer of `cluster` is awaited: that of the last heartbeat, or
+/// the cluster's creation.
 #[must_use]
 pub fn awaited_since(cluster: &Value) -> Option<Timestamp> {
     let created = || cluster["metadata"]["creationTimestamp"].as_str();
@@ -35,8 +36,8 @@ pub fn awaited_since(cluster: &Value) -> Option<Timestamp> {
 /// `cluster` with its conditions brought up to date at `now`; `None` when they say the same already. Exactly
 /// at the threshold a heartbeat is still healthy.
 ///
-/// Silence makes Ready False. That it ends makes Ready what its parts say, unless Ready is False for another
-/// reason: then it is left to whoever found that one.
+/// Silence makes Ready False. When it ends, Ready follows its parts again, unless Ready is False for
+/// another reason: then it is left to the program that set it.
 #[must_use]
 pub fn judge(cluster: &Value, threshold: SignedDuration, now: Timestamp) -> Option<Value> {
     let last = heard(cluster);
@@ -112,7 +113,7 @@ impl Conditions {
         self.0.iter().find(|condition| condition["type"] == r#type)
     }
 
-    /// Whether somebody else says how ready the cluster is.
+    /// Whether another program reports the readiness of the cluster.
     fn are_anothers(&self) -> bool {
         match self.find(READY) {
             Some(ready) => ready["reason"] != ERROR_HEARTBEAT,

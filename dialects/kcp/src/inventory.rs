@@ -149,7 +149,7 @@ impl Words for Fleet {
 impl Advisor for Fleet {
     fn drain(&self, cluster_name: &str, now: Timestamp) -> Option<Vec<Edit>> {
         let row = self.row(self.candidate(cluster_name)?);
-        // What must leave a cluster does not come to it either.
+        // A namespace that must leave a cluster does not come to it either.
         Some(vec![Edit::Merge {
             key: Key::new(WORKLOAD_CLUSTERS, "", &row.name),
             patch: json!({"spec": {"evictAfter": berth_apimachinery::time::rfc3339(now)}}),

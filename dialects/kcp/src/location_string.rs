@@ -65,7 +65,7 @@ pub struct LocationString {
 }
 
 impl LocationString {
-    /// The location string of these segments, which are taken as they are.
+    /// The location string of these segments, which are not checked.
     #[must_use]
     pub fn new(location_cluster: &Arc<str>, location: &Arc<str>, identifier: &Arc<str>) -> Self {
         Self {
@@ -78,7 +78,7 @@ impl LocationString {
     /// Reads `text`.
     ///
     /// # Errors
-    /// Which segment is wrong, and what would be right.
+    /// The wrong segment, and the right form.
     pub fn parse(text: &str) -> Result<Self, LocationStringError> {
         let segments: Vec<&str> = text.split('+').collect();
         let [location_cluster, location, identifier] = segments[..] else {

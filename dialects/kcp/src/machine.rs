@@ -2,7 +2,8 @@
 //! function per actor says what it does next, and tables say which changes are legal at all. Admission judges
 //! changes with the tables; a test holds the functions to them.
 //!
-//! 1. The *placement* of a namespace, in its annotation: who may move an entry from which [`State`] to which.
+//! 1. The *placement* of a namespace, in its annotation: the actors that may move an entry from one
+//!    [`State`] to another.
 //! 2. The *syncing* of an object (a namespace or a resource in it), in its state label: [`SyncState`].
 
 use std::fmt;
@@ -69,7 +70,7 @@ const fn transition(actor: Actor, from: Option<State>, to: Option<State>, when: 
     }
 }
 
-/// Every legal change of a placement entry. What is not here is illegal for everyone.
+/// Every legal change of a placement entry. All others are illegal for everyone.
 pub const TRANSITIONS: &[Transition] = {
     use Actor::{NamespaceController as Namespaces, PlacementController as Placements};
     use State::{Bound, Pending, Removing, Unbound};
@@ -104,7 +105,8 @@ pub const TRANSITIONS: &[Transition] = {
     ]
 };
 
-/// Actor that may move an entry so; `None` when nobody may. A change to the same state is no change.
+/// Actor that may make this change of an entry; `None` when no one may. A change to the same state is
+/// no change.
 #[must_use]
 pub fn who_may(from: Option<State>, to: Option<State>) -> Option<Actor> {
     let found = TRANSITIONS
@@ -164,8 +166,9 @@ pub fn moved(old: &Placement, new: &Placement) -> Vec<Moved> {
     places.into_iter().filter_map(entry).collect()
 }
 
-/// Step of the placement controller on a stored entry, before it chooses anything new: an admissible entry
-/// stays, one that nobody adopted is dropped, a bound one is asked to leave. A removal is never taken back.
+/// Step of the placement controller on a stored entry, before it chooses anything new: an admissible
+/// entry stays, one that is not adopted is dropped, a bound one becomes Removing. A removal is never
+/// taken back.
 #[must_use]
 pub const fn placement_controller(state: State, admissible: bool) -> Option<State> {
     match (state, admissible) {
@@ -176,8 +179,8 @@ pub const fn placement_controller(state: State, admissible: bool) -> Option<Stat
     }
 }
 
-/// Step of the namespace controller on an entry: it adopts what is pending, and reports what the cluster has
-/// let go of, which it has when the namespace has lost its state label or the cluster is no more.
+/// Step of the namespace controller on an entry: it adopts pending entries, and reports released ones.
+/// The cluster has released the namespace when that has lost its state label, or the cluster is gone.
 #[must_use]
 pub const fn namespace_controller(state: State, labelled: bool, cluster_exists: bool) -> State {
     match state {
@@ -250,7 +253,7 @@ pub const SYNC_TRANSITIONS: &[SyncTransition] = {
         // The namespace is adopted; a value that is none yet is mended.
         sync(NamespaceController, true, None, Some(Sync)),
         sync(NamespaceController, true, Some(Assigned), Some(Sync)),
-        // What is left of an entry that is Unbound, or whose cluster is no more.
+        // The next state of an entry that is Unbound, or whose cluster is gone.
         sync(NamespaceController, true, Some(Sync), None),
         sync(NamespaceController, true, Some(Assigned), None),
         // The downstream namespace is gone.

@@ -41,7 +41,7 @@ pub const SCHEDULING_DISABLED: &str = "experimental.workloads.kcp.dev/scheduling
 pub const STATUS_OF: &str = "experimental.status.workloads.kcp.dev/";
 /// Prefix of the annotation with a JSON patch of `spec` for one cluster; the identifier follows.
 pub const SPEC_DIFF: &str = "experimental.spec-diff.workloads.kcp.dev/";
-/// Annotation of objects in a syncer's view: why they are not to be synced as they are shown.
+/// Annotation of objects in a syncer's view: the reason why they must not be synced as shown.
 pub const PROBLEM: &str = "internal.workloads.kcp.dev/problem";
 /// Annotation of a WorkloadCluster: `true` lets statuses and specs differ per cluster.
 pub const ADVANCED_SCHEDULING: &str = "featuregates.experimental.workloads.kcp.dev/advancedscheduling";

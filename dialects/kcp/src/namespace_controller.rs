@@ -13,8 +13,8 @@ use crate::placement::{Form, Reading, State};
 /// The namespace as the controller makes it, in one write; `None` when there is nothing to do. `exists` tells
 /// whether there is a WorkloadCluster with an identifier.
 ///
-/// Without a placement there is nothing to do. While the annotation holds entries that nobody understands the
-/// controller waits: the placement controller takes them out first.
+/// Without a placement there is nothing to do. While the annotation has entries that cannot be parsed
+/// the controller waits: the placement controller removes them first.
 #[must_use]
 pub fn reconcile(namespace: &Value, exists: impl Fn(&str) -> bool, now: Timestamp) -> Option<Value> {
     if is_system_namespace(name(namespace)) {

@@ -1,8 +1,8 @@
 //! The annotation `scheduling.kcp.dev/placement`: a JSON object from location strings to states
 //! (docs/systems/kcp.md, "Location strings" and "The placement annotation").
 //!
-//! Two readers: [`Placement::parse`] is strict and names everything wrong, for whoever judges a write;
-//! [`Reading::of`] makes the best of what is stored, for the controllers that must go on with it.
+//! Two readers: [`Placement::parse`] is strict and names every error, for judging a write;
+//! [`Reading::of`] uses as much of a stored value as possible, for the controllers.
 
 mod pairs;
 
@@ -76,7 +76,7 @@ impl fmt::Display for State {
 /// Problem of one entry, or (without an entry) of the whole value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The entry's key as it stands.
+    /// The entry's key in the annotation.
     pub entry: Option<String>,
     /// The sentence.
     pub problem: String,

@@ -1,9 +1,9 @@
 //! Whether a WorkloadCluster is ready: its condition Ready, and its heartbeat (docs/systems/kcp.md, "API
 //! objects" and "Heartbeats").
 //!
-//! Ready sums up SyncerReady, APIImporterReady and HeartbeatHealthy. Where it is reported it is believed, but
-//! a heartbeat that was seen once and has stopped makes it False at once, without waiting for anybody to
-//! write that down. Where it is not reported it is summed up here.
+//! Ready sums up SyncerReady, APIImporterReady and HeartbeatHealthy. Where it is reported it is
+//! believed, but a heartbeat that was seen once and has stopped makes it False at once, without waiting
+//! for a controller to write that. Where it is not reported it is summed up here.
 
 use berth_apimachinery::Timestamp;
 
@@ -16,8 +16,8 @@ pub const READY: &str = "Ready";
 pub const HEARTBEAT_HEALTHY: &str = "HeartbeatHealthy";
 /// The condition about the syncer and its cluster.
 pub const SYNCER_READY: &str = "SyncerReady";
-/// The condition about what is placed on the cluster and does not get there. No part of Ready: one bad object
-/// keeps nobody else away.
+/// The condition about placed objects that are not synced to the cluster. It does not affect Ready: one
+/// bad object keeps no namespace away.
 pub const SYNCED: &str = "Synced";
 /// Conditions that Ready sums up.
 pub(crate) const PARTS: [&str; 3] = [SYNCER_READY, "APIImporterReady", HEARTBEAT_HEALTHY];
@@ -49,7 +49,7 @@ pub fn reported(status: &WorkloadClusterStatus) -> Reported {
     let beats = status.last_syncer_heartbeat_time.is_some();
     let is =
         |part: &str, wanted: &str| find(conditions, part).is_some_and(|condition| condition.status == wanted);
-    // A heartbeat speaks for itself; what somebody once wrote about it is older.
+    // A heartbeat speaks for itself; a condition about it is older.
     let parts = || {
         PARTS
             .into_iter()

@@ -1,8 +1,8 @@
-//! The controllers beside the placement controller, joined with their computations: who watches what, what a
-//! change makes due, and what is written (docs/systems/kcp.md, "Controllers").
+//! The controllers beside the placement controller, joined with their computations: their watches, the
+//! keys that a change makes due, and their writes (docs/systems/kcp.md, "Controllers").
 //!
-//! Each says that a key is due only when its computation would write something, so that nobody's own writes,
-//! heartbeats or edits of contents cost anything.
+//! Each says that a key is due only when its computation would write something, so that own writes,
+//! heartbeats and edits of contents cost nothing.
 
 mod heartbeats;
 mod locations;
@@ -24,8 +24,8 @@ use crate::names::WORKLOAD_CLUSTERS;
 
 pub(crate) use resources::Resources;
 
-/// The controllers, with the one of resources as it is given; `targets_url` is the URL of all Targets, where
-/// it is known.
+/// The controllers, with the given one of resources; `targets_url` is the URL of all Targets, where it
+/// is known.
 pub(crate) fn all(resources: Resources, targets_url: Option<Arc<str>>) -> Vec<Arc<dyn Reconciler>> {
     vec![
         Arc::new(heartbeats::Heartbeats { targets_url }),
@@ -35,14 +35,14 @@ pub(crate) fn all(resources: Resources, targets_url: Option<Arc<str>>) -> Vec<Ar
     ]
 }
 
-/// Fleet of kcp. There is none when the inventory is another dialect's, which nobody gives.
+/// Fleet of kcp. `None` when the inventory is another dialect's, which does not occur.
 fn fleet<'a>(context: &Context<'a>) -> Option<&'a Fleet> {
     let any: &dyn Any = context.inventory;
     any.downcast_ref()
 }
 
-/// Whether there is a WorkloadCluster with this identifier. One that cannot be read is one all the same: what
-/// it holds must not be taken from it.
+/// Whether there is a WorkloadCluster with this identifier. An unreadable one counts, too: it must not
+/// lose its objects.
 fn exists(fleet: &Fleet, context: &Context<'_>, wanted: &str) -> bool {
     let unreadable = || {
         let objects = fleet.unreadable(WORKLOAD_CLUSTERS);
@@ -71,7 +71,7 @@ fn outline(object: &Object) -> Value {
     json!({"metadata": metadata})
 }
 
-/// Whether a change may matter to whoever looks at metadata alone.
+/// Whether a change may matter to readers of metadata alone.
 fn outline_differs(change: &Change) -> bool {
     let (Some(old), Some(new)) = (&change.old, &change.new) else {
         return change.new.is_some();

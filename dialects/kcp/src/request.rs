@@ -1,4 +1,4 @@
-//! One question put to the fleet: the rows in one list, and what speaks against each.
+//! One question put to the fleet: the rows in one list, and the refusals of each.
 
 use berth_apimachinery::Timestamp;
 use berth_scheduling::Ix;

@@ -44,9 +44,9 @@ pub fn reconcile(namespace: &Value, object: &Value, context: &Context<'_>) -> Op
     (new != *object).then_some(new)
 }
 
-/// The resource `object` of a kind that is no longer synced, cleared of every cluster, in one write; `None`
-/// when it knows none. Its syncers do not see it any more, so that nobody else would take their finalizers
-/// from it. What they have made at their clusters stays there.
+/// The resource `object` of a kind that is no longer synced, cleared of every cluster, in one write;
+/// `None` when it knows none. Its syncers do not see it any more, so no other program would remove
+/// their finalizers. Their copies at the clusters stay there.
 #[must_use]
 pub fn clear(object: &Value) -> Option<Value> {
     let mut new = object.clone();

@@ -1,5 +1,5 @@
-//! Selection (docs/systems/kcp.md, "Selection"): what becomes of the entries there are, where a new cluster
-//! is looked for, and which one is chosen. Pure; text is made elsewhere.
+//! Selection (docs/systems/kcp.md, "Selection"): the next state of each entry, the Location for a new
+//! cluster, and the chosen one. Pure; text is made elsewhere.
 //!
 //! The location is sticky: while an entry in it is active nothing new is chosen there, and a namespace that
 //! must leave a cluster gets another one of the same location, in the same write. Only a namespace without
@@ -270,8 +270,8 @@ fn members(fleet: &Fleet, free: &Free, location: &Arc<str>) -> Vec<Ix> {
     members.map(|&(candidate, _)| candidate).collect()
 }
 
-/// Finds a location for each of the clusters `asked` for, all of them feasible and no more than wanted;
-/// `None` when they do not go together.
+/// Finds a location for each of the clusters `asked` for, all of them feasible and at most the wanted
+/// number; `None` when no such choice exists.
 pub(crate) fn assign(fleet: &Fleet, kept: &Kept, asked: &[Ix], seed: u64) -> Option<Vec<Choice>> {
     let alone = |candidate: Ix| vec![(candidate, fleet.row(candidate).facts.locations)];
     if kept.anywhere {

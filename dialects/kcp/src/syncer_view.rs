@@ -46,7 +46,7 @@ pub struct Syncer<'a> {
 pub struct Seen {
     /// The object.
     pub object: Value,
-    /// Sentences about what could not be translated.
+    /// Sentences about parts that could not be translated.
     pub problems: Vec<String>,
 }
 
@@ -162,7 +162,7 @@ impl Syncer<'_> {
             });
         match patched {
             Ok(()) => new["spec"] = spec,
-            // The common spec is not what anybody wants of this cluster.
+            // The common spec is not wanted on this cluster.
             Err(error) => {
                 let problem = format!("annotation {key}: the JSON patch cannot be applied to spec: {error}");
                 set(new, ANNOTATIONS, PROBLEM, Some(&problem));
@@ -197,7 +197,7 @@ impl Syncer<'_> {
     /// `remaining` is how many resources of a namespace the cluster still has; it is released after them.
     ///
     /// # Errors
-    /// [`Denied::Invalid`] with every field the syncer may not change, or what is missing.
+    /// [`Denied::Invalid`] with every field the syncer may not change, or the missing part.
     pub fn update(&self, stored: &Value, written: &Value, remaining: usize) -> Result<Value, Denied> {
         let view = self.view(stored).ok_or_else(|| self.unseen())?;
         let mut errors = changed(&view.object, written, &["status", "metadata"]);
@@ -268,7 +268,8 @@ impl Syncer<'_> {
 
     /// Changes of the syncer to the metadata beside its finalizer.
     fn changed_metadata(&self, view: &Value, written: &Value) -> Vec<FieldError> {
-        // What every client gets back changed, and the finalizers, which are judged on their own.
+        // Fields that the server changes for every client, and the finalizers, which are judged
+        // separately.
         const FREE: [&str; 3] = ["finalizers", "managedFields", "resourceVersion"];
         let nothing = Value::Null;
         let of = |object: &'_ Value| object.get("metadata").unwrap_or(&nothing).clone();
@@ -375,7 +376,7 @@ pub fn is_advanced(cluster: &Object) -> bool {
         .is_some_and(|value| value == "true")
 }
 
-/// Whether `object` has anything of this cluster: what is counted before a namespace is released.
+/// Whether `object` has keys of this cluster. Such objects are counted before a namespace is released.
 #[must_use]
 pub fn concerns(object: &Value, identifier: &str) -> bool {
     part(object, LABELS).is_some_and(|labels| labels.contains_key(&format!("{STATE}{identifier}")))

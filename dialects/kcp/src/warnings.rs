@@ -1,5 +1,5 @@
-//! Warnings about what is wrong though the place is right: what does not get to a workload cluster, and who
-//! does not let go of a namespace (docs/systems/kcp.md, "What is not synced").
+//! Warnings about problems after placement: objects that are not synced to a workload cluster, and
+//! clusters that do not release a namespace (docs/systems/kcp.md, "What is not synced").
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ fn of_entry(fleet: &Fleet, identifier: &Arc<str>, state: State, now: Timestamp) 
     }
 }
 
-/// Words of the syncer of a cluster about what it does not get done.
+/// The message of a cluster's syncer about its failures.
 fn not_synced(row: &Row) -> Option<String> {
     let condition = find(&row.record.view.status.conditions, SYNCED)?;
     let told = match condition.message.as_str() {

@@ -1,4 +1,4 @@
-//! The words for codes: made when somebody reads a decision, never while deciding.
+//! The sentences for codes: made for a reader of a decision, never while deciding.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
-//! The admission rule beside the kinds' own validation (docs/systems/ocm.md, "What is guarded"): some changes
-//! to clusters, sets and bindings take a right of their own, on subresources that exist for rights only. The
-//! hub's administrators give them to those who may let a cluster in, move one between sets, or let a
-//! namespace use a set.
+//! The admission rule beside the kinds' own validation (docs/systems/ocm.md, "What is guarded"): some
+//! changes to clusters, sets and bindings take a right of their own, on subresources that exist for
+//! rights only. The hub's administrators grant them to users who may accept a cluster, move one between
+//! sets, or let a namespace use a set.
 //!
 //! The set `default` takes in every cluster that names none, so that making a cluster in it takes no right.
 
@@ -39,7 +39,7 @@ impl Plugin for WithoutEffect {
     ) -> Result<(), Denied> {
         let spec = object.map(|object| &object["spec"]);
         let written = spec.filter(|spec| request.old.is_none_or(|old| old["spec"] != **spec));
-        // What cannot be read has been refused by the schema.
+        // The schema has refused an unreadable object.
         let read = written.and_then(|spec| PlacementSpec::deserialize(spec).ok());
         warnings.extend(read.iter().flat_map(without_effect));
         Ok(())

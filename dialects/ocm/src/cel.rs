@@ -1,9 +1,9 @@
 //! CEL expressions over a cluster: compiled once, results kept per cluster.
 //!
-//! An expression sees one variable, `managedCluster`, the object as a map (docs/systems/ocm.md, "CEL"), and
-//! the functions that OCM's own selectors have. Its result depends on the object alone, or with `scores()`
-//! also on the cluster's AddOnPlacementScores and on which of them have expired, and is kept until these
-//! change. What it costs is counted, per cluster and per decision.
+//! An expression sees one variable, `managedCluster`, the object as a map (docs/systems/ocm.md, "CEL"),
+//! and the functions that OCM's own selectors have. Its result depends on the object alone, or with
+//! `scores()` also on the cluster's AddOnPlacementScores and on their expiry, and is kept until these
+//! change. Its cost is counted, per cluster and per decision.
 
 mod results;
 
@@ -45,7 +45,7 @@ pub(crate) struct Scored {
     pub(crate) cluster: Arc<str>,
     /// Its AddOnPlacementScores, where it has any.
     pub(crate) objects: Option<Arc<ScoredCluster>>,
-    /// The instant: what has expired is as good as missing.
+    /// The instant: expired scores count as missing.
     pub(crate) now: Timestamp,
 }
 

@@ -12,7 +12,7 @@ berth_scheduling::filters! {
     /// One of `spec.predicates` matches.
     Predicate = "Predicate" {
         PredicateMismatch = "PredicateMismatch",
-        /// An expression costs more on the cluster than it may, and nobody knows whether it matches.
+        /// An expression costs more on the cluster than allowed, and it is unknown whether it matches.
         ExpressionTooCostly = "ExpressionTooCostly",
     }
     /// Every taint is tolerated by `spec.tolerations`.

@@ -1,4 +1,4 @@
-//! All clusters as columns, in name order: what filters and scorers read.
+//! All clusters as columns, in name order: the input of filters and scorers.
 //!
 //! Built at the first read and then kept up to date: in place where a cluster changes (the columns are shared
 //! with older snapshots until one of them does), by copying stretches ([`moved`]) at the first read after
@@ -30,7 +30,7 @@ pub(crate) struct Columns {
     index: imbl::HashMap<Arc<str>, Ix>,
     /// The candidate in each slot.
     places: Arc<Vec<Ix>>,
-    /// Slots nobody has.
+    /// Unused slots.
     free: imbl::Vector<Ix>,
     /// The labels.
     pub(crate) labels: Labels,

@@ -1,4 +1,4 @@
-//! One decision: who may be chosen, in which order, who is, and what that changes (docs/systems/ocm.md,
+//! One decision: the candidates, their order, the selected ones, and the changes (docs/systems/ocm.md,
 //! "Candidates" to "Conditions").
 
 pub(crate) mod status;
@@ -434,7 +434,7 @@ impl Case<'_> {
                 changes,
             )
         };
-        // The cause is told of what was decided.
+        // The cause refers to the decision.
         let cause = is_short
             .then(|| report::cause(self.fleet, &decision))
             .flatten()

@@ -18,7 +18,7 @@ pub(crate) struct Detail {
     pub(crate) satisfied: Option<Satisfied>,
     /// The cause why no cluster fits, or no other one, in a sentence.
     pub(crate) cause: Option<String>,
-    /// Content of the PlacementDecisions; `None` where they stay as they are.
+    /// Content of the PlacementDecisions; `None` where they do not change.
     pub(crate) plan: Option<Plan>,
     /// Whether the status of the placement changes.
     pub(crate) status_changes: bool,

@@ -113,7 +113,7 @@ impl Dialect for Ocm {
         vec![Arc::new(Membership), Arc::new(WithoutEffect)]
     }
 
-    /// The sets of whoever names none and of all.
+    /// The sets of a placement that names none.
     fn built_in(&self) -> Vec<(Key, Value)> {
         let all = json!({"selectorType": "LabelSelector", "labelSelector": {}});
         let own = json!({"selectorType": "ExclusiveClusterSetLabel"});

@@ -1,4 +1,4 @@
-//! Running an expression on clusters, and keeping what came out and what it cost.
+//! Running an expression on clusters, and keeping the results and their cost.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -93,8 +93,8 @@ impl<'a> Evaluator<'a> {
         self.on.clear();
     }
 
-    /// Keeps in `matching` only the clusters of which `expression` is true. Errors, other values than true,
-    /// and what costs too much are no match; gives on which clusters of `scope` that is so. Two decisions
+    /// Keeps in `matching` only the clusters of which `expression` is true. Errors, other values than
+    /// true, and exceeded costs are no match; returns the clusters of `scope` with these. Two decisions
     /// that need the same results wait for each other instead of both working.
     pub(crate) fn retain(
         &mut self,

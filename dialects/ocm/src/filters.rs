@@ -162,7 +162,7 @@ enum Judged {
     Tolerated,
     /// The one at this place is not.
     Untolerated(u32),
-    /// Times, or what is selected already, decide.
+    /// It depends on times, or on the present selection.
     Depends,
 }
 

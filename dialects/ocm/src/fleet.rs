@@ -1,5 +1,5 @@
-//! Everything the dialect knows of a hub. Records are kept in persistent maps and shared between snapshots;
-//! columns ([`crate::columns`]) are derived from them.
+//! All objects of a hub that the dialect knows. Records are kept in persistent maps and shared between
+//! snapshots; columns ([`crate::columns`]) are derived from them.
 
 mod due;
 pub(crate) mod fold;
@@ -19,7 +19,7 @@ use crate::record::{ClusterSet, DecisionRecord, PlacementRecord};
 use crate::scored::{ScoredCluster, Scores};
 use crate::tally::Tally;
 
-/// Everything the dialect knows of a hub.
+/// All objects of a hub that the dialect knows.
 #[derive(Clone, Default)]
 pub(crate) struct Fleet {
     /// Compiled expressions, shared by all snapshots.
@@ -72,7 +72,7 @@ impl Fleet {
         })
     }
 
-    /// The columns for changing, where they are built: what is not built will be, from the records.
+    /// The columns for changing, where they are built: others will be built from the records.
     fn columns_mut(&mut self) -> Option<&mut Columns> {
         if self.columns.get().is_some() {
             self.before = None;

@@ -140,7 +140,7 @@ impl Words for Fleet {
 
     fn steps(&self, reason: Reason) -> usize {
         match Code::of_reason(reason) {
-            // Nobody takes a deletion back.
+            // A deletion cannot be undone.
             Code::Terminating => FINAL,
             Code::NotInSet | Code::PredicateMismatch | Code::ExpressionTooCostly | Code::Untolerated => 1,
         }

@@ -7,7 +7,7 @@ use berth_apimachinery::GroupResource;
 pub(crate) const GROUP: &str = "cluster.open-cluster-management.io";
 /// The group that the right to let a cluster in is given on.
 pub(crate) const REGISTER_GROUP: &str = "register.open-cluster-management.io";
-/// `cluster.open-cluster-management.io/v1beta1`: what owner references to a Placement name.
+/// `cluster.open-cluster-management.io/v1beta1`: the apiVersion in owner references to a Placement.
 pub(crate) const PLACEMENT_API_VERSION: &str = "cluster.open-cluster-management.io/v1beta1";
 
 /// ManagedCluster.

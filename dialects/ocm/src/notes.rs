@@ -1,6 +1,6 @@
-//! The events of a decision, with OCM's own reasons (docs/systems/ocm.md, "Events"): what became of the
-//! PlacementDecisions, and the scores behind it. What finds no place, which OCM tells in conditions alone, is
-//! an event as in other systems.
+//! The events of a decision, with OCM's own reasons (docs/systems/ocm.md, "Events"): the changes of
+//! PlacementDecisions, and the scores behind them. A Placement without a place, which OCM reports in
+//! conditions alone, has an event as in other systems.
 
 use std::sync::Arc;
 
@@ -41,8 +41,7 @@ pub(crate) fn notes(fleet: &Fleet, decision: &Decision, wrote: bool) -> Vec<Note
     notes
 }
 
-/// A warning about the expressions that cost more than they may on a cluster: what they would have said,
-/// nobody knows.
+/// A warning about the expressions that cost more than allowed on a cluster: their results are unknown.
 fn too_costly(fleet: &Fleet, decision: &Decision, detail: Option<&Detail>) -> Option<Note> {
     let detail = detail?;
     let policy = detail.policy.as_deref()?;
@@ -62,8 +61,8 @@ fn too_costly(fleet: &Fleet, decision: &Decision, detail: Option<&Detail>) -> Op
     })
 }
 
-/// One event per PlacementDecision that was made, changed or deleted. One made or changed while scores had
-/// `expired` is a warning that says so: whoever feeds them may have stopped.
+/// One event per PlacementDecision that was made, changed or deleted. One made or changed while scores
+/// had `expired` is a warning that says so: the program that feeds them may have stopped.
 fn files(decision: &Decision, detail: Option<&Detail>, expired: &[String]) -> Vec<Note> {
     let placement = &decision.demand;
     let mut notes = Vec::new();

@@ -38,7 +38,7 @@ pub(crate) struct File {
     pub(crate) group_name: Arc<str>,
     /// The clusters it lists, by name.
     pub(crate) clusters: Vec<Arc<str>>,
-    /// The object as it is.
+    /// The present object.
     pub(crate) stored: Option<Arc<DecisionRecord>>,
     /// Whether labels or owner change.
     pub(crate) metadata_changes: bool,
@@ -81,7 +81,7 @@ impl Plan {
         plan
     }
 
-    /// Plans no more than that the clusters go that do not stay: groups and labels are left as they are.
+    /// Plans only the removal of clusters that do not stay: groups and labels do not change.
     pub(crate) fn thin_out(
         record: &PlacementRecord,
         placement: &Key,
@@ -173,7 +173,7 @@ fn number(count: usize) -> i32 {
 }
 
 impl File {
-    /// The object as it is, without the clusters that do not stay.
+    /// The present object, without the clusters that do not stay.
     fn thinned_out(stored: &Arc<DecisionRecord>, placement: &Key, stays: impl Fn(&str) -> bool) -> Self {
         let meta = stored.object.meta();
         let label = |name| meta.labels().get(name).unwrap_or_default();
@@ -222,9 +222,10 @@ impl File {
     }
 }
 
-/// Divides `picked` into groups: the named ones take what they match and what none before took, the rest
-/// forms groups without a name; each is cut, in name order, into pieces of the size asked for. In rank order
-/// a selection that Steady only now prefers would be divided anew, and deciding twice would change something.
+/// Divides `picked` into groups: the named ones take the clusters that they match and that no earlier
+/// one took, the rest forms groups without a name; each is cut, in name order, into pieces of the
+/// requested size. In rank order a selection that Steady only now prefers would be divided anew, and
+/// deciding twice would change something.
 fn divide(columns: &Columns, groups: &Groups, picked: &[Ix]) -> Vec<Group> {
     let size = groups.size.of(picked.len());
     // Candidates are numbered in name order.

@@ -17,7 +17,7 @@ pub(crate) enum Membership {
     Label,
     /// The clusters the selector matches.
     Selector(Selector),
-    /// Nobody: a set by selector without one.
+    /// No cluster: a set by selector without one.
     Nobody,
 }
 
@@ -96,8 +96,8 @@ impl PlacementRecord {
         self.object.meta().deletion_timestamp().is_some()
     }
 
-    /// Whether a decision could tell this reading from `other`: what the scheduler writes itself is left
-    /// aside.
+    /// Whether this reading and `other` could lead to different decisions, apart from the scheduler's
+    /// own fields.
     pub(crate) fn decides_like(&self, other: &Self) -> bool {
         self.view.spec == other.view.spec
             && self.disabled() == other.disabled()

@@ -160,7 +160,7 @@ impl Scorer<Columns> for AddOn<'_> {
     }
 }
 
-/// Why the value of an AddOn score of a cluster is 0 whatever was measured.
+/// Reason why the value of an AddOn score of a cluster counts as 0, whatever its measured value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Absence {
     /// It counted until then.

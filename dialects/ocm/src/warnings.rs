@@ -39,7 +39,7 @@ pub(crate) fn all(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     list
 }
 
-/// Why the score at `scorer` of a cluster is 0 whatever was measured.
+/// Reason why the score at `scorer` of a cluster counts as 0, whatever its measured value.
 pub(crate) fn score(fleet: &Fleet, decision: &Decision, candidate: Ix, scorer: u16) -> Option<String> {
     let policy = decision.detail::<Detail>()?.policy.as_deref()?;
     let prioritizer = policy.prioritizers.as_ref().ok()?.get(usize::from(scorer))?;
@@ -116,7 +116,8 @@ pub(crate) fn failure(
     ))
 }
 
-/// The feasible clusters whose score counts as 0 whatever was measured, by the reason.
+/// The feasible clusters whose score counts as 0 for another reason than its measured value, by the
+/// reason.
 fn absences(fleet: &Fleet, decision: &Decision, prioritizer: &Prioritizer) -> Option<String> {
     let Scoring::AddOn { resource, score } = &prioritizer.scoring else {
         return None;
@@ -126,7 +127,7 @@ fn absences(fleet: &Fleet, decision: &Decision, prioritizer: &Prioritizer) -> Op
     let mut found: BTreeMap<Absence, Vec<&str>> = BTreeMap::new();
     for &candidate in &decision.solved.feasible {
         if let Some(absence) = Absence::of(fleet, column, resource, candidate, decision.now) {
-            // Of those that expired at different times, the first time is told.
+            // Of those that expired at different times, the first time is reported.
             let known = found.keys().next().copied();
             let kind = match (absence, known) {
                 (Absence::Expired(_), Some(first @ Absence::Expired(_))) => first,

@@ -1,4 +1,4 @@
-//! Sentences about a decision, made only when someone reads it.
+//! Sentences about a decision, made only for a reader.
 
 use std::fmt;
 
@@ -46,7 +46,8 @@ pub(crate) fn alike(fleet: &Fleet, decision: &Decision, candidate: Ix, code: Cod
         }
         Code::Untolerated => match fleet.columns().taints.of(candidate) {
             Tainted::Like(list) => {
-                // Of two with the same taints, times and what is selected already may tell other ones.
+                // Times and the present selection may lead to different sentences for two clusters with
+                // the same taints.
                 let mut taints = fleet.columns().taints.list(list).iter();
                 let mut tolerations = policy.tolerations.iter().flatten();
                 let depends = taints.any(|taint| taint.effect == "NoSelectIfNew")
@@ -67,7 +68,7 @@ pub(crate) fn asked_labels(decision: &Decision) -> Option<&Selector> {
     }
 }
 
-/// Facts by which refusals are told.
+/// Facts for the sentences of refusals.
 pub(crate) struct Told<'a> {
     /// Everything that is known.
     pub(crate) fleet: &'a Fleet,
@@ -80,7 +81,7 @@ pub(crate) struct Told<'a> {
 }
 
 impl Told<'_> {
-    /// Every refusal of `candidate` as one text: what a choice of targets answers.
+    /// Every refusal of `candidate` as one text: the answer to a choice of targets.
     pub(crate) fn refusals(&self, solved: &Solved, candidate: Ix) -> String {
         let lines: Vec<String> = solved
             .rejections_of(candidate)

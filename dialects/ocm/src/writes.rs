@@ -1,9 +1,9 @@
 //! The objects a decision writes, in an order of which every prefix is a valid state (docs/concepts.md,
 //! "Where objects are").
 //!
-//! New PlacementDecisions are made empty; then lists change so that a cluster that stays selected is never
-//! missing from all of them; then labels; then the Placement's status; last, objects that are no longer
-//! needed go. Objects are edited as they are stored, so that fields nobody here knows survive.
+//! New PlacementDecisions are made empty; then lists change so that a cluster that stays selected is
+//! never missing from all of them; then labels; then the Placement's status; last, objects that are no
+//! longer needed go. Edits start from the stored objects, so that unknown fields survive.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -252,7 +252,7 @@ impl Files<'_> {
         });
     }
 
-    /// The object as it is, or as this list made it.
+    /// The present object, or the one made by this list.
     fn current(&self, file: &File) -> Value {
         match &file.stored {
             Some(stored) => without_revision(stored.object.parse()),
@@ -298,7 +298,7 @@ impl Files<'_> {
     }
 }
 
-/// Sets `status.decisions`, keeping the entries of clusters that stay as they are.
+/// Sets `status.decisions`, and leaves the entries of staying clusters unchanged.
 fn put_list(object: &mut Value, clusters: &[Arc<str>]) {
     let status = child(object, "status");
     let known: BTreeMap<String, Value> = status

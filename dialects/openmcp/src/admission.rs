@@ -1,10 +1,10 @@
-//! The admission rule beside the kinds' own validation (docs/systems/openmcp.md, "What is guarded"): what a
-//! request was granted, and the finalizers that count on Clusters, change only through the scheduler.
-//! Everything else is everybody's: other finalizers, the rest of the status (providers report on Clusters),
-//! labels, deleting.
+//! The admission rule beside the kinds' own validation (docs/systems/openmcp.md, "What is guarded"):
+//! only the scheduler changes the Cluster granted to a request, and the finalizers that count on
+//! Clusters. All other fields are free: other finalizers, the rest of the status (providers report on
+//! Clusters), labels, deleting.
 //!
-//! A Cluster may be *made* with finalizers of requests: whoever restores one from a copy brings them along,
-//! and no decision rests on an object that was not there.
+//! A Cluster may be *made* with finalizers of requests: a restore from a copy has them, and no decision
+//! depends on an object that did not exist.
 
 pub(crate) mod hub_rules;
 

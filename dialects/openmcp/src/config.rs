@@ -1,5 +1,5 @@
-//! The scheduler's configuration in openMCP's own form (docs/systems/openmcp.md, "Configuration"), as it
-//! stands under `spec.openmcp`: `scheduler.scope`, `.strategy`, `.selectors` and `.purposeMappings`.
+//! The scheduler's configuration in openMCP's own form (docs/systems/openmcp.md, "Configuration"),
+//! under `spec.openmcp`: `scheduler.scope`, `.strategy`, `.selectors` and `.purposeMappings`.
 //!
 //! Read by its schema; openMCP's own defaults apply on read.
 

@@ -1,5 +1,5 @@
-//! The inventory: Clusters as rows in the order of namespace and name, requests, who uses what, and the
-//! configuration; all copied on write.
+//! The inventory: Clusters as rows in the order of namespace and name, requests, the uses of Clusters,
+//! and the configuration; all copied on write.
 
 mod fold;
 mod intern;

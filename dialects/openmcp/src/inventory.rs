@@ -75,8 +75,8 @@ impl Inventory for Fleet {
 }
 
 impl Guarding for Fleet {
-    /// The requests whose finalizers come to a Cluster or go from it. One whose request is not known is
-    /// another's.
+    /// The requests whose finalizers are added to a Cluster or removed from it. A finalizer of an
+    /// unknown request does not count.
     fn decisions_in(
         &self,
         resource: GroupResource,

@@ -1,6 +1,6 @@
-//! The kinds of `clusters.openmcp.cloud/v1alpha1` that scheduling touches: one file each, with their types,
-//! rules and columns (docs/systems/openmcp.md, "API objects"). The types are read-only views; fields nobody
-//! here knows pass through untouched.
+//! The kinds of `clusters.openmcp.cloud/v1alpha1` that scheduling touches: one file each, with their
+//! types, rules and columns (docs/systems/openmcp.md, "API objects"). The types are read-only views;
+//! unknown fields pass through untouched.
 
 pub mod access_request;
 pub mod cluster;

@@ -14,9 +14,9 @@ pub const DIALECT: &str = "openmcp";
 pub const ACTOR: &str = "berth:scheduler";
 /// `clusters.clusters.openmcp.cloud`: where requests go.
 pub const CLUSTERS: GroupResource = GroupResource::new(GROUP, "clusters");
-/// `clusterrequests.clusters.openmcp.cloud`: what wants a Cluster.
+/// `clusterrequests.clusters.openmcp.cloud`: the demands.
 pub const REQUESTS: GroupResource = GroupResource::new(GROUP, "clusterrequests");
-/// `clusterprofiles.clusters.openmcp.cloud`: what a Cluster may be made of. The scheduler never looks one up.
+/// `clusterprofiles.clusters.openmcp.cloud`: the profiles of Clusters. The scheduler never reads one.
 pub const PROFILES: GroupResource = GroupResource::new(GROUP, "clusterprofiles");
 
 /// The scheduler's finalizer on a ClusterRequest.

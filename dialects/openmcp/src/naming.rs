@@ -10,8 +10,7 @@ use shake::digest::{ExtendableOutput, Update, XofReader};
 const LONGEST: usize = 63;
 /// The length of a hash.
 const HASH: usize = 8;
-/// The length of a random suffix, and what it is made of: no vowels, nothing that is mistaken for something
-/// else.
+/// The length of a random suffix, and its alphabet: no vowels, and no letters that are easily confused.
 const RANDOM: usize = 5;
 const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
@@ -24,7 +23,7 @@ pub enum Naming {
     Prefix(String),
 }
 
-/// Why a rule gives no name, and what to change.
+/// The reason why a rule gives no name, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NamingError {
     /// There is no room for a suffix.
@@ -65,7 +64,7 @@ impl Naming {
     /// The name of the Cluster made for the request `namespace`/`request`: the same each time.
     ///
     /// # Errors
-    /// Why there is none, and what to change.
+    /// The reason why there is none, and the remedy.
     pub fn name(&self, namespace: &str, request: &str) -> Result<String, NamingError> {
         match self {
             Self::Fixed(name) => checked(name.clone()),

@@ -1,9 +1,9 @@
 //! A request that is being deleted lets go of its Clusters (docs/systems/openmcp.md, "Deletion").
 //!
-//! All Clusters that carry its finalizer lose it, wherever they are and whatever the configuration says now.
-//! A labelled Cluster it was the last request of is deleted *before* its finalizer goes: the finalizer keeps
-//! the Cluster in place meanwhile, the deletion is guarded by the revision at which nobody else used it, and
-//! wherever the writes are cut off, the finalizer still tells what is left to do.
+//! All Clusters that carry its finalizer lose it, in every namespace and under every configuration. A
+//! labelled Cluster that loses its last request is deleted *before* its finalizer goes: the finalizer
+//! keeps the Cluster in place meanwhile, the deletion is guarded by the revision at which no other
+//! request used it. Wherever the writes are interrupted, the finalizer still shows the remaining work.
 
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@ use crate::code::Code;
 use crate::fleet::{Fleet, Record, Row};
 use crate::names::DIALECT;
 
-/// Remedies that lift `refusal`. A feasible Cluster is picked by the strategy, or by whoever binds.
+/// Remedies that lift `refusal`. A feasible Cluster is picked by the strategy, or by a user's Binding.
 pub(crate) fn remedies(
     fleet: &Fleet,
     decision: &Decision,

@@ -1,5 +1,5 @@
-//! One question put to the fleet: the rows in one list, and what the request asks for in the fleet's own
-//! numbers.
+//! One question put to the fleet: the rows in one list, and the request's requirements in the fleet's
+//! own numbers.
 
 use berth_dialect_columns::LabelTest;
 use berth_scheduling::Ix;

@@ -1,10 +1,10 @@
 //! Writes of a decision, in an order of which every prefix is a valid state (docs/concepts.md, "Where objects
 //! are").
 //!
-//! Granting: the request gets the scheduler's finalizer, then the Cluster gets that of the request (or is
-//! made with it): now the request is bound, whatever its status says; then the status says it. Each update is
-//! made of the stored object and names its revision, so of two requests for the last place on a Cluster one
-//! decides again.
+//! Granting: the request gets the scheduler's finalizer, then the Cluster gets that of the request (or
+//! is made with it): now the request is bound, even before its status says so; then the status is
+//! written. Each update is made of the stored object and names its revision, so of two requests for the
+//! last place on a Cluster one decides again.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::names::{
 };
 use crate::release::Release;
 
-/// Beginnings of what is said of a request that fails.
+/// Beginnings of the messages about a request that fails.
 const SENTENCES: Sentences = Sentences(&[
     "cluster * is being deleted ",
     "cluster * cannot be read: ",
@@ -212,7 +212,7 @@ fn made(place: &Place, mapping: &Mapping, finalizer: &str, generated: bool) -> V
     json!({"apiVersion": API_VERSION, "kind": "Cluster", "metadata": metadata, "spec": template.spec})
 }
 
-/// The status of the request: granted `place`, or Pending with what was granted before.
+/// The status of the request: granted `place`, or Pending with the Cluster granted before.
 fn status(request: &Record, decision: &Decision, mut object: Value, place: Option<&Place>) -> Write {
     let cause = cause(request, decision);
     let status = child(&mut object, "status");

@@ -1,5 +1,5 @@
-//! The flags that systems have of their own, which the program takes over whole: who acts in their roles
-//! (docs/concepts.md, "Actors"), and what is guarded.
+//! The flags that systems have of their own, which the program includes: users with a role
+//! (docs/concepts.md, "Actors"), and guarded resources.
 
 use berth_apimachinery::GroupResource;
 use berth_apimachinery::selector::Selector;
@@ -72,8 +72,8 @@ impl ActorArgs {
         }
     }
 
-    /// Whether all of this can be done behind a hub: what is synced is copied from there, as one of the kinds
-    /// of `known`.
+    /// Whether all of this works behind a hub: synced objects are copied from there, and must be of the
+    /// kinds in `known`.
     ///
     /// # Errors
     /// When a resource to be synced is of no kind known here.

@@ -3,8 +3,8 @@
 /// A candidate: an index into the fleet, stable within one snapshot.
 pub type Ix = u32;
 
-/// Why a filter refuses a candidate: a code of the dialect's own table, and whatever index helps to word it
-/// (which taint, which term). Text is made by the dialect's view.
+/// The reason of a refusal: a code of the dialect's own table, and an index for its sentence (which
+/// taint, which term). Text is made by the dialect's view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Reason {
     /// The number of the dialect's code, as [`filters!`](crate::filters) gives it.

@@ -1,8 +1,9 @@
 //! The scheduling core: filter, score, rank, pick, and the decision they make, generic over the fleet.
 //!
-//! Pure: no JSON, no I/O, no clock, no randomness but a seed. A fleet is whatever the dialect keeps (columns,
-//! mostly); a candidate is an index into it. Everything refused or scored is kept as codes and indices; text
-//! is made by whoever shows it, by the names in [`filters!`]. Start reading at [`pipeline`].
+//! Pure: no JSON, no I/O, no clock, no randomness but a seed. A fleet is the dialect's own data
+//! (columns, mostly); a candidate is an index into it. Everything refused or scored is kept as codes
+//! and indices; the text is made for a reader, from the names in [`filters!`]. Start reading at
+//! [`pipeline`].
 //!
 //! ```
 //! use berth_scheduling::{Filter, Ix, Verdict, filter, rank_by_total};

@@ -20,8 +20,8 @@ pub trait Filter<F: ?Sized> {
     /// Whether `candidate` may be used.
     fn check(&self, fleet: &F, candidate: Ix) -> Verdict;
 
-    /// Candidates among `count` that may not be used: what [`Filter::check`] says of each, for filters that
-    /// know of whole fleets.
+    /// Candidates among `count` that may not be used: the verdicts of [`Filter::check`], for filters
+    /// that judge whole fleets.
     fn refuse(&self, fleet: &F, count: Ix) -> Refusals<'_> {
         let mut refused = Vec::new();
         for candidate in 0..count {
@@ -115,7 +115,7 @@ impl Refusals<'_> {
     }
 }
 
-/// Length to which one filter's refusals are told.
+/// Number of candidates up to which one filter's refusals are known.
 struct Head<'a> {
     plugin: u16,
     refused: &'a Refusals<'a>,
@@ -136,7 +136,7 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// Refused candidates of a word, as far as they are `there`; `first` is its first.
+    /// Refused candidates of a word, limited to those `there`; `first` is the word's first candidate.
     fn look(&self, word: usize, first: Ix, there: u64) -> u64 {
         match self.refused {
             Refusals::AllBut(passing, _) => there & !passing[word],

@@ -73,7 +73,7 @@ pub(crate) fn decide(fleet: &Fleet, toy: &Arc<Object>, ask: &Ask<'_>) -> Result<
     })
 }
 
-/// Every filter over every box; of what is left the emptiest, or what was chosen.
+/// Every filter over every box; of the remaining ones the emptiest, or the chosen one.
 fn solve(fleet: &Fleet, ask: &Ask<'_>) -> Result<Solved, Refused> {
     let (feasible, rejections) = berth_scheduling::filter(fleet, fleet.count(), &Plugin::ALL.each_ref());
     let mut ranked = feasible.clone();

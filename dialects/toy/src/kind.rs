@@ -39,7 +39,7 @@ const BOX_COLUMNS: &[Column] = &[
     Column::AGE,
 ];
 
-/// The schema of an object with this spec. Fields nobody here knows pass through.
+/// The schema of an object with this spec. Unknown fields pass through.
 fn schema(spec: &Value) -> Schema {
     Schema::from_value(json!({
         "type": "object",

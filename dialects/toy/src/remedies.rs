@@ -39,7 +39,7 @@ fn edited(name: &str, text: String, patch: Value) -> Remedy {
 }
 
 fn roomier(fleet: &Fleet, decision: &Decision, name: &str) -> Vec<Remedy> {
-    // Size does not matter to boxes: a proposal that helps nobody is tried, and left out.
+    // Size does not matter to boxes: a proposal that does not help is tried, and left out.
     let small = fleet.toys.get(&decision.demand).map(|toy| {
         let shrunk = Edit::of(decision.demand.clone(), toy, |toy| {
             toy["spec"]["small"] = true.into();

@@ -1,4 +1,4 @@
-//! Codes to sentences: made only when somebody reads.
+//! Codes to sentences: made only for a reader.
 
 use berth_dialect_contract::{Decision, Targets, report};
 use berth_scheduling::{Ix, Reason};

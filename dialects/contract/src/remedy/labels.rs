@@ -1,5 +1,5 @@
-//! Labels and the selectors that ask for them: which labels to change so that a selector matches, and what is
-//! left of a selector when it asks only for what is there.
+//! Labels and the selectors that ask for them: the labels to change so that a selector matches, and the
+//! part of a selector that existing labels can satisfy.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ const PLACES: [&str; 6] = ["region", "cloud", "provider", "country", "location",
 /// Another key that does.
 const ZONE: &str = "topology.kubernetes.io/zone";
 
-/// Whether `key` says where something is: what has such a label would lie with another value.
+/// Whether `key` is about a location: an object with another value would be wrong.
 fn says_where(key: &str) -> bool {
     let last = key.rsplit(['/', '.']).next().unwrap_or(key);
     key == ZONE || PLACES.contains(&last)
@@ -95,7 +95,7 @@ pub fn relax(selector: &mut Value, labels: &impl LabelSet) -> Vec<String> {
             gone.push(compiled.to_string());
             true
         }
-        // Nobody understands it, so it is none of ours.
+        // It cannot be parsed, so it is not one of ours.
         Err(_) => false,
     };
     if let Some(wanted) = selector.get_mut("matchLabels").and_then(Value::as_object_mut) {

@@ -1,5 +1,5 @@
-//! The cause why no target fits, or no other one: labels that nobody has, or the target nearest to fitting
-//! and what keeps it away.
+//! The cause why no target fits, or no other one: labels that no target has, or the nearest target and
+//! its refusal.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! The report on the wire, once: what is written, and the schema that is published. What these types say of
-//! themselves is what `kubectl explain` shows.
+//! The report's wire format: the one declaration for writing it and for the published schema. `kubectl
+//! explain` shows the doc comments of these types.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Candidates as JSON, written from the decision itself: no tree and no list of them in between, and what is
-//! said of many is worded once.
+//! Candidates as JSON, written from the decision itself: no tree and no list of them in between, and a
+//! sentence about many candidates is made once.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::{Entry, View};
 
-/// After so many candidates it is asked whether somebody still waits.
+/// Number of candidates after which it is checked whether the answer is still awaited.
 const LOOK: usize = 64;
 /// Usual number of bytes per candidate of a large fleet.
 const USUAL: usize = 288;
@@ -35,7 +35,7 @@ impl Written<'_> {
     /// Writes the list behind what is in `out`.
     ///
     /// # Errors
-    /// When nobody waits for it any more.
+    /// When the answer is no longer awaited.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), Exceeded> {
         let mut writer = Writer::new(self.view, self.with_reasons);
         out.reserve(self.entries.len() * USUAL);
@@ -72,8 +72,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes `entry` behind what is in `out`, as a [`super::Candidate`] reads. All entries go into the same
-    /// `out`, to which nothing but more is done in between: what was said before is copied from there.
+    /// Writes `entry` at the end of `out`, in the form of a [`super::Candidate`]. All entries go into
+    /// the same `out`, which only grows in between: repeated texts are copied from it.
     pub fn write(&mut self, entry: Entry, out: &mut Vec<u8>) {
         match entry {
             Entry::Target(candidate) => self.target(candidate, out),

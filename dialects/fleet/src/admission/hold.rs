@@ -1,5 +1,5 @@
-//! The scheduler's hold on placements: a placement with its finalizer goes once its bindings are gone, so
-//! that nobody else takes the finalizer off (docs/systems/fleet.md, "What is guarded").
+//! The scheduler's hold on placements: a placement with its finalizer is deleted once its bindings are
+//! gone, so no other user may remove the finalizer (docs/systems/fleet.md, "What is guarded").
 
 use berth_admission::{Denied, Operation, Plugin, Request};
 use berth_apimachinery::FieldError;

@@ -1,6 +1,6 @@
-//! When a hub must ask about policy snapshots and bindings: whenever anybody but the scheduler writes one,
-//! since they hold decisions and nothing else. And about placements: whenever the scheduler's finalizer comes
-//! or goes.
+//! When a hub must ask about policy snapshots and bindings: whenever a user other than the scheduler
+//! writes one, since they hold only decisions. It must ask about placements whenever the scheduler's
+//! finalizer is added or removed.
 
 use berth_admission::{Operation, Phase};
 use berth_dialect_contract::hub_rule::cel;

@@ -24,7 +24,7 @@ const SERVERS: [&str; 3] = ["resourceVersion", "managedFields", "generation"];
 pub(super) fn judge(request: &Request<'_>, object: Option<&Value>) -> Result<(), Denied> {
     match (request.operation, request.old, object) {
         (Operation::Update, Some(old), Some(new)) => changes(old, new),
-        // What is Unscheduled, what is evicted, and what belongs to a placement that goes.
+        // Unscheduled bindings, evicted ones, and those of a placement that is being deleted.
         (Operation::Delete, ..) => Ok(()),
         _ => Err(Denied::Forbidden(
             "the rollout makes no bindings; the scheduler does, one for each cluster it selects".to_owned(),

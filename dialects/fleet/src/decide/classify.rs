@@ -1,5 +1,5 @@
-//! The bindings of a placement by what becomes of them (docs/systems/fleet.md, "Bindings"). No eligibility,
-//! affinity or taint is asked for here: what is placed stays.
+//! The bindings of a placement by their next state (docs/systems/fleet.md, "Bindings"). Eligibility,
+//! affinity and taints do not count here: bound clusters stay.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ impl<'a> Classes<'a> {
                         .unscheduled
                         .extend(candidate.map(|candidate| (candidate, binding)));
                 }
-                // A cluster that is leaving is still there, and what is on it is to stay.
+                // A cluster that is leaving still exists, and its workloads stay on it.
                 None => classes.dangling.push(binding),
                 Some(candidate) if binding.snapshot != snapshot => {
                     classes.obsolete.push((candidate, binding));

@@ -165,7 +165,7 @@ impl Case<'_> {
         Ok(self.rank(kept, picks, &affinity, &spread, feasible, rejections))
     }
 
-    /// The present bindings that stay: those the caller chose, or all of them as far as they are wanted.
+    /// The present bindings that stay: those that the caller chose, or all, up to the wanted number.
     fn kept(&self, asked: Option<&Bits>) -> Vec<Ix> {
         let present = &self.classes.present;
         if let Some(asked) = asked {
@@ -212,7 +212,7 @@ impl Case<'_> {
         order.into_iter().map(|(.., candidate)| candidate).collect()
     }
 
-    /// Ranks: what is chosen before what is not, each best first.
+    /// Ranks: chosen clusters before the others, each best first.
     fn rank(
         &self,
         kept: Vec<Ix>,

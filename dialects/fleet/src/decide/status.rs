@@ -96,7 +96,7 @@ fn clusters(count: usize) -> String {
     }
 }
 
-/// The scores as they are recorded.
+/// The scores in their recorded form.
 pub(super) fn score(standing: &Standing) -> ClusterScore {
     ClusterScore {
         affinity_score: Some(standing.affinity),

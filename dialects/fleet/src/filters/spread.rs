@@ -1,9 +1,10 @@
 //! Topology spread constraints, evaluated incrementally (docs/systems/fleet.md, "Topology spread").
 //!
-//! A placement with constraints picks one cluster at a time, since each pick changes the counts. What a pick
-//! does to a cluster depends on its domains alone, so clusters with the same domains form a cell: a pick
-//! looks at one candidate per cell, its best, and only the counts of the picked cluster's domains change. The
-//! result is that of judging every cluster anew for every pick; a test compares the two.
+//! A placement with constraints picks one cluster at a time, since each pick changes the counts. The
+//! effect of a pick on a cluster depends on its domains alone, so clusters with the same domains form a
+//! cell: a pick looks at one candidate per cell, its best, and only the counts of the picked cluster's
+//! domains change. The result is that of judging every cluster anew for every pick; a test compares the
+//! two.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -23,7 +23,7 @@ pub(crate) struct PlacementRecord {
     pub(crate) object: Arc<Object>,
     /// Form of the placement.
     pub(crate) form: &'static Form,
-    /// The policy as it stands.
+    /// The policy in the object.
     pub(crate) raw: Option<PlacementPolicy>,
     /// The policy compiled, or why it cannot be.
     pub(crate) policy: Arc<Result<Policy, String>>,
@@ -75,8 +75,8 @@ impl PlacementRecord {
         self.object.meta().deletion_timestamp().is_some()
     }
 
-    /// Whether a decision could tell this reading from `other`, resources and what the scheduler writes left
-    /// aside (seed: resource-only changes do not trigger scheduling).
+    /// Whether this reading and `other` could lead to different decisions, apart from resources and the
+    /// scheduler's own fields (seed: resource-only changes do not trigger scheduling).
     pub(crate) fn decides_like(&self, other: &Self) -> bool {
         self.raw == other.raw
             && self.deleting() == other.deleting()

@@ -25,7 +25,7 @@ const PROVIDER: &[&str] = &["provider", "cloud"];
 /// Bytes of a GiB.
 const GIB: i64 = 1 << 30;
 
-/// The bindings of `cluster`, and what is used of its processors and memory, where its agent reports that.
+/// The bindings of `cluster`, and the used processors and memory, where its agent reports them.
 fn capacity(fleet: &Fleet, cluster: &Cluster) -> Vec<Quantities> {
     let bindings = Quantities {
         name: "bindings",
@@ -93,7 +93,7 @@ fn conventional(cluster: &Cluster, keys: &[&str]) -> String {
 }
 
 /// View of the placement `key`, with the clusters it is placed on. A binding that is Unscheduled or
-/// being deleted is on its way out: whoever deploys by this list must not deploy there.
+/// being deleted is on its way out: readers of this list must not deploy there.
 pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> DemandView {
     let policy = record.policy.as_ref().as_ref().ok();
     // With constraints a cluster is better or worse by two scores, which are no number.

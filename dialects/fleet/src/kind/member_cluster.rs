@@ -1,4 +1,4 @@
-//! MemberCluster: a cluster of the fleet, its taints, properties and what its agents report
+//! MemberCluster: a cluster of the fleet, its taints, properties and agents' reports
 //! (docs/systems/fleet.md, "MemberCluster").
 
 mod rules;
@@ -236,7 +236,7 @@ impl Kind for MemberClusterKind {
     }
 }
 
-/// An RFC 1123 subdomain short enough for what `because` says.
+/// An RFC 1123 subdomain short enough for the reason in `because`.
 pub(super) fn short_subdomain(name: &str, because: &str) -> Result<(), NameError> {
     berth_apimachinery::name::dns_subdomain(name)?;
     if name.len() > LONGEST_NAME {

@@ -1,5 +1,6 @@
-//! ClusterSchedulingPolicySnapshot and SchedulingPolicySnapshot: one policy of a placement as it was, and
-//! what scheduling by it came to (docs/systems/fleet.md, "Policy snapshots" and "What is written").
+//! ClusterSchedulingPolicySnapshot and SchedulingPolicySnapshot: one version of a placement's policy,
+//! and the result of scheduling by it (docs/systems/fleet.md, "Policy snapshots" and "What is
+//! written").
 
 use std::sync::LazyLock;
 

@@ -1,5 +1,5 @@
-//! When a hub must ask: whenever an update changes where a Shoot is, one that moves is deleted, or what a
-//! Project allows changes. Creating Shoots is asked about anyway.
+//! When a hub must ask: whenever an update changes a Shoot's Seed, a Shoot is deleted while it moves,
+//! or a Project's allowed tolerations change. Creates of Shoots are always reviewed.
 
 use berth_admission::{Operation, Phase};
 use berth_dialect_contract::hub_rule::cel;

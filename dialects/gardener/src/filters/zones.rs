@@ -9,7 +9,7 @@ use crate::fleet::shoot::Wants;
 /// Number of zones of a control plane that survives the loss of one.
 pub(crate) const ENOUGH: usize = 3;
 
-/// Judges the seed by itself. What seeds prefer is judged among those that are left.
+/// Judges the seed by itself. The seeds' preferences are judged among the remaining ones.
 pub(super) fn check(facts: &Facts, wants: &Wants) -> Verdict {
     if wants.survives_a_zone {
         return Code::TooFewZones.unless(facts.zones.len() >= ENOUGH);

@@ -32,8 +32,8 @@ impl Exposure {
     }
 }
 
-/// Adds to the raw Shoot `new` what its class asks of seeds; gives what contradicts it. What is of another
-/// type than it should be is left to the kind to refuse.
+/// Adds to the raw Shoot `new` the requirements of its class on seeds; returns contradictions. The kind
+/// refuses values of a wrong type.
 pub(crate) fn merge(fleet: &Fleet, new: &mut Value) -> Vec<FieldError> {
     let Some(spec) = new.get_mut("spec").and_then(Value::as_object_mut) else {
         return Vec::new();

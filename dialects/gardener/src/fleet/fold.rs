@@ -1,4 +1,4 @@
-//! Taking in changes, and what they mean for others.
+//! Folding changes, and their effects on other records.
 
 use std::sync::Arc;
 
@@ -121,7 +121,7 @@ impl Fleet {
         self.shoot(self.managed.shoot_of(name)?)?.seed.clone()
     }
 
-    /// Labels the seed `name` by what it runs on; says whether that changed anything.
+    /// Labels the seed `name` by the seed on which it runs; returns whether that changed anything.
     fn relabel(&mut self, name: &str) -> bool {
         let Ok(place) = self.place(name) else {
             return false;
@@ -133,7 +133,7 @@ impl Fleet {
                 let old = self.rows.set(place, row);
                 self.rows[place].facts != old.facts
             }
-            // It has been read before, whatever it runs on.
+            // It was read before, on any seed.
             Err(_) => false,
         }
     }

@@ -75,11 +75,12 @@ impl Project {
     }
 }
 
-/// Judges the raw Project `new`, which is made or is to be stored over `old`: its namespace is nobody else's.
+/// Judges the raw Project `new`, which is made or is to be stored over `old`: its namespace belongs to
+/// no other Project.
 pub(crate) fn judge(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
     let name = new.pointer("/metadata/name").and_then(Value::as_str);
     let name = name.unwrap_or_default();
-    // What cannot be read is refused by the kind, with the exact field.
+    // The kind refuses an unreadable object, with the exact field.
     let namespace = |value: &Value| {
         let project = project::Project::deserialize(value).ok();
         project.map(|project| project.namespace(name))
@@ -148,7 +149,7 @@ impl Fleet {
     ///
     /// One without a seed has those it may have. One that got its seed was judged then: it keeps its own.
     pub(crate) fn tolerations_of<'a>(&'a self, wants: &'a Wants, is_judged: bool) -> Vec<&'a Toleration> {
-        // Without a project there is nobody to ask: whoever stored the shoot has judged it.
+        // Without a project all count: the shoot was judged when it was stored.
         let is_judged = is_judged || self.project_of(&wants.namespace).is_none();
         let counts = |own: &&Toleration| is_judged || self.may_tolerate(&wants.namespace, own);
         let own = wants.tolerations.iter().filter(counts);

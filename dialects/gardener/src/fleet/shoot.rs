@@ -13,7 +13,7 @@ use crate::cidr::{Families, Range};
 use crate::kind::shoot::spec::{Dns, NetworkingStatus, Shoot, ShootSpec, TESTING, Toleration};
 use crate::names::DEFAULT_SCHEDULER;
 
-/// A shoot and what it was read from.
+/// A shoot and its object.
 pub(crate) struct Record {
     pub(crate) object: Arc<Object>,
     /// Requirements on its seed.
@@ -49,7 +49,7 @@ pub(crate) struct Wants {
     pub(crate) testing: bool,
     /// Whether it gets DNS records.
     pub(crate) dns: bool,
-    /// Whether it has a domain whose records nobody manages.
+    /// Whether it has a domain with unmanaged records.
     pub(crate) unmanaged: bool,
     /// Its own domain.
     pub(crate) domain: Option<String>,
@@ -184,7 +184,7 @@ fn worker_zones(spec: &ShootSpec) -> Vec<String> {
     zones.into_iter().cloned().collect()
 }
 
-/// Whether somebody manages records: only the first provider is looked at (docs/systems/gardener.md, "DNS").
+/// Whether records are managed: only the first provider is looked at (docs/systems/gardener.md, "DNS").
 fn is_managed(dns: &Dns) -> bool {
     dns.providers
         .first()

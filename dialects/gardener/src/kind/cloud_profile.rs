@@ -1,4 +1,4 @@
-//! CloudProfile: what the shoots of one infrastructure may be made of, and which seeds they may go to.
+//! CloudProfile: the allowed settings of the shoots of one infrastructure, and their possible seeds.
 
 use berth_apimachinery::kind::Write;
 use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, Scope, described_by};

@@ -128,7 +128,7 @@ pub(crate) fn required(errors: &mut Vec<FieldError>, path: &str, text: &str, hin
     }
 }
 
-/// Refuses a change of what is set already.
+/// Refuses a change of a value that is set.
 pub(crate) fn immutable(errors: &mut Vec<FieldError>, path: &str, old: Option<&str>, new: Option<&str>) {
     if old.is_some() && old != new {
         errors.push(FieldError::invalid(
@@ -167,13 +167,13 @@ pub(crate) fn of_families(
     given: &[(&'static str, Option<&str>)],
 ) {
     if families.iter().any(|family| !FAMILIES.contains(&family.as_str())) {
-        // Nobody knows which are meant.
+        // The meant ones are unknown.
         return;
     }
     let families = Families::of(families.iter().map(String::as_str));
     for (path, text) in given {
         let Some(text) = text else { continue };
-        // What is no CIDR is told elsewhere.
+        // A value that is not a CIDR is reported elsewhere.
         if Range::parse(text).is_ok_and(|range| !families.admit(range)) {
             let detail = format!(
                 "must be a range of the ipFamilies, which are {}",
@@ -195,7 +195,7 @@ pub(crate) fn unreserved(errors: &mut Vec<FieldError>, given: &[(&'static str, O
     }
 }
 
-/// Refuses ranges that meet one another. What is no CIDR is told elsewhere.
+/// Refuses ranges that overlap. A value that is not a CIDR is reported elsewhere.
 pub(crate) fn disjoint(errors: &mut Vec<FieldError>, given: &[(&'static str, Option<&str>)]) {
     let mut earlier: Vec<(&str, &str, Range)> = Vec::new();
     for (path, text) in given {

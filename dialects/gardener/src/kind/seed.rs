@@ -46,7 +46,8 @@ impl Kind for SeedKind {
             Ok(seed) => seed,
             Err(errors) => return errors,
         };
-        // What is stored has passed these rules; if it cannot be read, there is nothing to compare with.
+        // A stored object has passed these rules; if it cannot be read, there is nothing to compare
+        // with.
         let old: Option<Seed> = write.old.and_then(|old| view(self.schema(VERSION), old).ok());
         rules::check(&seed, old.as_ref())
     }

@@ -1,4 +1,4 @@
-//! Shoot: a cluster somebody asked for. Scheduling gives its control plane a seed.
+//! Shoot: a cluster that a user ordered. Scheduling gives its control plane a seed.
 
 pub mod binding;
 mod columns;
@@ -82,7 +82,8 @@ impl Kind for ShootKind {
         if let Some(networking) = shoot.spec.networking.as_ref().filter(|_| given) {
             errors.extend(rules::ranges(networking));
         }
-        // What is stored has passed these rules; if it cannot be read, there is nothing to compare with.
+        // A stored object has passed these rules; if it cannot be read, there is nothing to compare
+        // with.
         let old: Option<(Shoot, &Value)> = write
             .old
             .and_then(|value| Some((view(self.schema(VERSION), value).ok()?, value)));

@@ -1,4 +1,4 @@
-//! When a hub must ask about bindings: whenever anybody but the scheduler changes what it decided.
+//! When a hub must ask about bindings: whenever a user other than the scheduler changes its decision.
 
 use berth_admission::{Operation, Phase};
 use berth_dialect_contract::hub_rule::cel;

@@ -52,7 +52,7 @@ pub(super) fn of_template(
             resource[field] = text.into();
         }
     }
-    // A version of the template that somebody noted stays: nothing is decided by it.
+    // A recorded version of the template stays: decisions do not read it.
     let noted = &new["spec"]["resource"]["resourceVersion"];
     if !noted.is_null() {
         resource["resourceVersion"] = noted.clone();
@@ -70,7 +70,7 @@ pub(super) fn of_template(
     new
 }
 
-/// `binding` as `policy` wants it, whatever its template says.
+/// `binding` with the fields of `policy`, independent of its template.
 pub(super) fn of_policy(binding: &Value, policy: &PolicyRecord) -> Value {
     let mut new = claim::put_on(binding, policy);
     let raw = &policy.object.value()["spec"];

@@ -55,12 +55,13 @@ impl PartialEq for Party<'_> {
 
 impl Eq for Party<'_> {}
 
-/// Divides `amount` among the parties in proportion to their weights, which are not negative: the seats of
-/// each, in their order. Each seat goes to the largest weight / (2 × seats + 1); of two that tie to the one
-/// with fewer seats, then by name, descending where `is_descending`. Without any weight nobody gets any.
+/// Divides `amount` among the parties in proportion to their weights, which are not negative: the seats
+/// of each, in their order. Each seat goes to the largest weight / (2 × seats + 1); of two that tie to
+/// the one with fewer seats, then by name, descending where `is_descending`. If all weights are 0, no
+/// party gets a seat.
 ///
-/// Work grows with the number of parties, not with the amount: what everybody gets in any case is given at
-/// once.
+/// Work grows with the number of parties, not with the amount: the seats that each party gets in any
+/// case are given at once.
 #[must_use]
 pub(crate) fn seats(amount: i64, parties: &[(&str, i64)], is_descending: bool) -> Vec<i64> {
     let mut given = vec![0; parties.len()];
@@ -68,7 +69,7 @@ pub(crate) fn seats(amount: i64, parties: &[(&str, i64)], is_descending: bool) -
     if total <= 0 || amount <= 0 {
         return given;
     }
-    // By a divisor at which fewer than `amount` seats are given, nobody gets more than in the end.
+    // With a divisor that gives fewer than `amount` seats, no party gets more than in the end.
     let many = i128::try_from(parties.len()).unwrap_or(i128::MAX);
     let sure = (i128::from(amount) - many).max(0);
     let mut left = amount;

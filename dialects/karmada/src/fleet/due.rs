@@ -17,9 +17,9 @@ fn of(keys: Vec<Key>) -> Affected {
     }
 }
 
-/// Bindings that a cluster makes due which was `old` and is `new`: those whose affinity matches either, where
-/// its labels or its spec changed or it begins to go. What it reports makes none due, and neither does one
-/// that is new or gone.
+/// Bindings that a cluster makes due which was `old` and is `new`: those whose affinity matches either,
+/// where its labels or its spec changed or it begins to go. Its status makes none due, and neither does
+/// a new or a deleted cluster.
 pub(super) fn cluster(fleet: &Fleet, old: Option<&Cluster>, new: Option<&Cluster>) -> Affected {
     let (Some(old), Some(new)) = (old, new) else {
         return Affected::None;
@@ -52,8 +52,8 @@ fn looked_at(record: &Record) -> Option<&Affinity> {
     group.map(|group| &group.own).or(policy.affinity.as_ref())
 }
 
-/// Whether the binding at `key` is due, which was `old` and is `new`. What the scheduler itself writes makes
-/// nothing due: where only clusters changed, it is due if it would not be left as it is.
+/// Whether the binding at `key` is due, which was `old` and is `new`. The scheduler's own writes make
+/// nothing due: where only clusters changed, it is due if a decision would change them.
 pub(super) fn binding(fleet: &Fleet, key: &Key, old: Option<&Record>, new: Option<&Record>) -> Affected {
     let Some(new) = new else {
         return Affected::None;
@@ -62,7 +62,7 @@ pub(super) fn binding(fleet: &Fleet, key: &Key, old: Option<&Record>, new: Optio
         None => true,
         Some(old) if asks_otherwise(old, new) => true,
         Some(old) if old.spec.clusters != new.spec.clusters => {
-            // A decision from scratch looks at what is there, and is not taken back by what it has written.
+            // A decision from scratch uses the present clusters, and its own write does not revert it.
             !new.is_rescheduled()
                 && !settled::is_settled(fleet.rows(), &fleet.around(key, new), new, &fleet.settings)
         }

@@ -1,4 +1,4 @@
-//! Policies, read once when they change, and found by what they select.
+//! Policies, read once when they change, and indexed by their selectors.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(crate) struct PolicyRecord {
     pub(crate) object: Arc<Object>,
     /// Templates, and the clusters that they go to.
     pub(crate) spec: PolicySpec,
-    /// Value of the label by which it claims: its permanent id, or its uid or name where nobody gave it one.
+    /// Value of the label by which it claims: its permanent id, or its uid or name where it has none.
     pub(crate) id: String,
     /// Compiled label selectors, in the order of selectors; `None` of one without labels or that cannot be
     /// read.
@@ -90,7 +90,8 @@ impl PolicyRecord {
         matching.max()
     }
 
-    /// Whether it may select the template that `reference` of a binding names, whose labels nobody knows.
+    /// Whether it may select the template that `reference` of a binding names, whose labels are
+    /// unknown.
     pub(crate) fn may_select(&self, reference: &Value) -> bool {
         let text = |field: &str| reference[field].as_str().unwrap_or_default();
         let mut selectors = self.spec.resource_selectors.iter();

@@ -1,4 +1,4 @@
-//! ResourceBinding and ClusterResourceBinding: what one template asks for, and where it goes
+//! ResourceBinding and ClusterResourceBinding: the requirements of one template, and its clusters
 //! (docs/systems/karmada.md, "Bindings").
 
 use berth_apimachinery::schema::ConditionForm;

@@ -1,4 +1,4 @@
-//! Cluster: a member cluster, its taints, what it serves and what room it reports (docs/systems/karmada.md,
+//! Cluster: a member cluster, its taints, served APIs and reported room (docs/systems/karmada.md,
 //! "Cluster").
 
 use std::collections::BTreeMap;

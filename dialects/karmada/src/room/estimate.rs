@@ -1,8 +1,8 @@
-//! Answers of accurate estimators, as facts that somebody stored with a cluster.
+//! Answers of accurate estimators, stored with a cluster.
 //!
-//! Karmada asks an estimator per cluster while it decides. A decision here has no input but objects: whoever
-//! has asked the estimators writes their answers into an annotation of the cluster, and they count until they
-//! are replaced.
+//! Karmada asks an estimator per cluster while it decides. A decision here has no input but objects: a
+//! program that asks the estimators writes their answers into an annotation of the cluster, and they
+//! count until they are replaced.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use berth_apimachinery::quantity::QuantityError;
 use super::{Amount, Bound, CPU, MOST, PODS, Request, Room};
 use crate::kind::cluster::{Modeling, ResourceModel};
 
-/// Pods that a node takes, whatever its size.
+/// Pods that a node takes, of any size.
 const PODS_PER_NODE: i64 = 110;
 
 /// Nodes of a cluster by size.

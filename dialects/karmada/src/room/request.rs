@@ -38,7 +38,7 @@ impl Request {
             .map(|((name, _), amount)| (name, *amount))
     }
 
-    /// The amounts as they stand, by name.
+    /// The amounts in the object, by name.
     pub(crate) fn exact(&self) -> &[(Arc<str>, Quantity)] {
         &self.exact
     }

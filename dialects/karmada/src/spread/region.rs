@@ -92,7 +92,7 @@ fn duplicated_score(clusters: &[Standing], replicas: i64) -> i64 {
     }
 }
 
-/// The room, up to the region's part of what is wanted, then the scores.
+/// The room, up to the region's share of the wanted replicas, then the scores.
 fn divided_score(clusters: &[Standing], replicas: i64, limits: Limits, of_clusters: Limits) -> i64 {
     let part = replicas.div_euclid(limits.least.max(1)) + i64::from(replicas % limits.least.max(1) > 0);
     let need = of_clusters.least.max(limits.least);

@@ -1,5 +1,5 @@
-//! When a hub must ask about namespaces and what follows them: whenever a guarded key differs, and whatever a
-//! syncer does.
+//! When a hub must ask about namespaces and synced resources: whenever a guarded key differs, and for
+//! every write of a syncer.
 
 use berth_admission::{Operation, Phase};
 use berth_apimachinery::GroupResource;
@@ -63,7 +63,7 @@ fn guarded_keys() -> Condition {
             &format!("item.startsWith({})", cel::text(SYNCER_FINALIZER)),
         ),
     ]);
-    // Deleting takes all keys away, which everybody may but syncers.
+    // Deleting removes all keys; every user except syncers may do so.
     Condition::new(
         "guarded-keys",
         format!(

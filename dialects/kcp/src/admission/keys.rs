@@ -1,4 +1,4 @@
-//! Labels, annotations and finalizers of the syncing state machine, and what a syncer may write at all.
+//! Labels, annotations and finalizers of the syncing state machine, and the writes allowed to a syncer.
 
 use std::collections::BTreeSet;
 
@@ -90,7 +90,7 @@ fn state(writer: &Writer, namespace: bool, identifier: &str, change: &Changed<'_
     }
     let allowed = match writer {
         Writer::Trusted => true,
-        // A stored value that is none may be taken out by whoever keeps the label.
+        // A stored value that is invalid may be removed by the users who may write the label.
         Writer::Role(Role::Namespace) if from == to => namespace,
         Writer::Role(Role::Resource) if from == to => !namespace,
         Writer::Role(role) => {
@@ -254,8 +254,8 @@ pub(super) fn judge_syncer(
             findings.forbid(name, "a syncer changes the status and its own keys only");
         }
     }
-    // State and deletion are judged with everybody's; status and spec of a cluster are its syncer's to take
-    // out.
+    // State and deletion are judged as for all users; a cluster's syncer may remove the cluster's
+    // status and spec.
     let judged = |key: &str| key.starts_with(STATE) || key.starts_with(DELETION);
     let mine = |key: &str| {
         [STATUS_OF, SPEC_DIFF]

@@ -18,7 +18,7 @@ pub(super) fn judge(writer: &Writer, old: &Value, new: &Value, findings: &mut Fi
     if before == after {
         return;
     }
-    // A stored value that nobody understands counts as none.
+    // A stored value that cannot be parsed counts as none.
     let before = Reading::of(before.and_then(Value::as_str)).placement;
     let after = match after {
         None => Placement::default(),

@@ -95,7 +95,7 @@ impl Row {
         })
     }
 
-    /// When it was last heard of.
+    /// Time of its last heartbeat.
     fn heard(&self) -> Option<Timestamp> {
         self.record.view.status.last_syncer_heartbeat_time
     }

@@ -1,4 +1,4 @@
-//! Taking in changes, and what they mean for others.
+//! Folding changes, and their effects on other records.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -10,7 +10,7 @@ use crate::machine::{Actor, may};
 use crate::names::{PLACEMENT, SCHEDULING_DISABLED};
 use crate::placement::{Form, Reading, State};
 
-/// A namespace and what it says of its placement.
+/// A namespace and its placement.
 pub(crate) struct Record {
     pub(crate) object: Arc<Object>,
     /// Its placement annotation, read.
@@ -47,7 +47,7 @@ impl Record {
         }
     }
 
-    /// Whether the placement has any entry, one that nobody understands included.
+    /// Whether the placement has any entry, including one that cannot be parsed.
     pub(crate) fn is_placed(&self) -> bool {
         !self.reading.placement.0.is_empty() || !self.reading.dropped.is_empty()
     }
@@ -62,7 +62,7 @@ impl Record {
         self.reading.placement.0.keys().map(|place| &place.identifier)
     }
 
-    /// The identifiers of the clusters it is on, comes to or leaves.
+    /// The identifiers of the clusters on which it is, to which it comes, or which it leaves.
     pub(crate) fn occupied(&self) -> impl Iterator<Item = &Arc<str>> {
         let entries = self.reading.placement.0.iter();
         entries

@@ -82,7 +82,7 @@ impl Fleet {
     }
 }
 
-/// Counts `after` instead of `before`, and gives those whose count changed.
+/// Counts `after` instead of `before`, and returns those with a changed count.
 fn count(counts: &mut HashMap<Arc<str>, i64>, before: &[Arc<str>], after: &[Arc<str>]) -> Vec<Arc<str>> {
     let mut touched = Vec::new();
     for (these, those, step) in [(before, after, -1), (after, before, 1)] {

@@ -1,5 +1,4 @@
-//! The heartbeat controller: writes down that a syncer is heard of, or no longer, and where it finds what it
-//! is to sync.
+//! The heartbeat controller: records whether a syncer sends heartbeats, and the URL of its view.
 
 use std::sync::Arc;
 

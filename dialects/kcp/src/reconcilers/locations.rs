@@ -130,7 +130,7 @@ impl Reconciler for Locations {
         if let Some(new) = with_counts(&value, counts) {
             let mut status = update(key, object, new);
             status.subresource = "status";
-            // What the write before made has a revision of its own.
+            // The write before has given the object a new revision.
             status.base = status.base.filter(|_| writes.is_empty());
             writes.push(status);
         }

@@ -1,4 +1,4 @@
-//! The namespace controller: adopts what is placed, and asks clusters to let go of what is to leave them.
+//! The namespace controller: adopts placed namespaces, and asks clusters to release those that leave.
 
 use berth_apimachinery::{Change, GroupResource, Key};
 use berth_dialect_contract::{Context, Reconciler, Step};

@@ -38,7 +38,7 @@ pub(super) fn leave_out(copy: &mut Value) {
         set(copy, ANNOTATIONS, key, None);
     }
     let kind = copy["kind"].as_str().unwrap_or_default().to_owned();
-    // No address is wanted: a headless Service is one by what its owner wrote.
+    // No address is wanted: a Service is headless by its owner's choice.
     let headless = copy["spec"]["clusterIP"] == "None";
     if let Some(spec) = copy.get_mut("spec").and_then(Value::as_object_mut) {
         spec.retain(|field, _| !of_spec(&kind).contains(&field.as_str()));
@@ -75,7 +75,7 @@ pub(super) fn leave_out(copy: &mut Value) {
     }
 }
 
-/// Puts into `next`, which is to replace `down`, what the cluster allocated there.
+/// Copies the cluster's allocations from `down` into `next`, which will replace it.
 pub(super) fn keep(next: &mut Value, down: &Value) {
     let kind = down["kind"].as_str().unwrap_or_default();
     let Some(spec) = next.get_mut("spec").and_then(Value::as_object_mut) else {
@@ -114,8 +114,8 @@ pub(super) fn keep(next: &mut Value, down: &Value) {
     }
 }
 
-/// Whether a Service of this `spec` may keep `field` of what it `had`: not every type has one, and its
-/// addresses are one thing.
+/// Whether a Service of this `spec` may keep `field` of the fields it `had`: not every type has one,
+/// and its addresses are one thing.
 fn may_have(spec: &Map<String, Value>, field: &str, had: &Value) -> bool {
     let text = |field: &str| spec.get(field).and_then(Value::as_str);
     let service_type = text("type").unwrap_or("ClusterIP");

@@ -1,8 +1,8 @@
-//! The copy of an object on a workload cluster: what it looks like, whether it is what is wanted, and the
-//! status on its way back (docs/systems/kcp.md, "Downstream copies").
+//! The copy of an object on a workload cluster: its content, whether it is up to date, and the status
+//! for the way back (docs/systems/kcp.md, "Downstream copies").
 //!
-//! A copy carries a record of what was copied: clusters fill in defaults and write labels of their own, so
-//! that what is there is compared with what was put there, not with what is upstream.
+//! A copy has a record of its copied fields: clusters fill in defaults and write labels of their own,
+//! so the present object is compared with that record and not with the upstream object.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::names::{
     STATUS_OF,
 };
 
-/// Annotation of downstream objects: what was copied there, as a [`Record`].
+/// Annotation of downstream objects: the copied fields, as a [`Record`].
 pub const SYNCED: &str = "internal.workloads.kcp.dev/synced";
 
 /// Origin of a copy.
@@ -68,7 +68,7 @@ impl Record {
     }
 }
 
-/// Fields that are not copied as they are, or not at all.
+/// Fields that are copied with changes, or not at all.
 const NO_CONTENT: [&str; 4] = ["apiVersion", "kind", "metadata", "status"];
 /// Fields of the metadata that are each server's own.
 const SERVERS_OWN: [&str; 10] = [
@@ -90,7 +90,8 @@ pub fn owner(down: &Value) -> Option<&str> {
     text(down, LABELS, DOWNSTREAM_CLUSTER)
 }
 
-/// The name of the copy: what every Kubernetes cluster puts into each namespace by itself makes room for it.
+/// The name of the copy: objects that every Kubernetes cluster makes in each namespace get another
+/// name.
 #[must_use]
 pub fn copy_name(kind: &str, name: &str) -> String {
     match kind {
@@ -163,8 +164,8 @@ fn same_content(down: &Value, copy: &Value) -> bool {
             .all(|field| given(down, field) == given(copy, field))
 }
 
-/// `down` as it has to be for `copy`: what was copied before and no longer is goes, what others put there
-/// stays. `None` when it is so already.
+/// `down` updated to `copy`: formerly copied fields that are no longer copied are removed, and fields
+/// of others stay. `None` when it is up to date.
 #[must_use]
 pub fn brought_up_to_date(copy: &Value, down: &Value) -> Option<Value> {
     let (old, new) = (Record::of(down), Record::of(copy));
@@ -230,8 +231,8 @@ fn is_nothing(value: &Value) -> bool {
 
 /// The status that `down` reports, as it reads upstream; `None` where it reports none.
 ///
-/// Generations are counted on each side for itself: what has been observed downstream counts upstream as the
-/// generation that `down` is the copy of, which is that of `up` when it is up to date.
+/// Each side has generations of its own: an observed generation downstream counts upstream as the
+/// generation of which `down` is a copy, which is that of `up` when it is up to date.
 #[must_use]
 pub fn status_for(up: &Value, down: &Value, up_to_date: bool) -> Option<Value> {
     let mut status = down.get("status").filter(|status| !is_nothing(status))?.clone();

@@ -1,9 +1,9 @@
 //! Ownership of the copies on a workload cluster, and when a syncer may take them over (docs/systems/kcp.md,
 //! "Registering again").
 //!
-//! The identifier of a WorkloadCluster dies with the object. The downstream namespaces therefore also say
-//! which WorkloadCluster of which hub they were made for, by what outlives it: the uid of the hub's namespace
-//! `kube-system`, and the name.
+//! The identifier of a WorkloadCluster dies with the object. The downstream namespaces therefore also
+//! say which WorkloadCluster of which hub they were made for, by data that outlive it: the uid of the
+//! hub's namespace `kube-system`, and the name.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ pub struct Owner {
     pub logical_cluster: String,
     /// Its registration; `None` where the hub does not say who it is.
     pub registration: Option<Registration>,
-    /// Identifiers of earlier registrations that it was told to take over.
+    /// Identifiers of earlier registrations that `--adopt` names.
     pub adopted: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ pub struct Owner {
 pub enum Claim {
     /// Copy of its own.
     Own,
-    /// Copy of an earlier registration of the same WorkloadCluster, or of one it was told to take over.
+    /// Copy of an earlier registration of the same WorkloadCluster, or of one that `--adopt` names.
     Earlier,
     /// It was made for this identifier, which nothing proves to be an earlier one of this WorkloadCluster.
     Unproven(String),

@@ -80,7 +80,7 @@ impl Place<'_> {
     #[must_use]
     pub fn next(&self, up: Option<&Value>, down: Option<&Value>) -> Step {
         let Some(up) = up else {
-            // Out of the view in whatever way: nothing of it stays.
+            // It left the view in some way: its copy is removed.
             return down.map_or(Step::Rest, |down| self.removal(down));
         };
         if is_leaving(up) && !softly_held(up, self.identifier) {
@@ -89,7 +89,7 @@ impl Place<'_> {
                 _ => Step::Release(held(up, self.identifier, false)),
             };
         }
-        // What is there stays as it is, until the object is changed.
+        // The present copy stays unchanged until the object is changed.
         if let Some(problem) = text(up, ANNOTATIONS, PROBLEM) {
             return Step::Blocked(problem.to_owned());
         }
@@ -174,7 +174,7 @@ pub fn namespace_next(of: &Owner, up: Option<&Value>, down: Option<&Value>, cont
         )),
         (Some(_), Some(down)) if is_leaving(down) => Step::Wait(Waiting::Removal),
         (Some(up), Some(down)) => {
-            // The locator says whose it is, should its label be lost.
+            // The locator identifies it even if its label is lost.
             let wanted = of.namespace_copy(crate::edit::name(up));
             brought_up_to_date(&wanted, down).map_or(Step::Rest, Step::Update)
         }

@@ -26,9 +26,9 @@ pub(crate) struct Reading {
     pub(crate) expired: u32,
 }
 
-/// Results by what was judged, in two generations: what is still asked for moves to the young one, what is
-/// not is forgotten when the generations change. So memory is bounded, and a cluster that comes or goes costs
-/// one evaluation, not one per cluster.
+/// Results by judged cluster, in two generations: used ones move to the young one, others are forgotten
+/// when the generations change. So memory is bounded, and a cluster that comes or goes costs one
+/// evaluation, not one per cluster.
 #[derive(Debug, Default)]
 pub(crate) struct Results {
     young: HashMap<Reading, Judged>,

@@ -27,7 +27,7 @@ pub(crate) struct Taints {
     lists: imbl::Vector<Arc<[Taint]>>,
 }
 
-/// Taints of one cluster, as far as they are compared.
+/// Taints of one cluster, with their compared fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tainted {
     /// It has none.
@@ -80,7 +80,7 @@ impl Taints {
         &self.lists[number as usize]
     }
 
-    /// Takes in what `candidate` has now.
+    /// Takes in the present taints of `candidate`.
     pub(crate) fn set(&mut self, candidate: Ix, list: &[Taint]) {
         let number = self.number(list);
         if self.numbers[candidate as usize] != number {
@@ -117,8 +117,8 @@ impl Taints {
     }
 }
 
-/// Text that tells one list from another. Nothing of a taint has a line break, but what is read from a hub
-/// may be anything, so that lengths stand before.
+/// Text that tells one list from another. No part of a valid taint has a line break, but an object of a
+/// hub may have any content, so each part has its length in front.
 fn text(list: &[Taint]) -> String {
     let mut text = String::new();
     for part in list

@@ -11,7 +11,7 @@ use crate::kind::{Condition, PlacementStatus};
 use crate::names::{MISCONFIGURED, SATISFIED};
 use crate::satisfied::Satisfied;
 
-/// Beginnings of what the conditions say; a problem is told as `<plugin>:<text>`.
+/// Beginnings of the conditions' messages; a problem is `<plugin>:<text>`.
 const SENTENCES: Sentences = Sentences(&[
     "no ManagedClusterSetBinding ",
     "no cluster set is bound to namespace ",
@@ -208,7 +208,7 @@ fn is_beginning(known: &str, ours: &str) -> bool {
             .is_some_and(|rest| rest.starts_with(". "))
 }
 
-/// Whether the status differs from what is stored.
+/// Whether the status differs from the stored one.
 pub(crate) fn changes(stored: &PlacementStatus, detail: &Detail) -> bool {
     let conditions = detail.aspects().into_iter().any(|aspect| {
         !Condition::find(&stored.conditions, aspect.r#type).is_some_and(|known| {

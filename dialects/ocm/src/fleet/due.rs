@@ -46,7 +46,7 @@ pub(super) fn cluster(fleet: &Fleet, name: &Arc<str>, old: Option<&Cluster>, new
     if old.is_none() && new.is_none() {
         return Due::nothing();
     }
-    // Two readings that differ in labels and claims at most are told apart by selectors alone.
+    // Two readings that differ in labels and claims at most differ for selectors alone.
     let both = old.zip(new).filter(|(old, new)| old.acts_like(new));
     let different = both.map(|(old, new)| Mention::of_difference(old, new));
     let mut due = BTreeSet::new();

@@ -144,7 +144,7 @@ fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due 
     }
 }
 
-/// Takes in by what the placement at `key` selects clusters.
+/// Takes in the selectors of the placement at `key`.
 fn mention(fleet: &mut Fleet, key: &Key, old: Option<&PlacementRecord>, new: Option<&PlacementRecord>) {
     if old
         .zip(new)
@@ -194,8 +194,8 @@ fn decision(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
         .collect();
     owners.dedup();
     let decide = match &new {
-        // The scheduler deletes decisions only after it has taken them off the placement's status: one that
-        // is still listed was deleted by someone else.
+        // The scheduler deletes decisions only after it has removed them from the placement's status: a
+        // decision that is still listed was deleted by another program.
         None => owners
             .iter()
             .filter(|owner| due::lists(fleet, owner, &key.name))

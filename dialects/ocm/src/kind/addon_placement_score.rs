@@ -1,4 +1,4 @@
-//! AddOnPlacementScore v1alpha1: scores of one cluster, pushed by anyone (docs/systems/ocm.md, "API
+//! AddOnPlacementScore v1alpha1: scores of one cluster, pushed by any client (docs/systems/ocm.md, "API
 //! objects").
 
 use berth_apimachinery::{Definition, Kind, KindInfo, Schema, Timestamp, described_by};

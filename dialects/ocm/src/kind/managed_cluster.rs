@@ -232,7 +232,7 @@ impl Kind for ManagedClusterKind {
         }
         let name = new.pointer("/metadata/name").and_then(Value::as_str);
         let label = |name: &str| berth_apimachinery::name::dns_label(name).err();
-        // What is no subdomain either is refused as every name is.
+        // A name that is not a subdomain either is refused by the rule for all names.
         let problem = name
             .filter(|name| berth_apimachinery::name::dns_subdomain(name).is_ok())
             .and_then(|name| Some((name, label(name)?)));

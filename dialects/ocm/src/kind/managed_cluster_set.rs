@@ -110,7 +110,7 @@ impl Kind for ManagedClusterSetKind {
         if matches!(write.via, Via::Subresource(_)) {
             return Vec::new();
         }
-        // What does not even parse has been refused by the schema.
+        // The schema has refused an object that does not parse.
         let Ok(view) = ManagedClusterSet::deserialize(new) else {
             return Vec::new();
         };

@@ -98,7 +98,7 @@ impl Kind for PlacementKind {
         if matches!(write.via, Via::Subresource(_)) {
             return Vec::new();
         }
-        // What does not even parse has been refused by the schema.
+        // The schema has refused an object that does not parse.
         new.get("spec")
             .and_then(|spec| PlacementSpec::deserialize(spec).ok())
             .map(|spec| placement_rules::errors(&spec))

@@ -1,9 +1,9 @@
 //! Rules of a Placement's spec beyond its schema: all errors at once, each at its field.
 //!
-//! The rules refuse on write what would make the placement Misconfigured later, and what is known to break
-//! schedulers (docs/systems/ocm.md, "Placement spec"). OCM's API has none of them, so such placements exist
-//! in files and on hubs, where they are Misconfigured. Expressions are not among it: those are accepted here,
-//! too, and the scheduler reports the words of the compiler.
+//! The rules refuse writes that would make the placement Misconfigured later, or that are known to
+//! break schedulers (docs/systems/ocm.md, "Placement spec"). OCM's API has none of them, so such
+//! placements exist in files and on hubs, where they are Misconfigured. Expressions are accepted here,
+//! too, and the scheduler reports the compiler's message.
 
 use std::collections::BTreeMap;
 
@@ -172,8 +172,8 @@ fn groups(strategy: &GroupStrategy, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Whether the schema refuses `size` already. What is left to judge: numbers, and texts of digits that are
-/// too large for one.
+/// Whether the schema refuses `size` already. The remaining cases: numbers, and texts of digits that
+/// are too large for one.
 fn refused_by_schema(size: &Value) -> bool {
     match size {
         Value::Number(_) => false,

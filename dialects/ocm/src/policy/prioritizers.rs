@@ -86,7 +86,7 @@ pub(super) fn settle(policy: &PrioritizerPolicy) -> Result<Vec<Prioritizer>, Pro
             None => list.push((coordinate, weight)),
         }
     }
-    // A weight of 0 removes the prioritizer before anyone asks for its name.
+    // A weight of 0 removes the prioritizer before its name is checked.
     list.retain(|&(_, weight)| weight != 0);
     list.into_iter()
         .map(|(coordinate, weight)| {

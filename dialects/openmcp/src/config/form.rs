@@ -128,8 +128,8 @@ fn scope<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Scope>, D:
     })
 }
 
-/// The spec of a Cluster as it stands in a template: its purpose is yet to join, defaults come when the
-/// Cluster is made, and fields of newer releases are taken over as they are.
+/// The spec of a Cluster in a template: its purpose is added later, defaults apply when the Cluster is
+/// made, and fields of newer releases are copied unchanged.
 fn cluster_spec(generator: &mut SchemaGenerator) -> schemars::Schema {
     let mut schema = ClusterSpec::json_schema(generator);
     let spec = schema.ensure_object();

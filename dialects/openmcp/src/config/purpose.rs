@@ -1,4 +1,4 @@
-//! One entry of `purposeMappings`: what its schema cannot say, and what becomes of it.
+//! One entry of `purposeMappings`: the rules that its schema cannot express, and its compiled form.
 
 use berth_apimachinery::schema::Reading;
 use berth_apimachinery::selector::{Selector, validate_label_key, validate_labels};

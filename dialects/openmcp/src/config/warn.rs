@@ -23,9 +23,9 @@ pub(super) const UNUSED: &[&str] = &[
     "uid",
 ];
 
-/// Everything in `spec`, the dialect's part of a SchedulerConfiguration, that is legal and surely wrong where
-/// `rules` are chosen: one sentence each, with the path of the field below `spec`. Says nothing about what is
-/// not legal.
+/// Everything in `spec`, the dialect's part of a SchedulerConfiguration, that is legal and surely not
+/// intended where `rules` are chosen: one sentence each, with the path of the field below `spec`.
+/// Illegal values are not reported here.
 #[must_use]
 pub fn warnings(spec: &Value, rules: RulesChoice) -> Vec<String> {
     let (_, unknown) = SCHEMA.read_known::<Form>(spec, "");
@@ -53,8 +53,8 @@ pub fn warnings(spec: &Value, rules: RulesChoice) -> Vec<String> {
     list
 }
 
-/// The warning of a scope that is not set: two releases of openMCP mean two things by it, and what differs is
-/// whose clusters are shared.
+/// The warning of a scope that is not set: releases of openMCP differ in its meaning, and so in the
+/// clusters that are shared.
 const fn absent_scope(rules: RulesChoice) -> &'static str {
     match rules {
         RulesChoice::Documented => {

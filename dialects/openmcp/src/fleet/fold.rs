@@ -1,4 +1,4 @@
-//! Taking in changes, and what they mean for others.
+//! Folding changes, and their effects on other records.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -114,9 +114,9 @@ impl Fleet {
         }
     }
 
-    /// The requests to decide again, and those whose view changed beside them. `had` are the holders before.
-    /// A request is not among them for the scheduler's own writes about it: its finalizer comes, or goes while
-    /// it is being deleted.
+    /// The requests to decide again, and other requests with a changed view. `had` are the holders
+    /// before. A request is not among them for the scheduler's own writes about it: its finalizer is
+    /// added, or removed while it is being deleted.
     fn shaken_by(&self, shift: &Shift, had: &BTreeSet<Arc<str>>) -> (BTreeSet<Key>, BTreeSet<Key>) {
         let (mut decide, mut demands) = (BTreeSet::new(), BTreeSet::new());
         let Some(place) = &shift.place else {
@@ -201,9 +201,9 @@ impl Fleet {
         }
     }
 
-    /// Whether `new` is to be decided again after `old`. The scheduler's own writes end in what
-    /// [`super::Said::settled`] knows, or do what this leaves aside: its finalizer comes or goes, the
-    /// annotation `reconcile` goes.
+    /// Whether `new` is to be decided again after `old`. The scheduler's own writes end in a state that
+    /// [`super::Said::settled`] knows, or change only parts that this ignores: its finalizer is added
+    /// or removed, the annotation `reconcile` is removed.
     fn differs(&self, old: &Record, new: &Record) -> bool {
         if new.wants.deleting {
             return !old.wants.deleting
@@ -298,7 +298,7 @@ impl Fleet {
         if before == (self.config.clone(), self.config_problem.clone(), self.choice) {
             return Due::nothing();
         }
-        // Who waits, and for which name, follows from the configuration.
+        // The waiting requests, with the names for which they wait, follow from the configuration.
         self.by_cluster = OrdSet::new();
         self.waiting = OrdSet::new();
         self.planned = OrdSet::new();

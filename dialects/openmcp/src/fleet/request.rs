@@ -13,7 +13,7 @@ use crate::names::{
 };
 use crate::naming;
 
-/// A request and what it was read from.
+/// A request and its object.
 pub(crate) struct Record {
     pub(crate) object: Arc<Object>,
     /// Requirements on its seed.

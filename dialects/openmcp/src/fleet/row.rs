@@ -86,7 +86,7 @@ impl Row {
     }
 }
 
-/// The holders a Cluster has finalizers of, each once, whatever their purpose and whether they still exist.
+/// The holders a Cluster has finalizers of, each once, for every purpose, existing or not.
 pub(crate) fn holders_of(meta: &Meta) -> BTreeSet<&str> {
     let finalizers = meta.finalizers().iter();
     finalizers

@@ -38,7 +38,7 @@ impl Fleet {
         }
     }
 
-    /// Names those who keep a Cluster that is being deleted.
+    /// Names the requests that block the deletion of a Cluster.
     fn held(&self, row: &Row) -> Option<String> {
         let holders = holders_of(row.record.object.meta());
         if !row.facts.deleting || holders.is_empty() {

@@ -1,5 +1,5 @@
-//! Permissions that an AccessRequest asks for in the cluster: roles that are there, roles that are to be
-//! made, and for whom.
+//! Permissions that an AccessRequest asks for in the cluster: existing roles, roles to be made, and
+//! their subjects.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

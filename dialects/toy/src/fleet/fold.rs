@@ -1,4 +1,4 @@
-//! Taking in a change, and what it makes due again.
+//! Folding a change, and the demands that it makes due.
 
 use std::sync::Arc;
 

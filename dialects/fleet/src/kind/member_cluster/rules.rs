@@ -9,7 +9,7 @@ use super::MemberClusterSpec;
 
 /// Every violation in `spec`.
 pub(super) fn spec_errors(spec: &Value) -> Vec<FieldError> {
-    // What does not even parse has been refused by the schema.
+    // The schema has refused an object that does not parse.
     let Ok(spec) = MemberClusterSpec::deserialize(spec) else {
         return Vec::new();
     };

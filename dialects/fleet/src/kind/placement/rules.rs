@@ -12,7 +12,7 @@ use crate::kind::policy_rules;
 
 /// Every violation in `new`, a placement of `scope` that replaces `old`.
 pub(super) fn errors(old: Option<&Value>, new: &Value, scope: Scope) -> Vec<FieldError> {
-    // What does not even parse has been refused by the schema.
+    // The schema has refused an object that does not parse.
     let read = |object: &Value| PlacementSpec::deserialize(&object["spec"]).ok();
     let Some(spec) = read(new) else {
         return Vec::new();

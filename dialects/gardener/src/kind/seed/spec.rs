@@ -279,7 +279,7 @@ impl SeedSpec {
         }
     }
 
-    /// Whether shoots get DNS records: the setting where there is one, else whatever the taint says.
+    /// Whether shoots get DNS records: the setting where there is one, else by the taint.
     #[must_use]
     pub fn dns_enabled(&self) -> bool {
         let setting = self

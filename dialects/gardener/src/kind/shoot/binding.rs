@@ -1,4 +1,4 @@
-//! Meaning of a write through `shoots/binding`, whoever makes it (docs/systems/gardener.md, "Binding").
+//! Meaning of a write through `shoots/binding`, by any user (docs/systems/gardener.md, "Binding").
 
 use berth_apimachinery::FieldError;
 use serde_json::{Map, Value, json};
@@ -24,8 +24,8 @@ pub struct Given<'a> {
     pub tolerations: Vec<&'a Toleration>,
 }
 
-/// Binds the raw `shoot` to `seed`: writes the name, what is given with it, the labels, and takes away what a
-/// failed attempt left in the status.
+/// Binds the raw `shoot` to `seed`: writes the name, the fields that come with it, and the labels, and
+/// removes a failed attempt from the status.
 pub fn bind(shoot: &mut Value, seed: &str, given: &Given<'_>) {
     let uid = shoot.pointer("/metadata/uid").and_then(Value::as_str);
     let own_services = own_services(uid.unwrap_or_default());
@@ -64,8 +64,8 @@ fn is_workerless(spec: &Map<String, Value>) -> bool {
     workers.and_then(Value::as_array).is_none_or(Vec::is_empty)
 }
 
-/// Writes the ranges a seed gives where the shoot names none: those of its families alone. Without machines,
-/// services of IPv6 get a range of nobody else's: there is no network they could be part of.
+/// Writes the ranges a seed gives where the shoot names none: only those of its families. A workerless
+/// shoot gets a range of its own for services of IPv6: there is no network of which it could be a part.
 fn fill_ranges(spec: &mut Map<String, Value>, given: &Given<'_>, own_services: &str) {
     let names = spec
         .get("networking")

@@ -10,7 +10,7 @@ use crate::names::{DEFAULT_SCHEDULER, GARDEN_NAMESPACE, PROTECTED_TAINT, SEED_NA
 /// The older form of naming the profile.
 const OLD_FORM: &str = "cloudProfileName";
 
-/// Purpose, scheduler, both forms of naming the profile, and what Gardener's own shoots tolerate.
+/// Purpose, scheduler, both forms of naming the profile, and the toleration of Gardener's own shoots.
 pub(super) fn fill_in(root: &mut Map<String, Value>, old: Option<&Value>) {
     let in_garden = root
         .get("metadata")
