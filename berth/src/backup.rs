@@ -1,7 +1,7 @@
 //! `berth backup` and `berth restore`: the embedded store, taken while it serves and put back.
 //!
-//! A server answers backups at a socket in its data folder, which only the folder's owner reaches: whoever
-//! can take one could read the database, too. Where no server runs, the file is read.
+//! A server answers backups at a socket in its data folder, which only the folder's owner can reach: a
+//! user who can take a backup could read the database, too. Where no server runs, the file is read.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
@@ -178,7 +178,7 @@ fn objects(args: &BackupArgs, out: &mut dyn Write) -> Result<Contents> {
     }
 }
 
-/// Writes out whatever is read.
+/// Copies its input to the output.
 struct Tee<R, W> {
     input: R,
     out: W,
@@ -195,7 +195,7 @@ impl<R: Read, W: Write> Read for Tee<R, W> {
 /// Restores a backup. Blocks.
 ///
 /// # Errors
-/// When the backup is not whole, or there is a database and it is not to be replaced; what is there then
+/// When the backup is not whole, or there is a database that is not to be replaced; that one then
 /// stays.
 pub fn restore(args: &RestoreArgs) -> Result<()> {
     make_folder(&args.data_dir)?;

@@ -1,5 +1,5 @@
-//! `berth check`: is what is installed as it should be, and if not, what mends it (docs/operate.md,
-//! "Checking")? It asks a standalone server or a hub as the person of the kubeconfig, and changes nothing.
+//! `berth check`: it checks the installation, and gives the remedies (docs/operate.md, "Checking"). It
+//! asks a standalone server or a hub as the user of the kubeconfig, and changes nothing.
 
 mod absent;
 mod args;
@@ -88,7 +88,7 @@ impl Asked<'_> {
             findings,
             requests: None,
         };
-        // What is registered and does not answer is no 404.
+        // A registered API that does not answer is no 404.
         if !standalone && matches!(group, Read::Absent) && !self.runs().await? {
             report.installed = false;
             report.findings.extend(self.not_installed().await?);
@@ -207,8 +207,8 @@ impl Asked<'_> {
         Ok((findings, Some(requests)))
     }
 
-    /// Findings about rules that do not go with what the objects of a system say of themselves; the report of
-    /// any one of its `decisions` tells.
+    /// Findings about rules that contradict the objects of a system; the report of any one of its
+    /// `decisions` shows it.
     async fn rules(&self, decisions: &[Value]) -> Result<Vec<Finding>> {
         let mut findings = Vec::new();
         for (system, path) in judge::one_of_each_system(decisions) {

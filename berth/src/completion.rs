@@ -1,4 +1,4 @@
-//! `berth completion SHELL`: a script by which the shell asks `berth __complete` for what may come next
+//! `berth completion SHELL`: a script by which the shell asks `berth __complete` for completions
 //! (docs/terminal.md).
 
 use clap::{Args, ValueEnum};

@@ -1,8 +1,8 @@
-//! The controllers in the program: which run, what they write through, what they count, and the events of
+//! The controllers in the program: their selection, their store, their metrics, and the events of
 //! decisions.
 //!
-//! The runtime is [`berth_engine::controller`]. Here it is joined with the server's registry, metrics and
-//! configuration. Events tell of every binding, also of those a client asked for.
+//! The runtime is [`berth_engine::controller`]. Here it is joined with the server's registry, metrics
+//! and configuration. Every binding has an event, also a client's.
 
 mod election;
 mod event;
@@ -74,8 +74,8 @@ pub struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// Starts the controllers of `selection`, as far as what they place is served here, and, where events
-    /// are, the writer of events and what removes old ones.
+    /// Starts the controllers of `selection`, as far as their demands are served here. Where events
+    /// are, it also starts the writer of events and the removal of old ones.
     ///
     /// # Errors
     /// When the engine has an observer of its bindings already.
@@ -149,8 +149,8 @@ impl Setting<'_> {
     }
 }
 
-/// Elects, by a lock record in `store`, which of the servers on it does what only one may do. `identity` is
-/// this one's name among them.
+/// Leader election among the servers on `store`, by a lock record in it. `identity` is the name of this
+/// server.
 pub fn elector(store: &Arc<dyn Store>, identity: String, terms: LeaseDurations) -> Arc<dyn LeaderElector> {
     let key = Key::new(LEASES, "kube-system", CONTROLLERS_LEASE);
     let (source, writer) = (Arc::clone(store) as Arc<_>, Arc::clone(store) as Arc<_>);
@@ -173,7 +173,7 @@ impl Running {
         self.controllers.look();
     }
 
-    /// Ends in order: what is being written is written. Events that wait are lost.
+    /// Ends in order: running writes are completed. Queued events are lost.
     pub async fn stop(self) {
         self.controllers.stop().await;
         for task in self.tasks {

@@ -1,8 +1,8 @@
 //! CustomResourceDefinitions, of which there are none, standalone only.
 //!
-//! Before it sends an object whose kind cannot be patched (a Binding, a review), `kubectl` asks whether the
-//! kind is a custom resource, and gives up when nobody answers; Helm's charts look definitions up, and
-//! operators watch them. Here nothing is: every kind is built in.
+//! Before it sends an object whose kind cannot be patched (a Binding, a review), `kubectl` asks whether
+//! the kind is a custom resource, and gives up without an answer; Helm's charts look definitions up,
+//! and operators watch them. Here none is a custom resource: every kind is built in.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub fn group() -> Group {
     let schema = Schema::from_value(json!({
         "type": "object",
         "description": "A kind that is defined by an object. This server has none: every kind it serves is built in.",
-        // As much as clients look at before they send one, and are told why it is not taken.
+        // The schema that clients read before they send one and get the reason of the refusal.
         "properties": {
             "spec": {"type": "object", "description": "The kind.", "x-kubernetes-preserve-unknown-fields": true},
             "status": {"type": "object", "description": "Whether it is served.", "x-kubernetes-preserve-unknown-fields": true},

@@ -1,7 +1,7 @@
 //! `berth demo`: a standalone server with each system's example fleet loaded, decided and explained.
 //!
-//! The story goes through the front door: the same requests `kubectl` would send, over TLS, as the admin. It
-//! ends with what happens by itself: a disaster and an eviction.
+//! The story goes through the front door: the same requests `kubectl` would send, over TLS, as the
+//! admin. It ends with changes without a user: a disaster and an eviction.
 
 mod examples;
 mod heartbeats;

@@ -58,7 +58,7 @@ struct NamedSecret {
 /// Reads `file`; without one nothing is encrypted.
 ///
 /// # Errors
-/// When it cannot be read or says what cannot be done: where, and what is possible.
+/// When it cannot be read or has an unsupported setting: its place, and the supported ones.
 pub fn load(file: Option<&Path>) -> Result<Arc<Encryption>> {
     said(file).map(Arc::new)
 }

@@ -1,4 +1,4 @@
-//! etcd on the command line: flags with kube-apiserver's names, and what they make of the storage.
+//! etcd on the command line: flags with kube-apiserver's names, and the storage by them.
 
 use std::path::PathBuf;
 use std::time::Duration;

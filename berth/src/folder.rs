@@ -19,8 +19,7 @@ use serde_json::json;
 use crate::readable;
 use crate::serve::{InMemory, Settings};
 
-/// Shows the files until Ctrl-C. What is wrong with them goes to standard error, all of it, and ends it with
-/// exit code 2.
+/// Shows the files until Ctrl-C. All their problems go to standard error, and end it with exit code 2.
 ///
 /// # Errors
 /// When the console cannot start.

@@ -1,4 +1,4 @@
-//! Berth behind a hub: who it is there, whom it believes because the hub does, and what it keeps a copy of.
+//! Berth behind a hub: its identity there, the trust that it takes from the hub, and its copies.
 //!
 //! A hub is any kube-apiserver with an aggregator. Requests come through it with their user in headers, or
 //! directly with a token or certificate the hub knows; rights are the hub's to grant (docs/reference.md,
@@ -49,14 +49,14 @@ use own_schedulers::Watchman;
 
 /// Name of the Lease of the leader among the replicas.
 pub(crate) const CONTROLLERS_LEASE: &str = "berth-controllers";
-/// The field manager of what Berth writes into its registration.
+/// The field manager of Berth's writes to its registration.
 const MANAGER: &str = "berth";
 /// Time limit of the first copies: so that the first answers are complete where the hub is at hand.
 const FIRST_COPIES: Duration = Duration::from_secs(10);
 
 /// A connection to a hub whose word counts.
 pub struct Hub {
-    /// The clients, by what they are for.
+    /// The clients, by purpose.
     pub clients: Clients,
     /// Authentication and authorization.
     pub delegation: Delegation,
@@ -65,8 +65,7 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// Connects, checks what Berth may do there, or as much as `observing` takes, and reads whom the hub
-    /// believes.
+    /// Connects, checks Berth's rights there (fewer with `observing`), and reads the hub's trust.
     ///
     /// # Errors
     /// When the hub cannot be reached, or rights or settings are missing: all of them, each with its remedy.
@@ -87,7 +86,7 @@ impl Hub {
     /// files.
     ///
     /// # Errors
-    /// When somebody else serves a group that Berth is to serve.
+    /// When another server has a group that Berth is to serve.
     pub async fn registration(
         &self,
         installation: &Installation,
@@ -152,8 +151,8 @@ impl Hub {
         Mirror::start(&self.clients.objects, store, kinds, &self.versions, leading)
     }
 
-    /// Begins to tell `engine` how much of what each system `needs` has been copied by `mirror`. The first
-    /// copies are waited for a moment.
+    /// Starts reporting to `engine` the progress of `mirror` for the resources that each system
+    /// `needs`. The first copies are waited for a moment.
     pub(crate) async fn sync_status(
         needs: Vec<Needs>,
         engine: &Arc<Engine>,
@@ -179,7 +178,7 @@ impl Hub {
     /// shares. `end` is cancelled when another takes over later.
     ///
     /// # Errors
-    /// When there is another one: which, and what to do.
+    /// When there is another one: its identity, and the remedy.
     pub async fn claim_store(
         &self,
         data: &Path,
@@ -205,8 +204,8 @@ impl Hub {
         Arc::new(HubEvents::new(self.clients.objects.clone()))
     }
 
-    /// The hub's admission webhooks, which have a say in what is stored here; `own` tells which of them are
-    /// Berth's, and `decider` who may do what.
+    /// The hub's admission webhooks, which judge objects stored here; `own` has Berth's among them, and
+    /// `decider` the rights of users.
     #[must_use]
     pub(crate) fn webhooks(
         &self,
@@ -217,8 +216,8 @@ impl Hub {
         Policies::new(self.clients.objects.clone(), store, own, decider)
     }
 
-    /// The hub's admission policies, which have a say in what is stored here; `local` knows the parameters
-    /// among that.
+    /// The hub's admission policies, which judge objects stored here; `local` knows the parameters that
+    /// are stored here.
     #[must_use]
     pub(crate) fn policies(&self, local: Arc<dyn Catalog>) -> Arc<HubPolicies> {
         HubPolicies::new(self.clients.objects.clone(), local)

@@ -1,9 +1,9 @@
-//! Decisions for tools that ask over plain HTTP (docs/consumers.md, "Argo CD" and "Flux"): Argo CD's plugin
-//! generator and Flux's ExternalService. Who asks shows the bearer token of a file, which is read anew at
-//! each request, or a client certificate.
+//! Decisions for tools that ask over plain HTTP (docs/consumers.md, "Argo CD" and "Flux"): Argo CD's
+//! plugin generator and Flux's ExternalService. Callers show the bearer token of a file, which is read
+//! again at each request, or a client certificate.
 //!
-//! Both tools remove what they no longer find. So whatever is not known for certain is an error, never a
-//! shorter list.
+//! Both tools remove what they no longer find. So an uncertain answer is an error, never a shorter
+//! list.
 
 mod answer;
 mod token;
@@ -120,7 +120,7 @@ impl Desk {
         Ok(answer)
     }
 
-    /// The clusters of a decision. Made off the threads that serve everyone, since there may be thousands.
+    /// The clusters of a decision. Computed off the runtime's threads, since there may be thousands.
     async fn clusters(&self, wanted: Wanted) -> Result<Vec<Value>, Status> {
         let system = wanted.system()?.to_owned();
         let snapshot = self.engine.fresh(&system).await;

@@ -202,7 +202,7 @@ impl Kubeconfig {
     }
 }
 
-/// Checks that `user` is nobody's name who passes guards.
+/// Checks that `user` is not the name of a user who passes guards.
 fn check_name(user: &str) -> Result<(), KubeconfigError> {
     if user.starts_with(RESERVED) {
         return Err(KubeconfigError::Reserved(user.to_owned()));

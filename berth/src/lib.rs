@@ -1,9 +1,9 @@
 //! The program: arguments, wiring, the standalone server, and the adapters between layers that do not know
 //! each other.
 //!
-//! Nothing here is generic: what another API server could use is in `apiserver`, what another scheduler could
-//! use in `engine` and `scheduling`. Start reading at [`cli`] (what can be run) and [`serve`] (how a server
-//! is put together).
+//! Nothing here is generic: code for other API servers is in `apiserver`, code for other schedulers in
+//! `engine` and `scheduling`. Start reading at [`cli`] (the commands) and [`serve`] (the assembly of a
+//! server).
 //!
 //! ```
 //! use berth::source::{Place, Source};

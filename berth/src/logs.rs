@@ -29,8 +29,8 @@ pub fn begin(filter: &str, format: LogFormat) -> Result<()> {
     Ok(())
 }
 
-/// Whether lines have colours: on a terminal only, where nobody asked for none (<https://no-color.org>). In a
-/// file or a collector they would be noise.
+/// Whether lines have colours: on a terminal only, unless `NO_COLOR` is set (<https://no-color.org>).
+/// In a file or a collector they would be noise.
 fn coloured(is_terminal: bool, no_color: Option<&OsStr>) -> bool {
     is_terminal && no_color.is_none_or(OsStr::is_empty)
 }

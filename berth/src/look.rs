@@ -36,7 +36,7 @@ pub enum About<'a> {
     Everything,
 }
 
-/// Opens the source of answers: the server, or this process by what it reads.
+/// Opens the source of answers: the server, or this process from the objects that it reads.
 ///
 /// # Errors
 /// When no server answers, or nothing is there to be read.
@@ -88,7 +88,7 @@ pub async fn asks_server(client: &Client, origin: &OriginArgs) -> Result<bool> {
         None => {}
     }
     let path = format!("/apis/{API_VERSION}");
-    // What is registered and does not answer is no 404, and reading the hub would hide it.
+    // A registered API that does not answer is no 404, and reading the hub would hide the problem.
     let answer = client.send(Method::GET, &path, None).await?;
     Ok(!answer.is_err_and(|status| status.code == 404))
 }
@@ -118,7 +118,7 @@ pub async fn console(args: ConsoleArgs, origin: &OriginArgs) -> Result<()> {
         context: args.context.clone(),
     };
     let client = server.client().await?;
-    // A server that does not answer is told on the page, which asks again.
+    // The page reports a server that does not answer, and asks again.
     if asks_server(&client, origin).await.unwrap_or(true) {
         origin.ask_server()?;
         return berth_console::run(args, readable::groups()).await;
@@ -181,8 +181,8 @@ async fn of_files(path: PathBuf, namespace: &str, rules: Option<RulesChoice>) ->
     Ok(Source::within(Client::new(served.client()), namespace, served))
 }
 
-/// The objects as they would be stored, and what is wrong with them and with others: judged as by `simulate`,
-/// so that both answer alike of one hub.
+/// The objects in their stored form, and the problems of these and others: judged as by `simulate`, so
+/// that both answer alike for one hub.
 fn objects(
     inputs: impl IntoIterator<Item = Input>,
     now: Timestamp,

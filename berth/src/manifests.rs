@@ -1,5 +1,5 @@
-//! `berth manifests`: prints what a hub must be told about Berth (`berth_deploy`), for the installation that
-//! flags describe.
+//! `berth manifests`: prints Berth's objects on a hub (`berth_deploy`), for the installation that flags
+//! describe.
 
 mod krew;
 mod preflight;

@@ -37,7 +37,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The log of a command that ends with its answer: that a server cannot be reached is its error, and is told
+/// The log of a command that ends with its answer: an unreachable server is its error, and is reported
 /// once.
 fn quiet(filter: &str) -> String {
     format!("kube_client::client::builder=off,{filter}")

@@ -28,7 +28,8 @@ pub struct RepairArgs {
     pub encryption_provider_config: Option<PathBuf>,
 }
 
-/// Looks, and mends what it is told to. Ends with 1 when something is damaged and stays so. Blocks.
+/// Checks the file, and repairs it as requested. Ends with 1 when something is damaged and stays so.
+/// Blocks.
 ///
 /// # Errors
 /// When the file cannot be read or written, or no record has a name that is to be removed.

@@ -62,7 +62,7 @@ pub struct Standalone {
     tasks: Vec<JoinHandle<()>>,
     controllers: controllers::Running,
     history: berth_history::Running,
-    /// Outlives whatever needs it.
+    /// It outlives its users.
     leadership: Leadership,
     /// Cancelled when the background work is to end.
     ending: CancellationToken,
@@ -369,7 +369,7 @@ fn health(
     let health = Health::new();
     let ready = Arc::clone(store);
     health.add("storage", &[Probe::Healthz, Probe::Readyz], move || ready.ready());
-    // A server without room still answers, and lets go of what fills its disk.
+    // A server with a full disk still answers, and accepts deletions.
     let room = Arc::clone(store);
     health.add_informative("disk-space", &[Probe::Readyz], move || room.room());
     for dialect in &parts.dialects {
@@ -386,8 +386,9 @@ fn health(
         });
     }
     if let Some(registration) = registration.cloned() {
-        // Shown, and no more: a hub sends nothing to servers that are not ready, so whoever waited for it to
-        // send something would wait for ever, and a hub that is away would take every server out.
+        // It does not count for readiness: a hub sends nothing to servers that are not ready, so a
+        // server that waited for a request would wait for ever, and a hub that is away would make every
+        // server unready.
         health.add_informative("registration", &[Probe::Readyz], move || registration.state());
     }
     Arc::new(health)

@@ -72,8 +72,8 @@ pub(crate) fn nothing_to_observe(dialect: &str) -> String {
     )
 }
 
-/// Sources that hold on a hub, where a system that nothing is `said` of is none of Berth's business: it is
-/// off, since whoever stores its objects would take its API over.
+/// Sources that hold on a hub, where a system that `said` does not name is off, since a server that
+/// stored its objects would take its API over.
 #[must_use]
 pub fn only_named(said: Vec<Source>) -> Vec<Source> {
     let all = berth_dialect_registry::all().into_iter().map(|dialect| Source {

@@ -1,5 +1,6 @@
-//! `berth takeover` and `berth handback`: who decides a system, changed in an order in which no request has
-//! two schedulers, and none for as short as may be (docs/take-over.md). Without `--yes` nothing is changed.
+//! `berth takeover` and `berth handback`: they change the scheduler of a system in an order in which no
+//! request has two schedulers, and as short a time as possible has none (docs/take-over.md). Without
+//! `--yes` nothing is changed.
 
 mod args;
 mod asked;
@@ -21,7 +22,7 @@ use asked::Hub;
 use berth_configuration::Mode;
 use configuration::{Change, Stored};
 
-/// Interval at which the request is compared with what holds.
+/// Interval at which the request is compared with the present state.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// `berth takeover`.
@@ -268,15 +269,15 @@ async fn returned(hub: &Hub, own: &OwnScheduler, before: &Seen, timeout: Duratio
     })
 }
 
-/// Whether what is waited for holds, with what is to be said of it.
+/// Whether the awaited state is reached, with its message.
 enum Step {
     Done(String),
     Not(String),
 }
 
-/// Looks until `look` says that it is done, and gives its words; after `timeout` the last words of why it is
-/// not. What is news is told meanwhile. A hub that does not answer for a moment is asked again: by now
-/// something was changed there.
+/// Repeats `look` until it reports success, and returns its message; after `timeout` the last message
+/// about the obstacle. New messages are printed meanwhile. A hub that does not answer for a moment is
+/// asked again, since it was changed already.
 async fn wait(
     timeout: Duration,
     look: impl AsyncFn() -> Result<Step>,

@@ -1,9 +1,9 @@
 //! `berth uninstall`: takes Berth off a hub in the order that never leaves a namespace stuck.
 //!
-//! While a webhook that must answer is registered and nobody answers, writes fail; while an APIService is
-//! registered and nobody serves it, no namespace can be deleted. So the right to register again goes first,
-//! then what is registered, and what runs only after that. Whatever is gone already is passed over, so that
-//! it can be run again.
+//! While a required webhook is registered without a server, writes fail; while an APIService is
+//! registered without a server, no namespace can be deleted. So the right to register again is removed
+//! first, then the registrations, and the workload after that. Objects that are gone already are
+//! skipped, so that the command can be repeated.
 //!
 //! Some objects have finalizers that only Berth's controllers take off ([`berth_dialect_contract::Hold`]).
 //! While there are any, nothing is done unless it is said what becomes of them.
@@ -76,7 +76,7 @@ pub struct UninstallArgs {
 /// Uninstalls.
 ///
 /// # Errors
-/// When the hub refuses something; what came before is done.
+/// When the hub refuses a deletion; earlier ones are done.
 pub async fn run(args: &UninstallArgs) -> Result<()> {
     let (client, url) = connect(args).await?;
     let remover = Remover {
@@ -92,7 +92,7 @@ pub async fn run(args: &UninstallArgs) -> Result<()> {
     };
     let steps = Steps::of(&service);
     let looks = !args.registration_only && !args.keep_finalizers;
-    // What Berth serves itself, as long as it is registered.
+    // The kinds that Berth serves itself while it is registered.
     let own = if looks {
         remover.groups(&service).await?
     } else {
@@ -170,7 +170,7 @@ impl Steps {
                 .iter()
                 .flat_map(|one| berth_deploy::objects(one, set));
             let removals = objects.filter_map(|object| Removal::of(&object));
-            // Bindings go before the roles they are to, a Deployment before what it needs.
+            // Bindings go before the roles they are to, a Deployment before the objects that it needs.
             let mut removals: Vec<Removal> = removals
                 .filter(|removal| seen.insert(removal.to_string()))
                 .collect();
@@ -276,7 +276,7 @@ impl Remover {
         bail!("nothing was changed: {advice}")
     }
 
-    /// Lets go of what waits, now that nobody takes it up again.
+    /// Releases the waiting objects, now that no controller adds finalizers again.
     async fn release(&self, own: &BTreeSet<String>) -> Result<()> {
         for waiting in self.waiting(own).await? {
             let count = waiting.release(&self.client).await?;
@@ -285,7 +285,7 @@ impl Remover {
         Ok(())
     }
 
-    /// The Leases by which servers agreed: fences, who leads, whose the store is.
+    /// The Leases of servers: fences, leadership, ownership of the store.
     async fn leases(&self, service: &Service) -> Result<()> {
         let leases: Api<k8s_openapi::api::coordination::v1::Lease> =
             Api::namespaced(self.client.clone(), &service.namespace);
@@ -321,7 +321,7 @@ impl Remover {
         Ok(())
     }
 
-    /// A webhook configuration, if it asks Berth anything, or nobody.
+    /// A webhook configuration, if it calls Berth, or has no webhooks.
     async fn webhooks(&self, removal: &Removal, service: &Service) -> Result<()> {
         let Some(object) = removal.read(&self.client).await? else {
             return Ok(());
@@ -333,7 +333,7 @@ impl Remover {
         Ok(())
     }
 
-    /// Every APIService for Berth's Service, whatever it is called, until the hub has forgotten them.
+    /// Every APIService for Berth's Service, of any name, until the hub has forgotten them.
     async fn api_services(&self, service: &Service) -> Result<()> {
         let start = Instant::now();
         let mut asked = BTreeSet::new();
@@ -373,8 +373,8 @@ fn api_service(object: &Value) -> Value {
     })
 }
 
-/// Whether a webhook configuration asks Berth anything, or nobody: one without a webhook, as a system that
-/// needs none leaves it, is of no use to others.
+/// Whether a webhook configuration calls Berth, or has no webhooks: an empty one, which remains of a
+/// system without webhooks, is of no use to others.
 fn is_ours(configuration: &Value, service: &Service) -> bool {
     let webhooks = configuration["webhooks"].as_array();
     let mut references = webhooks

@@ -14,7 +14,7 @@ pub(super) fn secret_name(service: &Service) -> String {
     format!("{}-tls", service.name)
 }
 
-/// The annotations of what the hub finds Berth by.
+/// The annotations of Berth's registrations on the hub.
 pub(super) fn annotation(service: &Service) -> Value {
     json!({ANNOTATION: format!("{}/{}", service.namespace, service.name)})
 }

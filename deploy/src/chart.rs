@@ -1,6 +1,6 @@
-//! Parts of the Helm chart that are rendered from the code. Its templates are written by hand and know no
-//! system: what a system needs of a hub is in `files/systems/<system>/<place>.yaml`, and the definitions of
-//! its kinds in `files/definitions`.
+//! Parts of the Helm chart that are rendered from the code. Its templates are written by hand and know
+//! no system: the needs of a system on a hub are in `files/systems/<system>/<place>.yaml`, and the
+//! definitions of its kinds in `files/definitions`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use crate::{
     Installation, Set, objects, publications, scheduler_configurations, system_definitions, webhooks, yaml,
 };
 
-/// The annotation of what stays when a release goes.
+/// The annotation of objects that stay when a release is deleted.
 const KEEP: &str = "helm.sh/resource-policy";
-/// The role by which Berth acts as others, of whom each has a role of the same name.
+/// The role by which Berth impersonates actors, each of which has a role of the same name.
 const IMPERSONATOR: &str = "berth:impersonator";
 /// Roles that are about no system in particular.
 const REGISTRATION: &str = "berth:registration";
 
-/// Name of the file, for each system, with what an observer needs of it on the hub.
+/// Name of the file, for each system, with an observer's needs on the hub.
 const OBSERVE: &str = "observe";
 
 /// Every file of the chart that is rendered, below `deploy/helm/berth/`, with its text.

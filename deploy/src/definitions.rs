@@ -7,9 +7,9 @@ use berth_dialect_contract::Dialect;
 use berth_publications::{self, Publication};
 use serde_json::Value;
 
-/// The CustomResourceDefinition of SchedulerConfiguration, which behind an aggregator is always the hub's to
-/// serve (docs/concepts.md, "Configuration"). What a schema cannot say (a name is that of a system, a
-/// system's configuration is valid) is for the webhook.
+/// The CustomResourceDefinition of SchedulerConfiguration, which behind an aggregator is always the
+/// hub's to serve (docs/concepts.md, "Configuration"). The webhook checks rules that a schema cannot
+/// express (the name is that of a system, a system's configuration is valid).
 #[must_use]
 pub fn scheduler_configurations() -> Value {
     berth_openapi::crd::definition(&SchedulerConfiguration::new(berth_dialect_registry::all()))
@@ -21,8 +21,8 @@ pub fn publications() -> Value {
     berth_openapi::crd::definition(&Publication::new(&berth_dialect_registry::all()))
 }
 
-/// The CustomResourceDefinitions of what is published, for hubs that do not have them from elsewhere. Never
-/// to be applied over others.
+/// The CustomResourceDefinitions of published kinds, for hubs that do not have them. They must never be
+/// applied over existing ones.
 #[must_use]
 pub fn published_definitions() -> Vec<Value> {
     let kinds = berth_publications::on_hub();

@@ -15,7 +15,7 @@ use crate::{
 pub(crate) const HEADER: &str = "# Rendered from the code, do not edit. What it is for: deploy/README.md. To render it again:\n\
                       #   UPDATE_EXPECT=1 cargo test -p berth-deploy --test manifests\n";
 
-/// Address of etcd in the overlay `owned-etcd`; whoever installs it says otherwise.
+/// Address of etcd in the overlay `owned-etcd`; to be replaced for an installation.
 const ETCD: &str = "https://etcd.berth-system.svc:2379";
 /// Folder of the certificates for etcd in that overlay.
 const ETCD_TLS: &str = "/etc/berth/etcd";
@@ -179,7 +179,7 @@ fn without_definitions(mut objects: Vec<Value>) -> Vec<Value> {
     objects
 }
 
-/// Every object of an installation, as `berth manifests all` prints it: an overlay must come to exactly
+/// Every object of an installation, as `berth manifests all` prints it: an overlay must give exactly
 /// these.
 #[must_use]
 pub fn whole(installation: &Installation) -> Vec<Value> {

@@ -1,7 +1,7 @@
-//! Rights and webhooks for a hub that has objects on which decisions depend: Berth reads them as itself and
-//! writes its decisions as the systems' scheduler, whom it impersonates (docs/concepts.md, "Actors"). With
-//! `--source=<system>=hub` that is all of the system; of one that Berth stores it is what stays Kubernetes'
-//! own, kcp's namespaces and what is in them.
+//! Rights and webhooks for a hub that has objects on which decisions depend: Berth reads them as itself
+//! and writes its decisions as the systems' scheduler, which it impersonates (docs/concepts.md,
+//! "Actors"). With `--source=<system>=hub` that is all of the system; for one that Berth stores it is
+//! the part that stays on the hub: kcp's namespaces and the objects in them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::Installation;
 /// Role for checking whether the systems' own schedulers run, before Berth decides.
 const PREFLIGHT: &str = "berth:preflight";
 
-/// The cluster roles, by what they are for, and who has them.
+/// The cluster roles by purpose, and their subjects.
 #[must_use]
 pub fn hub_sources(installation: &Installation) -> Vec<Value> {
     let service = &installation.service;
@@ -69,8 +69,8 @@ pub fn hub_sources(installation: &Installation) -> Vec<Value> {
     objects
 }
 
-/// Rule for reading the Leases of `scheduler`, by name and in whatever namespace: that of the usual one may
-/// not be there, and a Role in it could not be created then. `None` where it has none.
+/// Rule for reading the Leases of `scheduler`, by name and in any namespace: the usual one may not
+/// exist, and a Role in it could not be created then. `None` where it has none.
 fn leases(scheduler: OwnScheduler) -> Option<Value> {
     let names: BTreeSet<&str> = scheduler.leases.iter().map(|lease| lease.name).collect();
     (!names.is_empty()).then(|| {
@@ -80,7 +80,7 @@ fn leases(scheduler: OwnScheduler) -> Option<Value> {
     })
 }
 
-/// One system, as far as it is on the hub.
+/// The part of one system that is on the hub.
 struct Source<'a> {
     dialect: &'a Arc<dyn Dialect>,
     /// Resources that Berth stores itself.
@@ -102,8 +102,8 @@ impl<'a> Source<'a> {
         resources
     }
 
-    /// Rules for what Berth reads. A server that `observes` carries nothing out, and looks at
-    /// nothing for it.
+    /// Rules for Berth's reads. A server that `observes` runs no reconcilers, and reads nothing for
+    /// them.
     fn read(&self, observes: bool) -> Vec<Value> {
         let reconcilers = self.dialect.controllers().hub_reconcilers();
         let carried_out = reconcilers.iter().filter(|_| !observes);
@@ -129,7 +129,7 @@ impl<'a> Source<'a> {
         all
     }
 
-    /// Rules for writes of a scheduler: what it places, and its records.
+    /// Rules for writes of a scheduler: the demands, and its records.
     fn decided(&self) -> Vec<Value> {
         let demands = self.dialect.demands().iter().map(|demand| demand.resource);
         let mut all = rules(

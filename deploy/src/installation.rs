@@ -48,7 +48,7 @@ pub struct Installation {
     pub service: Service,
     /// Every system Berth serves.
     pub dialects: Vec<Arc<dyn Dialect>>,
-    /// The systems it is told to leave alone.
+    /// The systems that are off.
     pub off: BTreeSet<&'static str>,
     /// The systems whose objects are on the hub; Berth stores those of the others.
     pub on_hub: BTreeSet<&'static str>,

@@ -1,16 +1,16 @@
-//! Everything that a hub must be told about Berth: objects of an installation, rendered from the code that
-//! serves it, so that they cannot say anything else than the program does. `berth manifests` prints them.
+//! Berth's objects on a hub: those of an installation, rendered from the code, so that they always
+//! match the program. `berth manifests` prints them.
 //!
 //! [`Installation`] says what is installed, [`Set`] which part of it is wanted, [`objects`] gives it. The
 //! files of this folder are the same objects for common installations ([`manifests`], pinned by
 //! `tests/manifests.rs`):
 //!
-//! - `manifests/`: every part by itself, and with `kustomization.yaml` the base of what follows;
+//! - `manifests/`: every part by itself, and with `kustomization.yaml` the base of the overlays;
 //! - `overlays/`: whole installations for kustomize, `observe`, `hub`, `owned-etcd` and `cert-manager`;
 //! - `components/`: additions to any of them;
-//! - `helm/berth/`: a chart of the same, whose templates are written by hand; [`chart()`] renders what they
-//!   read. Definitions are
-//!   here alone: Berth's own in `crds/`, which the overlays take, too, and the systems' in `files/definitions/`.
+//! - `helm/berth/`: a chart of the same, whose templates are written by hand; [`chart()`] renders their
+//!   input. Definitions are only here: Berth's own in `crds/`, which the overlays use, too, and the
+//!   systems' in `files/definitions/`.
 //!
 //! `README.md` says what each is for.
 //!

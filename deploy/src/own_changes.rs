@@ -9,8 +9,8 @@ use super::Service;
 const NAME: &str = "berth-registration";
 const API: &str = "admissionregistration.k8s.io/v1";
 
-/// The policy and its binding. With `--self-register` Berth creates whole objects, and changes no more of
-/// them either.
+/// The policy and its binding. With `--self-register` Berth creates whole objects, and changes only the
+/// same field of them later.
 #[must_use]
 pub fn own_changes(service: &Service) -> Vec<Value> {
     let account = format!("system:serviceaccount:{}:{}", service.namespace, service.name);

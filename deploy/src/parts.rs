@@ -47,7 +47,7 @@ pub fn objects(installation: &Installation, set: Set) -> Vec<Value> {
         Set::Krew => Vec::new(),
         Set::All => {
             let mut sets = vec![Set::Crds, Set::Rbac, Set::Workload];
-            // Berth creates these itself where it is told to.
+            // Berth creates these itself with `--self-register`.
             if !installation.self_register {
                 sets.extend([Set::Apiservice, Set::Webhooks]);
             }

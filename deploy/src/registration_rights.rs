@@ -1,5 +1,5 @@
-//! Rights of Berth to its own registration on the hub: read and patch what is registered, by name, to fill in
-//! whom to trust; and the Secret of the CA its servers share.
+//! Rights of Berth to its own registration on the hub: read and patch the registered objects, by name,
+//! to fill in the caBundle; and the Secret of the CA its servers share.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ pub fn registration_rights(installation: &Installation) -> Vec<Value> {
     })];
     if !installation.is_observer() {
         rules.extend([
-            // Whether somebody else serves a group that Berth is to serve.
+            // Whether another server has a group that Berth is to serve.
             json!({"apiGroups": ["apiregistration.k8s.io"], "resources": ["apiservices"], "verbs": ["list"]}),
             json!({
                 "apiGroups": ["admissionregistration.k8s.io"],
@@ -88,7 +88,8 @@ fn cluster_wide(service: &Service, name: &str, rules: &Value) -> [Value; 2] {
     ]
 }
 
-/// The Secret is part of the manifests, empty, so that nobody has to create Secrets; so is the ConfigMap.
+/// The Secret is part of the manifests, empty, so that Berth needs no right to create Secrets; so is
+/// the ConfigMap.
 fn of_the_secret(service: &Service) -> [Value; 2] {
     let namespace = &service.namespace;
     [

@@ -1,5 +1,5 @@
-//! Rights of Berth itself on a hub: no more than the code needs (docs/security.md, "What Berth may do on a
-//! hub").
+//! Rights of Berth itself on a hub: only those that the code needs (docs/security.md, "What Berth may
+//! do on a hub").
 
 use berth_aggregation::policies;
 use berth_apiserver::authn::delegated;
@@ -15,20 +15,21 @@ use super::Installation;
 
 /// The cluster role of the rights that are Berth's own.
 const SERVER: &str = "berth:server";
-/// The role of whoever says in configurations whether they are in force.
+/// The role for setting the conditions of configurations.
 const CONFIGURATION: &str = "berth:configuration";
-/// The role of whoever publishes.
+/// The role for publishing.
 const PUBLISHER: &str = "berth:publisher";
-/// The cluster role that is put together of what may be the parameters of admission policies.
+/// The cluster role that is aggregated from the rights to read parameters of admission policies.
 const PARAMETERS: &str = "berth:policy-params";
 /// The role that makes it ConfigMaps.
 const CONFIG_MAPS: &str = "berth:policy-params-configmaps";
 /// The role of the lock records: which replica works, whose store it is, and fences of counted capacity.
 const LOCKS: &str = "berth:locks";
 
-/// The service account, and what it may do: ask whose token something is and who may do what, read whom the
-/// hub believes, copy what decisions and quotas depend on, say which configurations are in force, publish,
-/// ask the hub's admission webhooks about what is stored here, and keep lock records in its own namespace.
+/// The service account, and its rights: create TokenReviews and SubjectAccessReviews, read the hub's
+/// trust, copy the objects on which decisions and quotas depend, set the conditions of configurations,
+/// publish, call the hub's admission webhooks about objects stored here, and keep lock records in its
+/// own namespace.
 #[must_use]
 pub fn server_rights(installation: &Installation) -> Vec<Value> {
     let (service, decides) = (&installation.service, !installation.is_observer());

@@ -1,8 +1,8 @@
-//! The admission webhooks: a hub asks Berth about what is written to the objects it stores
+//! The admission webhooks: a hub asks Berth about writes of the objects that it stores
 //! (docs/admission.md, "Admission").
 //!
-//! While nobody answers everything goes through: no write of a hub waits for Berth. Berth's own namespace and
-//! kube-system are never asked about, so that Berth can always be brought back.
+//! While no server answers all writes pass: no write of a hub waits for Berth. Berth's own namespace
+//! and kube-system are never asked about, so that Berth can always be brought back.
 
 mod rules;
 
@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use super::{Installation, Service};
 use rules::Entry;
 
-/// Time limit of an answer to the hub, in seconds: an answer takes milliseconds, and whoever writes waits
+/// Time limit of an answer to the hub, in seconds: an answer takes milliseconds, and the writer waits
 /// meanwhile.
 const TIMEOUT: u8 = 5;
-/// The label of a namespace that the API server sets and nobody can change.
+/// The label of a namespace that the API server sets and no user can change.
 const NAMESPACE_LABEL: &str = "kubernetes.io/metadata.name";
 
 /// The name of both webhook configurations.
@@ -45,7 +45,8 @@ pub fn webhooks(installation: &Installation) -> [Value; 2] {
             "kind": kind,
             "metadata": {"name": configuration_name(&installation.service)},
         });
-        // An API server leaves an empty list out; what compares the two would find a difference for ever.
+        // An API server leaves an empty list out; a comparison of the two would always find a
+        // difference.
         if !webhooks.is_empty() {
             configuration["webhooks"] = json!(webhooks);
         }
@@ -64,9 +65,9 @@ fn webhook(service: &Service, entry: &Entry, path: &str) -> Value {
         "namespaceSelector": {"matchExpressions": [{
             "key": NAMESPACE_LABEL, "operator": "NotIn", "values": ["kube-system", service.namespace],
         }]},
-        // Nothing of what was there before may stand still while Berth is away.
+        // No workload of the hub may be blocked while Berth is away.
         "failurePolicy": "Ignore",
-        // What is asked is answered from what is known; nothing is stored or reserved.
+        // Reviews are answered from Berth's copies; nothing is stored or reserved.
         "sideEffects": "None",
         "matchPolicy": "Equivalent",
         "admissionReviewVersions": ["v1"],

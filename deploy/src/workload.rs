@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Certificates, Installation, Service, ca_secret_name, cert_manager, certificates};
 use crate::stores::Storage;
 
-/// The label that every Pod of Berth has, whatever else it has.
+/// The label that every Pod of Berth has, beside others.
 pub const LABEL: (&str, &str) = ("app.kubernetes.io/name", "berth");
 /// The port the container listens on.
 const PORT: u16 = 7443;
@@ -18,8 +18,8 @@ const USER: u32 = 65532;
 const DATA: &str = "/var/lib/berth";
 /// Folder of cert-manager's certificate.
 const TLS: &str = "/etc/berth/tls";
-/// Processors and memory: for fleets of some thousand clusters and placements, with what requests may hold
-/// beside (`--max-bytes-inflight`).
+/// Processors and memory: for fleets of some thousand clusters and placements, including the memory of
+/// requests (`--max-bytes-inflight`).
 const LIMITS: (&str, &str) = ("2", "1Gi");
 /// The ports outside the cluster's Pods that Berth connects to: DNS, kube-apiserver, etcd.
 const PEERS: [(u16, &str); 7] = [
@@ -36,7 +36,7 @@ const SHUTDOWN_DELAY: u32 = 15;
 /// Time for requests and watches to end after that.
 const DRAIN: u32 = 75;
 
-/// The namespace. Its Pods are held to what they are anyway.
+/// The namespace. Its Pods satisfy the restricted level.
 #[must_use]
 pub fn namespace(service: &Service) -> Value {
     json!({
@@ -79,7 +79,7 @@ fn ca_secret(service: &Service) -> Value {
     })
 }
 
-/// Empty too: Berth writes the CA's certificates there, for whoever may not see its key.
+/// Empty too: Berth writes the CA's certificates there, for clients that may not read its key.
 fn ca_certificates(service: &Service) -> Value {
     json!({
         "apiVersion": "v1",
@@ -141,7 +141,7 @@ fn disruption_budget(service: &Service) -> Value {
     })
 }
 
-/// ServiceMonitor by which the Prometheus operator reads metrics; whoever reads needs the role
+/// ServiceMonitor by which the Prometheus operator reads metrics; the reader needs the role
 /// berth:metrics-reader.
 #[must_use]
 pub fn service_monitor(installation: &Installation) -> Value {

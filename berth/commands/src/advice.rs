@@ -1,5 +1,5 @@
-//! `berth advice`, and `kubectl berth advice`: what to change so that an object goes to a cluster, as a
-//! running server finds it (docs/terminal.md).
+//! `berth advice`, and `kubectl berth advice`: the changes after which an object goes to a cluster,
+//! computed by a running server (docs/terminal.md).
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;

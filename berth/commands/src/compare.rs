@@ -1,6 +1,5 @@
-//! `berth compare`: does Berth decide as the scheduler did? What is placed is read as it stands, every
-//! request is decided by itself on just that, as in life, and the two are held against each other
-//! (docs/try-on-your-hub.md).
+//! `berth compare`: does Berth decide as the scheduler did? It reads the present placements, decides
+//! every request by itself from that state, and compares the two (docs/try-on-your-hub.md).
 
 mod print;
 
@@ -31,8 +30,8 @@ use crate::simulate::{By, DONE, MALFORMED, SET_ASIDE, UNPLACED, load};
 /// Most clusters of each side of an entry that are listed. The counts are of all.
 const SHOWN: usize = 50;
 
-/// Reads, compares and prints. What is wrong with the input goes to standard error, all of it: a file that
-/// cannot be read at all ends it with exit code 2, what was set aside lets it end with 3.
+/// Reads, compares and prints. All problems of the input go to standard error. An unreadable file ends
+/// it with exit code 2, objects that were set aside with 3.
 ///
 /// # Errors
 /// When no server answers, or a dialect is at fault.
@@ -77,8 +76,8 @@ pub async fn run(question: &CompareQuestion, connection: &ConnectionArgs) -> Res
     }))
 }
 
-/// Compares what is placed of `system` with what Berth would decide by `config`, of those requests that
-/// `selector` matches: prints where it differs, and gives how many do.
+/// Compares the placements of `system` with Berth's decisions by `config`, for the requests that
+/// `selector` matches. Prints the differences, and returns their number.
 ///
 /// # Errors
 /// When no server answers, a configuration is malformed, or a dialect is at fault.
@@ -129,7 +128,7 @@ struct Subject<'a> {
     grace: Duration,
 }
 
-/// Comparison of what is placed with what would be decided.
+/// Comparison of present placements with decisions.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Comparison {
@@ -313,7 +312,7 @@ impl Entry {
     }
 }
 
-/// The verdict as it is printed.
+/// The printed verdict.
 fn verdict(agreement: Agreement) -> &'static str {
     match agreement {
         Agreement::Same => "Same",

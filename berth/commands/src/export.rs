@@ -30,7 +30,7 @@ pub async fn run(question: &ExportQuestion, connection: &ConnectionArgs) -> Resu
         bail!("no objects that a scheduler of {systems} reads were found, or you may not list them");
     }
     let path = |name: &str| question.folder.join(format!("{name}.yaml"));
-    // What an earlier export wrote of a system that is not here would be decided by.
+    // Files that an earlier export wrote for a system that is not here would affect decisions.
     let known = known_names().into_iter().map(|name| (path(&name), Vec::new()));
     let mut files: BTreeMap<PathBuf, Vec<Value>> = known.collect();
     let read = reading.kinds.into_iter();

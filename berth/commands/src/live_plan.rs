@@ -16,12 +16,12 @@ use crate::simulate::{DONE, MALFORMED, SET_ASIDE, UNPLACED};
 use crate::source::Source;
 use crate::why::missing;
 
-/// Asks `source` and prints. Objects that name no namespace are in `namespace`, if one is given. What is
-/// wrong with the changes goes to standard error, all of it, and ends it with exit code 2, before anybody is
-/// asked. Documents that cannot be read are set aside: the rest is asked about, and the exit code is 3.
+/// Asks `source` and prints. Objects that name no namespace are in `namespace`, if one is given. All
+/// problems of the changes go to standard error, and end it with exit code 2 before the source is
+/// asked. Unreadable documents are set aside: the rest is asked about, and the exit code is 3.
 ///
 /// # Errors
-/// When nobody answers, or the answer is no plan.
+/// When there is no answer, or the answer is not a plan.
 pub async fn run(
     args: &PlanQuestion,
     namespace: Option<&str>,
@@ -36,7 +36,7 @@ pub async fn run(
     for note in &read.notes {
         crate::say_error!("note: {note}");
     }
-    // What has no form is told with where it stands, before anybody is asked.
+    // A malformed document is reported with its place, before the source is asked.
     let problems = match read.problems.is_empty() {
         true => read.steps().err().unwrap_or_default(),
         false => read.problems.clone(),

@@ -14,8 +14,8 @@ use crate::terminal::shown;
 
 /// So many objects are written at once where there are many of one kind.
 const AT_ONCE: usize = 32;
-/// Fewer of one kind in a row are written one after the other, since there the order may matter: who comes
-/// first is placed first.
+/// Fewer of one kind in a row are written one after the other, since there the order may matter: the
+/// first one is placed first.
 const MANY: usize = 100;
 /// Interval of progress lines of a long load.
 const PROGRESS: Duration = Duration::from_secs(2);
@@ -23,7 +23,7 @@ const PROGRESS: Duration = Duration::from_secs(2);
 /// Way of writing objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteMode {
-    /// Created, or replaced by what the file has.
+    /// Created, or replaced by the file's object.
     Replace,
     /// Server-side apply.
     Apply {
@@ -46,9 +46,9 @@ impl WriteMode {
     }
 }
 
-/// Writes every object of `paths` (namespaces first), each with its status, and prints a line for each. What
-/// belongs to a scheduler stays as it is stored; where a file says otherwise, a line on standard error says
-/// so. Many objects of one kind in a row are written side by side.
+/// Writes every object of `paths` (namespaces first), each with its status, and prints a line for each.
+/// A scheduler's fields stay as stored; where a file differs, a line on standard error says so. Many
+/// objects of one kind in a row are written side by side.
 ///
 /// # Errors
 /// A file that cannot be read at all, before anything is written; the documents that are no objects, and the
@@ -138,7 +138,7 @@ fn without_duplicates(
     documents.into_iter().filter(|document| keep(document)).collect()
 }
 
-/// An object that is written: its line, and what of it gave way to what is stored.
+/// An object that is written: its line, and its fields that gave way to stored ones.
 type Written = (String, Vec<String>);
 
 /// Writes one object.
@@ -160,7 +160,7 @@ async fn write(client: &mut Client, document: &Document, mode: WriteMode) -> Res
     }
 }
 
-/// Prints what became of an object; what the server had against it, if anything.
+/// Prints the outcome for an object; returns the server's refusal, if any.
 fn tell(outcome: Result<Written, String>) -> Option<String> {
     match outcome {
         Ok((line, notes)) => {
@@ -218,7 +218,7 @@ fn lines<T: ToString>(list: &[T]) -> String {
         .join("\n")
 }
 
-/// Namespaces before what lives in them; otherwise the order of the files.
+/// Namespaces before the objects in them; otherwise the order of the files.
 #[must_use]
 pub fn namespaces_first(mut documents: Vec<Document>) -> Vec<Document> {
     documents.sort_by_key(|document| !(document.api_version() == "v1" && document.kind() == "Namespace"));

@@ -1,5 +1,5 @@
-//! Reading manifests: files and folders of YAML or JSON, several documents each. Nothing is skipped silently:
-//! every problem is told with its file and document.
+//! Reading manifests: files and folders of YAML or JSON, several documents each. Nothing is skipped
+//! silently: every problem is reported with its file and document.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -143,8 +143,8 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Problem> {
     Ok(list)
 }
 
-/// Parses the documents of one text; a `List` stands for its items. What cannot be read takes no other
-/// document with it.
+/// Parses the documents of one text; a `List` stands for its items. An unreadable document does not
+/// affect others.
 pub fn parse(file: &str, text: &str, documents: &mut Vec<Document>, problems: &mut Vec<Problem>) {
     for (number, found) in (1..).zip(values(text)) {
         let mut tell = |problem: String, is_note: bool| {
@@ -198,7 +198,7 @@ fn below(paths: &[String], start: &str) -> Vec<String> {
 
 /// Every document of a text: JSON, one value after the other, or YAML.
 fn values(text: &str) -> Vec<Result<json::Document, String>> {
-    // What looks like JSON and is not may still be YAML.
+    // A text that looks like JSON may still be YAML.
     if text.trim_start().starts_with('{')
         && let Ok(documents) = json::documents(text, Doubles::Kept)
     {
@@ -236,8 +236,8 @@ fn judge(object: &Value) -> Result<(), &'static str> {
     }
 }
 
-/// Why an object that could not be stored is nothing wrong: programs' own configuration files have no
-/// metadata, and stand in the folders of what they are about.
+/// Reason why an object that cannot be stored is no error: programs' own configuration files have no
+/// metadata, and lie in the folders of related objects.
 fn configuration(object: &Value) -> Option<String> {
     if object.get("metadata").is_some() || config::is_stored_form(object) {
         return None;

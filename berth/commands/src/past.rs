@@ -21,7 +21,7 @@ use crate::why;
 use crate::why::asked::{self, Place};
 use crate::why::missing::{self, Question};
 
-/// Asks and prints. Where a decision has no history, that is told, and is no failure.
+/// Asks and prints. Where a decision has no history, the output says so, and it is no failure.
 ///
 /// # Errors
 /// When the words name nothing that is decided or ever was, the server refuses, or none answers.

@@ -1,5 +1,5 @@
-//! Plans on the command line: what changes, as `berth simulate` and `berth plan` are given it, and how the
-//! answer is printed. Both have the form of a SchedulingReview's: `spec.changes` and `status.plan`
+//! Plans on the command line: the changes given to `berth simulate` and `berth plan`, and the printed
+//! answer. Both have the form of a SchedulingReview's `spec.changes` and `status.plan`
 //! (docs/concepts.md, "Planning").
 
 pub mod changes;

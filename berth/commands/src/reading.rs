@@ -1,5 +1,5 @@
-//! Objects that schedulers look at, read of a server or a hub with the rights of whoever asks.
-//! Nothing is written, and nothing has to be installed there (docs/try-on-your-hub.md).
+//! Objects that schedulers read, from a server or a hub, with the user's rights. Nothing is written,
+//! and nothing has to be installed there (docs/try-on-your-hub.md).
 //!
 //! Each dialect says which kinds these are, how far decisions look into other namespaces, and how
 //! answers are wrong without some of them ([`berth_dialect_contract::Reach`]).
@@ -44,7 +44,7 @@ pub struct Listed {
     pub objects: Objects,
 }
 
-/// Objects of one kind that could not be read, and what that means.
+/// Objects of one kind that could not be read, and the effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// `placements.cluster.open-cluster-management.io`.
@@ -142,7 +142,7 @@ impl Kinds {
     }
 }
 
-/// Account of what was read of a hub.
+/// Account of the objects read from a hub.
 pub struct Account<'a> {
     /// Action of the reader: `read`, or `follows`.
     pub verb: &'static str,
@@ -157,7 +157,8 @@ pub struct Account<'a> {
 }
 
 impl Account<'_> {
-    /// Says on standard error what was read, of whom and as whom, and what could not be.
+    /// Says on standard error the number of read objects, the server and the user, and the unreadable
+    /// kinds.
     ///
     /// # Errors
     /// When the server no longer answers.
@@ -239,7 +240,8 @@ impl Reading {
         })
     }
 
-    /// Says on standard error what was read, of whom and as whom, and what could not be.
+    /// Says on standard error the number of read objects, the server and the user, and the unreadable
+    /// kinds.
     ///
     /// # Errors
     /// When the server no longer answers.
@@ -303,10 +305,10 @@ fn named(systems: &[&str]) -> String {
     }
 }
 
-/// Time after which a reader is told how far the reading is.
+/// Time after which the progress of reading is shown.
 const SOON: Duration = Duration::from_secs(1);
 
-/// Progress of a reading, told where somebody looks at a terminal.
+/// Progress of a reading, shown on a terminal only.
 struct Progress(Option<Instant>);
 
 impl Progress {

@@ -43,7 +43,7 @@ pub const SET_ASIDE: u8 = 3;
 /// Why a simulation ended early.
 #[derive(Debug, thiserror::Error)]
 enum Stop {
-    /// Nobody reads any more.
+    /// The output is closed.
     #[error(transparent)]
     Output(#[from] io::Error),
     /// A dialect is at fault.
@@ -73,9 +73,9 @@ pub async fn run_on(args: &SimulateArgs, connection: &ConnectionArgs) -> anyhow:
     Ok(run(args, namespace, reading.inputs()))
 }
 
-/// Decides what is in the files of `args`, and what was `read`, as far as it is in `namespace` or in none,
-/// and prints; what is to be said of the input goes to standard error, and the exit code says whether all of
-/// it was decided. The rest is input all the same.
+/// Decides the objects of the files of `args` and the `read` ones that are in `namespace` or
+/// cluster-scoped, and prints the result. Findings about the input go to standard error, and the exit
+/// code says whether all of it was decided. Other objects are input only.
 #[must_use]
 pub fn run(args: &SimulateArgs, namespace: Option<&str>, read: impl IntoIterator<Item = Input>) -> ExitCode {
     let terms = Terms {
@@ -164,7 +164,7 @@ impl Tally {
     }
 }
 
-/// The token of those that refuse a cluster since it was not heard of for long.
+/// The token of those that refuse a cluster for a stale heartbeat.
 const HEARTBEAT: &str = "HeartbeatStale";
 
 fn tell_stale(newest: Option<Timestamp>) {
@@ -274,7 +274,7 @@ pub(crate) struct Read {
     pub(crate) simulation: Simulation,
     /// Whether nothing was set aside.
     pub(crate) whole: bool,
-    /// When the last cluster was heard of.
+    /// Time of the newest heartbeat.
     heartbeat: Option<Timestamp>,
 }
 
@@ -283,7 +283,7 @@ pub(crate) struct Read {
 pub(crate) struct By<'a> {
     /// Files of configuration.
     pub(crate) config: &'a [PathBuf],
-    /// The rules, whatever configurations say.
+    /// The rules, which override configurations.
     pub(crate) rules: Option<RulesChoice>,
     /// The instant.
     pub(crate) now: Timestamp,
@@ -429,7 +429,7 @@ pub fn configurations(
     }
 }
 
-/// The configuration in a file of `--config`, and whose it is.
+/// The configuration in a file of `--config`, and its system.
 fn configuration_file(file: &Path, dialects: &[Arc<dyn Dialect>]) -> Result<Configured, Vec<String>> {
     let told = |problem: String| vec![format!("{}: {problem}", file.display())];
     let text = manifest::text(file).map_err(told)?;

@@ -9,9 +9,9 @@ use berth_client::Client;
 pub struct Source {
     /// The client that questions are sent with, to a server or to this process.
     pub client: Client,
-    /// The namespace of what names none.
+    /// The namespace of objects that name none.
     pub namespace: String,
-    /// The part of this process that answers as long as it is kept; `None` where a server answers.
+    /// The part of this process that answers until it is dropped; `None` where a server answers.
     within: Option<Box<dyn Any + Send + Sync>>,
 }
 

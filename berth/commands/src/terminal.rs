@@ -17,8 +17,8 @@ pub const WARNING: Style = AnsiColor::Yellow.on_default();
 /// Beside the point.
 pub const DIM: Style = Style::new().dimmed();
 
-/// A line on standard output, formatted as by `println!`. Where nobody reads any more (`| head`) it is lost,
-/// and what is being done is done to its end.
+/// A line on standard output, formatted as by `println!`. If the output is closed (`| head`), it is
+/// lost, and the work continues to its end.
 #[macro_export]
 macro_rules! say {
     () => { $crate::terminal::say("") };
@@ -31,18 +31,18 @@ macro_rules! say_error {
     ($($argument:tt)*) => { $crate::terminal::say_error(&format!($($argument)*)) };
 }
 
-/// Prints `text` as it is on standard output, where somebody may read it or not.
+/// Prints `text` unchanged on standard output; a closed output is no error.
 pub fn print(text: &str) {
     write!(anstream::stdout(), "{text}").unwrap_or_default();
 }
 
-/// Says `text` on standard output, where somebody may read it or not.
+/// Prints `text` on standard output; a closed output is no error.
 pub fn say(text: &str) {
     writeln!(anstream::stdout(), "{text}").unwrap_or_default();
 }
 
-/// Says `text` on standard error, where somebody may read it or not. Much of what is said there are words of
-/// others, so that its lines are made safe as by [`shown`].
+/// Prints `text` on standard error; a closed output is no error. Much of it comes from other programs,
+/// so its lines are made safe as by [`shown`].
 pub fn say_error(text: &str) {
     writeln!(anstream::stderr(), "{}", shown_lines(text)).unwrap_or_default();
 }
@@ -76,7 +76,7 @@ impl Cell {
         &self.text
     }
 
-    /// Text as it is.
+    /// Unchanged text.
     #[must_use]
     pub fn plain(text: impl Into<String>) -> Self {
         Self::new(text, Style::new())

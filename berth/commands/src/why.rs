@@ -98,7 +98,7 @@ async fn counts(client: &Client, place: &Place, status: Option<&Decided>) -> Res
     Ok(counts.unwrap_or_default())
 }
 
-/// Decisions of the names of `places`, whatever their namespaces.
+/// Decisions of the names of `places`, in all namespaces.
 async fn everywhere(client: &Client, places: Vec<Place>) -> Result<Vec<Place>> {
     let mut all = Vec::new();
     for place in places {

@@ -1,5 +1,5 @@
-//! Words for people of what reports call outcomes, verdicts and actions: those of the console and of the
-//! documentation (docs/glossary.md). Fields of JSON keep their names.
+//! Words for the outcomes, verdicts and actions of reports, as in the console and in the documentation
+//! (docs/glossary.md). Fields of JSON keep their names.
 
 use anstyle::Style;
 
@@ -56,8 +56,8 @@ pub fn outcome(outcome: &str) -> &str {
     }
 }
 
-/// Word for what becomes of a cluster: `would be placed`, or `would come back (Unscheduled → Bound)` where
-/// the system names its states.
+/// Words for the change of a cluster: `would be placed`, or `would come back (Unscheduled → Bound)`
+/// where the system names its states.
 #[must_use]
 pub fn action(action: &str, from: &str, to: &str) -> String {
     let word = match action {

@@ -1,4 +1,4 @@
-//! The page: files that are part of the program, as they stand in `berth/console/web`.
+//! The page: files that are part of the program, unchanged from `berth/console/web`.
 
 use axum::body::Body;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
@@ -7,7 +7,7 @@ use ring::digest::{SHA256, digest};
 
 use crate::refusal::Refusal;
 
-/// One file of the page: its path, its type, what it is.
+/// One file of the page: its path, its type, its content.
 pub type Asset = (&'static str, &'static str, &'static str);
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";

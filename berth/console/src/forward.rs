@@ -1,4 +1,4 @@
-//! API requests, sent on as the person whom the kubeconfig names.
+//! API requests, forwarded as the user of the kubeconfig.
 
 use axum::body::{Body, to_bytes};
 use berth_client::told;
@@ -12,8 +12,8 @@ pub(crate) const LARGEST_BODY: usize = 1 << 20;
 
 /// Sends one request on and gives the answer as it streams in.
 ///
-/// Of the browser's headers only those that negotiate are kept: who asks is the kubeconfig's affair alone. Of
-/// the server's only those that the page reads.
+/// Of the browser's headers only those that negotiate are kept: the kubeconfig alone decides the user.
+/// Of the server's only those that the page reads.
 pub(crate) async fn send(
     client: &kube::Client,
     method: Method,

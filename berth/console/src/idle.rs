@@ -1,5 +1,5 @@
-//! Whether anybody still asks: a page that is open holds watches open, so that a console nobody looks at has
-//! no answer on its way.
+//! Whether the console is in use: an open page keeps watches open, so an unused console has no answer
+//! under way.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ impl Idle {
     }
 }
 
-/// A body that is on its way as long as it is there.
+/// A body that counts as under way until it is dropped.
 pub(crate) fn held(body: Body, busy: Busy) -> Body {
     Body::new(Held { body, _busy: busy })
 }

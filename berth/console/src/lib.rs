@@ -1,9 +1,9 @@
 //! `berth console`: a page that answers "which cluster, and why?", served on loopback.
 //!
-//! Start reading at [`server::Console`]: what [`guard`] lets through is an asset of the page, or a request to
-//! the API that [`forward`] sends on with the person's own kubeconfig.
-//! [`docs/console-security.md`](../../../docs/console-security.md) lists the rules and the tests that hold
-//! them.
+//! Start reading at [`server::Console`]: a request that passes [`guard`] is for an asset of the page,
+//! or for the API, to which [`forward`] sends it with the user's own kubeconfig.
+//! [`docs/console-security.md`](../../../docs/console-security.md) lists the rules and the tests that
+//! hold them.
 //!
 //! ```
 //! // All that the page is made of is in the program.

@@ -1,5 +1,6 @@
-//! Opens a browser without showing the token to other users of the machine, who may read every process's
-//! command line: the browser is given a file that only its owner may read, and which leads on to the address.
+//! Opens a browser without showing the token to other users of the machine, who may read every
+//! process's command line: the browser is given a file that only its owner may read, and which
+//! redirects to the address.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;

@@ -1,4 +1,4 @@
-//! Requests to the API that are sent on: by list, never by what is left out.
+//! Requests to the API that are forwarded: by a list of allowed ones, never by exclusion.
 
 use std::collections::BTreeSet;
 

@@ -65,7 +65,7 @@ impl Console {
         Self::over(&args.page, groups, client, about).await
     }
 
-    /// Listens on loopback, and sends requests on by `client`. `about` is what the page is told of it.
+    /// Listens on loopback, and forwards requests by `client`. `about` has the facts for the page.
     ///
     /// # Errors
     /// When the port is taken.
@@ -125,8 +125,8 @@ impl Console {
         )
     }
 
-    /// Prints the address with `note`, opens a browser unless told not to, and serves until Ctrl-C, or until
-    /// nobody has asked for as long as `page` says.
+    /// Prints the address with `note`, opens a browser unless told not to, and serves until Ctrl-C, or
+    /// until the idle timeout of `page`.
     ///
     /// # Errors
     /// When a listener fails.
@@ -231,7 +231,7 @@ pub async fn run(args: ConsoleArgs, groups: BTreeSet<String>) -> Result<()> {
     console.until_ctrl_c(&args.page, note).await
 }
 
-/// A line on standard output; where nobody reads any more it is lost.
+/// A line on standard output; if the output is closed it is lost.
 fn say(text: &str) {
     writeln!(anstream::stdout(), "{text}").unwrap_or_default();
 }

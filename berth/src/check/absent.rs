@@ -1,5 +1,5 @@
-//! A hub that Berth is not installed on: what can be asked of it all the same, by reading alone
-//! (docs/try-on-your-hub.md). Nothing that is told here changes the hub.
+//! A hub without Berth: the checks that only read (docs/try-on-your-hub.md). No command that is named
+//! here changes the hub.
 
 use std::collections::BTreeSet;
 
@@ -60,13 +60,13 @@ impl Asked<'_> {
         Ok(findings)
     }
 
-    /// Webhooks that ask a Berth that is not there: what an uninstallation by hand forgets.
+    /// Webhooks for a Berth that is gone: an uninstallation by hand may forget them.
     async fn left_behind(&self) -> Result<Vec<Finding>> {
         let service = default_service();
         let name = configuration_name(&service);
         let mut findings = Vec::new();
         for (resource, kind) in CONFIGURATIONS {
-            // Who may not read them, or has none, has nothing to be told.
+            // Without the right to read them, or without any, there is no finding.
             let Read::Object(object) = self.read(&format!("{WEBHOOKS}/{resource}/{name}")).await? else {
                 continue;
             };
@@ -87,7 +87,7 @@ impl Asked<'_> {
     }
 }
 
-/// Whether a system's objects may be read by whoever asks.
+/// Whether a system's objects may be read by the user.
 fn readable(system: &str, missing: &[String]) -> Finding {
     if missing.is_empty() {
         return Finding::ok(

@@ -12,7 +12,8 @@ use super::hub::{API_SERVICES, Groups};
 use super::{Asked, Read, items};
 use crate::source::{Place, Source};
 
-/// The systems on the hub of the kubeconfig, but for the one that has to be asked for by name, which is told.
+/// The systems on the hub of the kubeconfig, except the one that must be requested by name, which is
+/// mentioned.
 ///
 /// # Errors
 /// When no server answers, or it does not tell what it serves.

@@ -7,7 +7,7 @@ use serde::Serialize;
 pub(super) enum Verdict {
     /// As it should be.
     Ok,
-    /// Nothing is broken, and somebody may want to know.
+    /// For information; nothing is broken.
     Note,
     /// It could not be looked at.
     Unknown,

@@ -1,4 +1,4 @@
-//! Knowledge of a hub about Berth: registrations, webhooks, definitions, what runs, and who leads.
+//! Knowledge of a hub about Berth: registrations, webhooks, definitions, the workload, and the leader.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +45,8 @@ impl Asked<'_> {
         let (runs, started) = self.workload(&service).await?;
         let mode = started.mode;
         let (definitions, mut installation) = self.definitions(&service, &groups, &started).await?;
-        // One that observes needs fewer rights; where nobody says, what is needed to decide is looked at.
+        // An observing one needs fewer rights; without a known mode the rights for deciding are
+        // checked.
         installation.mode = mode.unwrap_or(installation.mode);
         if registered.is_none() {
             let mend = format!(
@@ -57,7 +58,7 @@ impl Asked<'_> {
         }
         findings.extend(self.webhooks(&service, &installation, mode).await?);
         findings.extend(definitions);
-        // Where it runs as somebody else, its start tells what that somebody may not.
+        // Where it runs as another user, its start reports the missing rights of that user.
         let known = runs.verdict == Verdict::Ok || runs.verdict == Verdict::Wrong;
         findings.push(runs);
         if known {
@@ -105,8 +106,8 @@ impl Asked<'_> {
         Ok(matches!(self.read(&path).await?, Read::Object(_)))
     }
 
-    /// The definitions of configurations and of the systems, and what is installed by them and by how Berth
-    /// was started.
+    /// The definitions of configurations and of the systems, and the sources by these and by Berth's
+    /// arguments.
     async fn definitions(
         &self,
         service: &Service,
@@ -193,8 +194,8 @@ impl Asked<'_> {
         Ok((findings, installation))
     }
 
-    /// The finding about the Deployment behind the Service, or its absence, and what the Deployment starts
-    /// Berth with.
+    /// The finding about the Deployment behind the Service, or its absence, and the arguments of Berth
+    /// in the Deployment.
     async fn workload(&self, service: &Service) -> Result<(Finding, Started)> {
         let Service { name, namespace, .. } = service;
         let subject = format!("Deployment {namespace}/{name}");

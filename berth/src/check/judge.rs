@@ -1,4 +1,5 @@
-//! Judgement of the server's objects. Everything here is a function of what was read and of the instant.
+//! Judgement of the server's objects. Everything here is a function of the read objects and of the
+//! instant.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -69,7 +70,7 @@ pub(super) fn service(api_service: &Value) -> Option<Service> {
     })
 }
 
-/// Whether an APIService answers, and whom the hub trusts there.
+/// Whether an APIService answers, and its caBundle.
 pub(super) fn api_service(object: &Value, now: Timestamp) -> Vec<Finding> {
     let name = text(&object["metadata"]["name"]);
     let of = service(object).map_or_else(String::new, |service| {
@@ -112,7 +113,7 @@ pub(super) fn api_service(object: &Value, now: Timestamp) -> Vec<Finding> {
     findings
 }
 
-/// Whether the webhooks of a configuration that ask `service` trust somebody; `None` where none asks it.
+/// Whether the webhooks of a configuration for `service` have a caBundle; `None` without such webhooks.
 pub(super) fn webhooks(object: &Value, service: &Service, now: Timestamp) -> Option<Finding> {
     let all = object["webhooks"].as_array()?.iter();
     let ours: Vec<&Value> = all
@@ -125,7 +126,7 @@ pub(super) fn webhooks(object: &Value, service: &Service, now: Timestamp) -> Opt
     let findings = ours
         .iter()
         .map(|webhook| bundle(&subject, &webhook["clientConfig"]["caBundle"], service, now));
-    // One line for all: they have one bundle. The worst is told.
+    // One line for all: they have one bundle. The worst is reported.
     let mut worst = findings.max_by_key(|finding| finding.verdict as u8)?;
     if worst.verdict == Verdict::Ok {
         worst.message = format!("{} webhooks; {}", ours.len(), worst.message);
@@ -196,7 +197,7 @@ pub(super) fn expiry(
     }
 }
 
-/// The certificates that a server's metrics tell of.
+/// The certificates in a server's metrics.
 pub(super) fn certificates(metrics: &str, now: Timestamp) -> Vec<Finding> {
     const NAME: &str = "berth_certificate_expiration_timestamp_seconds";
     let lines = metrics.lines().filter_map(|line| line.strip_prefix(NAME));

@@ -13,7 +13,7 @@ use super::finding::{Report, Requests, Verdict};
 /// Prints what was found, and at the end how it is.
 ///
 /// # Errors
-/// When standard output takes no more.
+/// When standard output fails.
 pub(super) fn print(report: &Report, form: CheckOutput) -> Result<()> {
     let mut out = BufWriter::new(anstream::AutoStream::auto(io::stdout().lock()));
     let text = match form {

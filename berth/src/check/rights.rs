@@ -1,4 +1,4 @@
-//! Rights: those of whoever asks, and those that Berth needs on a hub, by the manifests that give them.
+//! Rights: those of the user, and those that Berth needs on a hub by its manifests.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ const READERS: [(&str, &str, &str, &str); 6] = [
 /// One right, as an access review asks for it.
 pub(super) type Right = Value;
 
-/// Rights that somebody needs by one binding.
+/// Rights that a user needs by one binding.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Needed {
     /// The role.

@@ -1,5 +1,5 @@
-//! The webhook configurations of a hub: which of them an installation needs, and whether those that it has
-//! ask Berth.
+//! The webhook configurations of a hub: those that an installation needs, and whether the existing ones
+//! point to Berth.
 
 use anyhow::Result;
 use berth_configuration::Mode;
@@ -48,7 +48,8 @@ impl Asked<'_> {
                 Read::Refused(message) => Configured::Refused(message),
             });
         }
-        // What an installation like this one has: where no system needs a kind of webhooks there are none.
+        // The configurations of an installation like this one: where no system needs a kind of webhooks
+        // there are none.
         let needed = berth_deploy::webhooks(installation).map(|needed| needed["webhooks"].is_array());
         let mend = format!(
             "berth manifests webhooks{} | kubectl apply --server-side -f -",

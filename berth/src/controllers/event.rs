@@ -79,7 +79,7 @@ impl Told {
         })
     }
 
-    /// `note` on the SchedulerConfiguration of `dialect`, as it is `stored` or would be.
+    /// `note` on the SchedulerConfiguration of `dialect`, stored or not.
     pub(super) fn of_configuration(dialect: &dyn Dialect, stored: Option<&Object>, note: Note) -> Self {
         let uid = stored.map_or("", |stored| stored.meta().uid());
         let regarding = json!({

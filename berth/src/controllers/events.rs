@@ -1,7 +1,7 @@
 //! The events of decisions: taken where bindings are made, written by a task of their own.
 //!
-//! Nothing waits for an event, and none is worth a decision: what comes faster than it can be written is
-//! dropped and counted.
+//! Nothing waits for an event, and none is worth a decision: events that come faster than they can be
+//! written are dropped and counted.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -99,8 +99,8 @@ impl BindObserver for Events {
         }
     }
 
-    /// Only what was refused, and what another writer keeps changing, concerns the owner of the object; the
-    /// rest is tried again.
+    /// Only refused writes, and decisions that another writer keeps changing, concern the owner of the
+    /// object; others are tried again.
     fn failed(&self, dialect: &str, demand: &Key, error: &BindError) {
         let Some(engine) = self.engine.upgrade() else {
             return;
@@ -154,7 +154,7 @@ impl Writer {
         }
     }
 
-    /// Writes what is to be written; what turns out to be gone is written once more.
+    /// Writes queued events; one that turns out to be deleted is written once more.
     async fn write(&mut self) {
         for _ in 0..2 {
             let writes = self.book.take();

@@ -1,4 +1,5 @@
-//! Events do not stay: what was last seen longer ago than `--event-ttl` is removed, as a kube-apiserver does.
+//! Events expire: one that was last seen longer ago than `--event-ttl` is removed, as a kube-apiserver
+//! does.
 
 use std::sync::Arc;
 use std::time::Duration;

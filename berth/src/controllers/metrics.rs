@@ -90,7 +90,7 @@ impl ControllerMetrics {
         })
     }
 
-    /// Adds them to what a server exposes.
+    /// Adds them to a server's metrics.
     pub fn expose(&self, metrics: &Metrics) {
         let (counts, oldest) = (Arc::clone(&self.pending), Arc::clone(&self.pending));
         metrics.read_at_scrape(

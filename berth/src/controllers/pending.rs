@@ -1,4 +1,4 @@
-//! Demands that the controllers could not place, and since when: what `scheduler_pending_decisions` counts.
+//! Demands that the controllers could not place, and since when: for `scheduler_pending_decisions`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};

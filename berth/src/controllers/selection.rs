@@ -37,7 +37,8 @@ impl<'a> List<'a> {
         Self(entries.map(read).collect())
     }
 
-    /// Returns whether the list turns `name` on, if it names it. Who is named and left out is left out.
+    /// Returns whether the list turns `name` on, if it names it. A controller that is both named and
+    /// excluded is excluded.
     fn says(&self, name: &str) -> Option<bool> {
         let said = self.0.iter().filter(|(entry, _)| *entry == name);
         said.map(|(_, runs)| *runs).min()

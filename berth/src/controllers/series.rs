@@ -1,7 +1,7 @@
 //! Events that are new, that repeat one, and that are too many.
 //!
-//! As in client-go: what says the same of the same object is one event with a count, and an object that has
-//! much to tell is cut short.
+//! As in client-go: equal events of one object are one event with a count, and an object's rate of
+//! events is limited.
 
 use std::collections::{HashMap, HashSet};
 
@@ -76,7 +76,7 @@ pub(super) struct Book {
 }
 
 impl Seen {
-    /// The event as it is to be stored, reported by the process named `instance`.
+    /// The event to store, reported by the process named `instance`.
     fn object(&self, instance: &str) -> Value {
         let mut object = self.told.object(&self.name, instance, self.first);
         if self.count > 1 {
@@ -161,7 +161,7 @@ impl Book {
         writes.collect()
     }
 
-    /// Notes what became of a write. An event that is gone, since somebody deleted it, begins anew.
+    /// Notes the outcome of a write. A deleted event starts over.
     pub(super) fn wrote(&mut self, series: &Series, result: WriteResult) {
         match result {
             WriteResult::Stored => {

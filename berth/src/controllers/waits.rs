@@ -50,12 +50,12 @@ struct Teller {
     modes: Arc<Modes>,
     events: Arc<Events>,
     leading: watch::Receiver<bool>,
-    /// Changes of what is known of the systems' own schedulers.
+    /// Changes of the known state of the systems' own schedulers.
     schedulers: watch::Receiver<u64>,
     waiting: Waiting,
 }
 
-/// The systems that wait, each with what was seen of its own scheduler.
+/// The systems that wait, each with the evidence of its own scheduler.
 #[derive(Default)]
 struct Waiting(BTreeMap<&'static str, Arc<str>>);
 

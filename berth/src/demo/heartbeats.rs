@@ -17,7 +17,7 @@ const PERIOD: Duration = Duration::from_secs(20);
 /// Clusters whose example heartbeat is older than this are meant to be silent.
 const ALIVE: Duration = Duration::from_secs(60);
 
-/// One field that says when an agent was last heard of.
+/// One field with the time of an agent's last heartbeat.
 pub(super) struct Heartbeat {
     /// The status of the object it is in.
     path: String,

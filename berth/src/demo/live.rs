@@ -1,8 +1,8 @@
-//! Changes that happen by themselves: a disaster and an eviction, with what a user would type and what
-//! `kubectl get` shows.
+//! Changes that happen by themselves: a disaster and an eviction, with a user's commands and the output
+//! of `kubectl get`.
 //!
-//! Nothing is bound by hand here. The story changes a cluster, as whoever operates it would, and waits for
-//! the controllers.
+//! Nothing is bound by hand here. The story changes a cluster, like its operator, and waits for the
+//! controllers.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ const AGAIN: Duration = Duration::from_millis(10);
 /// Form in which a server answers `kubectl get`.
 const AS_TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
-/// The stage: what writes as a user would, and what reads as `kubectl get` does.
+/// The stage: it writes like a user, and reads like `kubectl get`.
 pub(super) struct Live<'a> {
     client: &'a mut Client,
     kubectl: kube::Client,
@@ -94,7 +94,7 @@ impl<'a> Live<'a> {
         self.placement("shop").await
     }
 
-    /// Shows where a namespace is, and what it leaves, once it is adopted where it goes.
+    /// Shows the clusters of a namespace, and those that it leaves, once the new one has adopted it.
     async fn placement(&self, namespace: &str) -> Result<()> {
         let path = format!("/api/v1/namespaces/{namespace}");
         let annotation = async || {
@@ -269,7 +269,7 @@ fn milliseconds(since: Instant) -> String {
     format!("{} ms", since.elapsed().as_millis().max(1))
 }
 
-/// A cell as it is printed.
+/// A printed cell.
 fn text(cell: &Value) -> String {
     match cell {
         Value::String(text) => text.clone(),

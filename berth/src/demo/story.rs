@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Pause before it is asked for again.
 const AGAIN: Duration = Duration::from_millis(10);
 
-/// openMCP: a shared cluster with room, a new exclusive one, and a purpose nobody configured.
+/// openMCP: a shared cluster with room, a new exclusive one, and a purpose that is not configured.
 ///
 /// # Errors
 /// When the server refuses a step.
@@ -203,7 +203,7 @@ async fn load(client: &mut Client, path: &str, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// Waits for the decision `name`, whose object a controller makes of what was loaded.
+/// Waits for the decision `name`, whose object a controller makes from loaded objects.
 async fn appears(client: &Client, namespace: &str, name: &str) -> Result<()> {
     let path = format!("{GROUP}/namespaces/{namespace}/decisions/{name}");
     let waited = async {

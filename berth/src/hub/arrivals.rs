@@ -1,5 +1,5 @@
-//! Namespaces that have just been made on the hub: who creates one and then something in it, in one `kubectl
-//! apply`, is not told that it is missing because its copy is still on the way.
+//! Namespaces that have just been made on the hub: a `kubectl apply` that creates one and then an
+//! object in it gets no error because the copy is still on the way.
 
 use std::sync::Arc;
 use std::time::Duration;

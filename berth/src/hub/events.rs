@@ -52,7 +52,7 @@ impl Sink for HubEvents {
         };
         let mut written = self.wire.send(ask(write.actor)).await;
         if matches!(&written, Err(status) if status.code == 403) {
-            // Where only Berth's own objects are decided on, it need not be allowed to impersonate anybody.
+            // Where only Berth's own objects are decided, it needs no right to impersonate.
             written = self.wire.send(ask("")).await;
         }
         match written {

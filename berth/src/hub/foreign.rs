@@ -1,5 +1,5 @@
-//! Whether somebody else serves a group that Berth is to serve (docs/concepts.md, "Where objects are"): Berth
-//! serves every version of a group, or none.
+//! Whether another server has a group that Berth is to serve (docs/concepts.md, "Where objects are"):
+//! Berth serves every version of a group, or none.
 
 use std::collections::BTreeSet;
 

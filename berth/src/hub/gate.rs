@@ -48,7 +48,7 @@ fn dialect(info: &RequestInfo) -> Option<&str> {
     names::split(decision).map(|(_, dialect)| dialect)
 }
 
-/// Whether a request is about what was, which is Berth's own and all there.
+/// Whether a request is about history, which is Berth's own and always complete.
 fn is_past(info: &RequestInfo) -> bool {
     [RECORDS, CLUSTER_RECORDS]
         .iter()

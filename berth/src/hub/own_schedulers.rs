@@ -85,7 +85,7 @@ impl Watchman {
         let mut is_news = false;
         for (dialect, scheduler) in self.schedulers.clone() {
             let seen = match told(&mut self.renewals, &scheduler, &read, now) {
-                // What was seen before holds while the hub is out of reach.
+                // The last known state holds while the hub is out of reach.
                 Told::Unknown { passing: true, .. } if self.known.contains(dialect) => continue,
                 Told::Unknown { text, .. } => Some(text),
                 Told::Runs(text) => {

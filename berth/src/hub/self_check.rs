@@ -18,7 +18,7 @@ use super::HubArgs;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Pause before the next attempt.
 const PAUSE: Duration = Duration::from_secs(1);
-/// The key without which nobody comes through the aggregator.
+/// The key without which no user comes through the aggregator.
 const PROXY_CA: &str = "requestheader-client-ca-file";
 
 /// Checks that Berth may ask the hub what it has to, and that the hub has what Berth needs: less, where it is

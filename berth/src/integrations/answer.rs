@@ -7,7 +7,7 @@ use berth_scheduling_rest::names;
 use berth_scheduling_rest::projection::{CLUSTER_DECISIONS, DECISIONS};
 use serde_json::{Value, json};
 
-/// The decision somebody asks about.
+/// The requested decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wanted {
     /// Its namespace; empty for a ClusterDecision.

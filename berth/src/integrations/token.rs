@@ -1,4 +1,4 @@
-//! Callers that may ask: whoever shows the bearer token of a file, or a client certificate of a CA.
+//! Authorization of callers, by the bearer token of a file or a client certificate of a CA.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ impl Callers {
     /// Whether the request with `headers` that came over `peer` is answered.
     ///
     /// # Errors
-    /// 401 for nobody, 403 for a wrong token, 503 when the token cannot be read.
+    /// 401 without credentials, 403 for a wrong token, 503 when the token cannot be read.
     pub(super) async fn check(&self, headers: &HeaderMap, peer: &Connection) -> Result<(), Status> {
         let certified = self
             .client_ca

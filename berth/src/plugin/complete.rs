@@ -18,7 +18,7 @@ const MOST: usize = 500;
 /// Proposals for the next word.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Proposals {
-    /// Words, each with what it is.
+    /// Words, each with its description.
     words: Vec<(String, String)>,
     /// Whether the shell proposes files instead.
     files: bool,
@@ -221,7 +221,7 @@ impl Given {
     }
 }
 
-/// The names there are; none where nobody answers, or they may not be read.
+/// The existing names; none without an answer or the right to read them.
 async fn names_of(names: Names, given: &Given, partial: &str) -> Vec<(String, String)> {
     let kubeconfig = given.kubeconfig.as_deref().map(std::path::Path::new);
     if names == Names::Contexts {

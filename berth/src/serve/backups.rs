@@ -1,7 +1,7 @@
 //! Answers `berth backup` at a socket in the data folder, while the server serves.
 //!
-//! Whoever connects gets a backup; nothing is read from them. The folder and the socket are their owner's
-//! only, who could read the database as well.
+//! Every client that connects gets a backup; nothing is read from it. Only the owner can reach folder
+//! and socket, and could read the database as well.
 
 use std::fs::{self, Permissions};
 use std::io::{BufWriter, ErrorKind};
@@ -56,7 +56,7 @@ struct Bound {
 
 impl Drop for Bound {
     fn drop(&mut self) {
-        // Nobody answers at what is left; the next start removes it.
+        // A left-over socket has no server; the next start removes it.
         drop(fs::remove_file(&self.path));
     }
 }

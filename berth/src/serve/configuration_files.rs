@@ -54,7 +54,7 @@ pub(super) async fn fill(
     Ok(())
 }
 
-/// Has every system decided by the chosen `rules`, whatever else its configuration says.
+/// Makes every system decide by the chosen `rules`; the rest of its configuration holds.
 ///
 /// # Errors
 /// When it cannot be stored.
@@ -105,8 +105,8 @@ fn read(
     }
 }
 
-/// Stores `spec` unless there is one. Beside copies of a hub's it stands with its `origin`, until the hub has
-/// one, and gives way to what the file says at the next start.
+/// Stores `spec` unless there is one. Beside copies of a hub's it is marked with its `origin`, until
+/// the hub has one, and the file replaces it at the next start.
 async fn create(
     store: &Arc<dyn Store>,
     dialect: &str,

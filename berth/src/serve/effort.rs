@@ -16,7 +16,7 @@ use super::*;
 const EACH: usize = 200;
 const CLUSTERS: usize = 1_500;
 
-/// Requests whose work is bounded whatever there is in the world: `resource[/subresource] verb`.
+/// Requests whose work is bounded independent of the number of objects: `resource[/subresource] verb`.
 const BOUNDED: &[&str] = &[
     // The writes of a binding are the engine's, which decides as many at once as there are processors.
     "bindings create",
@@ -42,7 +42,7 @@ const BOUNDED: &[&str] = &[
     // Nothing is there.
     "customresourcedefinitions list",
     "customresourcedefinitions watch",
-    // What is below says by itself what it takes.
+    // Subresources declare their own effort.
     "targets/proxy get",
     "targets/proxy patch",
     "targets/proxy update",
@@ -116,7 +116,7 @@ fn requests(resource: &Resource) -> Vec<(String, RequestInfo)> {
         };
         let name = match info.plural {
             _ if !is_named => String::new(),
-            // What is not known is taken for a decision on the most targets there are.
+            // An unknown one counts as a decision on the largest number of targets.
             "decisions" | "clusterdecisions" => "absent.system".to_owned(),
             "candidates" | "clustercandidates" => "absent.system:x1.system".to_owned(),
             _ if subresource == "scheduling" => "absent".to_owned(),

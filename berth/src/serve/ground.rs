@@ -1,5 +1,5 @@
-//! Everything that a server stands on, and what it begins from there, step by step: what follows its
-//! surroundings, what works in the background, and the port.
+//! The base of a server, and the steps of its start: watchers of its surroundings, background tasks,
+//! and the port.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -56,7 +56,7 @@ pub(super) struct Kept {
     pub(super) writes: Histogram,
 }
 
-/// A stand-in for the rest of a control plane, or what follows the hub.
+/// A stand-in for the rest of a control plane, or the watchers of the hub.
 pub(super) struct Around {
     /// Progress of each system's copies from the hub.
     pub(super) sync_status: Option<Arc<SyncStatus>>,
@@ -161,7 +161,7 @@ impl Ground {
         Ok((tasks, parts.history.spawn(self.leadership.leading())))
     }
 
-    /// Opens the port; nobody is answered yet.
+    /// Opens the port; requests are not answered yet.
     ///
     /// # Errors
     /// When the certificate or a file cannot be read, or the port is taken.
@@ -227,7 +227,7 @@ fn encrypted(options: &Options, is_behind: bool) -> Result<Arc<Encryption>> {
     encryption::load(file)
 }
 
-/// The store, and what takes backups of it where that is for the server to do.
+/// The store, and its backups where the server makes them.
 async fn open(
     options: &Options,
     encryption: &Arc<Encryption>,

@@ -1,6 +1,6 @@
-//! Served groups and their surroundings: Kubernetes' own kinds, the dialects' kinds, the configuration and
-//! the virtual API. What differs between a server that stands alone and one behind a hub is in [`Standalone`]
-//! and [`Hub`], each a [`Surroundings`].
+//! Served groups and their surroundings: Kubernetes' own kinds, the dialects' kinds, the configuration
+//! and the virtual API. The differences between a standalone server and one behind a hub are in
+//! [`Standalone`] and [`Hub`], each a [`Surroundings`].
 
 mod behind_hub;
 mod core_parts;

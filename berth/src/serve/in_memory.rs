@@ -1,5 +1,5 @@
-//! Objects served within the process: no port, no certificates, no controllers; those of one instant, or of a
-//! hub as they change. What is asked is decided as by a server that has just these objects.
+//! Objects served within the process: no port, no certificates, no controllers; those of one instant,
+//! or a hub's with their changes. It decides as a server with exactly these objects.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -59,7 +59,7 @@ impl Authorizer for Everybody {
 pub struct Settings<'a> {
     /// The systems' own configuration files.
     pub configurations: &'a [PathBuf],
-    /// The rules that decide, whatever configurations say.
+    /// The rules that decide, which override configurations.
     pub rules: Option<RulesChoice>,
     /// Whether the objects are those of a hub that the systems run on.
     pub is_of_hub: bool,
@@ -96,8 +96,8 @@ impl InMemory {
         .await
     }
 
-    /// Serves the objects of `kinds` as they are on the hub behind `client` and as they change there, decided
-    /// by another scheduler. Gives how many there are of each kind by now.
+    /// Serves the objects of `kinds` of the hub behind `client`, with their changes, decided by another
+    /// scheduler. Returns the present number of each kind.
     ///
     /// # Errors
     /// When the parts do not come up.
@@ -147,7 +147,7 @@ impl InMemory {
         let now = clock.now();
         let mut options = Options::demo(folder.path(), 0)?;
         options.mode = mode;
-        // Nobody remembers longer than the process lives.
+        // Nothing is kept longer than the process lives.
         options.args.history_per_decision = 0;
         let parts = groups::assemble(&store, &clock, &options, None)?;
         if settings.is_of_hub {
@@ -164,7 +164,7 @@ impl InMemory {
             .await
             .context("reading the objects")?
             .context("reading the objects")?;
-        // Nobody has a certificate of it: it is only that there must be one.
+        // No client has a certificate of it: the configuration merely requires a CA.
         let authority = Authority::open(folder.path(), "ca", "ca", now)?;
         let trust = CaPool::from_pem(authority.certificate_pem().as_bytes())?;
         let access = Access {
@@ -204,8 +204,8 @@ impl InMemory {
     }
 }
 
-/// Copies the objects of `kinds` from the hub into `store`, and follows them: the tasks that do. What is
-/// there by now is there when this returns, as far as the hub gives it in time.
+/// Copies the objects of `kinds` from the hub into `store`, and follows them: returns the tasks. The
+/// present objects are copied when this returns, as far as the hub answers in time.
 async fn copies<'a>(
     client: &kube::Client,
     store: &Arc<dyn Store>,

@@ -158,7 +158,7 @@ pub(super) fn expose_uncompiled(
     );
 }
 
-/// Exposes how many decisions there are, which whoever makes them counts.
+/// Exposes the number of decisions, which the updater counts.
 pub(super) fn expose_decisions(metrics: &Metrics, projection: &Arc<Projection>) {
     let projection = Arc::clone(projection);
     metrics.read_at_scrape(

@@ -15,9 +15,9 @@ use berth_kubernetes::core::{namespace, resource_quota, secret};
 use berth_storage::Source;
 use berth_storage::encryption::Encryption;
 
-/// Kubernetes' own resources that are copied: namespaces and their quotas, and what the reconcilers of
-/// `dialects` watch. Wherever a system's own kinds are, Kubernetes' are the hub's (docs/concepts.md, "Where
-/// objects are").
+/// Kubernetes' own resources that are copied: namespaces and their quotas, and the resources that the
+/// reconcilers of `dialects` watch. Even where Berth stores a system's own kinds, Kubernetes' are the
+/// hub's (docs/concepts.md, "Where objects are").
 pub(super) fn followed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource> {
     let reconcilers = dialects
         .iter()
@@ -28,10 +28,11 @@ pub(super) fn followed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource>
         .collect()
 }
 
-/// Those of Kubernetes' own resources that are copied where `dialects` are only looked at: what they read,
-/// and namespaces.
+/// Those of Kubernetes' own resources that are copied where `dialects` are only observed: the resources
+/// that they read, and namespaces.
 pub(super) fn observed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource> {
-    // For some objects of a resource that a scheduler looks at by their labels nobody is to read all of it.
+    // A scheduler that reads only some objects of a resource, by their labels, must not make Berth read
+    // all of it.
     let read = dialects.iter().flat_map(|dialect| {
         let whole = move |resource: &GroupResource| dialect.reach(*resource).labels.is_empty();
         dialect.reads().into_iter().filter(whole)
@@ -86,7 +87,7 @@ pub(super) fn concerns(dialects: &[Arc<dyn Dialect>], resource: GroupResource) -
 /// Makes sure that no Secret of a hub is written down in plain.
 ///
 /// # Errors
-/// When they are copied to an etcd and not encrypted there: what to do.
+/// When they are copied to an etcd and not encrypted there: the remedy.
 pub(super) fn keeps_secrets(
     kinds: &[Arc<dyn Kind>],
     storage: Storage,
@@ -114,8 +115,8 @@ pub(super) fn needs(dialects: &[Arc<dyn Dialect>], mirrored: &[Arc<dyn Kind>]) -
     let of = |dialect: &Arc<dyn Dialect>| {
         let reconcilers = dialect.controllers().hub_reconcilers().into_iter();
         let watched = reconcilers.flat_map(|reconciler| reconciler.watches());
-        // Nothing waits for objects that are looked at by their labels: they are there only if somebody else
-        // reads all of them.
+        // Nothing waits for objects that are read by their labels: they are copied only if another
+        // reader needs all of them.
         let whole = |resource: &GroupResource| dialect.reach(*resource).labels.is_empty();
         let reads = dialect.reads().into_iter().filter(whole).chain(watched);
         // An older release of the system has no others.

@@ -18,7 +18,7 @@ use http::uri::Authority;
 use crate::cli::ServeArgs;
 use crate::source::{self, Place, only_named};
 
-/// Arguments of a server, checked, with what follows from them.
+/// Arguments of a server, checked, with derived settings.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The arguments, with the place of every system.
@@ -65,12 +65,12 @@ impl Options {
         Some(format!("https://{external}/apis/{group}/{VERSION}/{plural}"))
     }
 
-    /// Whether this server only looks at a hub, and has no more rights there than that takes.
+    /// Whether this server only looks at a hub, and has only the rights for that.
     pub(super) fn is_observer(&self) -> bool {
         self.args.hub.is_aggregated() && self.mode == Some(Mode::Observe)
     }
 
-    /// A serving certificate and key of somebody else's.
+    /// A serving certificate and key given by the user.
     pub(super) fn certificate(&self) -> Option<(&Path, &Path)> {
         let (certificate, key) = (&self.args.tls_cert_file, &self.args.tls_private_key_file);
         certificate.as_deref().zip(key.as_deref())

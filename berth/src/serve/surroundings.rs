@@ -1,4 +1,4 @@
-//! Tasks beside the server: a stand-in for the rest of a control plane, or what follows the hub.
+//! Tasks beside the server: a stand-in for the rest of a control plane, or the watchers of the hub.
 
 use std::sync::Arc;
 
@@ -77,7 +77,7 @@ pub(super) async fn alone(
     Ok(vec![collector, counter, deleter, aggregator, checker])
 }
 
-/// Tasks behind a hub: whom it believes, and the objects decisions depend on.
+/// Tasks behind a hub: the hub's trust, and the objects on which decisions depend.
 pub(super) async fn behind(
     hub: &Hub,
     options: &Options,
@@ -99,18 +99,18 @@ pub(super) async fn behind(
     let mut tasks = mirror.tasks;
     tasks.push(telling);
     tasks.extend(hub.delegation.follow());
-    // An observer decides nothing whoever runs.
+    // An observer never decides, with or without another scheduler.
     if !options.is_observer() {
         tasks.push(hub.watch_schedulers(&parts.engine, &parts.modes).await);
     }
     (sync_status, mirror.progress, tasks)
 }
 
-/// Makes sure that objects stored here are not stored by another server too, each in a store of its own. What
-/// is only a copy does not count.
+/// Makes sure that objects stored here are not stored by another server too, each in a store of its
+/// own. Copies do not count.
 ///
 /// # Errors
-/// When another server does: which, and what to do.
+/// When another server does: its identity, and the remedy.
 pub(super) async fn claim_store(
     hub: &Hub,
     options: &Options,

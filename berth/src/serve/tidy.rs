@@ -1,8 +1,8 @@
 //! Memory that is free goes back to the system.
 //!
-//! The allocator (mimalloc) lets what is freed lie for a second, in case it is wanted again, and looks for
-//! what lay longer when a thread ends. A server's threads do not end: without this, what a start or a burst
-//! once took stays resident, half of an idle server's heap.
+//! The allocator (mimalloc) keeps freed memory for a second for reuse, and releases older blocks when a
+//! thread ends. A server's threads do not end: without this, the memory of a start or a burst stays
+//! resident, half of an idle server's heap.
 
 use std::thread;
 use std::time::Duration;

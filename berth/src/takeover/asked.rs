@@ -99,8 +99,8 @@ impl Hub {
             .map_err(|status| anyhow!("{}: {}", self.path(), status.message))
     }
 
-    /// Obstacles to the change of what is `stored`: Berth is not there, or only to observe, or rights are
-    /// missing. Each in a sentence with what mends it.
+    /// Obstacles to the change of the `stored` object: Berth is not installed, or only to observe, or
+    /// rights are missing. Each is a sentence with its remedy.
     pub(super) async fn obstacles(&self, change: &Change, stored: &Stored) -> Result<Vec<String>> {
         let mut problems = Vec::new();
         let asked = self.asked();
@@ -131,8 +131,7 @@ impl Hub {
         Ok(problems)
     }
 
-    /// Reason why the Berth there, or `is_absent`, could not decide the system whatever its configuration
-    /// says.
+    /// Reason why the Berth there, or `is_absent`, could not decide the system under any configuration.
     async fn undecidable(&self, asked: &Asked<'_>, is_absent: bool) -> Result<Option<String>> {
         let name = self.name();
         let problem = match is_absent {

@@ -1,4 +1,4 @@
-//! The stored SchedulerConfiguration of a system: what it says, and how it is changed.
+//! The stored SchedulerConfiguration of a system: its content, and its changes.
 
 use berth_configuration::{DECIDING, Mode, OtherScheduler};
 use berth_dialect_contract::config;
@@ -50,7 +50,7 @@ impl Stored {
 #[derive(Debug)]
 pub(super) struct Change {
     pub(super) mode: Mode,
-    /// Wanted `spec.requests`, null for all; `None` leaves it as it is.
+    /// Wanted `spec.requests`, null for all; `None` leaves it unchanged.
     pub(super) requests: Option<Value>,
     /// Whether Berth decides beside another scheduler.
     pub(super) beside: bool,
@@ -91,7 +91,7 @@ impl Change {
         self.requests.as_ref().is_some_and(Value::is_object)
     }
 
-    /// The change in words, beside what is `stored`.
+    /// The change in words, beside the `stored` state.
     pub(super) fn told(&self, system: &str, stored: &Stored) -> String {
         let mut text = format!(
             "set mode: {} in the SchedulerConfiguration {system} (now: {})",

@@ -1,4 +1,4 @@
-//! Objects that wait for Berth: objects with finalizers that nobody else takes off.
+//! Objects that wait for Berth: objects with finalizers that no other program removes.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -24,8 +24,8 @@ pub(super) struct Waiting {
     objects: Vec<ObjectMeta>,
 }
 
-/// Every object of the hub that one of `holds` is on. What Berth itself serves, under the groups `own`, goes
-/// with it.
+/// Every object of the hub that one of `holds` is on. Objects that Berth itself serves, under the
+/// groups `own`, go with it.
 ///
 /// # Errors
 /// When a resource may not be listed.
@@ -72,7 +72,7 @@ fn is_held(metadata: &ObjectMeta, hold: &Hold) -> bool {
     finalizers.any(|finalizer| hold.finalizer.covers(finalizer))
 }
 
-/// Resources are all that is asked for; what their kinds are called does not matter.
+/// Only resources are needed; the names of their kinds do not matter.
 fn resource(hold: &Hold) -> ApiResource {
     let (group, version) = (hold.resource.group, hold.version);
     let api_version = match group {

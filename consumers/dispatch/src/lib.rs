@@ -1,8 +1,8 @@
 //! Decisions handed on to systems that dispatch by themselves, as they ask for it: `berth dispatch`.
 //!
-//! A dispatcher is a process of its own, with rights of its own. It reads decisions from any server that has
-//! them, alone or behind a hub, and writes where the other system is. What is to be written is a pure
-//! function of what was read.
+//! A dispatcher is a process of its own, with rights of its own. It reads decisions from any server
+//! that has them, alone or behind a hub, and writes to the other system's server. The writes are a pure
+//! function of the read objects.
 //!
 //! [`multikueue`] is Kueue's (docs/consumers.md, "MultiKueue").
 //!

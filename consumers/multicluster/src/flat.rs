@@ -24,7 +24,7 @@ pub struct About<'a> {
 pub struct Entry {
     /// The system's own name of it.
     pub cluster: Arc<str>,
-    /// Its target, without the system in its name; nothing where it is no more.
+    /// Its target, without the system in its name; `None` where it is gone.
     pub target: Option<(String, TargetView)>,
     /// Keys that templates are given.
     pub keys: ClusterKeys,

@@ -1,9 +1,9 @@
 //! The kinds that tools of many vendors read: ClusterProfile (KEP-4322) and PlacementDecision (KEP-5313),
 //! made from the targets and decisions of any dialect.
 //!
-//! Everything here is a pure function: [`profile`] and [`decision`] convert, [`slices`] says in which order
-//! lists of clusters are written so that nobody who deploys by them ever sees a decided cluster missing.
-//! Docs: docs/consumers.md.
+//! Everything here is a pure function: [`profile`] and [`decision`] convert, [`slices`] gives the order
+//! of writes of lists of clusters, so that no consumer ever sees a decided cluster missing. Docs:
+//! docs/consumers.md.
 //!
 //! ```
 //! use std::collections::{BTreeMap, BTreeSet};
@@ -45,7 +45,7 @@ pub const CLUSTER_PROFILES: GroupResource = GroupResource::new(GROUP, "clusterpr
 /// `placementdecisions`.
 pub const PLACEMENT_DECISIONS: GroupResource = GroupResource::new(GROUP, "placementdecisions");
 
-/// The field manager of what is published.
+/// The field manager of published objects.
 pub const MANAGER: &str = "berth-publications";
 /// The user that publishes.
 pub const USER: &str = "berth:scheduler";

@@ -1,7 +1,7 @@
 //! Objects that Berth published, and their content.
 //!
-//! One annotation names the Publication: only objects that have it are ever written or deleted. The other is
-//! a digest of what Berth wants of the object, so that a write is needed only where that has changed, or
+//! One annotation names the Publication: only objects that have it are ever written or deleted. The
+//! other is a digest of the wanted object, so that a write is needed only where that has changed, or
 //! where others changed it.
 
 use serde_json::Value;

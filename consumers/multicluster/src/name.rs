@@ -6,7 +6,7 @@ use crate::{NameRule, Settings};
 
 /// The most characters of a label value.
 pub const LABEL_VALUE: usize = 63;
-/// The longest namespace profiles are published in: what is left of a label value is for their names.
+/// The longest namespace for profiles: the rest of a label value is for their names.
 pub const LONGEST_NAMESPACE: usize = 40;
 /// The digits of a hash.
 const DIGITS: usize = 10;
@@ -15,8 +15,8 @@ const CLUSTER: &str = "-cluster";
 
 /// The name of the ClusterProfile of the target `target` (without its system) of `system`.
 ///
-/// Consumers put `<namespace>-<name>` into a label value, so both together have at most 63 characters; what
-/// is longer, or is no name, is shortened and gets a hash, which keeps different names different.
+/// Consumers put `<namespace>-<name>` into a label value, so both together have at most 63 characters;
+/// a longer or invalid one is shortened and gets a hash, which keeps different names different.
 #[must_use]
 pub fn profile(settings: &Settings, system: &str, target: &str) -> String {
     let wanted = match settings.names {
@@ -30,7 +30,8 @@ pub fn profile(settings: &Settings, system: &str, target: &str) -> String {
 /// The name that all slices of a decision begin with, which is their `decision-key` too: of the decision that
 /// stands in `namespace` (empty for a ClusterDecision) as `name` (`<source>.<system>`).
 ///
-/// Namespaces have no dots, and what stands in none ends differently, so two decisions never share a name.
+/// Namespaces have no dots, and names of cluster-scoped objects end differently, so two decisions never
+/// share a name.
 #[must_use]
 pub fn decision(namespace: &str, name: &str) -> String {
     let whole = if namespace.is_empty() {
@@ -41,11 +42,11 @@ pub fn decision(namespace: &str, name: &str) -> String {
     fit(&whole, LABEL_VALUE)
 }
 
-/// The system of the decision that [`decision`] gave `name`; nothing where it cannot be told, since `name`
+/// The system of the decision that [`decision`] gave `name`; `None` where it is unknown, since `name`
 /// was shortened.
 #[must_use]
 pub fn system_of(name: &str) -> Option<&str> {
-    // What is shortened has no dots.
+    // A shortened name has no dots.
     let (_, last) = name.rsplit_once('.')?;
     Some(last.strip_suffix(CLUSTER).unwrap_or(last))
 }

@@ -21,7 +21,7 @@ const LONGEST_VALUE: usize = 1024;
 /// The longest name of a property, in characters.
 const LONGEST_NAME: usize = 253;
 
-/// A target of a dialect, and what its object says beyond scheduling.
+/// A target of a dialect, and the facts of its object beyond scheduling.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
     /// The dialect.
@@ -129,7 +129,7 @@ fn healthy(view: &TargetView, created: Option<Timestamp>, old: Option<&Value>, n
 }
 
 /// Properties that the system reports of the cluster, under its own names, with those of Berth under
-/// qualified ones. What the schema does not take (an empty value, one too long) is left out.
+/// qualified ones. Values that the schema refuses (empty or too long) are left out.
 fn properties(target: Target<'_>) -> BTreeMap<String, String> {
     let mut properties = target.facts.properties.clone();
     for (name, value) in [

@@ -1,8 +1,8 @@
 //! Slices of a decision's clusters, and the order in which they are written.
 //!
-//! A cluster that consumers do not find any more is undeployed, so a cluster never moves: it keeps its slice
-//! as long as it is decided. Clusters that come are written before any that goes is taken out, so a reader
-//! who has seen only the first few writes sees every cluster that is decided before and after.
+//! Consumers undeploy from a cluster that they no longer find, so a cluster never moves: it keeps its
+//! slice as long as it is decided. Clusters that come are written before any that goes is taken out, so
+//! a reader who has seen only the first few writes sees every cluster that is decided before and after.
 
 use std::collections::{BTreeMap, BTreeSet};
 

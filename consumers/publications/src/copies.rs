@@ -1,5 +1,5 @@
-//! Progress of copies of Publications, and of the namespaces they name, from a hub: what is made at each read
-//! waits for them.
+//! Progress of copies of Publications, and of the namespaces they name, from a hub: objects that are
+//! made at each read wait for them.
 
 use std::sync::OnceLock;
 

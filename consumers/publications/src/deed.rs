@@ -1,4 +1,4 @@
-//! Deeds about one object: the difference between what is wanted of it and what it is.
+//! Deeds about one object: the difference between its wanted and its present form.
 
 use std::sync::LazyLock;
 
@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 /// Deed to be done.
 #[derive(Clone, Debug)]
 pub(super) enum Deed {
-    /// It is as it is wanted.
+    /// It is as wanted.
     Nothing,
     /// It is to be written.
     Write(Change),
     /// It is being deleted, which finalizers hold up; once it is gone it is made anew.
     Leaving,
-    /// It is somebody else's: who made it.
+    /// It belongs to another client; its maker.
     Foreign(String),
 }
 

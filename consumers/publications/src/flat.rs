@@ -30,8 +30,8 @@ const RESOURCE: GroupResource = GroupResource::new(GROUP, published::PLURAL);
 /// Seconds after which a client should ask again while Publications are not known.
 const RETRY_AFTER: u32 = 5;
 
-/// The resource `publisheddecisions` over what `engine` knows; `copies` says how far Publications are copied
-/// from a hub.
+/// The resource `publisheddecisions` over the decisions of `engine`; `copies` is the progress of
+/// copying Publications from a hub.
 pub(super) fn resource(engine: &Arc<Engine>, copies: Option<Arc<Copies>>) -> Resource {
     let flat = Flat {
         engine: Arc::clone(engine),
@@ -231,7 +231,7 @@ impl Row {
         metadata
     }
 
-    /// One cluster; nothing where it is no more, or is not published.
+    /// One cluster; `None` where it is gone, or is not published.
     fn entry(&self, system: &str, entry: Entry) -> Option<PublishedCluster> {
         let (target, view) = entry.target?;
         let rules = &self.place.rules;

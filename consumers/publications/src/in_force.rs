@@ -1,5 +1,5 @@
-//! Publications that are in force, and objects that each may publish: the valid ones, of those that name one
-//! namespace the oldest, and in it what nobody else publishes.
+//! Publications that are in force, and objects that each may publish: the valid ones, of those that
+//! name one namespace the oldest, and in it the objects that no other producer publishes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(super) struct InForce {
 }
 
 impl InForce {
-    /// Whether what is published of `system` stays as it is, whatever that is.
+    /// Whether the published objects of `system` are left unchanged.
     pub(super) fn is_frozen(&self, system: &str) -> bool {
         self.held.is_some() || self.skipped.contains_key(system)
     }
@@ -76,7 +76,7 @@ pub(super) fn judge(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> Judge
     for published in &mut judged.in_force {
         let place = published.rules.settings.namespace.clone();
         published.held = missing(source, &place);
-        // What is made at each read nobody can overwrite.
+        // Objects that are made at each read cannot be overwritten.
         if published.held.is_some() || !published.rules.is_written() {
             continue;
         }
@@ -100,8 +100,8 @@ pub(super) fn judge(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> Judge
     judged
 }
 
-/// The Publications in force in `source` whose namespace is there, of a server that serves `dialects`: for
-/// what is made at each read.
+/// The Publications in force in `source` whose namespace is there, of a server that serves `dialects`:
+/// for objects that are made at each read.
 pub(super) fn readable(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> Vec<InForce> {
     let mut in_force = read(&stored(source), &systems(dialects)).in_force;
     in_force.retain(|published| missing(source, &published.rules.settings.namespace).is_none());

@@ -20,7 +20,7 @@ pub struct Publication {
 }
 
 impl Publication {
-    /// The kind, for what `dialects` know and decide.
+    /// The kind, for the systems of `dialects`.
     #[must_use]
     pub fn new(dialects: &[Arc<dyn Dialect>]) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! State of the published objects, and its changes by what was made and done.
+//! State of the published objects, and its changes by made objects and deeds.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -33,8 +33,8 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Takes in the profiles of one cluster: what is to be written to `changes`, those that are no more to
-    /// `gone`. Whether there are others than before.
+    /// Takes in the profiles of one cluster: adds the writes to `changes`, and deleted ones to `gone`.
+    /// Returns whether they differ from before.
     pub(super) fn take_profiles(
         &mut self,
         dialect: &'static str,
@@ -78,7 +78,7 @@ impl Known {
         moved
     }
 
-    /// Takes in what became of a decision's slices; the namespaces where not all was done go to `unfinished`.
+    /// Takes in the outcome for a decision's slices; the namespaces with failures go to `unfinished`.
     pub(super) fn take_slices(
         &mut self,
         dialect: &'static str,
@@ -106,7 +106,7 @@ impl Known {
         }
     }
 
-    /// Takes note of what became of one object.
+    /// Notes the outcome for one object.
     pub(super) fn note(&mut self, (key, result): Outcome, now: Timestamp) {
         let known = self;
         let item = known.subjects.get(&key).cloned();

@@ -1,10 +1,10 @@
 //! Publications (docs/consumers.md): ClusterProfiles and PlacementDecisions of `multicluster.x-k8s.io` in the
 //! namespaces that objects of kind Publication name.
 //!
-//! They are stored objects that many write: a [`publisher`] applies what Berth knows, others add what is
-//! theirs. Standing alone Berth serves the two kinds from its own store, and on a hub it writes into the
-//! hub's ([`outlet`]). What is to be done about one object is [`deed`], about one target or decision
-//! [`make`].
+//! They are stored objects with several writers: a [`publisher`] applies Berth's fields, others add
+//! theirs. Standing alone Berth serves the two kinds from its own store, and on a hub it writes into
+//! the hub's ([`outlet`]). [`deed`] computes the change of one object, [`make`] the objects of one
+//! target or decision.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -72,7 +72,7 @@ pub fn resource(dialects: &[Arc<dyn Dialect>], store: &Arc<dyn Store>) -> Resour
     Resource::stored(Publication::new(dialects), store)
 }
 
-/// The group of what is published, kept in `store`.
+/// The group of published objects, kept in `store`.
 #[must_use]
 pub fn group(store: &Arc<dyn Store>) -> Group {
     Group::new(
@@ -84,8 +84,8 @@ pub fn group(store: &Arc<dyn Store>) -> Group {
     )
 }
 
-/// PublishedDecisions, of what `engine` knows, for the group of what is computed; `copies` says how far
-/// Publications are copied, where they are a hub's.
+/// PublishedDecisions of the decisions of `engine`, for the group of computed objects; `copies` is the
+/// progress of copying Publications, where they are a hub's.
 #[must_use]
 pub fn flat(engine: &Arc<Engine>, copies: Option<Arc<Copies>>) -> Resource {
     flat::resource(engine, copies)

@@ -58,7 +58,7 @@ pub(super) fn profiles(
         })
         .collect();
     if wanted.is_empty() {
-        // Time may change its standing, but nobody is shown that.
+        // Time may change its standing, but that is not published.
         return made;
     }
     made.due_at = view.due_at;
@@ -85,7 +85,7 @@ pub(super) fn profiles(
 
 /// Deed about one slice.
 pub(super) enum SliceDeed {
-    /// It is to be as it is wanted.
+    /// It has to be written as wanted.
     Put(Key, Deed),
     /// It is to be deleted, as of this revision.
     Delete(Key, Revision),
@@ -141,8 +141,8 @@ pub(super) fn slices(
     made
 }
 
-/// The clusters a decision shows in `namespace`, with reasons: those that have a profile there, and that
-/// somebody can find.
+/// The clusters a decision shows in `namespace`, with reasons: those that have a profile there, and
+/// that a consumer can find.
 fn clusters(
     system: &'static str,
     view: &DemandView,

@@ -1,7 +1,7 @@
 //! Pace of writes of a ClusterProfile: no fast-moving data, on average once in 30 seconds, ten times at once
 //! (KEP-4322).
 //!
-//! That holds as well where somebody on a hub keeps changing what Berth keeps changing back.
+//! That holds as well where a client on a hub keeps changing fields that Berth restores.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
-//! The publisher: keeps what is published as it is to be, when the engine says that something is stale, when
-//! Publications, namespaces or the objects themselves change, and when its time has come.
+//! The publisher: updates published objects when the engine reports stale ones, when Publications,
+//! namespaces or the objects themselves change, and when its time has come.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -212,7 +212,7 @@ impl Publisher {
         }
     }
 
-    /// Subject of an event that somebody else caused.
+    /// Subject of an event that another writer caused.
     fn touched(&self, event: &Event) -> Option<Item> {
         let (key, new) = (&event.change.key, event.change.new.as_ref());
         let own = self.known.written.get(key);
@@ -236,8 +236,9 @@ impl Publisher {
         self.sweep().await;
     }
 
-    /// Publishes `targets` and `demands`: new profiles before decisions that refer to them, and those that go
-    /// after the decisions that did. A dialect that is not all there is left as it is.
+    /// Publishes `targets` and `demands`: new profiles before decisions that refer to them, and deletes
+    /// profiles after the decisions that referred to them. The objects of a dialect that is not
+    /// complete are left unchanged.
     async fn publish(&mut self, dialect: &'static str, targets: Marked<Arc<str>>, demands: Marked<Key>) {
         let snapshot = match self.engine.complete(dialect) {
             Ok(()) => self.engine.snapshot(dialect),
@@ -270,7 +271,7 @@ impl Publisher {
         for outcome in work::write(&*self.outlet, changes).await {
             self.known.note(outcome, now);
         }
-        // A decision may refer to what was not there, or to what is no more.
+        // A decision may refer to a profile that did not exist, or that is gone.
         let demands = if moved { Marked::All } else { demands };
         let demands = self.demands(dialect, demands, &snapshot);
         let Some(made) = self.make_slices(&snapshot, demands, now).await else {
@@ -355,7 +356,8 @@ impl Publisher {
         finished(making.await)
     }
 
-    /// Deletes profiles that are no more. Where a decision may still refer to them that is done later.
+    /// Deletes profiles that are no longer wanted. Where a decision may still refer to them that is
+    /// done later.
     async fn remove_profiles(
         &mut self,
         dialect: &'static str,
@@ -409,8 +411,8 @@ impl Publisher {
         }
     }
 
-    /// Whether it is certain that `object`, which nothing asks for, is to go: nobody names its namespace, or
-    /// whoever does leaves it out knowing of all there is.
+    /// Whether it is certain that `object`, which is not wanted, has to be deleted: no Publication
+    /// names its namespace, or the one that does excludes it with all objects known.
     fn may_go(&self, object: &Object) -> bool {
         let meta = object.meta();
         let Some(judged) = &self.judged else { return false };
@@ -487,7 +489,7 @@ async fn next(watching: &mut Option<Box<dyn Watch>>) -> Option<Vec<Arc<Event>>> 
     }
 }
 
-/// Waits until this server begins or ceases to be the one to publish. Where nobody is elected that is never.
+/// Waits until this server gains or loses leadership. Without leader election that is never.
 async fn changed(leading: &mut watch::Receiver<bool>) {
     if leading.changed().await.is_err() {
         std::future::pending::<()>().await;

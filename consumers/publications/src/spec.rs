@@ -34,7 +34,7 @@ impl Rules {
         self.shapes.contains(&Shape::ClusterProfile) && self.selects_target(system, labels)
     }
 
-    /// Whether a target of `system` with `labels` is selected, in whatever shape.
+    /// Whether a target of `system` with `labels` is selected, in any shape.
     pub(super) fn selects_target(&self, system: &str, labels: &Labels) -> bool {
         self.has_system(system) && self.targets.matches(labels)
     }
@@ -130,8 +130,8 @@ pub(super) fn read(publication: &Value, systems: &[&'static str]) -> Result<Rule
     })
 }
 
-/// Errors about fields that an update may not change, since everything published would get other names, and
-/// those who deploy by them would undeploy.
+/// Errors about fields that an update may not change, since everything published would get other names,
+/// and their consumers would undeploy.
 pub(super) fn immutable(old: &Value, new: &Value) -> Vec<FieldError> {
     let fields = [
         ("namespace", ""),

@@ -51,7 +51,7 @@ pub(super) async fn write(outlet: &dyn Outlet, changes: Vec<Change>) -> Vec<Outc
 pub(super) async fn delete(outlet: &dyn Outlet, keys: Vec<Key>, shown: &Collection) -> Vec<Outcome> {
     let there = keys.into_iter().filter_map(|key| {
         let object = shown.get(&key.namespace, &key.name)?;
-        // What is being deleted waits for its finalizers.
+        // An object that is being deleted waits for its finalizers.
         let base = object
             .meta()
             .deletion_timestamp()
@@ -82,8 +82,7 @@ pub(super) async fn slices(outlet: &dyn Outlet, decisions: Vec<MadeSlices>) -> V
     all.buffer_unordered(ABREAST).collect().await
 }
 
-/// One decision: what comes is written before anything is taken out, so nothing follows what could not be
-/// written.
+/// One decision: additions are written before removals, so after a failed write nothing follows.
 async fn decision(outlet: &dyn Outlet, made: MadeSlices) -> DoneSlices {
     let mut done = DoneSlices {
         demand: made.demand,

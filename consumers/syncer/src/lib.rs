@@ -1,5 +1,5 @@
-//! kcp's execution plane: copying workloads to the clusters that were chosen, which is beside deciding. It is
-//! the only crate outside `dialects/` that knows kcp; what it does follows from the pure functions of
+//! kcp's execution plane: copying workloads to the chosen clusters, separate from deciding. It is the
+//! only crate outside `dialects/` that knows kcp; its behaviour follows from the pure functions of
 //! [`berth_dialect_kcp::syncer_view`].
 //!
 //! - [`view`] serves `targets/NAME.kcp/proxy`, the API that one syncer sees; [`OnHub`] takes its writes to a

@@ -14,7 +14,7 @@ use crate::view::Home;
 /// End of a refusal for want of rights.
 const REMEDY: &str = "; `berth syncer-rights --identifier` renders what is missing";
 
-/// The hub as the home of what syncers see.
+/// The hub as the home of the objects that syncers see.
 pub struct OnHub(pub Arc<HubCommitter>);
 
 #[async_trait]
@@ -32,7 +32,7 @@ impl Origin for OnHub {
     }
 }
 
-/// The Status of what a syncer could not write; of a missing right, with the remedy.
+/// The Status of a syncer's failed write; for a missing right, with the remedy.
 fn told(mut error: CommitError) -> CommitError {
     if error.why == Why::Forbidden {
         error.status.message.push_str(REMEDY);

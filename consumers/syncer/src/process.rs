@@ -2,11 +2,11 @@
 //! shows down to the cluster, and their status up; drains what is to leave, and says that it is alive
 //! (docs/systems/kcp.md, "Order of removal" and "The syncer's view").
 //!
-//! Everything it does follows from how both sides look, step by step
-//! ([`berth_dialect_kcp::syncer_view::step`]): it may be killed at any point and started again. [`session`]
-//! is the loop, [`work`] what it turns; [`mirrors`] is what is known of both sides, kept by [`follow`];
-//! [`act`] makes a step, [`leftovers`] finds what earlier registrations left; [`problems`] is told on the hub
-//! by [`heartbeat`]; [`ends`] are the two connections.
+//! Every step follows from the present state of both sides ([`berth_dialect_kcp::syncer_view::step`]):
+//! it may be killed at any point and started again. [`session`] is the loop, [`work`] its state;
+//! [`mirrors`] has the known objects of both sides, kept by [`follow`]; [`act`] makes a step,
+//! [`leftovers`] finds copies of earlier registrations; [`heartbeat`] reports [`problems`] to the hub;
+//! [`ends`] are the two connections.
 
 mod act;
 mod ends;
@@ -109,7 +109,7 @@ async fn sync(args: &SyncerArgs, ends: &Ends, stop: &CancellationToken) -> Resul
         match begun {
             Ok(session) => {
                 pause = PAUSES.0;
-                // Whether anybody reads it changes nothing.
+                // Whether it is read does not matter.
                 writeln!(
                     std::io::stdout(),
                     "syncing {} to the cluster of {}",

@@ -1,7 +1,7 @@
-//! Rights of the syncer of one of kcp's workload clusters (`berth syncer-rights`): use its view, tell that it
-//! is alive, and know which hub that is. What it syncs is a hub's where there is one; Berth then writes there
-//! for it as `berth:syncer:<identifier>`, whom it may be for the clusters it was told of, each by name: RBAC
-//! knows no patterns.
+//! Rights of the syncer of one of kcp's workload clusters (`berth syncer-rights`): use its view, send
+//! heartbeats, and read the identity of the hub. Where there is a hub, it has the synced objects; Berth
+//! then writes there for the syncer as `berth:syncer:<identifier>`. It needs the right to impersonate
+//! these users for the given clusters, each by name: RBAC has no patterns.
 
 use berth_apimachinery::GroupResource;
 use berth_dialect_contract::names::GROUP;
@@ -11,7 +11,7 @@ use berth_hub::roles::{bound, role, rules};
 use clap::Args;
 use serde_json::{Value, json};
 
-/// The cluster role of what syncers write on a hub. Each is bound to it by its own name.
+/// The cluster role for the writes of syncers on a hub. Each is bound to it by its own name.
 const ON_HUB: &str = "berth:syncer";
 
 /// Arguments of `berth syncer-rights`.

@@ -2,13 +2,14 @@
 //! (docs/systems/kcp.md, "The syncer's view"). A complete one: the URL up to `proxy` is the server of a
 //! syncer's kubeconfig.
 //!
-//! The dialect says what is shown and what becomes of writes ([`berth_dialect_kcp::syncer_view`]); serving it
-//! is the server library's ([`berth_apiserver::view`]). Here the two meet: [`rules::SyncerRules`] is the
-//! adapter, [`SyncerViews`] keeps one API per workload cluster. One grant of `targets/proxy` by the target's
-//! name lets a syncer do its work, as `berth:syncer:<identifier>`, and nothing else.
+//! The dialect defines the visible form and the treatment of writes
+//! ([`berth_dialect_kcp::syncer_view`]); the server library serves it ([`berth_apiserver::view`]). This
+//! crate joins the two: [`rules::SyncerRules`] is the adapter, [`SyncerViews`] keeps one API per
+//! workload cluster. One grant of `targets/proxy` by the target's name lets a syncer do its work, as
+//! `berth:syncer:<identifier>`, and nothing else.
 //!
-//! Behind a hub the objects are the hub's ([`Home`]): what is shown are the copies of them, and writes go
-//! there. The workload clusters themselves are there or here.
+//! Behind a hub the objects are the hub's ([`Home`]): their copies are shown, and writes go to the hub.
+//! The workload clusters themselves are on the hub or in the own store.
 
 mod followed;
 mod home;
@@ -64,8 +65,8 @@ pub struct Shown {
 /// The SchedulerConfiguration in force of a system; `None` where the defaults hold.
 pub type Configured = Arc<dyn Fn(&str) -> Option<Arc<Object>> + Send + Sync>;
 
-/// Adds `targets/proxy` to `groups`, over what is `shown`, if kcp is one of `dialects`. Gives the views
-/// behind it, which [`SyncerViews::spawn`] keeps up to date.
+/// Adds `targets/proxy` to `groups`, over the objects in `shown`, if kcp is one of `dialects`. Returns
+/// the views behind it, which [`SyncerViews::spawn`] keeps up to date.
 pub fn attach<'a>(
     groups: &mut [Group],
     shown: Shown,
@@ -109,7 +110,7 @@ pub struct SyncerViews {
     views: Mutex<BTreeMap<String, View>>,
 }
 
-/// The API of one syncer, and what it was made for.
+/// The API of one syncer, and the state for which it was made.
 struct View {
     identifier: String,
     advanced: bool,

@@ -1,11 +1,11 @@
-//! An SPDX 2.3 document of crates, made of what cargo tells of them. Nothing but its input is in it: the same
-//! commit gives the same bytes.
+//! An SPDX 2.3 document of crates, made from cargo's data about them. It depends only on its input: the
+//! same commit gives the same bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-/// SPDX's word for a field that nobody filled in.
+/// SPDX's word for a field without a value.
 const UNKNOWN: &str = "NOASSERTION";
 
 /// Facts of a release.

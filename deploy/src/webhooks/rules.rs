@@ -1,5 +1,5 @@
-//! Everything a hub asks about: what the dialects say themselves, what follows from their contract, and
-//! configuration.
+//! Everything a hub asks about: the dialects' own rules, those that follow from their contract, and
+//! configurations.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ pub(super) fn of(installation: &Installation) -> Vec<Entry> {
     entries
 }
 
-/// Configurations, which Berth judges beyond their schema. One that nobody judged leaves the last good one in
+/// Configurations, which Berth judges beyond their schema. An unjudged one leaves the last valid one in
 /// force.
 fn configuration() -> Vec<Entry> {
     let entry = |name, resource, label| Entry {

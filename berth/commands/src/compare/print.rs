@@ -22,10 +22,10 @@ const HEADINGS: [&str; 6] = [
     "WHY",
 ];
 
-/// Prints `comparison` on standard output; whether somebody read it to its end.
+/// Prints `comparison` on standard output; returns whether it was read to its end.
 ///
 /// # Errors
-/// When standard output takes no more for another reason than that nobody reads.
+/// When standard output fails for another reason than a closed reader.
 pub(super) fn to_stdout(comparison: &Comparison, form: CompareOutput) -> io::Result<bool> {
     let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
     match print(&mut out, comparison, form, terminal::width()).and_then(|()| out.flush()) {
@@ -37,7 +37,7 @@ pub(super) fn to_stdout(comparison: &Comparison, form: CompareOutput) -> io::Res
 /// Prints `comparison` in the form that is asked for.
 ///
 /// # Errors
-/// When `out` takes no more.
+/// When `out` fails.
 pub(super) fn print(
     out: &mut impl Write,
     comparison: &Comparison,

@@ -17,7 +17,7 @@ use crate::args::{HistoryOutput, HistoryQuestion};
 use crate::terminal;
 use crate::why::{self, missing};
 
-/// Number of changes that are shown where nobody says one.
+/// Number of changes that are shown by default.
 const NEWEST: usize = 20;
 /// The largest page of a list.
 const PAGE: usize = 500;

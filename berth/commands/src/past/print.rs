@@ -1,4 +1,5 @@
-//! Output of a history: one step after the other, newest last, each with what came and went.
+//! Output of a history: one step after the other, newest last, each with the added and removed
+//! clusters.
 
 use std::io::{self, Write};
 
@@ -16,7 +17,7 @@ use crate::terminal::{self, broken, indented, shown};
 /// Prints `answer`, which `words` asked for.
 ///
 /// # Errors
-/// When `out` takes no more.
+/// When `out` fails.
 pub(super) fn print(
     out: &mut impl Write,
     output: HistoryOutput,
@@ -73,7 +74,7 @@ pub(super) fn heading(namespace: &str, name: &str, source: &SourceRef) -> String
     format!("{} {}", terminal::heading(&place), terminal::dim(&object))
 }
 
-/// One change: when, what, why and by whom, then the difference it made.
+/// One change: time, verdict, cause and user, then the difference.
 pub(super) fn step(out: &mut impl Write, record: &RecordSpec, width: Option<usize>) -> io::Result<()> {
     let change = shown(&record.change);
     let told = match change.as_str() {
@@ -125,7 +126,7 @@ pub(super) fn step(out: &mut impl Write, record: &RecordSpec, width: Option<usiz
     }
 }
 
-/// Whether Berth agreed with what another scheduler did.
+/// Whether Berth agreed with another scheduler's change.
 fn agreement(out: &mut impl Write, agreement: &RecordAgreement, width: Option<usize>) -> io::Result<()> {
     let message = shown(&agreement.message);
     let told = match agreement.status.as_str() {
@@ -139,7 +140,7 @@ fn agreement(out: &mut impl Write, agreement: &RecordAgreement, width: Option<us
     writeln!(out, "{told}")
 }
 
-/// The clusters that came or went, and what was said of each.
+/// The clusters that were added or removed, with the reasons of each.
 fn clusters(out: &mut impl Write, record: &RecordSpec, part: Move, width: Option<usize>) -> io::Result<()> {
     let (sign, count, style) = match part {
         Move::Joined => ('+', record.joined_count, terminal::good as fn(&str) -> String),
@@ -219,7 +220,7 @@ fn reasons(out: &mut impl Write, reason: &ReasonChange) -> io::Result<()> {
         (Some(from), Some(to)) if from == to => return Ok(()),
         (Some(from), Some(to)) => format!("{from} → {to}"),
         (None, Some(to)) => to.to_string(),
-        // Nobody counted after it.
+        // The reasons were not counted after it.
         (_, None) => return Ok(()),
     };
     let name = format!("{}/{}", shown(&reason.plugin), shown(&reason.reason));
@@ -246,7 +247,7 @@ fn why(record: &RecordSpec) -> (String, String) {
                 (namespace, name) => format!("{namespace}/{name}"),
             };
             let by = match shown(&cause.field_manager).as_str() {
-                // Nobody said who it was.
+                // The user is unknown.
                 "" | "unknown" => String::new(),
                 manager => format!(" with {manager}"),
             };

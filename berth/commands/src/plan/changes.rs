@@ -23,7 +23,7 @@ pub struct Entry {
 pub struct Changes {
     /// The entries, in order: files, then what is drained, then what is deleted.
     pub entries: Vec<Entry>,
-    /// Objects of kinds that no system looks at, and fields that nobody knows, in words.
+    /// Objects of kinds that no system reads, and unknown fields, in words.
     pub notes: Vec<String>,
     /// Documents that cannot be read, which are set aside.
     pub aside: Vec<String>,

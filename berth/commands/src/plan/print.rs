@@ -14,7 +14,8 @@ use crate::terminal::{self, Cell};
 const NAMED: usize = 3;
 
 const HEADINGS: [&str; 6] = ["DECISION", "KIND", "VERDICT", "LEAVES", "GETS", "WHY"];
-/// The heading of what stays with another amount, before the last one; shown where there is any.
+/// The heading of clusters that stay with another amount, before the last one; shown where there is
+/// any.
 const RESIZES: &str = "RESIZES";
 
 /// The order and the words of the counts.
@@ -43,7 +44,7 @@ fn count(plan: &Value, field: &str) -> u64 {
 /// Prints `plan` in the form that is asked for.
 ///
 /// # Errors
-/// When `out` takes no more.
+/// When `out` fails.
 pub fn print(out: &mut impl Write, plan: &Value, form: SimulateOutput) -> io::Result<()> {
     match form {
         SimulateOutput::Table => table(out, plan, terminal::width()),
@@ -94,7 +95,7 @@ fn unsettled(plan: &Value) -> Option<String> {
 /// Prints `plan` as a table that fits `width`.
 ///
 /// # Errors
-/// When `out` takes no more.
+/// When `out` fails.
 pub fn table(out: &mut impl Write, plan: &Value, width: Option<usize>) -> io::Result<()> {
     writeln!(out, "{}", terminal::heading(&summary(plan)))?;
     if let Some(text) = unsettled(plan) {
@@ -146,8 +147,7 @@ pub(crate) fn escaped(text: &str) -> String {
                 escaped.push('\\');
                 escaped.push(letter);
             }
-            // Nobody is called by a name in a cluster's label: an empty comment keeps it from being a
-            // mention.
+            // A cluster's label must not mention a user: an empty comment prevents that.
             '@' => escaped.push_str("@<!-- -->"),
             other => escaped.push(other),
         }
@@ -168,7 +168,7 @@ fn headings(resizes: bool) -> Vec<&'static str> {
     first.iter().copied().chain(resizes).chain([*last]).collect()
 }
 
-/// The cells of one row, styled and as they are; with those of [`RESIZES`] where any entry has some.
+/// The cells of one row, styled and plain; with those of [`RESIZES`] where any entry has some.
 fn cells(entry: &Value, resizes: bool) -> Vec<(Cell, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let name = match text(&entry["namespace"]) {
@@ -230,7 +230,7 @@ fn some(names: &Value, count: &Value) -> String {
     }
 }
 
-/// Why the first cluster is left; where none is, what the decision says.
+/// The reason why the first cluster is left; without one the message of the decision.
 fn why(entry: &Value) -> String {
     let left = entry["left"][0].as_str();
     let candidates = entry["candidates"].as_array().into_iter().flatten();

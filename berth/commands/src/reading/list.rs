@@ -95,7 +95,7 @@ async fn pages(
                     next => token = form(next),
                 }
             }
-            // It took too long: what was read is of a moment that is gone.
+            // It took too long: the pages are of a revision that is gone.
             410 if !token.is_empty() => {
                 all.clear();
                 token.clear();

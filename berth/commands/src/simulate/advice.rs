@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::terminal::{self, indented, shown};
 
-/// So many edits are told one by one.
+/// Number of edits that are listed one by one.
 const EDITS: usize = 6;
 /// So many clusters of an edit are named.
 const NAMED: usize = 3;
@@ -22,7 +22,7 @@ struct Edit<'a> {
 /// Prints the advice of `status`. With `commands` every line for a shell is printed, and every edit.
 ///
 /// # Errors
-/// When `out` takes no more.
+/// When `out` fails.
 pub fn edits(out: &mut impl Write, status: &Value, commands: bool, width: Option<usize>) -> io::Result<()> {
     let targets = list(status, "targets");
     let edits = grouped(targets);
@@ -72,8 +72,8 @@ pub fn edits(out: &mut impl Write, status: &Value, commands: bool, width: Option
     }
 }
 
-/// The edits of all `targets`: those that whoever asked can make first, then those that place it, then the
-/// smallest, then those that let in the most.
+/// The edits of all `targets`: those that the user can make first, then those that place the object,
+/// then the smallest, then those that make the most clusters fit.
 fn grouped(targets: &[Value]) -> Vec<Edit<'_>> {
     let mut edits: Vec<Edit<'_>> = Vec::new();
     for target in targets {
@@ -99,7 +99,7 @@ fn grouped(targets: &[Value]) -> Vec<Edit<'_>> {
     edits
 }
 
-/// Owner of a change, as a number to sort by: the nearer to whoever asked, the lower.
+/// Owner of a change, as a number to sort by: the nearer to the user, the lower.
 fn owner(change: &Value) -> u8 {
     match text(change, "whose").as_str() {
         "Request" => 0,
@@ -203,7 +203,7 @@ fn one(
     Ok(())
 }
 
-/// Sentences about whose the changes are, where they are not those of whoever asked.
+/// Sentences about the owners of changes that are not the user's.
 fn owners(set: &Value) -> Vec<String> {
     let mut sentences = Vec::new();
     let others = list(set, "changes").iter().map(owner).max().unwrap_or_default();

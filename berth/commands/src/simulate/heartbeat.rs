@@ -1,4 +1,4 @@
-//! When the clusters of a file were heard of last.
+//! Times of the last heartbeats of a file's clusters.
 
 use berth_apimachinery::{Timestamp, time};
 use serde_json::Value;

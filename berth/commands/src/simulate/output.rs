@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::args::{Reasons, SimulateOutput};
 
-/// The reason of what is not decided since no server would have it.
+/// The reason of an object that is not decided, since no server would accept it.
 pub(super) const SET_ASIDE: &str = "SetAside";
 
 /// A list in the making.

@@ -1,4 +1,4 @@
-//! `--change`, `--drain`, `--delete` and `--against`: what would be different.
+//! `--change`, `--drain`, `--delete` and `--against`: the differences that a change would make.
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;

@@ -26,7 +26,7 @@ const HEADINGS: [&str; 5] = ["  CLUSTER", "RANK", "SCORE", "RESULT", "REASON"];
 /// The column that the amounts stand before, where there are any.
 const RESULT: usize = 3;
 
-/// Tables in the making, and what to say at their end.
+/// Tables under construction, and the notes at their end.
 #[derive(Default)]
 pub(super) struct Tables {
     outcomes: BTreeMap<&'static str, usize>,

@@ -13,7 +13,7 @@ pub(crate) enum Wanted<'a> {
     One(One),
 }
 
-/// A demand, and whose it is.
+/// A demand, and its system.
 pub(crate) struct One {
     dialect: &'static str,
     demand: Key,

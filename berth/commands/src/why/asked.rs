@@ -147,7 +147,7 @@ fn is_namespace(word: &str, dialects: &[Arc<dyn Dialect>], catalog: &Catalog) ->
         && !kinds.any(|demand| spelling::near(&lower, &demand.kind.to_lowercase()))
 }
 
-/// Places of decisions about what systems make of the object `name`, which is of a kind with `info`.
+/// Places of decisions about demands that systems make from the object `name` of a kind with `info`.
 fn made_of<'a>(
     info: &KindInfo,
     dialects: &'a [Arc<dyn Dialect>],

@@ -1,5 +1,5 @@
-//! `berth why cluster/NAME`: who is on a cluster, who wants it and does not get it, and what draining it
-//! would move.
+//! `berth why cluster/NAME`: the requests on a cluster, those that want it and do not get it, and the
+//! moves of a drain.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};

@@ -21,7 +21,7 @@ const LOOKED_AT: usize = 500;
 pub struct Question<'a> {
     /// The client that was asked.
     pub client: &'a Client,
-    /// The namespace of what names none.
+    /// The namespace of objects that name none.
     pub namespace: &'a str,
     /// The words of the question.
     pub words: &'a [String],
@@ -95,7 +95,8 @@ impl Question<'_> {
         })
     }
 
-    /// The other namespaces that have a decision of that name. Whoever may not look there is told nothing.
+    /// The other namespaces that have a decision of that name. Without the right to read there, none
+    /// are listed.
     async fn elsewhere(&self) -> Option<String> {
         let mut found = Vec::new();
         let mut names: Vec<&str> = self.namespaced().map(|place| place.name.as_str()).collect();
@@ -149,7 +150,7 @@ impl Question<'_> {
     }
 }
 
-/// Namespace and name of what `path` lists; nothing where that may not be read.
+/// Namespace and name of the objects in the list at `path`; empty where it may not be read.
 async fn list(client: &Client, path: &str) -> Vec<(String, String)> {
     let Ok(Ok(list)) = client.send(Method::GET, path, None).await else {
         return Vec::new();
@@ -193,8 +194,9 @@ fn subject(words: &[String]) -> String {
     }
 }
 
-/// Sentence about refusals of reading `places`, which `words` asked for, with the right to ask for. The one
-/// about the object's own namespace is told: refusals of other systems' decisions are about something else.
+/// Sentence about refusals of reading `places`, which `words` asked for, with the missing right. The
+/// one about the object's own namespace is reported: refusals of other systems' decisions are about
+/// something else.
 pub async fn refused(
     client: &Client,
     words: &[String],
@@ -207,7 +209,7 @@ pub async fn refused(
     if status.code != 403 {
         return anyhow!("{}", status.message);
     }
-    // RBAC answers before anybody looks whether there is such an API.
+    // RBAC answers before the server checks whether there is such an API.
     if let Ok(false) = is_installed(client).await {
         return not_installed();
     }

@@ -20,11 +20,11 @@ pub(super) struct Answer<'a> {
     pub(super) read: &'a Manifest<Scheduling>,
 }
 
-/// Prints `answer` as it is asked for. `counts` are the reasons of all clusters, where not all of them are in
-/// it.
+/// Prints `answer` in the requested format. `counts` are the reasons of all clusters, where not all of
+/// them are in it.
 ///
 /// # Errors
-/// When `out` takes no more.
+/// When `out` fails.
 pub(super) fn print(
     out: &mut impl Write,
     question: &WhyQuestion,

@@ -1,5 +1,5 @@
-//! A server behind a hub: Kubernetes' own kinds and configurations are the hub's, which also has a say in
-//! what is stored here.
+//! A server behind a hub: Kubernetes' own kinds and configurations are the hub's, which also judges
+//! objects stored here.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ impl Surroundings for &Hub {
 
     fn judges(&self, core: &Core<'_>) -> Judges {
         let authorizer = self.delegation.authorizer(core.clock);
-        // Where nothing is written, nobody has to be asked.
+        // Where nothing is written, no review is needed.
         let is_asked = !core.options.is_observer();
         let hub_policies = is_asked.then(|| self.policies(Arc::clone(&core.stored) as Arc<_>));
         let catalog: Arc<dyn Catalog> = match &hub_policies {

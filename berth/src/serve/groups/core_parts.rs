@@ -1,4 +1,4 @@
-//! Parts that are put together alike, whatever is around the server, and what its surroundings add.
+//! Parts that are the same for all servers, and the additions of the surroundings.
 
 use std::sync::Arc;
 
@@ -31,14 +31,13 @@ pub(super) trait Surroundings {
     fn settings(&self, actors: &ActorArgs) -> Settings;
     /// Whether the objects of the system named `dialect` are not stored here.
     fn has(&self, dialect: &str) -> bool;
-    /// Everybody who has a say in what is written here.
+    /// All policies and webhooks that judge writes here.
     fn judges(&self, core: &Core<'_>) -> Judges;
     /// The resource of namespaces, where these are served here.
     fn namespaces(&self) -> Option<GroupResource>;
     /// The field managers that wrote objects elsewhere.
     fn managers(&self) -> Option<Managers>;
-    /// The places that decisions, events and publications are written to, and what is served beside the
-    /// systems' groups.
+    /// The destinations of decisions, events and publications, and the groups beside the systems'.
     ///
     /// # Errors
     /// When two parts claim the same resource.
@@ -81,7 +80,7 @@ impl<'a> Core<'a> {
         }
     }
 
-    /// The configuration in force of each system, for those who do not know the engine.
+    /// The configuration in force of each system, for crates that do not know the engine.
     pub(super) fn configured(&self) -> Configured {
         let configurations = Arc::clone(self.engine.configurations());
         Arc::new(move |dialect: &str| configurations.of(dialect).object().cloned())
@@ -116,7 +115,7 @@ fn medium(storage: Storage) -> Medium {
     }
 }
 
-/// Everybody who has a say in what is written here.
+/// All policies and webhooks that judge writes here.
 pub(super) struct Judges {
     /// Authorization.
     pub(super) authorizer: Arc<dyn Authorizer>,

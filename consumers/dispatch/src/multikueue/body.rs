@@ -1,10 +1,10 @@
 //! Request body that nominates clusters.
 //!
-//! Kueue takes `status.nominatedClusterNames` away when a cluster has the Workload, by applying the rest of
-//! the status as `kueue-admission`. That only takes away what this manager alone applied, and a Workload
-//! whose names stay is never admitted. So they are applied by the same manager; and since applying takes away
-//! what a manager leaves out, together with all that it applied before, as it is now, on the version it was
-//! read in.
+//! Kueue takes `status.nominatedClusterNames` away when a cluster has the Workload, by applying the
+//! rest of the status as `kueue-admission`. That only removes fields that this manager alone applied,
+//! and a Workload whose names stay is never admitted. So Berth applies them as the same manager. An
+//! apply removes fields that a manager leaves out, so it has all fields that the manager applied
+//! before, with their present values, on the read version.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Configuration of Kueue: who dispatches, and how many clusters may be nominated.
+//! Configuration of Kueue: the dispatcher, and the limit on nominated clusters.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! One Workload: what is known of it, what is to be nominated, and that it is.
+//! One Workload: its state, its nomination, and writing that.
 
 use std::time::{Duration, Instant};
 
@@ -217,8 +217,7 @@ impl Dispatcher {
             None => body::body(workload, names),
         };
         let body = body.map_err(Trouble::Unreadable)?;
-        // Not by force: whatever another manager says otherwise of the status is not this dispatcher's to
-        // settle.
+        // Not by force: this dispatcher does not override other managers' fields of the status.
         let params = PatchParams {
             field_manager: Some(owned::MANAGER.to_owned()),
             ..PatchParams::default()

@@ -21,8 +21,8 @@ pub(super) struct Place {
     score: Option<i64>,
 }
 
-/// The clusters of the Decision `decision`, the highest score first; those with the same score, and all where
-/// there are no scores, in the decision's own order. What is on its way out is no place any more.
+/// The clusters of the Decision `decision`, the highest score first; those with the same score, and all
+/// where there are no scores, in the decision's own order. A cluster that is being left does not count.
 ///
 /// # Errors
 /// When there is none.

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 /// Kueue's field manager of admission.
 pub(super) const MANAGER: &str = "kueue-admission";
 
-/// The entry of what [`MANAGER`] applied to the status of `workload`.
+/// The entry of [`MANAGER`]'s apply to the status of `workload`.
 pub(super) fn entry(workload: &Value) -> Option<&Value> {
     let entries = workload["metadata"]["managedFields"].as_array();
     entries.into_iter().flatten().find(|entry| {
@@ -30,8 +30,8 @@ pub(super) fn status(workload: &Value) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// The members of `fields` as they stand in `value`; `None` where it has none of them. What is a member by
-/// itself, with nothing below it, is taken whole.
+/// The members of `fields` with their values in `value`; `None` where it has none of them. A member
+/// without members below it is taken whole.
 fn part(fields: &Map<String, Value>, value: &Value) -> Result<Option<Value>, String> {
     let is_member = fields.contains_key(".");
     if fields.keys().all(|key| key == ".") {
@@ -65,7 +65,7 @@ fn of_map(fields: &Map<String, Value>, map: &Map<String, Value>) -> Result<Optio
     Ok((!found.is_empty()).then_some(Value::Object(found)))
 }
 
-/// In the order of the object: what is applied in another order would be another list.
+/// In the order of the object: another order would be another list.
 fn of_list(fields: &Map<String, Value>, items: &[Value]) -> Result<Option<Value>, String> {
     let mut members = Vec::new();
     for (key, below) in fields.iter().filter(|(key, _)| *key != ".") {

@@ -1,8 +1,8 @@
-//! Why clusters are not nominated: what an Event on the Workload says.
+//! Why clusters are not nominated: for an Event on the Workload.
 
 use thiserror::Error;
 
-/// See the module. Nothing is written about any of them, and what was nominated before stays.
+/// See the module. Nothing is written about any of them, and the earlier nomination stays.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum Problem {
     /// No decision is named.

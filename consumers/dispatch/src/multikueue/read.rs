@@ -16,7 +16,7 @@ use super::{GROUP, seen};
 /// Why nothing is written about a Workload.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Trouble {
-    /// Something that is told of.
+    /// A reported matter.
     #[error(transparent)]
     Told(#[from] Problem),
     /// A request failed: it is tried again.

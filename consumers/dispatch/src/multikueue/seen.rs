@@ -65,7 +65,7 @@ pub(super) fn workers(config: &Value) -> Vec<&str> {
     names.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// A MultiKueueCluster, and what it is called elsewhere.
+/// A MultiKueueCluster, and its other names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Worker {
     /// Its own name.

@@ -1,4 +1,4 @@
-//! Events on Workloads: what was nominated, and why nothing is.
+//! Events on Workloads: nominations, and reasons without one.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use super::problem::Problem;
 
 /// The longest note that Kubernetes takes, in bytes.
 const LONGEST: usize = 1024;
-/// Of how many Workloads it is remembered what was told last. When there are more, some is told twice.
+/// Number of Workloads whose last Event is remembered. With more, some Events are repeated.
 const REMEMBERED: usize = 10_000;
 
 /// Tells, and never the same twice in a row.

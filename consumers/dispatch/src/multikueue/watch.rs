@@ -17,7 +17,7 @@ use super::{DECISION, Ends, Place};
 
 /// Number of Workloads that are worked on at once.
 const ABREAST: u16 = 8;
-/// Delays before a failed attempt is repeated: what has changed meanwhile, and anything else.
+/// Delays before a failed attempt is repeated: after a conflict, and after other errors.
 const RETRY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(5));
 
 /// Looks at Workloads, for ever.

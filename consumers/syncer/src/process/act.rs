@@ -120,7 +120,7 @@ impl Hands {
         done(self.cluster.send(Method::PUT, path, Some((JSON, &next))).await?)
     }
 
-    /// Takes over the object that is at `path` already, and is nobody else's, as the copy.
+    /// Takes over the object that exists at `path` already, and belongs to no other owner, as the copy.
     async fn take_over(&self, key: &Key, path: &str, copy: &Value) -> Result<()> {
         let found = match self.cluster.send(Method::GET, path, None).await? {
             Ok(found) => found,

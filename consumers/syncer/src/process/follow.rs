@@ -23,7 +23,7 @@ pub(super) enum Seen {
     Begin,
     /// An object is there, or has changed.
     Object(Arc<Value>),
-    /// The list is complete: what was not in it is gone.
+    /// The list is complete: objects that are not in it are gone.
     End,
     /// An object is gone.
     Gone(Arc<Value>),
@@ -51,7 +51,7 @@ pub(super) struct Reflector {
 }
 
 impl Reflector {
-    /// Follows until the task is dropped, or nobody listens any more.
+    /// Follows until the task is dropped, or the receiver is gone.
     pub(super) async fn run(self) {
         let objects: Api<DynamicObject> = Api::all_with(self.client.clone(), &self.kind.api);
         let mut config = watcher::Config::default();

@@ -16,7 +16,7 @@ use super::said::{Said, complains};
 
 /// Wait after a heartbeat that did not arrive.
 const RETRY: Duration = Duration::from_secs(1);
-/// Most attempts at a condition when somebody else's write came before.
+/// Most attempts at a condition when another writer was faster.
 const TRIES: usize = 3;
 /// Time limit of the workload cluster's answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -29,7 +29,7 @@ pub(super) fn path(name: &str) -> String {
     )
 }
 
-/// The uid of a WorkloadCluster, or its name where it has none: what its objects are labelled with.
+/// The uid of a WorkloadCluster, or its name where it has none: the value in the labels of its objects.
 pub(super) fn identifier(cluster: &Value) -> &str {
     let text = |field: &str| {
         cluster["metadata"][field]
@@ -66,9 +66,9 @@ enum Told {
 }
 
 impl Heart<'_> {
-    /// Says every `interval` that the syncer is alive, as long as the workload cluster answers it: work would
-    /// only seem to be done there. While it does not, the condition SyncerReady says so, and the hub hears of
-    /// no heartbeat. Ends when the WorkloadCluster is another one.
+    /// Says every `interval` that the syncer is alive, as long as the workload cluster answers it:
+    /// without it no work is done. While it does not answer, the condition SyncerReady says so, and no
+    /// heartbeat is sent. Ends when the WorkloadCluster is another one.
     pub(super) async fn beat(&self, interval: Duration) {
         let mut last: Option<String> = None;
         loop {
@@ -110,7 +110,7 @@ impl Heart<'_> {
         }
     }
 
-    /// A heartbeat, and what is to be told of what is synced.
+    /// A heartbeat, and the report about synced objects.
     async fn alive(&self) -> Told {
         let status = json!({
             "lastSyncerHeartbeatTime": time::rfc3339(SystemClock.now()),
@@ -156,7 +156,7 @@ impl Heart<'_> {
         told
     }
 
-    /// The WorkloadCluster as it is now.
+    /// The present WorkloadCluster.
     async fn look(&self) -> Told {
         self.told(self.hub.send(Method::GET, &path(self.target), None).await)
     }

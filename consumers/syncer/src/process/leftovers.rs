@@ -1,7 +1,7 @@
-//! Copies of earlier registrations on the workload cluster (docs/systems/kcp.md, "Registering again"). What
-//! the hub shows is taken over by the step that would make it ([`super::act`]). What it does not show is
-//! looked for here, and marked as this registration's after a while, so that it goes as everything that the
-//! hub no longer shows.
+//! Copies of earlier registrations on the workload cluster (docs/systems/kcp.md, "Registering again").
+//! The step that would make an object that the hub shows takes it over ([`super::act`]). Copies of
+//! objects that the hub does not show are searched here, and marked as this registration's after a
+//! while, so that they are removed like all objects that the hub no longer shows.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -51,7 +51,7 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// Looks again and again, until nobody listens any more.
+    /// Looks again and again, until the receiver is gone.
     pub(super) async fn run(self) {
         loop {
             let mut pause = self.patience.clamp(PERIODS.1, PERIODS.0);
@@ -125,8 +125,8 @@ impl Search {
     }
 }
 
-/// `object` in a namespace of this registration that an earlier one made. Nobody else makes any there: who
-/// does not have the namespace makes nothing in it.
+/// `object` in a namespace of this registration that an earlier one made. No other syncer makes any
+/// there: a syncer without the namespace makes nothing in it.
 fn content(kind: usize, object: Value, own: &HashMap<String, String>) -> Option<Leftover> {
     let at = place(&object);
     let namespace = own.get(&at.0)?.clone();

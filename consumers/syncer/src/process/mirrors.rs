@@ -41,7 +41,7 @@ struct Mirror {
 }
 
 impl Mirror {
-    /// Takes in what was seen; gives what it is about: one object, or all.
+    /// Takes in an event; returns its subject: one object, or all.
     fn take(&mut self, seen: Seen) -> Option<Touched> {
         match (seen, &mut self.incoming) {
             (Seen::Begin, incoming) => {
@@ -77,7 +77,7 @@ impl Mirror {
 /// Subject of an observation.
 enum Touched {
     One(Arc<Value>),
-    /// Everything that is there, and what was there before.
+    /// All present objects, and the former ones.
     All(BTreeMap<At, Arc<Value>>),
 }
 
@@ -133,7 +133,7 @@ impl Mirrors {
         }
     }
 
-    /// Whether both sides are known in full, but for what is `lost`.
+    /// Whether both sides are known in full, except the `lost` kinds.
     pub(super) fn are_known(&self, lost: impl Fn(usize, Side) -> bool) -> bool {
         let sides = [Side::Up, Side::Down];
         let mut all = (0..self.kinds.len()).flat_map(|kind| sides.map(|side| (kind, side)));
@@ -152,7 +152,7 @@ impl Mirrors {
         mirror.complete.then(|| mirror.objects.contains_key(&at))
     }
 
-    /// Takes in what was seen; gives the keys there may be something to do about.
+    /// Takes in an event; returns the keys that it may make due.
     pub(super) fn take(&mut self, observation: Observation) -> Vec<Key> {
         let Observation { side, kind, seen } = observation;
         let mirror = match side {

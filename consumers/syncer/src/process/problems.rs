@@ -18,7 +18,7 @@ const WORDS: usize = 300;
 /// The problem of one object.
 struct Problem {
     text: String,
-    /// End of it, if nothing is heard of it until then.
+    /// Its end, unless it is reported again until then.
     until: Option<Instant>,
 }
 
@@ -58,12 +58,12 @@ impl Problems {
         is_news
     }
 
-    /// Nothing is wrong with `key`, or it is no more.
+    /// `key` has no problem, or is gone.
     pub(super) fn forget(&mut self, key: &Key) {
         self.objects.remove(key);
     }
 
-    /// Forgets what lasts until something else is heard of `key`.
+    /// Forgets the problem that lasts until the next report about `key`.
     pub(super) fn forget_lasting(&mut self, key: &Key) {
         if self.objects.get(key).is_some_and(|known| known.until.is_none()) {
             self.objects.remove(key);

@@ -1,5 +1,5 @@
-//! A session: what is synced is known, both sides are followed, and step after step is made
-//! ([`super::work`]), until it is stopped or what it was begun on has changed.
+//! A session: the synced resources are known, both sides are watched, and step after step is made
+//! ([`super::work`]), until it is stopped or its base has changed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,16 +23,16 @@ use super::work::Work;
 
 /// Observations that may wait to be taken in.
 const BACKLOG: usize = 1024;
-/// Interval at which the view of the hub is compared with what is synced.
+/// Interval at which the view of the hub is compared with the synced resources.
 const REVIEW: Duration = Duration::from_secs(30);
 /// Time for steps to complete once the syncer is told to stop.
 const DRAIN: Duration = Duration::from_secs(10);
 
 /// Why a session ended.
 pub(super) enum End {
-    /// It was told to.
+    /// It was told to stop.
     Stopped,
-    /// The state that it was begun on is no more.
+    /// Its base has changed.
     Changed(&'static str),
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Finds out who the syncer is and what it is to sync.
+    /// Finds the identity of the syncer and the resources to sync.
     ///
     /// # Errors
     /// When the hub does not answer, or does not know the WorkloadCluster.
@@ -134,7 +134,7 @@ impl<'a> Session<'a> {
         tasks
     }
 
-    /// Looks for what earlier registrations left, as one of `tasks`.
+    /// Searches copies of earlier registrations, as one of `tasks`.
     fn search(&self, tasks: &mut JoinSet<()>) -> mpsc::Receiver<Found> {
         let (out, found) = mpsc::channel(1);
         let search = Search {

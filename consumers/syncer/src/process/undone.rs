@@ -1,5 +1,5 @@
-//! Writes that others undo below: made again, the later the more often that was so, so that the syncer fights
-//! nobody.
+//! Writes that others undo downstream: they are repeated with growing delays, so that the syncer fights
+//! no other writer.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::mirrors::Key;
 const DELAYS: (Duration, Duration) = (Duration::from_millis(200), Duration::from_mins(1));
 /// A write that stood for so long was not undone by the one before.
 pub(super) const STANDS: Duration = Duration::from_mins(5);
-/// After so many times it is told.
+/// Number of times after which it is reported.
 const TOLD: u32 = 3;
 
 /// A write below, as it was made last.

@@ -1,4 +1,4 @@
-//! Work of a session: what is known, what is due, and what is being done.
+//! Work of a session: the known objects, due keys, and running steps.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub(super) struct Work {
     /// The status of each object as it was reported last. Where several clusters report, the last word
     /// stands: it is not said again until it is another one.
     reported: HashMap<Key, Value>,
-    /// Problems that are told on the hub.
+    /// Problems that are reported to the hub.
     pub(super) problems: Arc<Mutex<Problems>>,
     undone: Undone,
     /// Since when copies of earlier registrations are known that the hub does not show.
@@ -52,7 +52,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// Nothing done yet, of what `of` is to keep in sync.
+    /// The start of the work for `of`, with nothing done yet.
     pub(super) fn new(of: &Owner, synced: &Synced, ends: &Ends, patience: Duration) -> Self {
         let hands = Hands {
             of: of.clone(),
@@ -81,7 +81,7 @@ impl Work {
         self.mirrors.are_known(|kind, side| problems.is_lost(kind, side))
     }
 
-    /// Takes in what was seen, and what else there is by now.
+    /// Takes in an event, and all others that have arrived.
     pub(super) fn take(&mut self, first: Observation, more: &mut mpsc::Receiver<Observation>) {
         let mut next = Some(first);
         while let Some(observation) = next {
@@ -100,8 +100,8 @@ impl Work {
         self.problems.lock().shows(self.mirrors.count());
     }
 
-    /// Takes in what earlier registrations left. What the hub shows is taken over by its own steps; the rest
-    /// goes after a while.
+    /// Takes in copies of earlier registrations. Steps take over those that the hub shows; the others
+    /// are removed after a while.
     pub(super) fn found(&mut self, found: Found) {
         let (names, now) = (found.unproven.keys().cloned().collect::<Vec<_>>(), Instant::now());
         if self.problems.lock().found_unproven(found.unproven) && !names.is_empty() {
@@ -191,7 +191,7 @@ impl Work {
         }
     }
 
-    /// Takes in what came of a step.
+    /// Takes in the outcome of a step.
     pub(super) fn ended(&mut self, (key, made): (Key, Made)) {
         let problem = match made {
             Ok((reported, written)) => {
@@ -216,7 +216,7 @@ impl Work {
             }
             Err(problem) => {
                 let failures = self.queue.failed(key.clone(), Instant::now());
-                // The first time it is mostly that somebody else wrote meanwhile.
+                // The first time it is mostly another write in between.
                 if failures < 2 {
                     return;
                 }
@@ -226,7 +226,7 @@ impl Work {
         self.tell(&key, problem);
     }
 
-    /// Tells, once, what is wrong with `key`.
+    /// Logs, once, the problem of `key`.
     fn tell(&self, key: &Key, (text, lasts): (String, Option<Duration>)) {
         if self.problems.lock().note(key, text.clone(), lasts) {
             let resource = self.mirrors.kind(key.kind).name();

@@ -1,5 +1,6 @@
-//! Views follow their workload clusters and kcp's configuration: one whose rules changed is dropped at once,
-//! which ends its watches, so that their clients list again. What a request finds is made of what holds then.
+//! Views follow their workload clusters and kcp's configuration: one whose rules changed is dropped at
+//! once, which ends its watches, so that their clients list again. A request gets a view of the present
+//! state.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -9,8 +9,8 @@ use berth_apiserver::view::Origin;
 /// A hub that keeps what syncers see: it takes their writes, and knows best what there is.
 #[async_trait]
 pub trait Home: Origin {
-    /// The names of the objects of `resource`, served in `api_version`, in `namespace` that have the label
-    /// `label`, as they are there now, not as they are copied here.
+    /// The names of the objects of `resource`, served in `api_version`, in `namespace` that have the
+    /// label `label`, from the hub now, not from the copies.
     ///
     /// # Errors
     /// The hub's refusal, or that it does not answer.

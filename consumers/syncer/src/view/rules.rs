@@ -78,8 +78,7 @@ impl SyncerRules {
         }
     }
 
-    /// The names of the objects of `served` in `namespace` that the cluster still has, as they are known
-    /// here.
+    /// The names of the objects of `served` in `namespace` that the cluster still has, from the copies.
     fn known(&self, served: &Served, namespace: &str) -> BTreeSet<String> {
         let Some(source) = served.source() else {
             return BTreeSet::new();
