@@ -148,7 +148,7 @@ impl Charge {
         self.bytes += bytes;
     }
 
-    /// Gives all but `bytes` back.
+    /// Returns all but `bytes`.
     pub fn shrink_to(&mut self, bytes: usize) {
         let less = self.bytes.saturating_sub(bytes);
         if less > 0 {

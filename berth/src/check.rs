@@ -1,4 +1,4 @@
-//! `berth check`: it checks the installation, and gives the remedies (docs/operate.md, "Checking"). It
+//! `berth check`: it checks the installation, and returns the remedies (docs/operate.md, "Checking"). It
 //! asks a standalone server or a hub as the user of the kubeconfig, and changes nothing.
 
 mod absent;
@@ -33,7 +33,7 @@ pub(crate) use started::Started;
 
 /// The largest page of a list.
 const PAGE: usize = 500;
-/// Most objects of a resource that are looked at.
+/// Most objects of a resource that are considered.
 const MOST: usize = 20_000;
 /// The exit code where Berth is not installed, and nothing is wrong.
 const NOT_INSTALLED: u8 = 3;
@@ -226,7 +226,7 @@ impl Asked<'_> {
         Ok(findings)
     }
 
-    /// Adds the objects of one of Berth's own resources to `all`, up to [`MOST`]. Gives the refusal, where
+    /// Adds the objects of one of Berth's own resources to `all`, up to [`MOST`]. Returns the refusal, where
     /// they may not be read.
     async fn pages(&self, resource: &str, all: &mut Vec<Value>) -> Result<Option<String>> {
         let mut token = String::new();

@@ -108,7 +108,7 @@ pub fn tighten(path: &Path, access: Access) -> Result<(), CertsError> {
     Ok(())
 }
 
-/// Modes are not looked at here.
+/// Modes are not considered here.
 ///
 /// # Errors
 /// Never.

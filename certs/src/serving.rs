@@ -103,7 +103,7 @@ impl ServingCertificate {
         }))
     }
 
-    /// Takes a certificate of `authority`, unless the one in use is of it already, and says whether it did.
+    /// Takes a certificate of `authority`, unless the one in use is of it already, and returns whether it did.
     /// Only for certificates made by [`ServingCertificate::shared`]; others have a CA of their own.
     ///
     /// # Errors

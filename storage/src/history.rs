@@ -109,7 +109,7 @@ impl History {
             .is_some_and(|entry| entry.event.change.revision > revision)
     }
 
-    /// Adds the newest change; gives the bytes added.
+    /// Adds the newest change; returns the bytes added.
     pub(crate) fn push(&mut self, entry: Entry) -> usize {
         let size = entry.size();
         self.bytes += size;
@@ -152,7 +152,7 @@ impl History {
                 .is_some_and(|entry| now.duration_since(entry.at) > limits.age)
     }
 
-    /// Forgets the oldest change; gives the bytes freed, or `None` when there is none.
+    /// Forgets the oldest change; returns the bytes freed, or `None` when there is none.
     pub(crate) fn forget_oldest(&mut self) -> Option<usize> {
         let entry = self.entries.pop_front()?;
         let size = entry.size();

@@ -43,7 +43,7 @@ pub trait Handler: Send {
         std::future::pending()
     }
 
-    /// Tells the log that the list failed or the watch ended, in the controller's own words. Gives how long
+    /// Tells the log that the list failed or the watch ended, in the controller's own words. Returns how long
     /// to wait before it is listed again.
     fn ended(&self, problem: &StoreError) -> Duration;
 }

@@ -155,7 +155,7 @@ impl State {
             .map_or(self.start, |shelf| shelf.history.floor())
     }
 
-    /// Puts `object` at `key`, or removes what is there; gives what was there. The history is not touched:
+    /// Puts `object` at `key`, or removes what is there; returns what was there. The history is not touched:
     /// [`State::record`] follows when the change is durable.
     pub(crate) fn set(&mut self, key: &Key, object: Option<Arc<Object>>) -> Option<Arc<Object>> {
         let shelf = self.shelf_mut(key.resource);

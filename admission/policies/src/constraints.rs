@@ -79,7 +79,7 @@ impl Constraints {
         self.version(subject).is_some()
     }
 
-    /// Says whether it may concern `subject`, where the namespace is selected as far as is known.
+    /// Returns whether it may concern `subject`, where the namespace is selected as far as is known.
     pub(crate) fn may_concern_in(&self, subject: &Subject<'_>, surroundings: &dyn Surroundings) -> bool {
         let is_selected = || self.is_for_namespace(subject.request.namespace, surroundings) != Ok(false);
         self.may_concern(subject) && is_selected()
@@ -95,7 +95,7 @@ impl Constraints {
         version(&self.rules, self.exact, subject)
     }
 
-    /// The version of the resource in which the write is looked at; `None` when it is not meant.
+    /// The version of the resource in which the write is considered; `None` when it is not meant.
     ///
     /// # Errors
     /// When that cannot be said: a selector that is none, or a namespace that is not there.

@@ -154,7 +154,7 @@ impl Hook {
     }
 
     /// The version of the resource in which the webhook wants to see `subject`; `None` when it is not about
-    /// it. Its [conditions](Hook::conditions) are not looked at. `labels` gives those of a namespace.
+    /// it. Its [conditions](Hook::conditions) are not considered. `labels` gives those of a namespace.
     ///
     /// # Errors
     /// 404 when the labels of the write's namespace matter and there is no such namespace.

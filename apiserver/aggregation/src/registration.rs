@@ -103,7 +103,7 @@ impl Options {
     }
 }
 
-/// Interval at which everything is looked at.
+/// Interval at which everything is considered.
 const LOOK_EVERY: Duration = Duration::from_mins(1);
 /// Interval while something is missing or under way.
 const LOOK_SOON: Duration = Duration::from_secs(10);

@@ -165,7 +165,7 @@ impl Collector {
         }
     }
 
-    /// Does what is to be done about one object; gives what to look at next.
+    /// Does what is to be done about one object; returns what to look at next.
     async fn visit(&self, graph: &Graph, key: &Key) -> Result<Vec<Key>, NotRemoved> {
         let Some(object) = self.find(key) else {
             return Ok(Vec::new());

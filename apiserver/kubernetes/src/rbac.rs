@@ -2,7 +2,7 @@
 //!
 //! Everything is compiled into look-ups by user and group when a role or binding has changed, so that a
 //! request costs a few hash look-ups. Aggregated cluster roles are put together in that step, their stored
-//! rules are not looked at: those are for people and tools to read, and follow ([`aggregation`]).
+//! rules are not considered: those are for people and tools to read, and follow ([`aggregation`]).
 
 pub mod aggregation;
 pub mod bootstrap;

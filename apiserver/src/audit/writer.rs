@@ -236,7 +236,7 @@ impl Log {
             .map_err(|_| ENDED)
     }
 
-    /// Gives the line back where there is no room.
+    /// Returns the line where there is no room.
     fn try_send(&self, line: Bytes) -> Option<Bytes> {
         let Ok(room) = Arc::clone(&self.bytes).try_acquire_many_owned(weight(&line)) else {
             return Some(line);

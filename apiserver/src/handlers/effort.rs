@@ -14,7 +14,7 @@ use crate::request_info::RequestInfo;
 use crate::resource::Backing;
 use crate::served::Served;
 
-/// An object that is looked at, and joined with others.
+/// An object that is considered, and joined with others.
 const OBJECT: usize = 8;
 /// A term of a selector that is looked up in the labels of one object.
 const TERM: usize = 4;

@@ -68,13 +68,13 @@ pub trait CreateHook: Send + Sync + 'static {
     /// Whether anything is done about new objects of `resource`, as the client named it.
     fn concerns(&self, resource: GroupResource) -> bool;
 
-    /// Gives the writes to commit in one transaction with the object, which has passed admission and has no
+    /// Returns the writes to commit in one transaction with the object, which has passed admission and has no
     /// revision yet. Not asked in a dry run, nor where the store makes one write after the other.
     async fn extend(&self, _creating: &Created) -> Option<Extension> {
         None
     }
 
-    /// Gives the object to answer with, where its transaction was not extended. The create itself has
+    /// Returns the object to answer with, where its transaction was not extended. The create itself has
     /// happened (but for a dry run), so what goes wrong here is a warning.
     async fn created(&self, created: Created) -> Arc<Object>;
 }

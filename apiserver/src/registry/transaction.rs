@@ -322,7 +322,7 @@ impl Transaction {
         last.unwrap_or_default()
     }
 
-    /// Commits all steps, or none of them. Gives the objects as stored, one for each step.
+    /// Commits all steps, or none of them. Returns the objects as stored, one for each step.
     ///
     /// # Errors
     /// The store's, which then has none of them.

@@ -12,7 +12,7 @@ use crate::args::Validate;
 use crate::manifest::{self, Document};
 use crate::terminal::shown;
 
-/// So many objects are written at once where there are many of one kind.
+/// Number of objects that are written at once where there are many of one kind.
 const AT_ONCE: usize = 32;
 /// Fewer of one kind in a row are written one after the other, since there the order may matter: the
 /// first one is placed first.

@@ -72,7 +72,7 @@ impl fmt::Display for Problem {
 }
 
 /// Reads files and, without descending into them, folders (`*.yaml`, `*.yml`, `*.json`, by name); `-` is
-/// standard input. Gives what could be read, and every problem with the rest.
+/// standard input. Returns what could be read, and every problem with the rest.
 #[must_use]
 pub fn read_all(paths: &[PathBuf]) -> (Vec<Document>, Vec<Problem>) {
     let mut documents = Vec::new();

@@ -338,7 +338,7 @@ pub(super) fn targets(targets: &[Value]) -> Vec<Finding> {
 }
 
 /// Lists those of `decisions` that have no place, or only a part of it, and why: a line for each of
-/// the first [`NAMED`], and a count of the rest by reason. Gives how many they are, and how
+/// the first [`NAMED`], and a count of the rest by reason. Returns how many they are, and how
 /// many requests there are but those of other schedulers.
 pub(super) fn held(decisions: &[Value]) -> (Vec<Finding>, Requests) {
     let mut findings = Vec::new();

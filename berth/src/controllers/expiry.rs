@@ -11,7 +11,7 @@ use serde::Deserialize;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// Shortest interval between two looks; shorter lives are looked at more often.
+/// Shortest interval between two looks; shorter lives are considered more often.
 const PERIOD: Duration = Duration::from_mins(1);
 /// Number of events that are removed in one commit.
 const TOGETHER: usize = 256;

@@ -12,7 +12,7 @@ use berth_storage::{Expect, Revision, Source, Step, Verb};
 
 use super::*;
 
-/// So many objects of each resource, and so many clusters.
+/// Assumed number of objects of each resource, and of clusters.
 const EACH: usize = 200;
 const CLUSTERS: usize = 1_500;
 

@@ -85,7 +85,7 @@ fn pool(own: Option<&berth_certs::Authority>, file: Option<&Path>) -> Result<CaP
     CaPool::from_pem(&pem).with_context(|| format!("reading the certificates of {}", named()))
 }
 
-/// Writes the admin's kubeconfig for a server at `address`, unless it is there, and gives its path.
+/// Writes the admin's kubeconfig for a server at `address`, unless it is there, and returns its path.
 ///
 /// # Errors
 /// When the certificate cannot be made or the file cannot be written.

@@ -23,7 +23,7 @@ use super::make::{self, MadeProfiles, MadeSlices};
 use super::outlet::{Obstacle, Outlet};
 use super::work;
 
-/// Interval at which an obstacle is looked at again.
+/// Interval at which an obstacle is considered again.
 const LOOK: Duration = Duration::from_secs(5);
 /// Most objects that are named among those that are not published.
 const NAMED: usize = 3;

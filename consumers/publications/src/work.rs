@@ -19,7 +19,7 @@ const ABREAST: usize = 16;
 pub(super) enum Trouble {
     /// Somebody else made an object of that name.
     Foreign(String),
-    /// It has changed meanwhile: it is looked at again.
+    /// It has changed meanwhile: it is considered again.
     Moved,
     /// It was refused.
     Refused(String),

@@ -47,7 +47,7 @@ pub fn from_file(
     }
 }
 
-/// So many keys of a ConfigMap are named.
+/// Number of keys of a ConfigMap that are named.
 const KEYS: usize = 5;
 
 /// Dialect, spec, and the path of the spec in the file.

@@ -221,7 +221,7 @@ impl Case<'_> {
         })
     }
 
-    /// So many clusters that this one is among them.
+    /// The number of clusters with which this one is among the picked.
     fn number(&self) -> Vec<Remedy> {
         let ranked = &self.decision.solved.ranked;
         let rank = ranked.iter().position(|&other| other == self.candidate);

@@ -23,7 +23,7 @@ use crate::words;
 use crate::writes::given;
 
 /// Judges the shoot `new` that is to be stored over `old` through `shoots/binding`, by Gardener's own rules,
-/// and writes into it the network ranges its seed gives. Gives the fences the write must pass.
+/// and writes into it the network ranges its seed gives. Returns the fences the write must pass.
 ///
 /// Checked are (docs/systems/gardener.md, "Binding"): the seed is there and not being deleted, its taints are
 /// tolerated, there is room, the cloud profile's labels and its provider types fit, the networks are

@@ -45,7 +45,7 @@ pub(crate) fn remedies(
     }
 }
 
-/// Takes a field away.
+/// Removes a field.
 fn remove(parent: &mut Value, field: &str) {
     if let Some(parent) = parent.as_object_mut() {
         parent.remove(field);

@@ -345,7 +345,7 @@ pub(crate) fn warnings(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     )]
 }
 
-/// So many seeds are named in a warning.
+/// Number of seeds that a warning names.
 const NAMED: usize = 5;
 
 /// Reason why a seed that would fit is refused.

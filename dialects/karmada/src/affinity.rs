@@ -84,7 +84,7 @@ impl Affinity {
         if !by_labels {
             return Some(Miss::Labels);
         }
-        // Zones are looked at before the other fields; the choice of the reported one does not change
+        // Zones are considered before the other fields; the choice of the reported one does not change
         // the verdict.
         let failing = self.fields.iter().position(|test| !test.holds(cluster));
         if let Some(index) = failing {

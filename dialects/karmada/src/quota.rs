@@ -108,7 +108,7 @@ pub(crate) fn excess<'a>(
     })
 }
 
-/// Adds `more`, or takes it away.
+/// Adds `more`, or removes it.
 pub(crate) fn count(used: &mut Usage, more: &Usage, is_added: bool) {
     for (resource, amount) in more {
         let sum = used.entry(Arc::clone(resource)).or_default();

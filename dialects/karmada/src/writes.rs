@@ -127,7 +127,7 @@ fn list(object: &mut Value, wanted: &BTreeMap<&str, i64>) -> bool {
     true
 }
 
-/// Notes the placement that was decided with, unless it is noted; says whether it was not.
+/// Notes the placement that was decided with, unless it is noted; returns whether it was not.
 fn annotate(object: &mut Value, record: &Record) -> bool {
     let placement = record.spec.placement.as_ref();
     let is_noted = match &record.applied {
@@ -142,7 +142,7 @@ fn annotate(object: &mut Value, record: &Record) -> bool {
     true
 }
 
-/// Brings the status up to the decision, about an object of this generation; says whether anything is
+/// Brings the status up to the decision, about an object of this generation; returns whether anything is
 /// different.
 fn report(
     object: &mut Value,

@@ -16,7 +16,7 @@ use crate::placement::{Form, Placement, Reading, State};
 use crate::select::{self, Choice, Judged, Kept};
 use crate::words;
 
-/// Delay before a namespace that got no cluster is looked at again (docs/systems/kcp.md, "Selection").
+/// Delay before a namespace that got no cluster is considered again (docs/systems/kcp.md, "Selection").
 const RETRY: SignedDuration = SignedDuration::from_mins(2);
 
 impl Fleet {

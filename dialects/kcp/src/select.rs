@@ -200,7 +200,7 @@ pub(crate) type Choice = (Arc<str>, Ix);
 /// Clusters that may be chosen, each with the number of its set of locations.
 type Free = Vec<(Ix, u32)>;
 
-/// Chooses at random what `kept` wants; gives the choices, and the locations that got none.
+/// Chooses at random what `kept` wants; returns the choices, and the locations that got none.
 pub(crate) fn choose(fleet: &Fleet, kept: &Kept, judged: &Judged, seed: u64) -> (Vec<Choice>, Vec<Arc<str>>) {
     let mut random = Random::new(seed);
     if kept.wanted() == 0 {

@@ -25,7 +25,7 @@ use crate::words;
 use crate::plan::Plan;
 use crate::satisfied::Satisfied;
 
-/// Placements are looked at again at least this often (docs/systems/ocm.md, "When it runs").
+/// Placements are considered again at least this often (docs/systems/ocm.md, "When it runs").
 const PERIOD: SignedDuration = SignedDuration::from_mins(5);
 
 /// Facts that are known before the pipeline runs.

@@ -17,14 +17,14 @@ impl Tally {
         self.counts.get(cluster).copied().unwrap_or(0)
     }
 
-    /// Adds one decision on `cluster`; gives the new count.
+    /// Adds one decision on `cluster`; returns the new count.
     pub(crate) fn add(&mut self, cluster: &Arc<str>) -> u32 {
         let count = self.of(cluster);
         self.shift(cluster, count, count + 1);
         count + 1
     }
 
-    /// Takes one decision on `cluster` away; gives the new count.
+    /// Takes one decision on `cluster` away; returns the new count.
     pub(crate) fn remove(&mut self, cluster: &Arc<str>) -> u32 {
         let count = self.of(cluster);
         self.shift(cluster, count, count.saturating_sub(1));

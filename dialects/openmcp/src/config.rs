@@ -25,7 +25,7 @@ use form::{Form, PurposeMapping};
 
 pub use warn::warnings;
 
-/// Clusters that are looked at.
+/// Clusters that are considered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Scope {
     /// Those of one namespace: the template's, else the request's.

@@ -169,7 +169,7 @@ impl<'a> Case<'a> {
     }
 
     /// The Cluster that carries the request's finalizer already, when its status was lost: the first of those
-    /// that are looked at, whether or not they could be taken anew.
+    /// that are considered, whether or not they could be taken anew.
     fn recovered(&self, solved: &Solved) -> Option<(Ix, Place)> {
         let held = self.fleet.held_by(&self.request.wants.holder);
         held.filter_map(|place| Some((self.fleet.find(place)?.0, place.clone())))

@@ -9,7 +9,7 @@ use crate::config::Strategy;
 use crate::request::Request;
 
 impl Request<'_> {
-    /// Judges and orders every Cluster; nothing is picked yet. Gives the names of the score columns too.
+    /// Judges and orders every Cluster; nothing is picked yet. Returns the names of the score columns too.
     pub(crate) fn solve(&self, seed: u64) -> (Solved, Vec<Arc<str>>) {
         let count = Ix::try_from(self.rows.len()).unwrap_or(Ix::MAX);
         let (feasible, rejections) = filter(self, count, &Plugin::ALL.each_ref());

@@ -43,7 +43,7 @@ pub enum Refusals<'a> {
     AllBut(&'a [u64], Reason),
 }
 
-/// Gives the feasible candidates of a fleet `F` their values.
+/// Returns the feasible candidates of a fleet `F` their values.
 pub trait Scorer<F: ?Sized> {
     /// The weight the values count with.
     fn weight(&self) -> i64;
@@ -53,7 +53,7 @@ pub trait Scorer<F: ?Sized> {
 }
 
 /// Runs every filter, in the order of their numbers, over every candidate, so that every refusal is known.
-/// Gives the feasible candidates in fleet order and the refusals by candidate, then plugin.
+/// Returns the feasible candidates in fleet order and the refusals by candidate, then plugin.
 pub fn filter<F: ?Sized, P: Filter<F> + ?Sized>(
     fleet: &F,
     count: Ix,

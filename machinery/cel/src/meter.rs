@@ -24,7 +24,7 @@ pub struct Meter {
     known: Arc<HashMap<String, Arc<Pattern>>>,
     /// Patterns met on the way.
     met: HashMap<String, Arc<Pattern>>,
-    /// Whether moments are looked at in UTC, wherever they were written.
+    /// Whether moments are considered in UTC, wherever they were written.
     utc: bool,
     /// The access reviews made so far.
     decisions: Arc<Decisions>,
@@ -77,7 +77,7 @@ impl Meter {
         }
     }
 
-    /// Whether moments are looked at in UTC.
+    /// Whether moments are considered in UTC.
     pub(crate) fn utc(&self) -> bool {
         self.utc
     }

@@ -66,7 +66,7 @@ struct Rewriter<'s> {
 }
 
 impl<'s> Rewriter<'s> {
-    /// Rewrites up to the end or the bracket that closes a group; gives the weight.
+    /// Rewrites up to the end or the bracket that closes a group; returns the weight.
     fn sequence(&mut self, depth: usize) -> Result<usize, String> {
         if depth > DEEPEST {
             return Err("expression nests too deeply".to_owned());

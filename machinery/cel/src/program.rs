@@ -20,7 +20,7 @@ pub struct Program {
     pub(crate) reads: Vec<usize>,
     /// The patterns that stand in it, compiled.
     pub(crate) patterns: Arc<HashMap<String, Arc<Pattern>>>,
-    /// Whether moments are looked at in UTC, wherever they were written.
+    /// Whether moments are considered in UTC, wherever they were written.
     pub(crate) utc: bool,
 }
 

@@ -12,7 +12,7 @@ const APPLY: &str = "application/apply-patch+yaml";
 
 impl Client {
     /// Applies `object` by the manager of this client, then its status where it has one and the kind a status
-    /// subresource. Gives its name and `serverside-applied`, as kubectl says it. With `force`, fields of
+    /// subresource. Returns its name and `serverside-applied`, as kubectl says it. With `force`, fields of
     /// other managers that have other values are taken over; without, they are a conflict.
     ///
     /// # Errors

@@ -82,7 +82,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Gives the map in `next` the entries that only the one in `stored` has. Whether there were any.
+    /// Adds to the map in `next` the entries that only the one in `stored` has. Returns whether there were any.
     fn fill(&self, next: &mut Value, stored: &Value) -> bool {
         let found = self.path.iter().try_fold(next, |value, part| value.get_mut(part));
         let (Some(Value::Object(map)), Some(Value::Object(before))) = (found, self.of(stored)) else {

@@ -220,7 +220,7 @@ impl Client {
         self.exchange(method, path, body).await.map(|(answer, _)| answer)
     }
 
-    /// Sends one request, again while patience lasts; gives the answer and the warnings that came with it.
+    /// Sends one request, again while patience lasts; returns the answer and the warnings that came with it.
     async fn exchange(
         &self,
         method: Method,
@@ -351,7 +351,7 @@ impl Client {
     }
 
     /// Creates or replaces `object`, then writes its status where it has one and the kind a status
-    /// subresource. Gives `created`, `configured` or `unchanged`, and adds to `notes` the fields of the
+    /// subresource. Returns `created`, `configured` or `unchanged`, and adds to `notes` the fields of the
     /// object that gave way to stored ones.
     ///
     /// # Errors
@@ -517,7 +517,7 @@ fn collection(object: &Value, place: &Place) -> String {
     }
 }
 
-/// Takes a field over from `stored`, or takes it away where that has none.
+/// Takes a field over from `stored`, or removes it where that has none.
 fn take_over(value: &mut Value, stored: &Value, field: &str) {
     let Some(fields) = value.as_object_mut() else {
         return;

@@ -61,7 +61,7 @@ impl Default for OwnSchedulers {
 }
 
 impl OwnSchedulers {
-    /// Notes what was `seen` of the scheduler of `dialect`: `None` where it does not run. Says whether that
+    /// Notes what was `seen` of the scheduler of `dialect`: `None` where it does not run. Returns whether that
     /// is news.
     pub fn note(&self, dialect: &'static str, seen: Option<&str>) -> bool {
         let mut running = self.running.lock();

@@ -27,7 +27,7 @@ pub(crate) struct Answer {
     pub(crate) through: Revision,
     /// The outcome.
     pub(crate) outcome: Outcome,
-    /// Time at which the demand is looked at again in any case.
+    /// Time at which the demand is considered again in any case.
     pub(crate) due_at: Option<Timestamp>,
 }
 

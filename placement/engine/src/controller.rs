@@ -47,9 +47,9 @@ pub struct Settings {
     pub reconcilers: Vec<&'static str>,
     /// Writes the decisions.
     pub committer: Arc<dyn Committer>,
-    /// Says whether a dialect binds by itself at all. Asked after every change, so it must be cheap.
+    /// Returns whether a dialect binds by itself at all. Asked after every change, so it must be cheap.
     pub gate: Arc<dyn Fn(&str) -> bool + Send + Sync>,
-    /// Says whether this replica is the one that works. Not asked by [`Controllers::under`] a leadership.
+    /// Returns whether this replica is the one that works. Not asked by [`Controllers::under`] a leadership.
     pub elector: Arc<dyn LeaderElector>,
     /// Is told what happens.
     pub observer: Arc<dyn Observer>,

@@ -178,7 +178,7 @@ mod tests {
             }
         }
 
-        /// Stores a configuration with `spec`, or none; gives the change.
+        /// Stores a configuration with `spec`, or none; returns the change.
         fn put(&self, spec: Option<Value>) -> Change {
             let key = config::key("toy");
             let old = self.store.cached(config::RESOURCE).get("", "toy").cloned();

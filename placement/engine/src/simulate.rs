@@ -290,7 +290,7 @@ impl Terms {
     }
 }
 
-/// Decides one demand and shows it; gives what binding it would write. A demand that an earlier decision
+/// Decides one demand and shows it; returns what binding it would write. A demand that an earlier decision
 /// removed has nothing to decide.
 fn step<E: From<Fault>>(
     world: &World,

@@ -2,7 +2,7 @@
 
 /// Names are no longer than that, in Kubernetes: longer ones are not compared.
 const LONGEST: usize = 253;
-/// So many letters may differ; of short names, one.
+/// Number of letters that may differ; in short names, one.
 const MOST: usize = 2;
 /// From so many letters on a name is not short.
 const LONG: usize = 6;

@@ -109,7 +109,7 @@ impl Catalog {
         }
     }
 
-    /// Reads one object like [`Catalog::read`], and gives it also where its kind has something against it:
+    /// Reads one object like [`Catalog::read`], and returns it also where its kind has something against it:
     /// another API server may have stored it all the same.
     ///
     /// # Errors
@@ -314,7 +314,7 @@ fn join(path: &str, field: &str) -> String {
     }
 }
 
-/// Gives a namespaced object its namespace and refuses one on a cluster-scoped object.
+/// Sets the namespace of a namespaced object, and refuses one on a cluster-scoped object.
 fn place(value: &mut Value, info: &kind::KindInfo, path: &str) -> Result<(), Vec<FieldError>> {
     let namespace = match value["metadata"].get("namespace") {
         None | Some(Value::Null) => "",

@@ -109,7 +109,7 @@ impl VirtualApi {
         }
     }
 
-    /// Gives another scheduler `grace` to do what Berth would, before an observed decision says that they
+    /// Returns another scheduler `grace` to do what Berth would, before an observed decision says that they
     /// differ.
     #[must_use]
     pub fn observing(mut self, grace: Duration) -> Self {

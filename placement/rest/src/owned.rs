@@ -122,7 +122,7 @@ impl WholeObject {
         Key::new(self.own.resource, &call.namespace, &call.name)
     }
 
-    /// Errors of the system about the object put, which it completes; gives the guards under which it may be
+    /// Errors of the system about the object put, which it completes; returns the guards under which it may be
     /// stored.
     fn judge(&self, snapshot: &Snapshot, key: &Key, new: &mut Value) -> Result<Vec<Guard>, Status> {
         let old = snapshot.inventory.object(key);

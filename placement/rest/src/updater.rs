@@ -30,7 +30,7 @@ use super::projection::Projection;
 /// follows at once, are then shown in one step, and a demand that is bound by the end of it is not
 /// decided before.
 const TOGETHER: Duration = Duration::from_millis(20);
-/// Shortest delay before an object that says its time has come already is looked at again.
+/// Shortest delay before an object that says its time has come already is considered again.
 pub const AGAIN: jiff::SignedDuration = jiff::SignedDuration::from_secs(1);
 
 /// Subject of one virtual object.

@@ -162,7 +162,7 @@ fn length(bytes: &[u8]) -> io::Result<[u8; 4]> {
     Ok(length.to_le_bytes())
 }
 
-/// Hands every record of a backup to `take`, checked; gives what they add up to.
+/// Hands every record of a backup to `take`, checked; returns what they add up to.
 fn read(
     input: &mut dyn Read,
     mut take: impl FnMut(Raw) -> Result<(), BackupError>,

@@ -155,7 +155,7 @@ impl Disk {
         &self.reserve
     }
 
-    /// Gives back to the file system what was freed in the file. Nothing else is written meanwhile.
+    /// Returns freed space of the file to the file system. Nothing else is written meanwhile.
     ///
     /// # Errors
     /// `Unavailable` where the file is being read (for a backup, say), so that it is to be tried again; else
@@ -377,7 +377,7 @@ fn size(file: &str) -> u64 {
     std::fs::metadata(file).map_or(0, |metadata| metadata.len())
 }
 
-/// Moves what lies at the end of the file to where there is room, and gives the end back.
+/// Moves what lies at the end of the file to where there is room, and returns the end to the file system.
 fn shrink(file: &str, database: &mut Database) -> Result<(), StoreError> {
     let before = size(file);
     let begun = Instant::now();

@@ -17,7 +17,7 @@ use crate::state::State;
 
 /// Fewer records than this are not worth a thread.
 const WORTH_A_THREAD: usize = 512;
-/// So many records for each thread, or bytes in all, are read before they are parsed and let go: objects then
+/// Records for each thread, and bytes in all, that are read before they are parsed and released: objects then
 /// lie side by side in memory, not between what was read of all.
 const TOGETHER: usize = 2 * WORTH_A_THREAD;
 /// See [`TOGETHER`].

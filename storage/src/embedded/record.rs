@@ -79,7 +79,7 @@ fn checksum(key: &[u8], revision: Revision, json: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// Writes the record of `json` at `key` into `buffer`, which is emptied first; gives its CRC.
+/// Writes the record of `json` at `key` into `buffer`, which is emptied first; returns its CRC.
 pub(crate) fn encode(buffer: &mut Vec<u8>, key: &[u8], revision: Revision, json: &[u8]) -> u32 {
     let crc = checksum(key, revision, json);
     buffer.clear();

@@ -117,7 +117,7 @@ impl Reserve {
         ))
     }
 
-    /// Gives the space back; `false` when there was none.
+    /// Frees the space; `false` when there was none.
     fn spend(&self) -> bool {
         let mut state = self.state.lock();
         if *state != State::Held {

@@ -82,7 +82,7 @@ impl EtcdStore {
     }
 
     /// Copies `source` into the store `config` names, which must hold no objects, and checks that all of it
-    /// is there. Gives the revision the store begins at, which is above the source's. An import that was
+    /// is there. Returns the revision the store begins at, which is above the source's. An import that was
     /// interrupted is begun anew.
     ///
     /// # Errors

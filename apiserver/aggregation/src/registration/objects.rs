@@ -120,7 +120,7 @@ impl Registered {
     }
 
     /// Makes everything in `object`, which is as it was read, trust `bundle`. Somebody who changed it
-    /// meanwhile wins; it is looked at again.
+    /// meanwhile wins; it is considered again.
     pub(super) async fn fill(
         &self,
         client: &Client,

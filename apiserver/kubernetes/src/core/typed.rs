@@ -1,4 +1,4 @@
-//! The types of all fields of a kind whose schema names only those that are looked at here: the object is
+//! The types of all fields of a kind whose schema names only those that are considered here: the object is
 //! read as Kubernetes' clients read it. One that they cannot read would end every typed list and watch of its
 //! collection.
 

@@ -1,6 +1,6 @@
 //! Empties namespaces that are being deleted, then lets them go.
 //!
-//! Driven by the changes of the store: a namespace is looked at when it begins to terminate, and again
+//! Driven by the changes of the store: a namespace is considered when it begins to terminate, and again
 //! whenever something in it comes or goes. A timer only repeats what the store could not take.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -78,7 +78,7 @@ impl Handler for Deleter {
         self.dirty.extend(affected);
     }
 
-    /// Looks at each; those that could not be dealt with are looked at again.
+    /// Looks at each; those that could not be dealt with are considered again.
     async fn work(&mut self) -> bool {
         for name in std::mem::take(&mut self.dirty) {
             if let Err(problem) = self.empty(&name).await {
@@ -246,7 +246,7 @@ fn condition(kind: &str, holds: bool, reason: &str, message: &str) -> Value {
     json!({"type": kind, "status": status, "reason": reason, "message": message})
 }
 
-/// Puts the conditions in the status, each with the time its status last changed; says whether anything is
+/// Puts the conditions in the status, each with the time its status last changed; returns whether anything is
 /// new.
 fn set_conditions(object: &mut Value, conditions: &[Value], now: &str) -> bool {
     let Some(status) = value::object_mut(object, "status") else {

@@ -46,7 +46,7 @@ impl Handler for Writer {
         tokio::time::sleep(COLLECT).await;
     }
 
-    /// Writes the differences. A role that changed meanwhile is looked at again.
+    /// Writes the differences. A role that changed meanwhile is considered again.
     async fn work(&mut self) -> bool {
         if !std::mem::take(&mut self.is_due) {
             return true;

@@ -1,6 +1,6 @@
 //! Whether some rules allow all that others do.
 //!
-//! A rule is a product: each of its verbs on each resource of each group, by each name. It is looked at part
+//! A rule is a product: each of its verbs on each resource of each group, by each name. It is considered part
 //! by part, and never written out: a few kilobytes can multiply to millions of parts.
 
 use std::collections::{HashMap, HashSet};
@@ -12,7 +12,7 @@ use crate::core::rbac::PolicyRule;
 #[cfg(test)]
 mod tests;
 
-/// More parts of one rule than this are not looked at, unless a single rule held covers all of them.
+/// More parts of one rule than this are not considered, unless a single rule held covers all of them.
 const PARTS: usize = 10_000;
 
 /// Most steps of one question: a step is a rule compared with a part.

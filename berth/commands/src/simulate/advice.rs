@@ -8,7 +8,7 @@ use crate::terminal::{self, indented, shown};
 
 /// Number of edits that are listed one by one.
 const EDITS: usize = 6;
-/// So many clusters of an edit are named.
+/// Number of clusters of an edit that are named.
 const NAMED: usize = 3;
 
 /// An edit, and the clusters that it lets in.

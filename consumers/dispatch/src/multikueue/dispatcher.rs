@@ -24,7 +24,7 @@ use super::{DISPATCHER, Ends, Place, body, configured, owned, seen};
 
 /// Time for which Kueue's configuration counts without being read again.
 const FRESH: Duration = Duration::from_secs(10);
-/// Interval at which a Workload that waits is looked at although nothing has changed.
+/// Interval at which a Workload that waits is considered although nothing has changed.
 const LOOK: Duration = Duration::from_mins(1);
 
 /// Clusters to nominate.

@@ -1,4 +1,4 @@
-//! When Workloads are looked at: when they change, when their decisions do, and all of them when Kueue's
+//! When Workloads are considered: when they change, when their decisions do, and all of them when Kueue's
 //! clusters and checks do.
 
 use std::sync::Arc;

@@ -45,7 +45,7 @@ pub(super) struct Reflector {
     pub(super) number: usize,
     pub(super) kind: SyncedKind,
     pub(super) client: Client,
-    /// The identifier of the cluster: downstream, only what carries it is looked at.
+    /// The identifier of the cluster: downstream, only what carries it is considered.
     pub(super) identifier: String,
     pub(super) out: mpsc::Sender<Observation>,
 }

@@ -50,7 +50,7 @@ impl Problems {
         }
     }
 
-    /// Notes what is wrong with `key`, for ever or for a time. Gives whether that is news.
+    /// Notes what is wrong with `key`, for ever or for a time. Returns whether that is news.
     pub(super) fn note(&mut self, key: &Key, text: String, lasts: Option<Duration>) -> bool {
         let until = lasts.map(|lasts| Instant::now() + lasts);
         let is_news = self.objects.get(key).is_none_or(|known| known.text != text);
@@ -88,7 +88,7 @@ impl Problems {
         self.shown = objects;
     }
 
-    /// Namespaces of other identifiers, by those. Gives whether that is news.
+    /// Namespaces of other identifiers, by those. Returns whether that is news.
     pub(super) fn found_unproven(&mut self, unproven: BTreeMap<String, usize>) -> bool {
         let is_news = self.unproven != unproven;
         self.unproven = unproven;

@@ -50,7 +50,7 @@ impl Queue {
         }
     }
 
-    /// `key` was worked on in vain: it is tried again, the later the more often that was so. Gives how often.
+    /// `key` was worked on in vain: it is tried again, the later the more often that was so. Returns how often.
     pub(super) fn failed(&mut self, key: Key, now: Instant) -> u32 {
         self.running.remove(&key);
         self.again.remove(&key);

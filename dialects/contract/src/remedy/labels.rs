@@ -86,7 +86,7 @@ pub fn words(what: &str, changes: &Changes) -> String {
 }
 
 /// Takes out of `selector`, a label selector in its object form, the requirements that `labels` do not meet;
-/// other fields stay. Gives what was taken out in the short form, or nothing when all of it is met.
+/// other fields stay. Returns what was taken out in the short form, or nothing when all of it is met.
 pub fn relax(selector: &mut Value, labels: &impl LabelSet) -> Vec<String> {
     let mut gone = Vec::new();
     let mut unmet = |one: &LabelSelector| match Selector::compile(one, "") {

@@ -14,7 +14,7 @@ use super::{Entry, View};
 const LOOK: usize = 64;
 /// Usual number of bytes per candidate of a large fleet.
 const USUAL: usize = 288;
-/// So many refusals are kept to be written again.
+/// Number of refusals that are kept to be written again.
 const MOST: usize = 1024;
 
 /// Candidates that are made while they are written, so that those of a large fleet are never all there at

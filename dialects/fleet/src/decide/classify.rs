@@ -83,7 +83,7 @@ impl<'a> Classes<'a> {
     }
 }
 
-/// Sorts by candidate and leaves each once, the one with the first name; gives the others.
+/// Sorts by candidate and leaves each once, the one with the first name; returns the others.
 fn once<'a>(list: &mut ByCandidate<'a>) -> Vec<&'a Arc<BindingRecord>> {
     list.sort_by_key(|(candidate, _)| *candidate);
     let mut surplus = Vec::new();

@@ -8,7 +8,7 @@ use crate::columns::Columns;
 use crate::filters::passing;
 use crate::policy::{Mode, Policy};
 
-/// The first value in the way of `policy`, in words. Where nothing more is wanted, none is looked at.
+/// The first value in the way of `policy`, in words. Where nothing more is wanted, none is considered.
 pub(super) fn problem(policy: &Policy, columns: &Columns, classes: &Classes<'_>) -> Option<String> {
     let wants_more = match policy.mode {
         Mode::All => true,

@@ -223,7 +223,7 @@ impl<'a> Spread<'a> {
     }
 
     /// Picks up to `wanted` of `candidates` (best first, their topology scores not yet known), one at a time,
-    /// and counts them. Gives them in the order they were picked, with the score each had then.
+    /// and counts them. Returns them in the order they were picked, with the score each had then.
     pub(crate) fn pick(&mut self, candidates: &[Standing], wanted: usize) -> Vec<Standing> {
         let (cells, count) = self.cells(candidates);
         let mut members: Vec<Vec<Standing>> = vec![Vec::new(); count];

@@ -87,7 +87,7 @@ fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due 
     }
 }
 
-/// Moves an object of a placement in one of the maps; gives the old reading with its placement.
+/// Moves an object of a placement in one of the maps; returns the old reading with its placement.
 fn place<T>(
     own: &mut imbl::HashMap<Key, Own<T>>,
     parents: &mut imbl::HashMap<Key, Key>,

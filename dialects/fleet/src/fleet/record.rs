@@ -114,7 +114,7 @@ pub(crate) struct SnapshotRecord {
 }
 
 impl SnapshotRecord {
-    /// Reads a snapshot; gives the placement it belongs to beside it.
+    /// Reads a snapshot; returns the placement it belongs to beside it.
     ///
     /// # Errors
     /// Why it cannot be read.
@@ -193,7 +193,7 @@ pub(crate) struct BindingRecord {
 }
 
 impl BindingRecord {
-    /// Reads a binding; gives the placement it belongs to beside it.
+    /// Reads a binding; returns the placement it belongs to beside it.
     ///
     /// # Errors
     /// Why it cannot be read.

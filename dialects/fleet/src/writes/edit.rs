@@ -26,7 +26,7 @@ pub(super) fn child<'a>(parent: &'a mut Value, name: &str) -> &'a mut Map<String
     slot.as_object_mut().expect("it was just made an object")
 }
 
-/// Sets the label or annotation `name` to `value`, or takes it away.
+/// Sets the label or annotation `name` to `value`, or removes it.
 pub(super) fn set(object: &mut Value, part: &str, name: &str, value: Option<&str>) {
     let metadata = child(object, "metadata");
     let slot = metadata.entry(part).or_insert_with(|| json!({}));
@@ -43,7 +43,7 @@ pub(super) fn set(object: &mut Value, part: &str, name: &str, value: Option<&str
     }
 }
 
-/// Takes a finalizer away; says whether it was there.
+/// Removes a finalizer; returns whether it was there.
 pub(super) fn drop_finalizer(object: &mut Value, finalizer: &str) -> bool {
     let metadata = child(object, "metadata");
     let Some(list) = metadata.get_mut("finalizers").and_then(Value::as_array_mut) else {

@@ -138,7 +138,7 @@ impl Fleet {
         }
     }
 
-    /// Moves a shoot from seats to seats. Gives the seeds whose count changed, and whether a full seed got
+    /// Moves a shoot from seats to seats. Returns the seeds whose count changed, and whether a full seed got
     /// room.
     fn move_seats(&mut self, before: &Seats, after: &Seats) -> (Vec<Arc<str>>, bool) {
         let mut touched = Vec::new();

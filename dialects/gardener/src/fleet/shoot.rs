@@ -184,7 +184,7 @@ fn worker_zones(spec: &ShootSpec) -> Vec<String> {
     zones.into_iter().cloned().collect()
 }
 
-/// Whether records are managed: only the first provider is looked at (docs/systems/gardener.md, "DNS").
+/// Whether records are managed: only the first provider is considered (docs/systems/gardener.md, "DNS").
 fn is_managed(dns: &Dns) -> bool {
     dns.providers
         .first()

@@ -159,7 +159,7 @@ impl Policies {
         self.records.get(key)
     }
 
-    /// Puts `new` in the place of the policy at `key`, or takes it away.
+    /// Puts `new` in the place of the policy at `key`, or removes it.
     pub(crate) fn replace(&mut self, key: &Key, new: Option<Arc<PolicyRecord>>) {
         let old = match &new {
             Some(record) => self.records.insert(key.clone(), Arc::clone(record)),

@@ -1,6 +1,6 @@
 //! Selecting by region: a choice of regions first, then clusters of each.
 //!
-//! Every combination of regions that has enough clusters is looked at, as Karmada does, up to a bound:
+//! Every combination of regions that has enough clusters is considered, as Karmada does, up to a bound:
 //! combinations grow exponentially.
 
 use std::cmp::Reverse;
@@ -11,7 +11,7 @@ use super::{Limits, Terms};
 use crate::failure::Failure;
 use crate::standing::Standing;
 
-/// So many combinations of regions are looked at.
+/// Number of combinations of regions that are considered.
 const COMBINATIONS: usize = 100_000;
 /// Steps of looking for them.
 const STEPS: usize = 1_000_000;

@@ -40,7 +40,7 @@ impl Fleet {
         }
     }
 
-    /// Moves the entries of a namespace. Gives the clusters whose count changed.
+    /// Moves the entries of a namespace. Returns the clusters whose count changed.
     fn move_entries(&mut self, key: &Key, old: Option<&Record>, new: Option<&Record>) -> Vec<Arc<str>> {
         if new.is_some_and(Record::waits) {
             self.waiting.insert(key.clone());

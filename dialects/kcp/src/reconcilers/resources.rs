@@ -119,7 +119,7 @@ impl Resources {
     }
 
     /// Whatever knows one of the workload clusters that came or went: where they are to go, and where traces
-    /// of them are left. Nothing finds objects by cluster, so all are looked at; clusters seldom come or go.
+    /// of them are left. Nothing finds objects by cluster, so all are considered; clusters seldom come or go.
     fn about(&self, change: &Change, fleet: &Fleet, context: &Context<'_>) -> Vec<Key> {
         let moved = came_or_went(change);
         if moved.is_empty() {

@@ -1,5 +1,5 @@
 //! The taints of all clusters as one column. Taints are put on many clusters alike, so that each list of them
-//! is judged once in a decision, and the clusters themselves are looked at only where times count.
+//! is judged once in a decision, and the clusters themselves are considered only where times count.
 
 use std::sync::Arc;
 

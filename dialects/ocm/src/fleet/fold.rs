@@ -226,7 +226,7 @@ fn placement_key(decision: &Key, name: Arc<str>) -> Key {
     }
 }
 
-/// Moves the counts from `old` to `new`; gives the clusters whose count changed.
+/// Moves the counts from `old` to `new`; returns the clusters whose count changed.
 fn recount(fleet: &mut Fleet, old: Option<&DecisionRecord>, new: Option<&DecisionRecord>) -> Vec<Arc<str>> {
     let listed = |record: Option<&DecisionRecord>| -> Vec<Arc<str>> {
         let mut names: Vec<Arc<str>> = record

@@ -5,7 +5,7 @@ use serde_json::Value;
 /// The largest size of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GroupSize {
-    /// So many clusters.
+    /// This number of clusters.
     Clusters(usize),
     /// This share of the selection, rounded up.
     Percent(usize),

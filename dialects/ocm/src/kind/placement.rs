@@ -24,7 +24,7 @@ pub(crate) struct Placement {
 }
 
 impl Placement {
-    /// Gives back what the lists have more room for than they hold: the first item of one that is read makes
+    /// Frees what the lists have more room for than they hold: the first item of one that is read makes
     /// room for four.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.spec.cluster_sets.shrink_to_fit();

@@ -28,7 +28,7 @@ pub(crate) enum Type {
 pub(crate) enum ListType {
     Atomic,
     Set,
-    /// Elements are told apart by these fields.
+    /// Elements are distinguished by these fields.
     Map(Vec<String>),
 }
 

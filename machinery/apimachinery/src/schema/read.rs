@@ -117,7 +117,7 @@ impl Schema {
         reading
     }
 
-    /// Reads `value` like [`Schema::read`], and gives what it has that is unknown beside it, for forms that
+    /// Reads `value` like [`Schema::read`], and returns what it has that is unknown beside it, for forms that
     /// take fields of newer releases.
     #[must_use]
     pub fn read_known<T: DeserializeOwned + Default>(

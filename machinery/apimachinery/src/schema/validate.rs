@@ -11,7 +11,7 @@ use super::path::Path;
 use crate::field::FieldError;
 use crate::time;
 
-/// After so many violations no further values are looked at: each is a text as long as its path.
+/// After so many violations no further values are considered: each is a text as long as its path.
 const MOST: usize = 250;
 
 /// Adds every violation of `value`, which is at `node`.

@@ -30,7 +30,7 @@ impl Managers {
         self
     }
 
-    /// Gives to the writer what it changes.
+    /// Makes the writer the owner of the fields that it changes.
     pub(super) fn take(&mut self, versions: &dyn Versions, live: &Value, new: &Value, by: &Writer<'_>) {
         let Some(types) = versions.types(by.api_version) else {
             return;

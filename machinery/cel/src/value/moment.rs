@@ -43,7 +43,7 @@ impl Moment {
         i64::try_from(self.nanoseconds.div_euclid(SECOND)).unwrap_or_default()
     }
 
-    /// So many nanoseconds later.
+    /// The moment this number of nanoseconds later.
     pub(crate) fn moved(&self, by: i128) -> Result<Self, Error> {
         let moved = Self::new(self.nanoseconds + by).ok_or_else(|| Error::failed("timestamp overflow"))?;
         Ok(Self {

@@ -54,7 +54,7 @@ pub(super) struct Search<'a> {
     demand: &'a Key,
     terms: &'a Terms,
     cluster: Arc<str>,
-    /// Number of demands: each is looked at to tell which ones a change makes due.
+    /// Number of demands: each is considered to tell which ones a change makes due.
     demands: usize,
     budget: &'a mut Budget,
     found: Vec<(usize, Set)>,

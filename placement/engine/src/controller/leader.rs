@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use super::lease::LeaderElector;
 use super::observer::Observer;
 
-/// The longest sleep before the clock is looked at again.
+/// The longest sleep before the clock is considered again.
 const NAP: Duration = Duration::from_secs(30);
 /// Time limit of an elector. A leader waits no longer than its lease lasts, and then is none any more.
 const ANSWER: Duration = Duration::from_secs(5);

@@ -11,7 +11,7 @@ use berth_apimachinery::{Key, Timestamp};
 /// Next treatment of a demand that was worked on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// It is looked at again at this time, or only when something changes.
+    /// It is considered again at this time, or only when something changes.
     Rest(Option<Timestamp>),
     /// It is tried again at this time.
     Retry(Timestamp),
@@ -77,7 +77,7 @@ impl Queue {
         true
     }
 
-    /// Puts what is due at `now` in the queue; gives how many demands that are.
+    /// Puts what is due at `now` in the queue; returns how many demands that are.
     pub(super) fn ring(&mut self, now: Timestamp) -> usize {
         let mut rung = 0;
         while let Some((at, _)) = self.alarms.first()

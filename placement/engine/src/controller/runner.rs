@@ -18,9 +18,9 @@ use crate::bound::BindError;
 use crate::dirty::{Batch, Marked, Subscription};
 use crate::engine::Engine;
 
-/// The longest sleep before the clock is looked at again, since clocks can be set.
+/// The longest sleep before the clock is considered again, since clocks can be set.
 pub(super) const NAP: Duration = Duration::from_secs(30);
-/// Shortest delay before a demand that says its time has come already is looked at again.
+/// Shortest delay before a demand that says its time has come already is considered again.
 pub(super) const AGAIN: Duration = Duration::from_secs(1);
 /// Back-off for writes that others change as they are stored: a user has to change their configuration
 /// first.
@@ -29,7 +29,7 @@ pub(super) const OVERRULED: Backoff = Backoff {
     most: Duration::from_secs(1000),
 };
 
-/// Delay before a demand that another writer contests is looked at again: whether that one agrees by now.
+/// Delay before a demand that another writer contests is considered again: whether that one agrees by now.
 const CONTESTED: Duration = Duration::from_mins(5);
 
 /// Signals for a runner from outside.
@@ -202,7 +202,7 @@ impl Runner {
         self.workers.done(key, next);
     }
 
-    /// When a demand is looked at again.
+    /// When a demand is considered again.
     fn next(&self, key: &Key, done: &Done) -> Next {
         let workers = &self.workers;
         let failures = workers.failures(key);

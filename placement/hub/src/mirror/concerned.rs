@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// The namespaces of the hub.
 pub(super) const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
-/// Number of changes of namespaces that are looked at together.
+/// Number of changes of namespaces that are considered together.
 const TOGETHER: usize = 256;
 
 /// The namespaces that concern a system, kept current by their copies.

@@ -7,7 +7,7 @@ use berth_apimachinery::Timestamp;
 
 use super::{Item, Subject};
 
-/// The longest sleep before the clock is looked at again, since clocks can be set.
+/// The longest sleep before the clock is considered again, since clocks can be set.
 const NAP: Duration = Duration::from_secs(30);
 
 /// When time alone may change which object.

@@ -56,11 +56,11 @@ pub struct RoleRef {
     pub name: String,
 }
 
-/// Gives a role in one namespace.
+/// Grants a role in one namespace.
 #[derive(Clone, Copy, Debug)]
 pub struct RoleBinding;
 
-/// Gives a role everywhere.
+/// Grants a role everywhere.
 #[derive(Clone, Copy, Debug)]
 pub struct ClusterRoleBinding;
 

@@ -185,7 +185,7 @@ fn grouped(number: f64, precision: usize) -> String {
     made + fraction
 }
 
-/// A number with its power of ten. The precision of the clause is not looked at, as upstream.
+/// A number with its power of ten. The precision of the clause is not considered, as upstream.
 fn scientific(number: f64) -> String {
     let shown = format!("{number:.PRECISION$e}");
     let (digits, exponent) = shown.split_once('e').unwrap_or((&shown, "0"));
