@@ -23,8 +23,8 @@ pub trait Plugin: Send + Sync + 'static {
     /// Whether this plugin has anything to say about `request`.
     fn handles(&self, request: &Request<'_>) -> bool;
 
-    /// Whether this plugin only keeps fields to those they belong to, so that members of the break-glass
-    /// group pass it (docs/admission.md, "Guards").
+    /// Whether this plugin only limits the writers of fields, so that members of the break-glass group
+    /// pass it (docs/admission.md, "Guards").
     fn is_guard(&self) -> bool {
         false
     }

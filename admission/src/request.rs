@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use berth_apimachinery::{FieldError, GroupResource, Status};
 use serde_json::Value;
 
-/// The user who asks, as authentication found out.
+/// The authenticated user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserInfo {
     /// The user name.
@@ -72,7 +72,7 @@ pub struct Request<'a> {
     pub name: &'a str,
     /// The user who writes.
     pub user: &'a UserInfo,
-    /// The object as it is stored, on update and delete.
+    /// The stored object, on update and delete.
     pub old: Option<&'a Value>,
     /// Whether nothing will be stored.
     pub dry_run: bool,

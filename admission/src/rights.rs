@@ -43,7 +43,7 @@ impl Needed {
     }
 }
 
-/// Why it could not be found out whether a right is held.
+/// Reason why a right could not be checked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unknown(pub String);
@@ -58,7 +58,7 @@ pub trait Authority: Send + Sync + 'static {
 }
 
 impl Right {
-    /// `update shoots/binding`, as people say it.
+    /// `update shoots/binding`, in kubectl's form.
     #[must_use]
     pub fn spoken(&self) -> String {
         let Self {

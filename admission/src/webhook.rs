@@ -68,7 +68,7 @@ pub struct Review {
     pub user: UserInfo,
     /// The new object; null on delete.
     pub object: Value,
-    /// The object as it is stored; null on create and connect.
+    /// The stored object; null on create and connect.
     pub old_object: Value,
     /// Whether nothing will be stored.
     pub dry_run: bool,

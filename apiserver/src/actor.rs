@@ -17,7 +17,7 @@ pub struct Actor<'a> {
     pub now: Timestamp,
     /// Whether nothing will be stored.
     pub dry_run: bool,
-    /// Whether others were asked already, about the body of a subresource that this write comes of.
+    /// Whether others were asked already, about the body of the subresource that caused this write.
     pub(crate) asked: bool,
     /// Whether the process itself decided the write, so that others may only add to it.
     pub(crate) decided: bool,

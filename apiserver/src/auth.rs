@@ -88,7 +88,7 @@ impl Access {
     }
 }
 
-/// Decides whether a request may go on.
+/// Decides whether a request is allowed.
 #[async_trait]
 pub trait Authorizer: Send + Sync + 'static {
     /// Judges one request.

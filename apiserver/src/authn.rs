@@ -63,7 +63,7 @@ pub struct Authentication {
 pub struct Authenticated {
     /// The user, with `system:authenticated` or `system:unauthenticated` among the groups.
     pub user: UserInfo,
-    /// When the client certificate that proved it runs out, in seconds since 1970.
+    /// Expiry of the client certificate that proved it, in seconds since 1970.
     pub certificate_expires: Option<i64>,
 }
 

@@ -1,8 +1,8 @@
 //! The request pipeline: the steps of a request, in order, between the connection and the API behind
 //! it.
 //!
-//! [`Chain::handle`] reads top-down; each step says why it stands where it stands. A refusal at any step is a
-//! `Status`, and every answer, refusals included, leaves through [`Chain::finish`].
+//! [`Chain::handle`] reads top-down; each step gives the reason for its place. A refusal at any step is
+//! a `Status`, and every answer, refusals included, leaves through [`Chain::finish`].
 
 mod body;
 mod builder;

@@ -50,7 +50,7 @@ impl Compressed {
         self.bodies.run_pending_tasks().await;
     }
 
-    /// The compressed form of the chunks that `next` gives, from the cache where `key` says it may be there.
+    /// The compressed form of the chunks that `next` gives, from the cache if it has a `key`.
     pub(crate) async fn body(
         &self,
         key: Option<BodyKey>,

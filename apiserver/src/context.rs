@@ -14,7 +14,7 @@ use crate::auth::Authorizer;
 use crate::call::Warnings;
 use crate::request_info::RequestInfo;
 
-/// One request with everything the pipeline found out about it.
+/// One request with the pipeline's results.
 #[derive(Clone)]
 pub struct RequestCx {
     /// The request.

@@ -21,7 +21,7 @@ pub(crate) fn of_commit(error: StoreError, served: &Served) -> CommitError {
 /// A store's error about a request for `served`, as a `Status`.
 #[must_use]
 pub(crate) fn of_store(error: StoreError, served: &Served) -> Status {
-    // Where two APIs show the same records, the client hears the name it asked with.
+    // Where two APIs show the same records, the client gets the name from its request.
     let name = |resource: GroupResource| {
         if resource == served.stored {
             served.name

@@ -29,7 +29,7 @@ pub(crate) struct Limiter {
 #[derive(Debug, Default)]
 struct Held {
     next: u64,
-    /// When each place was taken, and its user; ids increase, so the first entry is the oldest.
+    /// The time and user of each taken place; ids increase, so the first entry is the oldest.
     since: BTreeMap<u64, (Instant, Arc<str>)>,
     by_holder: HashMap<Arc<str>, usize>,
 }

@@ -61,7 +61,7 @@ impl Chunks {
     }
 }
 
-/// A list of objects, joined as it is read.
+/// A list of objects, joined on reading.
 pub(crate) struct ListBody {
     served: Arc<Served>,
     view: View,

@@ -21,7 +21,7 @@ pub trait Listing: Send + Sync {
         self.len() == 0
     }
 
-    /// The revision that the list is of.
+    /// The revision of the list.
     fn revision(&self) -> Revision;
 
     /// The namespace and name of the object at `index`. They ascend.

@@ -369,7 +369,7 @@ impl Metrics {
         }
     }
 
-    /// Counts a request whose user was found out.
+    /// Counts a request whose user was authenticated.
     pub(crate) fn authenticated(&self, user: &str) {
         let username = kind_of_name(user);
         self.users.get_or_create(&Username { username }).inc();

@@ -220,8 +220,8 @@ impl<'a> Clause<'a> {
         }
     }
 
-    /// Whether it is put before `other`, which stands right before it. No order: two may each precede the
-    /// other.
+    /// Whether it is moved before `other`, its direct predecessor. This is no order: two may each
+    /// precede the other.
     fn precedes(&self, other: &Self) -> bool {
         self.quality > other.quality
             || (self.kind != "*" && other.kind == "*")

@@ -336,7 +336,7 @@ impl DeleteOptions {
         })
     }
 
-    /// 409 when the object is not the one that was meant.
+    /// 409 when the object is not the intended one.
     pub(crate) fn check_preconditions(
         &self,
         resource: GroupResource,

@@ -1,4 +1,5 @@
-//! Pages of a list: every page shows the revision of the first, and a token says where the next one begins.
+//! Pages of a list: every page shows the revision of the first, and a token has the start of the next
+//! one.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

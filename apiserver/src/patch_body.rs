@@ -18,12 +18,12 @@ pub(crate) enum PatchBody {
     Json(Result<Patch, Box<Status>>),
     /// RFC 7396.
     Merge(Value),
-    /// Kubernetes' own, for kinds that say how lists merge.
+    /// Kubernetes' own, for kinds with merge rules for lists.
     Strategic(Value),
 }
 
-/// Applies the patch in `bytes` to `value`, in the format that `media_type` names. Strategic merge patches
-/// need the `schema` that says how lists merge.
+/// Applies the patch in `bytes` to `value`, in the format that `media_type` names. Strategic merge
+/// patches need the `schema` with merge rules for lists.
 ///
 /// # Errors
 /// 400 for a body that is not a patch, 413 for too many operations or too much that is copied, 415 for
@@ -53,7 +53,7 @@ pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Formats {
     pub(crate) strategic: bool,
-    /// Whether it can be applied to, which is no patch and read elsewhere.
+    /// Whether server-side apply is supported; its bodies are read elsewhere.
     pub(crate) apply: bool,
 }
 

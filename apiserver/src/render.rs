@@ -13,7 +13,7 @@ use crate::served::Served;
 pub(crate) enum Rendered<'a> {
     /// As it is stored.
     Stored(&'a Object),
-    /// As it is stored, but for the `apiVersion`.
+    /// The stored object with another `apiVersion`.
     InVersion(&'a str, &'a Object),
     /// Its metadata, behind this head.
     Metadata(&'static [u8], &'a Object),
@@ -114,7 +114,7 @@ pub(crate) fn value(served: &Served, object: &Object) -> Value {
     shown(served, object, Object::parse)
 }
 
-/// Whether [`unmanaged`] shows the object as it is stored.
+/// Whether [`unmanaged`] returns the stored object unchanged.
 pub(crate) fn is_as_stored(served: &Served, object: &Object) -> bool {
     object.api_version() == &*served.api_version && served.name == served.stored
 }

@@ -148,7 +148,7 @@ pub struct Change<'a> {
     pub actor: Actor<'a>,
     /// Whether the resource version may be missing.
     pub unconditional: bool,
-    /// Edit of the object as it is read. Called anew where the object has changed meanwhile.
+    /// Edit of the read object. Called again where the object has changed meanwhile.
     pub edit: &'a mut (dyn FnMut(&Object) -> Result<Value, Status> + Send),
 }
 
@@ -260,7 +260,7 @@ pub trait SubresourceHandler: Send + Sync + 'static {
     /// own.
     fn effort(&self, info: &RequestInfo) -> usize;
 
-    /// The API that requests to paths below the subresource go to, where it is one (`proxy`). Its verbs are
+    /// The API for requests to paths below the subresource, where it has one (`proxy`). Its verbs are
     /// those of HTTP methods: `get`, `update`, `patch`.
     ///
     /// # Errors

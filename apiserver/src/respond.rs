@@ -22,8 +22,8 @@ pub struct Failure {
     pub message: String,
 }
 
-/// A list whose bytes are those of the stored objects, joined as they are read. Left in the extensions of its
-/// response: it takes no memory of its own.
+/// A list whose bytes are those of the stored objects, joined on reading. It is put into the extensions
+/// of its response: it takes no memory of its own.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Joined;
 
@@ -59,13 +59,14 @@ impl Progress {
     }
 }
 
-/// A `Status` as a response: its code, its JSON, and `Retry-After` where it says so.
+/// A `Status` as a response: its code, its JSON, and `Retry-After` where it has one.
 #[must_use]
 pub fn status(status: &Status) -> Response<Body> {
     let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = match serde_json::to_vec(status) {
         Ok(body) => bytes(code, "application/json", body.into()),
-        // A Status is strings and numbers, so this does not happen; if it ever does, the code still says it.
+        // A Status is strings and numbers, so this does not fail; if it ever does, the code is still
+        // right.
         Err(problem) => bytes(code, "text/plain; charset=utf-8", problem.to_string().into()),
     };
     if let Some(seconds) = status.retry_after_seconds() {

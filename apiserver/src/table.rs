@@ -126,7 +126,7 @@ impl TableForm {
     }
 }
 
-/// The row of an object whose kind says nothing about columns.
+/// The row of an object whose kind has no columns.
 pub(crate) fn plain_rows(value: &Value) -> Rows {
     let metadata = &value["metadata"];
     let age = metadata["creationTimestamp"]

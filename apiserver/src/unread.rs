@@ -34,8 +34,7 @@ struct State {
 }
 
 impl Patience {
-    /// Returns the patience of the task this runs in; an unused one where there is none (HTTP/1.1,
-    /// tests).
+    /// Returns the patience of the present task; an unused one where there is none (HTTP/1.1, tests).
     pub(crate) fn of_task() -> Self {
         PATIENCE.try_with(Clone::clone).unwrap_or_default()
     }

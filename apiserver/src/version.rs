@@ -16,7 +16,7 @@ pub struct VersionInfo {
     pub git_commit: String,
     /// `clean` when a commit is known, else empty.
     pub git_tree_state: String,
-    /// When it was built, RFC 3339; empty when it is not known.
+    /// Time of the build, RFC 3339; empty when it is not known.
     pub build_date: String,
     /// Clients expect a Go version here; there is none.
     pub go_version: String,

@@ -32,9 +32,9 @@ pub trait ViewRules: Send + Sync + 'static {
     /// Whether `object` is seen at all. Asked for every object, so it should look at little (labels).
     fn sees(&self, object: &Object) -> bool;
 
-    /// Returns `object` as it looks, whether it is seen or not (a write may end that): at the same revision,
-    /// with the same name and uid. The same object where it looks as it is stored; one of which fields are
-    /// hidden should be shown without managed fields, which name them.
+    /// Returns the visible form of `object`, also if it is not visible (a write may end that): at the
+    /// same revision, with the same name and uid. Returns the same object where it looks as stored. One
+    /// with hidden fields should be shown without managed fields, which name them.
     fn show(&self, object: &Arc<Object>) -> Arc<Object>;
 
     /// From which revision on these rules are known to hold: a watch from before may not know that objects

@@ -1,5 +1,5 @@
-//! YAML of bodies, answers and files, where the feature `yaml` is on: without it, a server speaks JSON alone,
-//! says so, and never agrees on the other.
+//! YAML of bodies, answers and files, where the feature `yaml` is on: without it, a server speaks only
+//! JSON, and refuses YAML.
 
 use berth_apimachinery::Status;
 use berth_apimachinery::json::Document;

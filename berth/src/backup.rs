@@ -75,7 +75,8 @@ pub struct RestoreArgs {
 /// Takes a backup. Blocks.
 ///
 /// # Errors
-/// When there is nothing to back up, or the target is there or cannot be written; nothing by half is left.
+/// When there is nothing to back up, or the target exists or cannot be written; no incomplete backup is
+/// left.
 pub fn take(args: &BackupArgs) -> Result<()> {
     if args.to == Path::new("-") {
         let contents = objects(args, &mut io::stdout().lock())?;

@@ -60,7 +60,7 @@ pub async fn run(question: &CheckQuestion, server: &ServerArgs) -> Result<ExitCo
     })
 }
 
-/// The server, and the instant it is asked at.
+/// The server, and the instant of the check.
 pub(crate) struct Asked<'a> {
     pub(crate) client: &'a Client,
     pub(crate) now: Timestamp,

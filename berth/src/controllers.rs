@@ -122,8 +122,8 @@ impl Setting<'_> {
         self.registry.index().preferred(resource).is_some()
     }
 
-    /// The reconcilers of `selection` whose dialect places anything here, but for those that a hub has a
-    /// program for.
+    /// The reconcilers of `selection` whose dialect places demands here, except those that a program of
+    /// the hub replaces.
     fn reconcilers(&self, selection: &Selection) -> Vec<&'static str> {
         let dialects = self.engine.dialects();
         let here = dialects.filter(|dialect| self.places(dialect.name()));

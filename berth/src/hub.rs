@@ -82,7 +82,7 @@ impl Hub {
         })
     }
 
-    /// Keeps the registration of `installation` current. `given` says that the serving certificate comes from
+    /// Keeps the registration of `installation` current. `given` is true for a serving certificate from
     /// files.
     ///
     /// # Errors
@@ -139,8 +139,8 @@ impl Hub {
         Arc::new(move |key| versions.manager(key))
     }
 
-    /// Begins to copy the objects of `kinds` into `store`, those with [`Concerns`] as far as these go, while
-    /// `leading` says that this replica does so.
+    /// Begins to copy the objects of `kinds` into `store`, only the concerned ones of those with
+    /// [`Concerns`], while `leading` is true.
     #[must_use]
     pub fn mirror(
         &self,

@@ -111,8 +111,8 @@ impl Kubeconfig {
         Self::of(server, folder.ca().certificate_pem(), user, &issued)
     }
 
-    /// Whether the file at `path` is what [`Kubeconfig::issue`] would make but for key and dates, and for a
-    /// while yet: then nothing need be written.
+    /// Whether the file at `path` equals the result of [`Kubeconfig::issue`] apart from key and dates,
+    /// and stays valid for a while: then nothing need be written.
     #[must_use]
     pub fn is_current(
         path: &Path,

@@ -27,7 +27,7 @@ use serde_json::json;
 use crate::serve::{InMemory, Settings};
 use crate::{folder, readable};
 
-/// Subject of a question, which says how much has to be read.
+/// Subject of a question, which decides how much has to be read.
 #[derive(Clone, Copy, Debug)]
 pub enum About<'a> {
     /// The decision that these words name.
@@ -93,7 +93,7 @@ pub async fn asks_server(client: &Client, origin: &OriginArgs) -> Result<bool> {
     Ok(!answer.is_err_and(|status| status.code == 404))
 }
 
-/// Reads a hub, says so on standard error, and serves what was read.
+/// Reads a hub, reports that on standard error, and serves the read objects.
 async fn of_hub(client: &Client, scope: &Scope, rules: Option<RulesChoice>) -> Result<InMemory> {
     let reading = Reading::of(client, scope).await?;
     reading.tell(client).await?;
@@ -146,7 +146,8 @@ pub async fn console(args: ConsoleArgs, origin: &OriginArgs) -> Result<()> {
     console.until_ctrl_c(&args.page, note).await
 }
 
-/// Follows the objects of a hub that its schedulers look at, says so on standard error, and serves them.
+/// Follows the objects of a hub that its schedulers read, reports that on standard error, and serves
+/// them.
 async fn following(client: &Client, rules: Option<RulesChoice>) -> Result<InMemory> {
     let there = Kinds::of(client, &Scope::default()).await?;
     let (kinds, gaps) = there.readable(client).await?;

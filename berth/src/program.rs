@@ -1,5 +1,5 @@
-//! Runs the command that `berth` was given. A program of one's own, with a system of one's own
-//! (`berth_dialect_registry::register`), is this as well: `berth/tests/sixth_system.rs` is one.
+//! Runs the command that `berth` was given. Another program that registers a further system
+//! (`berth_dialect_registry::register`) runs this as well; `berth/tests/sixth_system.rs` is an example.
 
 use std::process::ExitCode;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// Every API group of Berth and of each system, but for Kubernetes' own.
+/// Every API group of Berth and of each system, except Kubernetes' own.
 #[must_use]
 pub fn groups() -> BTreeSet<String> {
     let systems = berth_dialect_registry::all();

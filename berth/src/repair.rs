@@ -1,4 +1,4 @@
-//! `berth repair`: says which records of the embedded store are damaged, and takes records out by name.
+//! `berth repair`: lists damaged records of the embedded store, and removes records by name.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

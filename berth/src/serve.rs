@@ -113,7 +113,7 @@ pub async fn run(args: ServeArgs) -> Result<()> {
 /// `berth kubeconfig`: issues a client certificate and writes a kubeconfig around it.
 ///
 /// # Errors
-/// When the name is reserved, or the data folder was never served from.
+/// When the name is reserved, or no server has used the data folder.
 pub fn issue_kubeconfig(args: &KubeconfigArgs) -> Result<()> {
     let admin = identity::admin_kubeconfig(&args.data_dir);
     if !admin.exists() {
@@ -143,7 +143,7 @@ impl Standalone {
     /// and opens the port.
     ///
     /// # Errors
-    /// When any of that fails; the error says which file or address.
+    /// When any of that fails; the error names the file or address.
     pub async fn start(options: Options) -> Result<Self> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let recording = Recording::open(&options, &clock).await?;
@@ -339,7 +339,7 @@ fn webhooks(
     Ok(berth_placement_admission::routes(front))
 }
 
-/// Routes by which other tools ask for decisions, if there is something for them to show.
+/// Routes for other tools that read decisions, if a system is served.
 fn integrations(options: &Options, parts: &groups::Parts, clock: &Arc<dyn Clock>) -> Result<axum::Router> {
     let token = options
         .args

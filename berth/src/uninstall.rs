@@ -31,7 +31,7 @@ use removal::{Removal, Removed};
 
 /// Time limit for an APIService to go.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Kind of the object that an embedded database is on.
+/// Kind of the object with an embedded database.
 const CLAIM: &str = "PersistentVolumeClaim";
 /// Pause before the next look.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -170,13 +170,13 @@ impl Steps {
                 .iter()
                 .flat_map(|one| berth_deploy::objects(one, set));
             let removals = objects.filter_map(|object| Removal::of(&object));
-            // Bindings go before the roles they are to, a Deployment before the objects that it needs.
+            // Bindings are deleted before their roles, a Deployment before the objects that it needs.
             let mut removals: Vec<Removal> = removals
                 .filter(|removal| seen.insert(removal.to_string()))
                 .collect();
             removals.reverse();
-            // When a part of an aggregated role goes, the hub's controller applies the role, and so makes it
-            // anew.
+            // When a part of an aggregated role goes, the hub's controller applies the role, and so
+            // recreates it.
             removals.sort_by_key(|removal| !removal.is_aggregated());
             removals
         };

@@ -99,7 +99,7 @@ impl Authority {
         Self::load((&certificate, &certificate_path), (key, &key_path), now)
     }
 
-    /// The CA of a certificate and its key, both PEM; `place` says where they are from, for messages.
+    /// The CA of a certificate and its key, both PEM; `place` is their source, for messages.
     ///
     /// # Errors
     /// When either is damaged, the two do not belong together, or the CA has expired.
@@ -141,7 +141,7 @@ impl Authority {
         })
     }
 
-    /// When the CA expires.
+    /// Expiry of the CA.
     #[must_use]
     pub fn not_after(&self) -> Timestamp {
         self.not_after

@@ -29,7 +29,7 @@ impl Access {
 /// on.
 ///
 /// # Errors
-/// When the folder does not take the file; `path` then is as it was.
+/// When the file cannot be written; `path` is then unchanged.
 pub fn write(path: &Path, content: &[u8], access: Access) -> Result<(), CertsError> {
     let temporary = temporary(path);
     let written = create(&temporary, access)

@@ -30,7 +30,7 @@ pub struct Shared {
     current: Issued,
     next: Option<Issued>,
     previous: Option<String>,
-    /// When the present step began.
+    /// Start of the present step.
     since: Timestamp,
 }
 

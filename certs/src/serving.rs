@@ -139,7 +139,7 @@ impl ServingCertificate {
         }))
     }
 
-    /// When the certificate in use expires.
+    /// Expiry of the certificate in use.
     #[must_use]
     pub fn not_after(&self) -> Timestamp {
         self.current.load().not_after
@@ -298,7 +298,7 @@ fn serves(current: &Current, folder: &Folder, names: &[String], now: Timestamp) 
     names.iter().all(
         |name| match rustls_pki_types::ServerName::try_from(name.as_str()) {
             Ok(name) => end_entity.verify_is_valid_for_subject_name(&name).is_ok(),
-            // A wildcard is no name to connect to, so it is looked for among the names as they are written.
+            // A client cannot connect to a wildcard, so it is searched among the names unchanged.
             Err(_) => end_entity.valid_dns_names().any(|have| have == name),
         },
     )

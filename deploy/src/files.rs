@@ -37,7 +37,7 @@ impl Manifest {
         }
     }
 
-    /// The file's text: a note on where it comes from, and the objects as YAML documents.
+    /// The file's text: a note on its source, and the objects as YAML documents.
     ///
     /// # Errors
     /// When an object has no form in YAML.
@@ -173,7 +173,7 @@ fn prometheus_rule(installation: &Installation) -> Value {
     })
 }
 
-/// The objects but for Berth's own definitions, which overlays take from the chart's `crds/`.
+/// The objects without Berth's own definitions, which overlays take from the chart's `crds/`.
 fn without_definitions(mut objects: Vec<Value>) -> Vec<Value> {
     objects.retain(|object| object["kind"] != "CustomResourceDefinition");
     objects

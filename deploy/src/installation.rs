@@ -60,7 +60,7 @@ pub struct Installation {
     pub storage: Storage,
     /// The client URLs of etcd, where Berth stores objects there.
     pub etcd_servers: Vec<String>,
-    /// Whether it decides, or only looks at the hub: then it has no right to write there.
+    /// Whether it decides, or only observes the hub: then it has no right to write there.
     pub mode: Mode,
     /// Whether Berth creates its registration itself.
     pub self_register: bool,
@@ -112,7 +112,7 @@ impl Installation {
         }
     }
 
-    /// Whether it only looks.
+    /// Whether it only observes.
     #[must_use]
     pub fn is_observer(&self) -> bool {
         self.mode == Mode::Observe

@@ -114,9 +114,9 @@ fn own_service(service: &Service) -> Value {
     })
 }
 
-/// Anyone may reach the port: a kube-apiserver has no labels to select it by. Outwards Berth talks to the
-/// hub, its webhooks (Pods, on any port), etcd and DNS. Their addresses are a cluster's own, so that outside
-/// of Pods only ports are named.
+/// Anyone may reach the port: a kube-apiserver has no labels to select it by. Berth connects to the
+/// hub, its webhooks (Pods, on any port), etcd and DNS. Their addresses depend on the cluster, so
+/// outside of Pods only ports are named.
 fn network_policy(service: &Service) -> Value {
     let peers = PEERS.map(|(port, protocol)| json!({"port": port, "protocol": protocol}));
     json!({

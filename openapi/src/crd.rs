@@ -46,7 +46,7 @@ fn one_version(kind: &dyn Kind, version: &str) -> Value {
     let mut schema = kind.schema(version).openapi().clone();
     drop_patch_hints(&mut schema);
     settle_list_keys(&mut schema);
-    // A CRD may say nothing about metadata but that it is an object.
+    // A CRD may only declare metadata as an object.
     schema["properties"]["metadata"] = json!({"type": "object"});
     let mut value = json!({
         "name": version,

@@ -53,7 +53,7 @@ pub struct Collection {
 }
 
 impl Collection {
-    /// Whether it has the very same objects as `other`. Cheap; two that were made apart differ.
+    /// Whether it shares its objects with `other`. Cheap; two that were made separately differ.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         self.items.ptr_eq(&other.items)

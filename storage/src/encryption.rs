@@ -29,7 +29,7 @@ const EPHEMERAL: &str = "k8s:enc:ephemeral:v1:";
 pub(crate) enum Closed {
     /// Only the process that wrote it could.
     Ephemeral,
-    /// The sentence says which key is missing, or that it is another one.
+    /// The sentence names the missing or different key.
     Key(String),
 }
 

@@ -23,17 +23,17 @@ pub enum StoreError {
     Conflict {
         /// Key of the object.
         key: Key,
-        /// The revision it is at; `None` when it is not there.
+        /// Its revision; `None` when it does not exist.
         have: Option<Revision>,
         /// The revision that was expected; `None` when it was expected to be absent.
         want: Option<Revision>,
     },
-    /// A fence was passed by another write after the revision the decision was made at.
+    /// A fence was passed by another write after the revision of the decision.
     #[error("fence {name} was passed at {at}, after {not_after}")]
     Fenced {
         /// The fence.
         name: String,
-        /// When it was last passed.
+        /// Revision of its last passing.
         at: Revision,
         /// The revision it was expected not to be passed after.
         not_after: Revision,
@@ -118,7 +118,7 @@ pub enum NotReady {
     /// A write failed in between: only a restart finds out what is stored.
     #[error("{0}")]
     Failed(String),
-    /// The store cannot be followed: it is away, or says no.
+    /// The store cannot be followed: it is away, or refuses.
     #[error("{0}")]
     Unreachable(String),
     /// A value that is no object, or not one this program can read.

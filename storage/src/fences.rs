@@ -1,9 +1,9 @@
 //! Fences: when each was last passed.
 //!
-//! They live in memory only, and that suffices: a fence orders a write after the snapshot it was decided on,
-//! and every decision in flight dies with the process that holds the store. A decision made after a restart
-//! starts from a snapshot at or after the loaded revision, which is newer than every passing before it. One
-//! process holds a store at a time.
+//! They live in memory only, and that suffices: a fence orders a write after the snapshot of its
+//! decision, and every decision in flight ends with the process that has the store. A decision made
+//! after a restart starts from a snapshot at or after the loaded revision, which is newer than every
+//! passing before it. One process holds a store at a time.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::error::StoreError;
 /// Beyond this many, the older half is folded into the floor.
 const LIMIT: usize = 65_536;
 
-/// When each fence was last passed.
+/// Revision of the last passing of each fence.
 #[derive(Debug)]
 pub(crate) struct Fences {
     passed: HashMap<Arc<str>, Revision>,
@@ -31,7 +31,7 @@ impl Fences {
         }
     }
 
-    /// When `name` was last passed, at the latest.
+    /// Upper bound of the last passing of `name`.
     pub(crate) fn last(&self, name: &str) -> Revision {
         self.passed.get(name).copied().unwrap_or(self.floor)
     }

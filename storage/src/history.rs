@@ -61,7 +61,7 @@ pub(crate) struct Entry {
     pub(crate) event: Arc<Event>,
     /// The object before the change, at its own revision (a deletion's event carries the deletion's).
     pub(crate) before: Option<Arc<Object>>,
-    /// When it was recorded.
+    /// Time of the record.
     pub(crate) at: Instant,
 }
 

@@ -38,7 +38,7 @@ pub trait Handler: Send {
     /// it. Whether all of it is done; else it is called again after [`Handler::RETRY_AFTER`] at the latest.
     fn work(&mut self) -> impl Future<Output = bool> + Send;
 
-    /// Ends when there is something to do although nothing has changed in the source. Must be cancel safe.
+    /// Ends when there is work although the source has not changed. Must be cancel safe.
     fn woken(&mut self) -> impl Future<Output = ()> + Send {
         std::future::pending()
     }

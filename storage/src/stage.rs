@@ -62,7 +62,7 @@ impl Stage {
     /// Applies one list of steps, all or nothing.
     ///
     /// # Errors
-    /// The first step's error; the batch is then as it was.
+    /// The first step's error; the batch is then unchanged.
     pub(crate) fn list(&mut self, fences: &Fences, steps: &[Step]) -> Result<Vec<Applied>, StoreError> {
         // A single step is checked before it changes anything, so only longer lists need a way back.
         let before = (steps.len() > 1).then(|| self.state.clone());

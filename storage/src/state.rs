@@ -47,7 +47,7 @@ impl Shelf {
         self.superseded
     }
 
-    /// The objects as they were at `revision`; `None` when that is unknown or costly to find out.
+    /// The objects at `revision`; `None` when that is unknown or costly to compute.
     fn items_at(&self, revision: Revision) -> Option<OrdMap<Name, Arc<Object>>> {
         if revision < self.history.floor() || self.history.count_after(revision) > UNDO_LIMIT {
             return None;
@@ -137,7 +137,7 @@ impl State {
         }
     }
 
-    /// All objects of `resource` as they were at `revision`, when that is cheap to compute.
+    /// All objects of `resource` at `revision`, when that is cheap to compute.
     pub(crate) fn collection_at(&self, resource: GroupResource, revision: Revision) -> Option<Collection> {
         if revision < self.start || revision > self.revision {
             return None;

@@ -23,7 +23,7 @@ pub struct Step {
     pub verb: Verb,
     /// To which object.
     pub key: Key,
-    /// The subresource a hub must be asked through, or the empty string. Backends that hold whole objects
+    /// The subresource for requests to a hub, or the empty string. Backends that hold whole objects
     /// ignore it.
     pub subresource: &'static str,
     /// The new object; `None` for a delete.

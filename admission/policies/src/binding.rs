@@ -10,7 +10,7 @@ use crate::params::ParamRef;
 pub struct Binding {
     /// Its name.
     pub name: String,
-    /// The policy it is of.
+    /// Its policy.
     pub policy: String,
     /// Consequences of a failure, as in the binding: `Deny`, `Warn`, `Audit`.
     pub actions: Vec<String>,

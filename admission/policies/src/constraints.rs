@@ -1,4 +1,4 @@
-//! `matchConstraints` of a policy and `matchResources` of a binding: which writes they are about.
+//! `matchConstraints` of a policy and `matchResources` of a binding: the matching writes.
 
 use berth_admission::Request;
 use berth_admission::client::{Rule, Subject};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::params::compile;
 use crate::surroundings::Surroundings;
 
-/// Writes that are meant.
+/// Matching writes.
 #[derive(Clone, Debug)]
 pub struct Constraints {
     rules: Vec<Named>,
@@ -95,7 +95,7 @@ impl Constraints {
         version(&self.rules, self.exact, subject)
     }
 
-    /// The version of the resource in which the write is considered; `None` when it is not meant.
+    /// The version of the resource in which the write is considered; `None` when it does not match.
     ///
     /// # Errors
     /// When that cannot be said: a selector that is none, or a namespace that is not there.
@@ -108,7 +108,7 @@ impl Constraints {
         let Some(version) = self.version(subject) else {
             return Ok(None);
         };
-        // A selector that says no is heard before another that cannot be asked.
+        // A selector that does not match counts before one that cannot be evaluated.
         let in_namespace = self.is_for_namespace(subject.request.namespace, surroundings);
         if in_namespace == Ok(false) {
             return Ok(None);

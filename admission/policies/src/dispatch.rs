@@ -256,7 +256,7 @@ impl<'w, 's> Pass<'w, 's> {
                         &mut annotations,
                         recorded,
                     );
-                    // One failure says it for all parameters that are left.
+                    // One failure counts for all remaining parameters.
                     if out {
                         break;
                     }

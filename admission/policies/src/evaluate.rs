@@ -135,7 +135,7 @@ impl<'a, 's> Evaluation<'a, 's> {
     }
 }
 
-/// Whether the match conditions of a policy hold; an error when that could not be found out and no other
+/// Whether the match conditions of a policy hold; an error when one cannot be evaluated and no other
 /// excludes the write.
 pub(crate) fn conditions_hold<'a>(
     policy: &'a Policy,

@@ -52,7 +52,7 @@ fn patch(value: &Value<'_>, object: &Json) -> Result<Option<Json>, String> {
     let operations = serde_json::to_vec(&operations).map_err(|problem| problem.to_string())?;
     match client::apply(&operations, object) {
         Ok(changed) => Ok(Some(changed)),
-        // A test that fails means that there is nothing to do.
+        // A failed test means that the patch does not apply.
         Err(Unpatched::Test(_)) => Ok(None),
         Err(Unpatched::Impossible(problem)) => Err(format!("JSON Patch: {problem}")),
     }

@@ -126,8 +126,8 @@ impl Policy {
         }
     }
 
-    /// Cost to expect of evaluating the policy once, as it was of late; a policy that was never
-    /// evaluated may cost all that it may.
+    /// Expected cost of evaluating the policy once, from recent evaluations; the limit for a policy
+    /// that was never evaluated.
     pub(crate) fn expected(&self) -> u64 {
         self.dearest.load(Ordering::Relaxed).min(POLICY_LIMIT)
     }

@@ -93,7 +93,7 @@ fn bound(
     all
 }
 
-/// The policy, and how many of its expressions do not compile.
+/// The policy, and the number of its expressions that do not compile.
 fn compiled(policy_type: PolicyType, of: &Value) -> (Arc<Policy>, usize) {
     let policy = Policy::compile(policy_type, of);
     let problems = policy.problems();

@@ -1,10 +1,10 @@
-//! Policies as they are stored.
+//! Stored policies.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
-/// Policies and bindings as they are stored, in the order of their names.
+/// Stored policies and bindings, sorted by name.
 #[derive(Clone, Debug, Default)]
 pub struct Stored {
     /// MutatingAdmissionPolicies.

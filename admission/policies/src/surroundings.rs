@@ -21,7 +21,7 @@ pub type Deciding<'a> = Pin<Box<dyn Future<Output = Decision> + Send + 'a>>;
 pub struct Params {
     /// Whether they are in namespaces.
     pub namespaced: bool,
-    /// Those there are, that `find` was asked for, in the order of namespace and name.
+    /// The existing ones that `find` was asked for, sorted by namespace and name.
     pub objects: Vec<Arc<Value>>,
 }
 
@@ -132,6 +132,6 @@ pub struct Check<'a> {
     pub error: ErrorType,
     /// Consequence.
     pub enforcement: Enforcement,
-    /// Time taken by the expression that this is about.
+    /// Time of evaluating the expression.
     pub took: Duration,
 }

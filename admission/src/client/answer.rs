@@ -15,7 +15,7 @@ const JSON_PATCH: &str = "JSONPatch";
 /// An answer that keeps to the rules.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// Whether the write may go on.
+    /// Whether the write is allowed.
     pub allowed: bool,
     /// Words about a refusal: any field may be empty.
     pub status: Option<Status>,

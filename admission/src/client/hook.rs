@@ -52,7 +52,7 @@ pub struct Condition {
 /// One webhook.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hook {
-    /// The configuration it is in.
+    /// Its configuration.
     pub configuration: Arc<str>,
     /// Its place there.
     pub index: usize,
@@ -193,7 +193,8 @@ impl Hook {
         }
     }
 
-    /// Whether the labels of `object` are those the webhook is about. Nothing has no labels to select.
+    /// Whether the webhook's object selector matches the labels of `object`. Only a selector of
+    /// everything matches without an object.
     fn selects(&self, object: Option<&Value>) -> bool {
         self.objects.is_everything()
             || object.is_some_and(|object| {

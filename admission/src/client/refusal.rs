@@ -44,7 +44,7 @@ pub fn no_dry_run(name: &str) -> Status {
     Status::bad_request(format!("admission webhook \"{name}\" does not support dry run"))
 }
 
-/// Whether a webhook is to be called could not be found out.
+/// The match conditions of a webhook could not be evaluated.
 #[must_use]
 pub fn condition_failed(request: &Request<'_>, problem: &str) -> Status {
     Status::forbidden(request.resource, request.name, problem)

@@ -25,7 +25,7 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// 0 or 1: the round that is on.
+    /// 0 or 1: the present round.
     #[must_use]
     pub fn number(&self) -> usize {
         usize::from(self.again)

@@ -1,4 +1,4 @@
-//! `rules` of a webhook: which writes it is about.
+//! `rules` of a webhook: the matching writes.
 
 use serde_json::Value;
 

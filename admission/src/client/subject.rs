@@ -13,7 +13,7 @@ pub struct Subject<'a> {
     pub request: &'a Request<'a>,
     /// The version of the resource that the client named.
     pub version: &'a str,
-    /// Every version the resource is served in: a webhook registered for one of them is asked about all
+    /// Every served version of the resource: a webhook registered for one of them is called for all
     /// (`matchPolicy: Equivalent`).
     pub versions: &'a [&'a str],
     /// Form of the object.
@@ -27,7 +27,7 @@ pub enum Form<'a> {
     Own {
         /// Its kind.
         kind: &'a dyn Kind,
-        /// The version it is held in.
+        /// The stored version.
         held: &'a str,
     },
     /// A body of another kind, which is never converted.

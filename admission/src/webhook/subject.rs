@@ -1,4 +1,4 @@
-//! Subject of a review, found out without making a tree of the objects in it.
+//! Subject of a review, read without parsing its objects into trees.
 
 use serde::Deserialize;
 use serde_json::{Value, json};

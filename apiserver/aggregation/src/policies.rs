@@ -39,7 +39,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// The resource of the namespaces whose labels selectors are about.
+/// The resource of namespaces, for selectors of their labels.
 const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 
 /// The API group of configurations.
@@ -103,8 +103,8 @@ pub struct Policies {
 }
 
 impl Policies {
-    /// None yet. `client` finds the Services of webhooks, `store` has the copies of the hub's namespaces,
-    /// `own` tells which webhooks are this server's, and `decider` says who may do what.
+    /// None yet. `client` finds the Services of webhooks, `store` has the copies of the hub's
+    /// namespaces, `own` recognises this server's webhooks, and `decider` checks rights.
     #[must_use]
     pub fn new(client: Client, store: &Arc<dyn Store>, own: Own, decider: Arc<dyn Decider>) -> Arc<Self> {
         Arc::new(Self {

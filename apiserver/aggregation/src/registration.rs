@@ -45,7 +45,7 @@ impl Service {
     }
 }
 
-/// Sentences that say where a missing object or right is to be had, for logs and readiness.
+/// Sentences that name the source of a missing object or right, for logs and readiness.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     /// For APIServices.
@@ -307,7 +307,7 @@ impl Registration {
         let bundle = self.bundle(certificate, &ours, known, &mut seen.standing).await?;
         for (registered, object) in &ours {
             let Some(bundle) = &bundle else {
-                // Somebody else fills it in.
+                // Another program fills it in.
                 seen.missing.extend(registered.untrusting(object, service));
                 continue;
             };

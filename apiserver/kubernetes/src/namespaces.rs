@@ -1,4 +1,4 @@
-//! Namespaces in life: the ones every server starts with, the writes that are allowed in them, and
+//! The life of namespaces: the ones every server starts with, the writes that are allowed in them, and
 //! emptying the deleted ones.
 
 mod deleter;

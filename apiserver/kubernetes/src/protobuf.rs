@@ -72,7 +72,7 @@ trait ToJson: Message + Default {
     /// Its fields, empty ones left out.
     fn to_json(self) -> Fields;
 
-    /// Whether it says something that [`ToJson::to_json`] would leave out.
+    /// Whether it has content that [`ToJson::to_json`] would leave out.
     fn unread(&self) -> bool {
         false
     }

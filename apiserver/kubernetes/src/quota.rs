@@ -87,7 +87,7 @@ impl ResourceQuotas {
         quotas.flat_map(|(_, quota)| of(quota)).collect()
     }
 
-    /// The first limit that one more object of `request` would exceed, with how many there are.
+    /// The first limit that one more object of `request` would exceed, with the present number.
     fn exceeded(&self, request: &Request<'_>, objects: &Collection) -> Option<(Limit, i64)> {
         let limits = self.limits(request.resource, request.namespace);
         limits.into_iter().find_map(|limit| {

@@ -81,7 +81,7 @@ impl Rbac {
         covering::uncovered(held(&compiled, user, namespace), wanted, told)
     }
 
-    /// The rules of the role that a binding in `namespace` refers to; `None` when there is no such role.
+    /// The rules of the role of a binding in `namespace`; `None` when there is no such role.
     #[must_use]
     pub fn rules_of(&self, role: &RoleRef, namespace: &str) -> Option<Arc<[PolicyRule]>> {
         self.current().rules_of(role, namespace)

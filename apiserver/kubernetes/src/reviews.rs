@@ -18,8 +18,8 @@ const AUTHORIZATION: &str = "authorization.k8s.io";
 /// `authentication.k8s.io/v1`.
 const AUTHENTICATION: &str = "authentication.k8s.io";
 
-/// The review groups. Access is judged by the authorizer of each call, so that reviews say what the server
-/// does; the list of one's own rules comes from `rbac`.
+/// The review groups. Access is judged by the authorizer of each call, so that reviews agree with the
+/// server; the list of the user's own rules comes from `rbac`.
 #[must_use]
 pub fn groups(rbac: &Arc<Rbac>) -> Vec<Group> {
     let rules = Arc::new(own::Rules::new(Arc::clone(rbac)));

@@ -93,7 +93,7 @@ impl Handler for Checker {
                 continue;
             }
             match self.check(policy).await {
-                // Somebody changed it meanwhile, or it is gone, and the watch says so.
+                // It changed meanwhile, or is gone, and the watch will report that.
                 Ok(()) => {}
                 Err(status) if [404, 409].contains(&status.code) => {}
                 Err(status) => {

@@ -102,7 +102,7 @@ pub(crate) async fn of_response(
     (Response::from_parts(parts, Body::from(bytes)), written)
 }
 
-/// The body as it was before it was compressed.
+/// The body before compression.
 fn plain(headers: &HeaderMap, bytes: &Bytes) -> Result<Bytes, &'static str> {
     match text(headers, CONTENT_ENCODING) {
         "" => Ok(bytes.clone()),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use berth_apimachinery::{Clock, Timestamp};
 
-/// When the file is rotated, and how many old ones are kept. 0 is no bound.
+/// Limits on the file and on old files. 0 is no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rotation {
     /// Megabytes of a file.

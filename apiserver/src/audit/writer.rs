@@ -34,7 +34,7 @@ enum Message {
 pub struct AuditLog {
     /// Its path; `-` is standard output.
     pub path: String,
-    /// When it is rotated.
+    /// Limits for its rotation.
     pub rotation: Rotation,
 }
 

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use rustls::pki_types::CertificateDer;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-/// When a certificate is valid, in seconds since 1970; `None` when it cannot be read.
+/// Validity of a certificate, in seconds since 1970; `None` when it cannot be read.
 pub(crate) fn validity(certificate: &CertificateDer<'_>) -> Option<RangeInclusive<i64>> {
     let parsed = parse(certificate).ok()?;
     let validity = parsed.validity();

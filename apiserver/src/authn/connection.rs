@@ -47,7 +47,7 @@ pub enum NotCertified {
 #[derive(Debug)]
 pub(crate) struct Verdict {
     generation: u64,
-    /// When the certificates' validity changes next, in seconds since 1970.
+    /// Time of the next change of the certificates' validity, in seconds since 1970.
     recheck: i64,
     /// The client that they name.
     pub(crate) client: Result<Arc<Identity>, String>,

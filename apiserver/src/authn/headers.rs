@@ -52,7 +52,7 @@ pub(crate) fn extra(
         else {
             continue;
         };
-        // A key that does not decode stays as it was sent, as kube-apiserver keeps it.
+        // A key that does not decode is kept unchanged, as by kube-apiserver.
         let key = match percent_encoding::percent_decode_str(key).decode_utf8() {
             Ok(key) => key.into_owned(),
             Err(_) => key.to_owned(),

@@ -15,7 +15,7 @@ use super::certificate;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CaPool {
     anchors: Vec<TrustAnchor<'static>>,
-    /// When each of them is valid, in seconds since 1970: an anchor does not say it.
+    /// Validity of each, in seconds since 1970: an anchor does not have it.
     validity: Vec<RangeInclusive<i64>>,
 }
 
@@ -119,7 +119,7 @@ impl CaPool {
             .collect()
     }
 
-    /// When the CAs are valid, in seconds since 1970.
+    /// Validity of the CAs, in seconds since 1970.
     pub(crate) fn validity(&self) -> &[RangeInclusive<i64>] {
         &self.validity
     }
@@ -188,7 +188,7 @@ impl RequestHeaderTrust {
 pub struct TrustState {
     /// Moves with every change.
     pub generation: u64,
-    /// CAs whose certificates say who the client is.
+    /// CAs of client certificates.
     pub client: CaPool,
     /// CAs whose certificates may name any user in headers.
     pub request_header: Option<RequestHeaderTrust>,

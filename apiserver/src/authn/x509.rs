@@ -20,7 +20,7 @@ const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
 pub(crate) struct Identity {
     /// The common name as user, the organizations as groups.
     pub(crate) user: UserInfo,
-    /// When the certificate runs out, in seconds since 1970.
+    /// Expiry of the certificate, in seconds since 1970.
     pub(crate) not_after: i64,
 }
 

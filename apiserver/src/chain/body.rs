@@ -199,7 +199,7 @@ impl Held {
         self.charge.shrink_to(self.least);
     }
 
-    /// A part goes to the client. Those made as they are read are not charged yet.
+    /// A part goes to the client. Parts that are made on reading are not charged yet.
     fn gives(&mut self, bytes: usize) {
         if bytes > LARGE_PART && bytes > self.least {
             self.charge.add(bytes);

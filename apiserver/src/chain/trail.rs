@@ -177,7 +177,7 @@ impl Trail {
         }
     }
 
-    /// Reads the bodies that the event has. The answer goes out as it was.
+    /// Reads the bodies that the event has. The answer is sent unchanged.
     pub(super) async fn read_bodies(&mut self, response: Response<Body>) -> Response<Body> {
         let Some(verdict) = self.verdict.clone() else {
             return response;
@@ -269,7 +269,7 @@ pub(super) struct Ending {
 struct Watching {
     progress: Progress,
     meter: WatchMeter,
-    /// Whether it is known that all there was at the start has been sent.
+    /// Whether all initial objects are known to be sent.
     listed: bool,
 }
 

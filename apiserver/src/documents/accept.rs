@@ -3,8 +3,8 @@
 use http::HeaderValue;
 use http::header::GetAll;
 
-/// One clause: `application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList;q=0.9`. Parameters other
-/// than `as`, `g`, `v` and `q` (`profile=nopeer`) say nothing about the form and are left out.
+/// One clause: `application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList;q=0.9`. Parameters
+/// other than `as`, `g`, `v` and `q` (`profile=nopeer`) do not affect the form and are left out.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Clause {
     media_type: String,

@@ -63,7 +63,7 @@ impl Content {
         }
     }
 
-    /// The body as it was. A large one is made as it is read, a piece at a time.
+    /// The uncompressed body. A large one is made on reading, a piece at a time.
     pub(super) fn plain(&self) -> Body {
         match self {
             Self::Plain(body) => Body::from(body.clone()),

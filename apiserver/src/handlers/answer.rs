@@ -93,7 +93,7 @@ impl Cx<'_> {
         }
     }
 
-    /// A `Status` that says it is done.
+    /// A `Status` of success.
     pub(super) fn done(&self, accepted: Accepted, status: &Status) -> Result<Response<Body>, Status> {
         let json = serde_json::to_vec(status).map_err(|problem| Status::internal(problem.to_string()))?;
         whole(accepted, StatusCode::OK, json.into())
@@ -196,7 +196,7 @@ impl Cx<'_> {
         Ok(response)
     }
 
-    /// The list that `page` is of, whose `items` are written already.
+    /// The list of `page`, whose `items` are written already.
     pub(super) async fn written_list(
         &self,
         accepted: Accepted,

@@ -27,7 +27,7 @@ const SEEN: usize = 500;
 /// A byte that is parsed and written anew, as indented JSON or as YAML.
 const REWRITTEN: usize = 4;
 
-/// The effort of the request that `info` and `headers` are of.
+/// The effort of the request with `info` and `headers`.
 pub(super) fn of(state: &ApiState, info: &RequestInfo, headers: &HeaderMap) -> usize {
     let Some(served) = state.served(info) else {
         return 0;

@@ -135,7 +135,7 @@ pub(super) async fn read(cx: &Cx<'_>, at: At) -> Result<Collection, Status> {
     result.map_err(|error| errors::of_store(error, cx.served))
 }
 
-/// The list whose next page `token` asks for, as it was at the first one.
+/// The list for the next page of `token`, at the revision of the first page.
 async fn following(cx: &Cx<'_>, token: &Token) -> Result<Collection, Status> {
     let Some(revision) = token.revision() else {
         return read(cx, At::Latest).await;

@@ -38,7 +38,7 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
             false => Wish::Sent(value),
         })
     };
-    // A patch that takes the resource version away says that it does not care.
+    // A patch that removes the resource version accepts any.
     let object = write(cx, patch.options.dry_run, subresource, true, edit).await?;
     cx.object(accepted, StatusCode::OK, &object)
 }
@@ -99,8 +99,8 @@ impl Patching {
     }
 }
 
-/// 422 when the patch changes the uid. In the body of an update another uid is a conflict, since it says
-/// which object was meant; a patch that sets one has no older state that it could be read again from.
+/// 422 when the patch changes the uid. In the body of an update another uid is a conflict, since the
+/// uid identifies the intended object; a patch that sets one does not refer to an older state.
 fn same_uid(cx: &Cx<'_>, value: &Value, before: &Value) -> Result<(), Status> {
     let uid = |object: &Value| object["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
     let patched = uid(value);

@@ -245,7 +245,7 @@ impl<'a> Custom<'a> {
         ))
     }
 
-    /// Part that an apply to it is about; `None` for other patches.
+    /// Part of the object for an apply; `None` for other patches.
     fn applied_to(&self) -> Option<&dyn Part> {
         let is_apply = decode::media_type(&self.cx.request.headers) == APPLY;
         self.subresource.handler.part().filter(|_| is_apply)

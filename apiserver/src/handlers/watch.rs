@@ -82,7 +82,7 @@ fn timeout(options: &ListOptions) -> Duration {
 
 type Started = (Option<Collection>, Box<dyn Watch>);
 
-/// The objects to begin with, if any, and the watch of later changes.
+/// The initial objects, if any, and the watch of later changes.
 async fn start(cx: &Cx<'_>, source: &dyn Source, options: &ListOptions) -> Result<Started, Status> {
     let failed = |error: StoreError| errors::of_store(error, cx.served);
     let scope = || Scope::One(cx.served.stored);

@@ -27,7 +27,7 @@ pub struct Wanted<'a> {
     pub subresource: &'static str,
     /// The configuration, in any served version.
     pub config: &'a Value,
-    /// The revision it was decided on; `None` where there must be no object yet.
+    /// The revision on which it was decided; `None` where there must be no object yet.
     pub base: Option<Revision>,
 }
 

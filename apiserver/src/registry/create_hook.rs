@@ -75,7 +75,7 @@ pub trait CreateHook: Send + Sync + 'static {
     }
 
     /// Returns the object to answer with, where its transaction was not extended. The create itself has
-    /// happened (but for a dry run), so what goes wrong here is a warning.
+    /// happened (except in a dry run), so a problem here is a warning.
     async fn created(&self, created: Created) -> Arc<Object>;
 }
 

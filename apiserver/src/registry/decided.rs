@@ -1,5 +1,5 @@
-//! In-process writes are stored as they were decided: admission policies and webhooks may only add to
-//! them.
+//! In-process writes are stored with the decided content: admission policies and webhooks may only add
+//! to them.
 
 use std::sync::Arc;
 

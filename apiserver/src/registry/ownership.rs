@@ -22,16 +22,16 @@ pub(crate) enum Wish {
     Patched {
         /// The outcome.
         value: Value,
-        /// The object as it is stored, without its managed fields.
+        /// The stored object, without its managed fields.
         before: Value,
     },
-    /// The outcome of an apply, which says who owns what.
+    /// The outcome of an apply, with the owners of fields.
     Applied {
         /// The outcome.
         value: Value,
         /// The managed fields from now on.
         managers: Managers,
-        /// The object as it is stored, without its managed fields, where it was parsed so.
+        /// The stored object without its managed fields, where it was parsed so.
         before: Option<Value>,
     },
 }

@@ -315,9 +315,9 @@ struct Storing<'a> {
     writing: &'a Writing<'a>,
     old: Option<&'a Value>,
     managers: Managers,
-    /// Fields that only the server sets, as they were before others changed the object.
+    /// Fields that only the server sets, with their values before others changed the object.
     sent: Option<SystemFields>,
-    /// A write of the process itself, as it was then.
+    /// An own write of the process, as recorded.
     decided: Option<Value>,
     is_final: bool,
 }

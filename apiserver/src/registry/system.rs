@@ -44,7 +44,7 @@ pub(crate) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
 /// Sets what the server sets on a new object, and wipes what it does not let clients set.
 pub(crate) fn on_create(value: &mut Value, served: &Served, namespace: &str, now: Timestamp) {
     let fields = metadata(value);
-    // Where nothing counts generations, one that is given is kept.
+    // Where generations are not counted, a given one is kept.
     let kept = |field: &str| field == "name" || (field == "generation" && !served.kind().counts_generation());
     for field in IMMUTABLE.iter().chain(&DROPPED).filter(|field| !kept(field)) {
         fields.remove(*field);
@@ -219,7 +219,7 @@ pub(crate) fn drop_nulls(value: &mut Value) {
     let Some(fields) = fields.as_object_mut() else {
         return;
     };
-    // An empty list where a map belongs says something else, and is refused as any other.
+    // An empty list where a map belongs is another value, and is refused like any other.
     fields.retain(|name, value| match value {
         Value::Null => false,
         Value::Array(items) => !items.is_empty() || !LISTS.contains(&name.as_str()),

@@ -25,7 +25,8 @@ impl Query {
             .map(|(_, value)| value.as_str())
     }
 
-    /// A switch as Kubernetes reads it: `false` and `0` are off, any other value, the empty one too, is on.
+    /// A switch as Kubernetes reads it: `false` and `0` are off, any other value, also the empty one,
+    /// is on.
     #[must_use]
     pub fn flag(&self, key: &str) -> bool {
         self.first(key)

@@ -79,7 +79,7 @@ pub(super) struct Endpoint {
     metrics: Arc<Metrics>,
 }
 
-/// The connection a request came by, and its place among the busy ones.
+/// The connection of a request, and its place among the busy ones.
 #[derive(Clone)]
 struct Origin {
     connection: Arc<Connection>,

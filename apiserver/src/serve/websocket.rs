@@ -1,9 +1,9 @@
 //! A connection that has switched to a WebSocket: the lines of a watch as messages, until either side ends
 //! it.
 //!
-//! Nothing is queued for a client that does not read: the next part of the answer is asked for when the last
-//! one has been written, and nothing is read from the client meanwhile. [`super::stall`] ends a connection
-//! that takes nothing.
+//! Nothing is queued for a client that does not read: the next part of the answer is requested when the
+//! last one has been written, and nothing is read from the client meanwhile. [`super::stall`] ends a
+//! connection that takes nothing.
 
 use std::sync::Arc;
 use std::time::Duration;

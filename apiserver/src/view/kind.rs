@@ -1,4 +1,4 @@
-//! A kind as it is served through a view: the same in everything but its verbs.
+//! A kind served through a view: the same kind with other verbs.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use berth_apimachinery::{
 };
 use serde_json::Value;
 
-/// Verbs through a view: nothing is made and nothing deleted there.
+/// Verbs through a view: objects are neither created nor deleted there.
 pub(super) const VERBS: &[&str] = &["get", "list", "patch", "update", "watch"];
 
 /// A kind with fewer verbs.

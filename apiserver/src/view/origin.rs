@@ -17,7 +17,7 @@ pub struct OriginWrite<'a> {
     pub subresource: &'static str,
     /// The whole object wanted, without a resource version.
     pub object: Value,
-    /// The copy it was made of.
+    /// Its base, a copy.
     pub current: &'a Object,
     /// Whether to store nothing.
     pub dry_run: bool,

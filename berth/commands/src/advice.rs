@@ -65,7 +65,7 @@ pub async fn run(question: &AdviceQuestion, source: &Source) -> Result<ExitCode>
 fn title(advice: &SchedulingAdvice, width: Option<usize>) -> String {
     let status = advice.status.as_ref();
     let (outcome, message) = status.map_or(("", ""), |status| (&*status.outcome, status.message.as_str()));
-    // Advice does not say how many clusters it has.
+    // Advice does not have the number of clusters.
     let standing = Standing {
         phrase: words::outcome(outcome).to_owned(),
         ..words::standing(outcome, 0, None)

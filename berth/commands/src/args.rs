@@ -582,7 +582,7 @@ impl ConnectionArgs {
         self.server.client().await
     }
 
-    /// The namespace that is meant: the one given, or that of the context `client` is connected with.
+    /// The namespace: the given one, or that of the context of `client`.
     #[must_use]
     pub fn namespace<'a>(&'a self, client: &'a Client) -> &'a str {
         self.namespace.as_deref().unwrap_or_else(|| client.namespace())

@@ -1,4 +1,4 @@
-//! The kinds that objects of files and hubs may be of.
+//! The kinds of objects in files and hubs.
 
 use std::sync::Arc;
 

@@ -112,7 +112,7 @@ pub async fn print_system(
     Ok(comparison.counts.different)
 }
 
-/// Reads a hub, and says so.
+/// Reads a hub, and reports that.
 async fn read(client: &Client, scope: &Scope) -> Result<Reading> {
     let reading = Reading::of(client, scope).await?;
     reading.tell(client).await?;

@@ -75,7 +75,7 @@ fn write(folder: &Path, files: BTreeMap<PathBuf, Vec<Value>>) -> Result<()> {
     Ok(())
 }
 
-/// An object as YAML, or as JSON, which is YAML too, where that would say something else.
+/// An object as YAML, or as JSON, which is YAML too, where YAML would be read differently.
 fn document(object: &Value) -> Result<String> {
     let yaml = serde_saphyr::to_string(object);
     match yaml {

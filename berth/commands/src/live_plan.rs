@@ -88,7 +88,7 @@ pub async fn run(
     Ok(ExitCode::from(SET_ASIDE))
 }
 
-/// A cause with the file and document, or the flag, that it is about.
+/// A cause with the file and document, or the flag, with the problem.
 fn told(field: &str, message: &str, entries: &[Entry]) -> String {
     let index = field
         .strip_prefix("spec.changes[")

@@ -102,7 +102,7 @@ async fn is_there(client: &Client, answers: &[(Place, Answer)]) -> Result<bool> 
     Ok(false)
 }
 
-/// A history as the server wrote it and as it was read.
+/// A history in the server's bytes and as a value.
 struct Answer {
     /// The answer with every field, those of a newer server included.
     written: Value,

@@ -1,8 +1,8 @@
 //! Objects that schedulers read, from a server or a hub, with the user's rights. Nothing is written,
 //! and nothing has to be installed there (docs/try-on-your-hub.md).
 //!
-//! Each dialect says which kinds these are, how far decisions look into other namespaces, and how
-//! answers are wrong without some of them ([`berth_dialect_contract::Reach`]).
+//! Each dialect names these kinds, the reach of decisions into other namespaces, and the effect of
+//! missing ones ([`berth_dialect_contract::Reach`]).
 
 mod list;
 
@@ -186,7 +186,7 @@ impl Account<'_> {
 pub struct Reading {
     /// The systems that are there and were asked for.
     pub systems: Vec<&'static str>,
-    /// Every kind that they look at, also those without objects, by name.
+    /// Every read kind, also those without objects, by name.
     pub kinds: Vec<Listed>,
     /// Objects that could not be read, by kind.
     pub gaps: Vec<Gap>,

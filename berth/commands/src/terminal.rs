@@ -167,7 +167,7 @@ fn broken_row(row: &[Cell], room: usize) -> Vec<Vec<Cell>> {
         .collect()
 }
 
-/// `row` in one line, but for its last cell, which goes below.
+/// `row` in one line, with its last cell on the next.
 fn below(row: &[Cell], widths: &[usize], width: usize) -> String {
     let Some((last, before)) = row.split_last() else {
         return String::new();

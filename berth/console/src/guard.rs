@@ -148,9 +148,9 @@ fn same(shown: &[u8], token: &[u8]) -> bool {
     shown.len() == token.len() && shown.iter().zip(token).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
 }
 
-/// Checks where a request comes from, as browsers say in `Sec-Fetch-Site`. They say `none` of an
-/// address that a person typed or opened from elsewhere. Links may lead to the page, which has
-/// nothing of its own to tell: the file that the browser is opened with is one.
+/// Checks where a request comes from, as browsers say in `Sec-Fetch-Site`. It is `none` for an address
+/// that a user typed or opened from elsewhere. Links may lead to the page, which has no data itself:
+/// the file with which the browser is opened is such a link.
 fn same_site(headers: &HeaderMap, page: bool) -> Result<(), Refusal> {
     for site in headers.get_all("sec-fetch-site") {
         if site != "same-origin" && !(page && (site == "none" || is_link(headers))) {

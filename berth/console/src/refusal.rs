@@ -5,7 +5,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response, StatusCode};
 use serde_json::json;
 
-/// A request that is refused, and the sentence that says why.
+/// A request that is refused, and the sentence with the reason.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     /// The code of the answer.

@@ -60,7 +60,7 @@ impl Console {
             "namespace": config.default_namespace,
             "writes": args.page.allow_writes,
         });
-        // That a server is not available is an answer, which the page tells and asks again by itself.
+        // An answer that the server is not available is forwarded: the page shows it and asks again.
         let client = berth_client::connect(config)?;
         Self::over(&args.page, groups, client, about).await
     }
@@ -80,7 +80,7 @@ impl Console {
             .with_context(|| format!("listening at port {} of 127.0.0.1", args.port))?;
         let port = four.local_addr()?.port();
         let mut listeners = vec![four];
-        // Where there is no IPv6, or the port is another's there, 127.0.0.1 has to do.
+        // Where there is no IPv6, or the port is taken there, 127.0.0.1 is enough.
         match TcpListener::bind((Ipv6Addr::LOCALHOST, port)).await {
             Ok(six) => listeners.push(six),
             Err(problem) => tracing::debug!(%problem, port, "not listening on [::1]"),

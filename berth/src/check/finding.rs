@@ -33,13 +33,13 @@ impl Verdict {
 pub(super) struct Finding {
     /// Area of the finding: `versions`, `rights`, …
     pub(super) area: &'static str,
-    /// Name of the one among them.
+    /// Name of the checked object in its area.
     pub(super) subject: String,
     /// Verdict of a finding.
     pub(super) verdict: Verdict,
     /// In words.
     pub(super) message: String,
-    /// The command that mends it, or shows more; empty where there is nothing to do.
+    /// The command that fixes the problem, or shows more; may be empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) mend: String,
 }

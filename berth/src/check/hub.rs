@@ -274,7 +274,7 @@ impl<'a> Groups<'a> {
     }
 }
 
-/// Whether a Lease says who works; others fence capacity.
+/// Whether a Lease is for leader election; others fence capacity.
 fn leads(name: &str) -> bool {
     name == crate::hub::CONTROLLERS_LEASE || name == berth_hub::store_lease::NAME
 }

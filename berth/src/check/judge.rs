@@ -16,7 +16,7 @@ use super::finding::{Finding, Requests, Verdict};
 
 /// A certificate that runs out within this time is mentioned.
 const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
-/// Clocks that differ by less are of one mind: answers take a while, and have whole seconds.
+/// Smaller differences of clocks do not count: answers take time, and have whole seconds.
 const DRIFT: SignedDuration = SignedDuration::from_secs(5);
 /// Clocks that differ by more break certificates and heartbeats.
 const SKEW: SignedDuration = SignedDuration::from_mins(1);
@@ -137,7 +137,7 @@ pub(super) fn webhooks(object: &Value, service: &Service, now: Timestamp) -> Opt
 /// A caBundle: whether it is there, and until when it holds.
 fn bundle(subject: &str, bundle: &Value, service: &Service, now: Timestamp) -> Finding {
     let Service { name, namespace, .. } = service;
-    // Whoever fills it in says why it does not: Berth, or cert-manager.
+    // The program that fills it in reports the reason: Berth, or cert-manager.
     let renew =
         &format!("kubectl -n {namespace} logs deploy/{name}; kubectl -n {namespace} get certificates");
     let Some(encoded) = bundle.as_str().filter(|text| !text.is_empty()) else {
@@ -337,9 +337,9 @@ pub(super) fn targets(targets: &[Value]) -> Vec<Finding> {
     findings
 }
 
-/// Lists those of `decisions` that have no place, or only a part of it, and why: a line for each of
-/// the first [`NAMED`], and a count of the rest by reason. Returns how many they are, and how
-/// many requests there are but those of other schedulers.
+/// Lists those of `decisions` that have no place, or only a part of it, and why: a line for each of the
+/// first [`NAMED`], and a count of the rest by reason. Returns their number, and the number of requests
+/// without those of other schedulers.
 pub(super) fn held(decisions: &[Value]) -> (Vec<Finding>, Requests) {
     let mut findings = Vec::new();
     let mut rest: BTreeMap<String, usize> = BTreeMap::new();

@@ -8,7 +8,7 @@ use berth_deploy::{Installation, Service, configuration_name};
 use super::finding::{Finding, Verdict};
 use super::{Asked, Read, judge, rights};
 
-/// Path of the API that webhook configurations are in.
+/// Path of the API of webhook configurations.
 pub(super) const WEBHOOKS: &str = "/apis/admissionregistration.k8s.io/v1";
 /// The webhook configurations, as resources and as kinds; in the order of [`berth_deploy::webhooks`].
 pub(super) const CONFIGURATIONS: [(&str, &str); 2] = [

@@ -19,7 +19,7 @@ const CONTROLLER: &str = "berth.dev/scheduler";
 pub(super) struct Told {
     /// Namespace of the event.
     pub(super) namespace: String,
-    /// The name of the object it is about.
+    /// The name of its object.
     pub(super) name: String,
     /// Actor that decided, and writes it.
     pub(super) actor: &'static str,
@@ -33,7 +33,7 @@ pub(super) struct Told {
 /// Events alike in this are one event that repeats.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Series {
-    /// The uid of the object it is about.
+    /// The uid of its object.
     pub(super) uid: String,
     r#type: &'static str,
     reason: &'static str,
@@ -54,7 +54,7 @@ impl Series {
 }
 
 impl Told {
-    /// `note` on `demand` as it was at `revision`, which `snapshot` knows; `None` when it does not.
+    /// `note` on `demand` at `revision`, if `snapshot` has that; `None` when it does not.
     pub(super) fn new(snapshot: &Snapshot, demand: &Key, revision: Revision, note: Note) -> Option<Self> {
         let object = snapshot.inventory.object(demand)?;
         let kinds = snapshot.dialect.demands();

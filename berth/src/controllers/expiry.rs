@@ -16,8 +16,7 @@ const PERIOD: Duration = Duration::from_mins(1);
 /// Number of events that are removed in one commit.
 const TOGETHER: usize = 256;
 
-/// Starts the task, which works while `leading` says that this replica is the one to do it. A `life` of zero
-/// keeps events for ever.
+/// Starts the task, which works while `leading` is true. A `life` of zero keeps events for ever.
 pub(super) fn spawn(
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
@@ -86,8 +85,8 @@ struct Series {
     last_observed_time: Option<String>,
 }
 
-/// When the stored event was last seen, whichever API it was written through. It is parsed for its times
-/// alone: a whole parsed event is kept with it, and takes many times its room. One with times of another type
+/// Time at which the stored event was last seen, from either API. It is parsed for its times alone: a
+/// whole parsed event is kept with it, and takes many times its room. One with times of another type
 /// lives from its creation.
 fn last_seen(event: &Object) -> Option<Timestamp> {
     let times: Times = event.view().unwrap_or_default();

@@ -31,7 +31,7 @@ pub(crate) struct Write {
     pub(crate) namespace: String,
     /// Its name.
     pub(crate) name: String,
-    /// Whether it is stored already.
+    /// Whether it is stored.
     pub(crate) is_stored: bool,
     /// The object.
     pub(crate) object: Value,

@@ -20,8 +20,7 @@ use super::events::Events;
 /// The action of these events.
 const ACTION: &str = "Deciding";
 
-/// Tells of every system of `engine` that begins or ceases to wait, while `leading` says that this server is
-/// the one to do it.
+/// Reports every system of `engine` that begins or ceases to wait, while `leading` is true.
 pub(super) fn spawn(
     engine: &Arc<Engine>,
     modes: &Arc<Modes>,

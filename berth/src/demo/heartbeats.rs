@@ -14,12 +14,12 @@ use super::examples;
 
 /// Half of the shortest time after which a system misses a heartbeat (kcp, one minute), with room to spare.
 const PERIOD: Duration = Duration::from_secs(20);
-/// Clusters whose example heartbeat is older than this are meant to be silent.
+/// Clusters whose example heartbeat is older than this are silent on purpose.
 const ALIVE: Duration = Duration::from_secs(60);
 
 /// One field with the time of an agent's last heartbeat.
 pub(super) struct Heartbeat {
-    /// The status of the object it is in.
+    /// The status of its object.
     path: String,
     /// Field of the object, as a JSON pointer.
     field: &'static str,

@@ -32,7 +32,7 @@ pub(super) struct Live<'a> {
 }
 
 impl<'a> Live<'a> {
-    /// Stories on the server of the kubeconfig at `path`, which `client` writes to.
+    /// Stories on the server of the kubeconfig at `path`, to which `client` writes.
     ///
     /// # Errors
     /// When the kubeconfig cannot be read or used.
@@ -113,7 +113,7 @@ impl<'a> Live<'a> {
         Ok(())
     }
 
-    /// The WorkloadCluster a namespace is on, once it is on one.
+    /// The WorkloadCluster of a namespace, once it has one.
     async fn home_of(&self, namespace: &str) -> Result<Value> {
         let path = format!("{DECISIONS}/{namespace}/decisions/{namespace}.kcp");
         let find = async || {
@@ -153,7 +153,7 @@ impl<'a> Live<'a> {
         Ok(decisions.unwrap_or_default())
     }
 
-    /// Waits until the decision is for `cluster` alone, and says how long that took.
+    /// Waits until the decision is for `cluster` alone, and returns the time.
     async fn moves(&self, namespace: &str, name: &str, cluster: &str) -> Result<()> {
         let begun = Instant::now();
         let path = format!("{DECISIONS}/{namespace}/decisions/{name}");

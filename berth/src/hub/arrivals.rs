@@ -76,7 +76,7 @@ impl Api for Arrivals {
     async fn dispatch(&self, request: Authorized) -> Response<Body> {
         let info = &request.info;
         if info.verb == "create" && !info.namespace.is_empty() && !self.has(&info.namespace) {
-            // Admission says what there is to say when the time is over.
+            // Admission reports the error when the time is over.
             drop(tokio::time::timeout(PATIENCE, self.wait_for(&info.namespace)).await);
         }
         self.api.dispatch(request).await

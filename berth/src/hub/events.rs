@@ -39,7 +39,7 @@ impl Sink for HubEvents {
         let one = format!("{all}/{}", write.name);
         let event = for_the_hub(write.object);
         let (method, path) = if write.is_stored {
-            // A patch, since the rest of the event is as it was.
+            // A patch, since the rest of the event does not change.
             (Method::PATCH, &one)
         } else {
             (Method::POST, &all)

@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 /// Interval at which the Leases are read.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// Leases as they were read.
+/// Read Leases.
 type Read = BTreeMap<LeaseName, Result<Option<Value>, Status>>;
 
 /// The one that looks.
@@ -37,7 +37,7 @@ pub(crate) struct Watchman {
 enum Told {
     Runs(String),
     Stopped,
-    /// They cannot be read; `passing` says that this may end by itself.
+    /// They cannot be read; `passing` if this may end by itself.
     Unknown {
         text: String,
         passing: bool,
@@ -129,7 +129,7 @@ impl Watchman {
     }
 }
 
-/// Judges the Leases of `scheduler`, as they were `read` at `now`.
+/// Judges the Leases of `scheduler`, from the state `read` at `now`.
 fn told(renewals: &mut Renewals, scheduler: &OwnScheduler, read: &Read, now: Timestamp) -> Told {
     let mut unknown = None;
     for name in scheduler.leases {

@@ -54,7 +54,7 @@ impl RegistrationArgs {
         }
     }
 
-    /// Issuer of the serving certificate; `given` says that it comes from files.
+    /// Issuer of the serving certificate; `given` if it comes from files.
     ///
     /// # Errors
     /// When a step of a rotation would be longer than time goes.

@@ -1,5 +1,5 @@
-//! Rights and objects missing on the hub, found out before anything is served, each with the command that
-//! mends it.
+//! Rights and objects missing on the hub, checked before anything is served, each with the command that
+//! fixes it.
 
 use std::time::Duration;
 
@@ -21,8 +21,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The key without which no user comes through the aggregator.
 const PROXY_CA: &str = "requestheader-client-ca-file";
 
-/// Checks that Berth may ask the hub what it has to, and that the hub has what Berth needs: less, where it is
-/// only `observing`.
+/// Checks that Berth has its rights on the hub, and that the hub has the objects that Berth needs:
+/// fewer, where it is only `observing`.
 ///
 /// # Errors
 /// Everything that is missing, one line each, with its remedy.

@@ -21,8 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Wait when connections cannot be accepted.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Answers in `folder` until the task is aborted. Without a socket the server serves all the same, and says
-/// so.
+/// Answers in `folder` until the task is aborted. Without a socket the server still serves, and logs
+/// that.
 pub(super) fn answer(folder: &Path, backups: Backups) -> Option<JoinHandle<()>> {
     let path = folder.join(SOCKET);
     match bind(&path) {

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::groups::Parts;
 
-/// Stores the configuration in each file, validated, for the dialect it is of; a stored one wins over a file.
+/// Stores the configuration in each file, validated, for its dialect; a stored one wins over a file.
 ///
 /// # Errors
 /// When a file cannot be read, is of no dialect, or breaks its rules: every error of the file.
@@ -81,8 +81,8 @@ pub(super) async fn choose(
     Ok(())
 }
 
-/// The dialect that `file` is of, and the spec of its SchedulerConfiguration: where the file is one, all of
-/// it, `mode` and `autoBind` too.
+/// The dialect of `file`, and the spec of its SchedulerConfiguration: the whole spec, with `mode` and
+/// `autoBind`, where the file is a SchedulerConfiguration.
 fn read(
     dialects: &[Arc<dyn Dialect>],
     file: &Value,
@@ -141,7 +141,7 @@ async fn create(
     apply(store, key, verb, expect, Some(Draft::new(&object)?)).await
 }
 
-/// Removes what earlier files left beside the copies of a hub's, but for `kept`.
+/// Removes configurations of earlier files from beside the copies of a hub's, except `kept`.
 async fn forget(store: &Arc<dyn Store>, kept: &BTreeSet<&str>) -> Result<()> {
     let stored = store.cached(config::RESOURCE);
     let left = stored

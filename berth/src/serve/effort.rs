@@ -46,7 +46,7 @@ const BOUNDED: &[&str] = &[
     "targets/proxy get",
     "targets/proxy patch",
     "targets/proxy update",
-    // One object as it is stored.
+    // One stored object.
     "deployments/scale get",
     "shoots/binding get",
 ];

@@ -36,7 +36,7 @@ use crate::encryption;
 use crate::etcd;
 use crate::hub::Hub;
 
-/// Everything that a server stands on.
+/// The base of a server.
 pub(super) struct Ground {
     pub(super) options: Options,
     clock: Arc<dyn Clock>,
@@ -68,7 +68,7 @@ impl Ground {
     /// Opens the store, connects with the hub, and puts the parts together.
     ///
     /// # Errors
-    /// When any of that fails; the error says which file or address.
+    /// When any of that fails; the error names the file or address.
     pub(super) async fn open(
         options: Options,
         clock: Arc<dyn Clock>,

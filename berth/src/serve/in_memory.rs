@@ -61,7 +61,7 @@ pub struct Settings<'a> {
     pub configurations: &'a [PathBuf],
     /// The rules that decide, which override configurations.
     pub rules: Option<RulesChoice>,
-    /// Whether the objects are those of a hub that the systems run on.
+    /// Whether the objects are those of a hub on which the systems run.
     pub is_of_hub: bool,
 }
 

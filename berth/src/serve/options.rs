@@ -29,7 +29,7 @@ pub struct Options {
     pub names: Vec<String>,
     /// Address for clients, or that of the kube-apiserver it is behind.
     pub external: Option<Authority>,
-    /// Whether systems are decided, as `--mode` says it.
+    /// Whether systems are decided, by `--mode`.
     pub mode: Option<Mode>,
     /// The times of leader election, where servers share a store or a hub.
     pub terms: LeaseDurations,

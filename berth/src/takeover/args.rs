@@ -66,7 +66,7 @@ pub struct HandbackArgs {
 }
 
 impl TakeoverArgs {
-    /// The labels of the requests that are meant.
+    /// The labels of the selected requests.
     ///
     /// # Errors
     /// When it is no selector.
@@ -75,7 +75,7 @@ impl TakeoverArgs {
         Selector::parse(text).map_err(|problem| anyhow!("--selector: {problem}"))
     }
 
-    /// Selection as `spec.requests` has it; null where all requests are meant.
+    /// Selection in the form of `spec.requests`; null for all requests.
     ///
     /// # Errors
     /// When it is no selector, or has comparisons of numbers, which objects cannot select by.

@@ -67,7 +67,7 @@ impl Hub {
         format!("{CONFIGURATIONS}/{}", self.name())
     }
 
-    /// The configuration as it is stored.
+    /// The stored configuration.
     ///
     /// # Errors
     /// When it may not be read.
@@ -79,7 +79,7 @@ impl Hub {
         }
     }
 
-    /// Makes the change: the configuration as it is stored then.
+    /// Makes the change: returns the stored configuration.
     ///
     /// # Errors
     /// When the server refuses it.

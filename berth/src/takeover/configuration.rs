@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::check::condition;
 
-/// A SchedulerConfiguration as it is stored, or is not.
+/// A SchedulerConfiguration, stored or not.
 #[derive(Debug, Default)]
 pub(super) struct Stored {
     object: Value,
@@ -86,7 +86,7 @@ impl Change {
         })
     }
 
-    /// Whether it is about some requests only.
+    /// Whether it selects some requests only.
     pub(super) fn selects(&self) -> bool {
         self.requests.as_ref().is_some_and(Value::is_object)
     }

@@ -24,8 +24,8 @@ pub(super) struct Waiting {
     objects: Vec<ObjectMeta>,
 }
 
-/// Every object of the hub that one of `holds` is on. Objects that Berth itself serves, under the
-/// groups `own`, go with it.
+/// Every object of the hub with one of `holds`. Objects that Berth itself serves, under the groups
+/// `own`, go with it.
 ///
 /// # Errors
 /// When a resource may not be listed.

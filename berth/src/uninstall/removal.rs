@@ -41,7 +41,7 @@ impl Removal {
         })
     }
 
-    /// Whether it is a role that a controller of the hub puts together of others.
+    /// Whether it is a role that a controller of the hub aggregates from others.
     pub(super) fn is_aggregated(&self) -> bool {
         self.is_aggregated
     }

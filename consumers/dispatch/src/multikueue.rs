@@ -1,8 +1,8 @@
 //! Kueue's MultiKueue: a Workload names a decision of any system, and the decision's clusters are nominated
 //! for it, the best first (docs/consumers.md, "MultiKueue").
 //!
-//! [`nominate`] says which clusters, [`body`] what is sent; both are pure. [`dispatcher`] reads, writes and
-//! tells about one Workload, [`watch`] says when.
+//! [`nominate`] chooses the clusters, [`body`] makes the request; both are pure. [`dispatcher`] reads,
+//! writes and reports about one Workload, when [`watch`] makes it due.
 
 mod again;
 mod body;

@@ -1,4 +1,4 @@
-//! The two kinds as they are served: schemas, names, columns, and whose the fields are.
+//! The two served kinds: schemas, names, columns, and the owners of fields.
 //!
 //! The schemas are upstream's, so that what others write (their own entries of the status, say) is kept
 //! whole.

@@ -50,7 +50,7 @@ pub const MANAGER: &str = "berth-publications";
 /// The user that publishes.
 pub const USER: &str = "berth:scheduler";
 
-/// The label that says which system a published object is about.
+/// The label with the system of a published object.
 pub const SYSTEM_LABEL: &str = "scheduling.berth.dev/system";
 
 /// Labels that a published object inherits from its source.

@@ -27,8 +27,8 @@ pub fn profile(settings: &Settings, system: &str, target: &str) -> String {
     fit(&wanted, room)
 }
 
-/// The name that all slices of a decision begin with, which is their `decision-key` too: of the decision that
-/// stands in `namespace` (empty for a ClusterDecision) as `name` (`<source>.<system>`).
+/// The name that all slices of a decision begin with, which is their `decision-key` too: of the
+/// decision `name` in `namespace` (empty for a ClusterDecision) (`<source>.<system>`).
 ///
 /// Namespaces have no dots, and names of cluster-scoped objects end differently, so two decisions never
 /// share a name.

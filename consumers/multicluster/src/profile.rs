@@ -34,7 +34,7 @@ pub struct Target<'a> {
     pub facts: &'a Facts,
 }
 
-/// Renders the ClusterProfile of `target`. `old` is the object as it was, which keeps its transition time.
+/// Renders the ClusterProfile of `target`. `old` is the previous object, whose transition time stays.
 #[must_use]
 pub fn render(settings: &Settings, target: Target<'_>, old: Option<&Value>, now: Timestamp) -> Value {
     let created = target.view.object.meta().creation_timestamp();

@@ -13,8 +13,8 @@ pub(crate) struct Rank {
     pub(crate) ties: usize,
 }
 
-/// The clusters of `placed`, but for those on their way out, which are no place any more, each with its rank
-/// where all have a recorded score.
+/// The clusters of `placed`, except those that are being left, each with its rank where all have a
+/// recorded score.
 pub(crate) fn ranked(placed: &[Placed]) -> Vec<(&Placed, Option<Rank>)> {
     let places: Vec<&Placed> = placed.iter().filter(|place| !place.leaving).collect();
     let mut scores: Option<Vec<i64>> = places.iter().map(|place| place.score).collect();

@@ -1,4 +1,4 @@
-//! Settings of publishing in one namespace: as a Publication says it.
+//! Settings of publishing in one namespace, from a Publication.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ pub struct Settings {
     pub manager: String,
     /// Rule for the names of profiles.
     pub names: NameRule,
-    /// The ClusterSet the profiles belong to; empty where there is none.
+    /// The ClusterSet of the profiles; may be empty.
     pub cluster_set: String,
     /// Further labels of every object.
     pub labels: BTreeMap<String, String>,

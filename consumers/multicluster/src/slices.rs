@@ -1,8 +1,8 @@
 //! Slices of a decision's clusters, and the order in which they are written.
 //!
 //! Consumers undeploy from a cluster that they no longer find, so a cluster never moves: it keeps its
-//! slice as long as it is decided. Clusters that come are written before any that goes is taken out, so
-//! a reader who has seen only the first few writes sees every cluster that is decided before and after.
+//! slice as long as it is decided. New clusters are written before others are removed, so a reader that
+//! has seen only the first writes sees every cluster that is decided both before and after.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,9 +27,9 @@ pub enum Write {
     Delete(u32),
 }
 
-/// The writes, in order, that make `old` slices show exactly the clusters `wanted`. Where nothing is decided
-/// one empty slice is left, which tells "none" from "nothing known". The indices of `closed` cannot be used:
-/// those of slices that are being deleted, whose clusters need another one.
+/// The writes, in order, that make `old` slices show exactly the clusters `wanted`. Without decided
+/// clusters one empty slice is left, which distinguishes "none" from "unknown". The indices of `closed`
+/// cannot be used: those of slices that are being deleted, whose clusters need another one.
 #[must_use]
 pub fn plan(old: &[Slice], wanted: &BTreeMap<String, String>, closed: &BTreeSet<u32>) -> Vec<Write> {
     let mut slices = kept(old, wanted);

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use super::PUBLICATIONS;
 
-/// The copies of a hub. Until it is known how far they are, nothing is.
+/// The copies of a hub. Until their progress is known, nothing is complete.
 #[derive(Default)]
 pub struct Copies(OnceLock<watch::Receiver<Progress>>);
 
@@ -20,7 +20,7 @@ impl Copies {
         drop(self.0.set(progress));
     }
 
-    /// Whether it is known which Publications there are, and where.
+    /// Whether all Publications and their namespaces are known.
     ///
     /// # Errors
     /// What is not known yet.

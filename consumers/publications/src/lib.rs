@@ -100,9 +100,8 @@ pub fn on_hub() -> Vec<Arc<dyn Kind>> {
     ]
 }
 
-/// Starts publishing what `engine` knows, while `leading` says that this server is the one to do it, and
-/// keeps the conditions of each Publication, through `committer`. `progress` says how far the copies of a hub
-/// are.
+/// Starts publishing what `engine` knows, while `leading` is true, and keeps the conditions of each
+/// Publication, through `committer`. `progress` is that of the copies of a hub.
 #[must_use]
 pub fn spawn(
     engine: &Arc<Engine>,

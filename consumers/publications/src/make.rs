@@ -29,7 +29,7 @@ pub(super) struct MadeProfiles {
     pub(super) profiles: Profiles,
     /// Deed for each object.
     pub(super) deeds: Vec<(Key, Deed)>,
-    /// When time alone may change them.
+    /// Next time at which they may change without a write.
     pub(super) due_at: Option<Timestamp>,
 }
 

@@ -16,14 +16,15 @@ const BURST: usize = 10;
 /// The writes of one profile.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pace {
-    /// When values of its status alone were last written.
+    /// Time of the last write of status values alone.
     fast: Option<Timestamp>,
-    /// When it was written, the last few times.
+    /// Times of its last writes.
     all: VecDeque<Timestamp>,
 }
 
 impl Pace {
-    /// When it may be written, if not at `now`. `is_fast`: nothing but values of the status.
+    /// Time from which on it may be written, if not at `now`. `is_fast` means that only status values
+    /// change.
     pub(super) fn due(&self, is_fast: bool, now: Timestamp) -> Option<Timestamp> {
         let fast = self
             .fast

@@ -28,8 +28,8 @@ const LOOK: Duration = Duration::from_secs(5);
 /// Most objects that are named among those that are not published.
 const NAMED: usize = 3;
 
-/// Starts publishing through `outlet` while `leading` says so, telling `told` of Publications. It runs until
-/// the handle is aborted.
+/// Starts publishing through `outlet` while `leading` is true, and reports Publications to `told`. It
+/// runs until the handle is aborted.
 pub(super) fn spawn(
     engine: &Arc<Engine>,
     outlet: Arc<dyn Outlet>,
@@ -177,7 +177,7 @@ impl Publisher {
         self.judged.as_ref().map_or(&[], |judged| &judged.in_force)
     }
 
-    /// Publishes what `news` is about.
+    /// Publishes the subjects of `news`.
     async fn follow(&mut self, news: News) {
         let mut due: BTreeMap<&'static str, (Marked<Arc<str>>, Marked<Key>)> = BTreeMap::new();
         let mut subjects: Vec<Item> = Vec::new();

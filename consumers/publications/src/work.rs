@@ -114,8 +114,8 @@ async fn decision(outlet: &dyn Outlet, made: MadeSlices) -> DoneSlices {
     done
 }
 
-/// One object. A new one needs to be there before its status is written; of one that is there the object
-/// comes last, since it says which names the status has.
+/// One object. A new one needs to be there before its status is written; for an existing one the object
+/// comes last, since it has the names for the status.
 async fn one(outlet: &dyn Outlet, change: Change) -> Result<Revision, Trouble> {
     let Change {
         key,

@@ -1,5 +1,5 @@
-//! `berth syncer`: the process at a workload cluster of kcp. It copies the objects that its view on the hub
-//! shows down to the cluster, and their status up; drains what is to leave, and says that it is alive
+//! `berth syncer`: the process at a workload cluster of kcp. It copies the objects that its view on the
+//! hub shows down to the cluster, and their status up; drains leaving namespaces, and sends heartbeats
 //! (docs/systems/kcp.md, "Order of removal" and "The syncer's view").
 //!
 //! Every step follows from the present state of both sides ([`berth_dialect_kcp::syncer_view::step`]):

@@ -58,7 +58,7 @@ pub fn syncer_rights(args: &SyncerRightsArgs) -> Vec<Value> {
         ),
         may(group, plural.to_owned(), cluster, &["get"]),
         may(group, format!("{plural}/status"), cluster, &["patch"]),
-        // Its uid says which hub this is.
+        // Its uid identifies the hub.
         may("", "namespaces".to_owned(), "kube-system", &["get"]),
     ];
     let person = |name: &str| json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": name});

@@ -188,7 +188,7 @@ impl SyncerViews {
         Ok(api)
     }
 
-    /// Resources that are synced now, as far as they are served here, and their documents: made when it
+    /// Resources that are synced now, as far as they are served here, and their documents: rebuilt on
     /// changes.
     fn described(&self) -> Result<Described, InstallError> {
         let synced = self.synced();

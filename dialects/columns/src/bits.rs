@@ -38,7 +38,7 @@ impl Bits {
         &self.words
     }
 
-    /// Whether `candidate` is in.
+    /// Whether `candidate` is in the set.
     #[inline]
     pub fn has(&self, candidate: Ix) -> bool {
         self.words[(candidate / 64) as usize] >> (candidate % 64) & 1 == 1

@@ -26,7 +26,7 @@ impl Interner {
         self.numbers.get(text).copied()
     }
 
-    /// Number of texts; numbers are below.
+    /// Number of strings; their numbers are smaller.
     pub fn count(&self) -> u32 {
         u32::try_from(self.numbers.len()).unwrap_or(u32::MAX)
     }

@@ -32,7 +32,7 @@ pub const NO_DOMAIN: u32 = u32::MAX;
 pub struct Domains {
     /// The domain of each candidate, or [`NO_DOMAIN`].
     pub of: Vec<u32>,
-    /// Number of domains that some cluster is in; they are numbered from 0.
+    /// Number of domains with a cluster; they are numbered from 0.
     pub count: usize,
 }
 

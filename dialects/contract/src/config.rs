@@ -29,8 +29,8 @@ pub fn is_stored_form(file: &Value) -> bool {
     file["apiVersion"] == format!("{GROUP}/{VERSION}")
 }
 
-/// The dialect a configuration file is of, and its part of a SchedulerConfiguration: the file is either one
-/// of the system itself or a SchedulerConfiguration.
+/// The dialect of a configuration file, and the dialect's part of a SchedulerConfiguration. The file is
+/// either one of the system itself or a SchedulerConfiguration.
 ///
 /// # Errors
 /// When the file is neither, or all errors of its configuration, with paths in the file.

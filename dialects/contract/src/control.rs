@@ -44,7 +44,7 @@ impl Backoff {
 /// Pace of a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// Number of demands that it decides at once.
+    /// Number of demands decided at once.
     pub parallel: usize,
     /// Back-off for demands that found no place, or not all they want. `None` where only changes and
     /// [`Decision::due_at`] make a demand due again.

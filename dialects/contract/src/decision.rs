@@ -130,7 +130,7 @@ pub struct Decision {
     pub changes: Vec<BindingChange>,
     /// The targets whose capacity was counted: fence names, each guarding the writes.
     pub fences: Vec<Arc<str>>,
-    /// When time alone may change this decision.
+    /// Next time at which this decision may change without a write.
     pub due_at: Option<Timestamp>,
     /// The instant it was decided for.
     pub now: Timestamp,

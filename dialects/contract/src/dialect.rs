@@ -24,10 +24,10 @@ pub struct DemandKind {
     pub kind: &'static str,
     /// The version it is written in.
     pub version: &'static str,
-    /// Whether it is namespaced (`decisions`) or not (`clusterdecisions`).
+    /// Whether it is namespaced (`decisions`) or cluster-scoped (`clusterdecisions`).
     pub namespaced: bool,
-    /// The field that says where the object is, where the system has a `binding` subresource of its own to
-    /// write it.
+    /// The field with the object's place, where the system has its own `binding` subresource to write
+    /// it.
     pub own_place: Option<&'static OwnPlace>,
 }
 
@@ -109,8 +109,8 @@ pub trait Dialect: Send + Sync + 'static {
         Guarded::default()
     }
 
-    /// The objects that the system makes by itself wherever it runs, as they are written. A server that
-    /// stores the system's objects makes those that are missing when it starts.
+    /// The objects that the system makes by itself wherever it runs, in their initial form. A server
+    /// that stores the system's objects makes those that are missing when it starts.
     fn built_in(&self) -> Vec<(Key, Value)> {
         Vec::new()
     }

@@ -21,7 +21,7 @@ pub struct Access {
     pub provider: &'static str,
     /// The URL.
     pub server: String,
-    /// The PEM bundle of the CA in base64; empty where publicly trusted ones are meant.
+    /// The PEM bundle of the CA in base64; empty for publicly trusted CAs.
     pub ca: String,
 }
 

@@ -39,7 +39,7 @@ impl fmt::Display for Finalizer {
 pub struct Hold {
     /// The resource.
     pub resource: GroupResource,
-    /// A version it is served in.
+    /// A served version.
     pub version: &'static str,
     /// The finalizers.
     pub finalizer: Finalizer,

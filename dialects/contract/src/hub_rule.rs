@@ -32,7 +32,7 @@ pub struct HubRule {
     pub operations: &'static [Operation],
     /// Before or after others may change the object.
     pub phase: Phase,
-    /// When to ask: all of them hold.
+    /// Conditions for asking: all of them hold.
     pub conditions: Vec<Condition>,
 }
 

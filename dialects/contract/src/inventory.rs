@@ -65,7 +65,7 @@ pub struct Ask<'a> {
     pub chosen: Option<&'a [String]>,
 }
 
-/// The clusters there are to decide on.
+/// The clusters that can be chosen.
 pub trait Targets {
     /// Number of targets; candidates are `0..count`, in name order.
     fn count(&self) -> Ix;
@@ -107,7 +107,7 @@ pub trait Inventory: Targets + Words + Any + Send + Sync {
     /// A cheap copy that can change on its own.
     fn fork(&self) -> Arc<dyn Inventory>;
 
-    /// Learns that the objects are those of a hub that the system runs on, which is one of today:
+    /// Notes that the objects are those of a hub on which the system runs, in a release of today:
     /// [`RulesChoice::Auto`](crate::rules::RulesChoice::Auto) is `Current` for them.
     fn set_on_hub(&mut self) {}
 
@@ -201,7 +201,7 @@ impl Guarding for Nothing {}
 pub trait Advisor {
     /// Ways to lift `refusal` of `candidate` in `decision`, the smallest changes first. With no
     /// `refusal` the candidate is feasible and not picked, and these are ways to have it picked. Where
-    /// no change of an object helps, a remedy without edits says why.
+    /// no change of an object helps, a remedy without edits gives the reason.
     fn remedies(&self, _decision: &Decision, _candidate: Ix, _refusal: Option<&Rejection>) -> Vec<Remedy> {
         Vec::new()
     }
@@ -227,8 +227,8 @@ pub struct Reserved {
 
 /// A capability: queries of guards, about the resources that [`Guarded`](crate::Guarded) names.
 pub trait Guarding {
-    /// The users of the protected object at `key`: at most `most` of them, in key order, and how many there
-    /// are.
+    /// The users of the protected object at `key`: at most `most` of them, in key order, and their
+    /// number.
     fn users(&self, _key: &Key, _most: usize) -> (Vec<Key>, usize) {
         (Vec::new(), 0)
     }

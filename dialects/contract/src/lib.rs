@@ -1,9 +1,10 @@
 //! Contract of a dialect: the one contract that every scheduling system implements, and the report for
 //! all readers.
 //!
-//! A dialect is pure. It says which kinds it serves, folds changes of objects into an [`Inventory`], and
-//! decides on a snapshot of it: `(inventory, demand, now, seed) -> Decision`. Text is made only in the view
-//! ([`report`]). Nothing here knows storage, HTTP or a clock. Start reading at [`dialect`].
+//! A dialect is pure. It names the kinds that it serves, folds changes of objects into an
+//! [`Inventory`], and decides on a snapshot of it: `(inventory, demand, now, seed) -> Decision`. Text
+//! is made only in the view ([`report`]). Nothing here knows storage, HTTP or a clock. Start reading at
+//! [`dialect`].
 //!
 //! The differences of two reports, for example, follow from their contents alone:
 //!

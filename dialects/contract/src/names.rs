@@ -1,4 +1,4 @@
-//! Names of virtual objects (docs/reference.md, "Names"), as far as they are made from the source's name
+//! Names of virtual objects (docs/reference.md, "Names"), where they follow from the source's name
 //! alone.
 
 use berth_apimachinery::{GroupResource, Key};

@@ -4,7 +4,7 @@
 use berth_apimachinery::GroupResource;
 use serde_json::Value;
 
-/// Field in which such an object says where it is, and the right that it takes to write that.
+/// Field with the place of such an object, and the right for writing it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnPlace {
     /// The resource.

@@ -41,7 +41,7 @@ pub struct Context<'a> {
 pub struct Step {
     /// Writes to be made, in order; every prefix is a valid state. Empty when nothing is to be done.
     pub writes: Vec<Write>,
-    /// When time alone makes the key due again.
+    /// Time at which the key is due again without a change.
     pub due_at: Option<Timestamp>,
 }
 
@@ -72,8 +72,8 @@ pub trait Reconciler: Send + Sync + 'static {
         false
     }
 
-    /// The keys that `change` makes due: only those there is something to do about, so that its own writes
-    /// make none due. `context` shows the world after the change, perhaps with later changes.
+    /// The keys that `change` makes due: only those that need a write, so that its own writes make none
+    /// due. `context` shows the world after the change, perhaps with later changes.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key>;
 
     /// All keys that may be due, when it begins to work or has missed changes. Keys that wait for a

@@ -37,8 +37,8 @@ impl Whose {
 /// One way to lift one refusal. Success is not guaranteed: the caller decides again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Remedy {
-    /// Proposal, as a sentence in the imperative: `tolerate the taint gpu:NoSelect`. Without edits, why there
-    /// is nothing to edit: `the cluster's own agent reports condition Ready`.
+    /// Proposal, as a sentence in the imperative: `tolerate the taint gpu:NoSelect`. Without edits, the
+    /// reason for that: `the cluster's own agent reports condition Ready`.
     pub text: String,
     /// Person who can do it.
     pub whose: Whose,

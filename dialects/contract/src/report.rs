@@ -59,8 +59,7 @@ pub fn writes(inventory: &dyn Inventory, decision: &Decision) -> Vec<WriteEntry>
         .collect()
 }
 
-/// The refusal that says that a target with these `refusals` is none to choose from; `scope` is the filter
-/// that says so.
+/// The refusal by which a target with these `refusals` is out of scope; `scope` is the filter for that.
 fn out_of_scope(scope: Option<u16>, refusals: &[Rejection]) -> Option<&Rejection> {
     let scope = scope?;
     refusals.iter().find(|refusal| refusal.plugin == scope)
@@ -315,7 +314,7 @@ impl View<'_> {
         }
     }
 
-    /// All there is to say of `entry`, without the reasons unless `with_reasons`.
+    /// All data of `entry`; with reasons only if `with_reasons`.
     #[must_use]
     pub fn candidate(&self, entry: Entry, with_reasons: bool) -> Candidate {
         match entry {

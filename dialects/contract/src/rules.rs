@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-/// The rules that a decision goes by.
+/// The rules of a decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rules {
     /// Those of the documentation that the system's page names.
@@ -27,7 +27,7 @@ impl Rules {
 /// `spec.rules` of a SchedulerConfiguration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RulesChoice {
-    /// [`Rules::Current`] for the objects of a hub and for those that say that they are of today, else
+    /// [`Rules::Current`] for the objects of a hub and for those of a release of today, else
     /// [`Rules::Documented`].
     #[default]
     Auto,
@@ -73,7 +73,7 @@ impl RulesChoice {
 pub struct InForce {
     /// The rules.
     pub rules: Rules,
-    /// Whether they are chosen, and the objects say that they are of a release with the other ones.
+    /// Whether they are chosen, while the objects are of a release with the other ones.
     pub is_at_odds: bool,
     /// Why these, as a clause: `2 of 3 Seeds are of Gardener 1.49 or newer`.
     pub because: String,

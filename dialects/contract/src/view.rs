@@ -33,7 +33,7 @@ pub struct TargetView {
     pub object: Arc<Object>,
     /// The system's own name of the cluster.
     pub cluster_name: Arc<str>,
-    /// Whether it can be used at all: status of the Ready condition (`True`, `False`, `Unknown`).
+    /// Whether it can be used: status of the Ready condition (`True`, `False`, `Unknown`).
     pub ready: &'static str,
     /// The reason token of the Ready condition, CamelCase.
     pub ready_reason: &'static str,
@@ -56,7 +56,7 @@ pub struct TargetView {
     /// Sentences about its problems beside readiness: objects that are not synced to it, objects that
     /// it does not release.
     pub warnings: Vec<String>,
-    /// When time alone changes this view.
+    /// Next time at which this view may change without a write.
     pub due_at: Option<Timestamp>,
 }
 
@@ -119,7 +119,7 @@ pub struct Placed {
     pub state: String,
     /// The amount, where the system divides one among clusters.
     pub amount: Option<i64>,
-    /// Whether it is on its way out: the cluster is no longer a place of the demand, though it is still
+    /// Whether the demand is leaving it: the cluster is no longer a place of the demand, but is still
     /// occupied.
     pub leaving: bool,
 }

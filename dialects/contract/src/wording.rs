@@ -1,5 +1,5 @@
-//! Wordings of conditions. Another controller that says the same thing says it in other words, and two that
-//! mend each other's words would go on for ever: type, status and reason are what a condition says.
+//! Wordings of conditions. Another controller words the same condition differently, and two that
+//! correct each other's messages would never end. So only type, status and reason of a condition count.
 
 /// The sentences that a dialect writes in conditions, each by how it begins; `#` stands for a number, `*` for
 /// a word.

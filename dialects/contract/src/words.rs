@@ -74,8 +74,8 @@ pub trait Words {
         None
     }
 
-    /// The rules that decisions go by, where the system of today has others than its documentation that Berth
-    /// follows.
+    /// The rules that decisions go by, where the system of today differs from the documentation that
+    /// Berth follows.
     fn rules_in_force(&self) -> Option<InForce> {
         None
     }
@@ -86,9 +86,9 @@ pub trait Words {
         Vec::new()
     }
 
-    /// Behaviour of the system's own scheduler that may have it choose otherwise than `decision` did, and is
-    /// meant to differ (docs/systems, "Differences from upstream"): a clause such as `OCM looks at scores
-    /// that expire at the next event`. `None` where the two should agree.
+    /// Behaviour of the system's own scheduler by which it may choose differently from `decision`, as
+    /// an intended difference (docs/systems, "Differences from upstream"): a clause such as `OCM looks
+    /// at scores that expire at the next event`. `None` where the two should agree.
     fn known_difference(&self, _decision: &Decision) -> Option<&'static str> {
         None
     }

@@ -18,7 +18,7 @@ use crate::form::Form;
 use crate::names::{ACTOR, PARENT_LABEL};
 pub(crate) use hold::PlacementHold;
 
-/// Settings that the admission rules go by.
+/// Settings of the admission rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// The users that roll out what bindings say, beside those of KubeFleet's own programs.

@@ -65,7 +65,7 @@ impl Ineligible {
     }
 }
 
-/// Why a cluster is not eligible, by a reason that says that it is not.
+/// Reason why a cluster is not eligible, from a code for that.
 pub(crate) fn ineligible(reason: Reason) -> Ineligible {
     let [.., high, low] = reason.detail.to_be_bytes();
     Ineligible::of(u16::from_be_bytes([high, low]))

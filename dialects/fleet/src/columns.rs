@@ -22,7 +22,7 @@ pub(crate) struct Columns {
     index: Arc<HashMap<Arc<str>, Ix>>,
     /// The labels.
     pub(crate) labels: Labels,
-    /// Reports that eligibility depends on. They change with every heartbeat.
+    /// Reports on which eligibility depends. They change with every heartbeat.
     pub(crate) standings: imbl::Vector<Standing>,
     /// The taints of each cluster, as a number of the table below.
     pub(crate) taints: Arc<Vec<u32>>,

@@ -59,8 +59,8 @@ pub(crate) fn read(spec: Option<&Value>, path: &str) -> Result<Limits, Vec<Field
 /// Interval of members' heartbeats by default (docs/systems/fleet.md, "Configuration").
 const BEAT: SignedDuration = SignedDuration::from_secs(60);
 
-/// Warnings about values that are legal in `spec` but surely not meant: sentences that name the field below
-/// `path`.
+/// Warnings about values that are legal in `spec` but surely not intended: sentences that name the
+/// field below `path`.
 pub(crate) fn warnings(spec: &Value, path: &str) -> Vec<String> {
     match read(Some(spec), path) {
         Ok(limits) if limits.heartbeat <= BEAT => vec![format!(

@@ -53,8 +53,8 @@ fn current(fleet: &Fleet, ask: &Ask<'_>) -> Vec<Current> {
         .collect()
 }
 
-/// The clusters that are done with once the scheduler takes its finalizer off, as far as `changes` says
-/// nothing else of them.
+/// The clusters that are released once the scheduler removes its finalizer, unless `changes` has them
+/// already.
 fn released_clusters(fleet: &Fleet, ask: &Ask<'_>, changes: &[BindingChange]) -> Vec<BindingChange> {
     let named: HashSet<&str> = changes.iter().map(|change| &*change.cluster_name).collect();
     let places = fleet.places_of(ask.demand).into_iter();

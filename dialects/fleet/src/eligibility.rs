@@ -37,14 +37,14 @@ pub(crate) enum Health {
     Bad(Timestamp),
 }
 
-/// Reports that eligibility depends on.
+/// Reports on which eligibility depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
     /// The MemberCluster is being deleted.
     pub(crate) leaving: bool,
     /// There is a member agent.
     pub(crate) agent: bool,
-    /// When the agent last reported; the beginning of time where it never did.
+    /// Time of the agent's last report; the beginning of time without one.
     pub(crate) heartbeat: Timestamp,
     /// The agent has joined.
     pub(crate) joined: bool,

@@ -59,7 +59,7 @@ impl Form {
         }
     }
 
-    /// The placement `name` that the snapshot or binding at `key` belongs to.
+    /// The placement `name` of the snapshot or binding at `key`.
     pub(crate) fn parent(key: &Key, name: &str) -> Key {
         Key {
             resource: Self::of(key.resource).placements,

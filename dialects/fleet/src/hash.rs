@@ -34,9 +34,9 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A name for the binding of `cluster` to the placement `name` with `uid`: upstream's form, 26 and 27 bytes
-/// of the two names and eight hexadecimal digits, which here follow from the placement and the cluster, so
-/// that deciding again gives the same name. `taken` says which names are in use.
+/// A name for the binding of `cluster` to the placement `name` with `uid`: upstream's form, 26 and 27
+/// bytes of the two names and eight hexadecimal digits, which here follow from the placement and the
+/// cluster, so that deciding again gives the same name. `taken` has the names in use.
 pub(crate) fn binding_name(name: &str, uid: &str, cluster: &str, taken: impl Fn(&str) -> bool) -> String {
     let part = |text: &str, most: usize| -> String {
         // Names are ASCII; a label has no dots and begins with no dash.

@@ -38,12 +38,12 @@ pub(crate) fn all() -> Vec<Arc<dyn Kind>> {
     ]
 }
 
-/// Every kind that nothing is decided by.
+/// Every kind that decisions do not read.
 pub(crate) fn further() -> Vec<Arc<dyn Kind>> {
     vec![Arc::new(placement_status::PlacementReportKind)]
 }
 
-/// The typed view of `object`, or a sentence that says why it is none.
+/// The typed view of `object`, or a sentence with the reason why it has none.
 pub(crate) fn view<T: serde::de::DeserializeOwned>(key: &Key, object: &Object) -> Result<T, String> {
     object
         .view()

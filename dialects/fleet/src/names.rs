@@ -15,7 +15,7 @@ pub(crate) const PLACEMENT_GROUP: &str = "placement.kubernetes-fleet.io";
 pub(crate) const VERSIONS: &[&str] = &["v1", "v1beta1"];
 /// The versions of the kinds that KubeFleet has no v1 of.
 pub(crate) const BETA_ALONE: &[&str] = &["v1beta1"];
-/// The version objects are stored in.
+/// The stored version.
 pub(crate) const STORED: &str = "v1beta1";
 /// The `apiVersion` of the objects this dialect writes.
 pub(crate) const PLACEMENT_API_VERSION: &str = "placement.kubernetes-fleet.io/v1beta1";
@@ -52,7 +52,7 @@ pub(crate) const RESOURCE_SNAPSHOTS: GroupResource =
 /// `resourcebindings`.
 pub(crate) const RESOURCE_BINDINGS: GroupResource = GroupResource::new(PLACEMENT_GROUP, "resourcebindings");
 
-/// Names the placement a snapshot or binding belongs to, that of a ResourcePlacement as well.
+/// Label with the placement of a snapshot or binding, also for a ResourcePlacement.
 pub(crate) const PARENT_LABEL: &str = "kubernetes-fleet.io/parent-CRP";
 /// `true` on the one snapshot that counts.
 pub(crate) const LATEST_LABEL: &str = "kubernetes-fleet.io/is-latest-snapshot";

@@ -104,7 +104,7 @@ impl SnapshotPlan {
             oldest.iter().take(surplus).map(|&old| Arc::clone(old)).collect();
         let (name, index) = next(fleet, placement);
         Self {
-            // One that goes says so first: there must never be two that count.
+            // The old one loses its label first: there must never be two latest ones.
             demote: staying().filter(|snapshot| snapshot.latest).cloned().collect(),
             drop,
             current: CurrentSnapshot::New(name, index),

@@ -58,7 +58,7 @@ pub(crate) struct Test {
     pub(crate) operator: Operator,
     /// To what.
     pub(crate) value: Quantity,
-    /// Value as it was written.
+    /// The written value.
     pub(crate) text: String,
 }
 

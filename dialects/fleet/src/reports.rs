@@ -153,7 +153,7 @@ fn problem(key: &Key, context: &Context<'_>) -> Option<String> {
     }
 }
 
-/// The write that brings the report up to the status of `placement`, if it says something else.
+/// The write that brings the report up to the status of `placement`, if it differs.
 fn brought_up(
     key: &Key,
     placement: &Arc<Object>,
@@ -201,7 +201,7 @@ fn brought_up(
     })
 }
 
-/// The write of the placement's condition about its report, if it says something else.
+/// The write of the placement's condition about its report, if it differs.
 fn condition_of(key: &Key, record: &PlacementRecord, told: Option<String>, now: Timestamp) -> Option<Write> {
     let generation = record.object.meta().generation();
     let (status, reason) = match told {

@@ -51,7 +51,7 @@ fn observed(plan: &SnapshotPlan) -> (&[Condition], i64) {
     }
 }
 
-/// A condition, but for its time and the generation that it is about.
+/// A condition without its time and generation.
 pub(crate) struct Told<'a> {
     /// The type.
     pub(crate) r#type: &'static str,
@@ -304,7 +304,7 @@ impl Writer<'_> {
             object["metadata"]["namespace"] = (&*self.placement.namespace).into();
         }
         let uid = self.record.object.meta().uid();
-        // Without a uid (a file that `simulate` reads) there is nothing an owner reference could name.
+        // Without a uid (a file that `simulate` reads) no owner reference is possible.
         if !uid.is_empty() {
             object["metadata"]["ownerReferences"] = json!([{
                 "apiVersion": PLACEMENT_API_VERSION, "kind": self.form().placement,

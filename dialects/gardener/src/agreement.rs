@@ -34,8 +34,8 @@ pub(crate) fn of_shoot(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<F
     errors
 }
 
-/// Judges the raw Shoot `new` of some files, which may be without its Project: that says nothing of its
-/// tolerations then.
+/// Judges the raw Shoot `new` of some files, which may lack its Project: then its tolerations are not
+/// judged.
 pub(crate) fn of_file(fleet: &Fleet, new: &Value) -> Vec<FieldError> {
     let namespace = new.pointer("/metadata/namespace").and_then(Value::as_str);
     let mut errors = of_shoot(fleet, None, new);
@@ -104,8 +104,7 @@ pub(crate) fn of_seed(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<Fi
     errors
 }
 
-/// Errors by the shoot's profile. A profile that is not there (yet) says nothing: such a shoot
-/// waits for it.
+/// Errors by the shoot's profile. A missing profile gives no errors: such a shoot waits for it.
 fn by_profile(
     fleet: &Fleet,
     namespace: &str,
@@ -209,7 +208,7 @@ fn tolerations(
         .collect()
 }
 
-/// The name of the seed `shoot` is on.
+/// The name of the seed of `shoot`.
 fn held(shoot: &Value) -> Option<&str> {
     let name = shoot.pointer("/spec/seedName").and_then(Value::as_str);
     name.filter(|name| !name.is_empty())

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-/// The addresses that a range is of.
+/// The family of a range's addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Family {
     Any,

@@ -32,8 +32,8 @@ berth_scheduling::filters! {
     AccessRestrictions = "AccessRestrictions" {
         AccessRestricted = "AccessRestricted",
     }
-    /// With the default domain that the shoot's own is below. Judged afterwards, among those that are left so
-    /// far.
+    /// Support of the default domain of the shoot's own domain. Judged afterwards, among the remaining
+    /// seeds.
     DefaultDomain = "DefaultDomain" {
         DomainUnsupported = "DomainUnsupported",
     }

@@ -92,7 +92,8 @@ impl Config {
         form.finish(|_| config)
     }
 
-    /// Warnings about values that are legal but surely not meant: sentences that name the field below `path`.
+    /// Warnings about values that are legal but surely not intended: sentences that name the field
+    /// below `path`.
     #[must_use]
     pub fn warnings(&self, path: &str) -> Vec<String> {
         if self.retry_sync_period > 0 {

@@ -57,8 +57,8 @@ const PROTECTED: &[Protected] = &[
     },
 ];
 
-/// gardener-scheduler and gardener-controller-manager, as the operator and the charts let them in, and every
-/// gardenlet, of Seeds and of Shoots that host themselves.
+/// gardener-scheduler and gardener-controller-manager, as the operator and the charts authorize them,
+/// and every gardenlet, of Seeds and of Shoots that host themselves.
 const USERS: &[&str] = &[
     "system:serviceaccount:kube-system:gardener-scheduler",
     "system:serviceaccount:garden:gardener-scheduler",

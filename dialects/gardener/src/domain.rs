@@ -9,7 +9,7 @@ pub(crate) fn of(wants: &Wants, project: &str, default: &str) -> String {
     format!("{}.{project}.{default}", wants.name)
 }
 
-/// The first default domain of the seed that the shoot's own domain is below.
+/// The first default domain of the seed above the shoot's own domain.
 pub(crate) fn above<'a>(row: &'a Row, wants: &Wants) -> Option<&'a str> {
     let own = wants.domain.as_deref()?;
     let is_below = |default: &&String| {

@@ -3,7 +3,7 @@
 use berth_dialect_contract::Facts;
 use serde_json::Value;
 
-/// The facts of `target`, a Seed. Nothing in a Seed says where its API server is.
+/// The facts of `target`, a Seed. A Seed does not have the address of its API server.
 pub(crate) fn facts(target: &Value) -> Facts {
     let version = target["status"]["kubernetesVersion"].as_str();
     let zones = target["spec"]["provider"]["zones"].as_array();

@@ -31,7 +31,7 @@ use shoot::{Record, Wants};
 pub struct Fleet {
     /// Configuration in force.
     pub(crate) config: Config,
-    /// Choice of the rules that decisions go by.
+    /// Choice of the rules of decisions.
     pub(crate) choice: RulesChoice,
     /// Whether the objects are those of a hub.
     pub(crate) on_hub: bool,
@@ -148,7 +148,7 @@ impl Fleet {
             .map(|(key, _)| key)
     }
 
-    /// The rules that decisions go by.
+    /// The rules of decisions.
     pub(crate) fn rules(&self) -> Rules {
         match self.choice {
             RulesChoice::Documented => Rules::Documented,
@@ -158,7 +158,7 @@ impl Fleet {
         }
     }
 
-    /// The rules that decisions go by, and the reason.
+    /// The rules of decisions, and the reason.
     pub(crate) fn in_force(&self) -> InForce {
         let found = match self.modern {
             0 => "no Seed says that it is of Gardener 1.49 or newer".to_owned(),

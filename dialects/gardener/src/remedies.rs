@@ -210,7 +210,7 @@ impl Case<'_> {
             let Some(name) = self.root() else {
                 return Vec::new();
             };
-            // As soon as the list says something, the shoot's own type is no longer in it by itself.
+            // A list that is not empty no longer includes the shoot's own type by default.
             let own = Some(wants.provider.as_str()).filter(|_| is_current && of_profile.is_empty());
             let types: Vec<&str> = of_profile
                 .iter()

@@ -62,7 +62,7 @@ pub(crate) struct Request<'a> {
     pub(crate) wants: &'a Wants,
     pub(crate) rule: Rule,
     pub(crate) rules: Rules,
-    /// The name of the project that the shoot is of.
+    /// The name of the project of the shoot.
     pub(crate) project: &'a str,
     pub(crate) profile_labels: LabelTest,
     pub(crate) shoot_labels: LabelTest,
@@ -78,7 +78,7 @@ pub(crate) struct Request<'a> {
     provider: Option<u32>,
     /// The shoot's own region, if any seed has it.
     region: Option<u32>,
-    /// The seeds the shoot itself sits on: it does not stand in its own way.
+    /// The shoot's own seeds: its own places do not count against it.
     own: [Option<Ix>; 2],
 }
 

@@ -44,7 +44,7 @@ fn of_shoot(shoot: &Value) -> Vec<Key> {
 }
 
 impl Fleet {
-    /// The shoots that use the seed or the profile at `key`: the first `most`, and how many there are.
+    /// The shoots that use the seed or the profile at `key`: the first `most`, and their number.
     pub(crate) fn users_of(&self, key: &Key, most: usize) -> (Vec<Key>, usize) {
         if key.resource == SEEDS {
             let count = usize::try_from(self.shoots_on(&key.name)).unwrap_or_default();

@@ -13,8 +13,8 @@ use crate::kind::shoot::binding::{Given, bind};
 use crate::kind::{child, fill};
 use crate::words;
 
-/// One update of the shoot: through `shoots/binding` what is bound, or in its status, by the rules of today,
-/// why nothing is. Nothing where neither is new.
+/// One update of the shoot: the place through `shoots/binding`, or, by the rules of today, the reason
+/// of a failure in its status. `None` where neither is new.
 pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     let failed = matches!(decision.outcome, Outcome::Unschedulable | Outcome::Invalid);
     if failed && fleet.rules() == Rules::Current {

@@ -1,5 +1,5 @@
-//! Cluster affinities, compiled: which clusters are meant, and if one is not, which part of the affinity says
-//! so.
+//! Cluster affinities, compiled: the matching clusters, and for another one the part of the affinity
+//! that excludes it.
 
 use std::collections::BTreeSet;
 
@@ -66,12 +66,13 @@ impl Affinity {
         }
     }
 
-    /// Whether `cluster` is meant.
+    /// Whether `cluster` matches.
     pub(crate) fn matches(&self, cluster: &Cluster) -> bool {
         self.miss(cluster).is_none()
     }
 
-    /// Why `cluster` is not meant: the first part that leaves it out, in the order in which Karmada looks.
+    /// Reason why `cluster` does not match: the first part that excludes it, in the order in which
+    /// Karmada looks.
     pub(crate) fn miss(&self, cluster: &Cluster) -> Option<Miss> {
         if self.exclude.contains(&*cluster.name) {
             return Some(Miss::Excluded);

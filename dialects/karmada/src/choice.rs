@@ -186,8 +186,8 @@ impl Run {
     }
 }
 
-/// Division among the `wanted` clusters alone, in the group that `whole` is about. They are selected
-/// unchanged: a caller who names clusters has spread them.
+/// Division among the `wanted` clusters alone, in the group of `whole`. They are selected unchanged: a
+/// caller who names clusters has spread them.
 pub(crate) fn among(
     question: &Question<'_>,
     whole: &Choice,

@@ -76,13 +76,13 @@ impl Cluster {
         self.object.meta().deletion_timestamp().is_some()
     }
 
-    /// Whether it says that it serves `kind` of `api_version`.
+    /// Whether it reports `kind` of `api_version` as served.
     pub(crate) fn serves(&self, api_version: &str, kind: &str) -> bool {
         let kinds = self.apis.get(api_version);
         kinds.is_some_and(|kinds| kinds.iter().any(|known| known == kind))
     }
 
-    /// Whether it says of any API that it serves it.
+    /// Whether it reports any API as served.
     pub(crate) fn lists_apis(&self) -> bool {
         !self.apis.is_empty()
     }

@@ -26,7 +26,7 @@ use crate::standing::Standing;
 use crate::trigger::Trigger;
 use crate::writes;
 
-/// Decides `record`, the binding that `ask` is about.
+/// Decides `record`, the binding of `ask`.
 ///
 /// # Errors
 /// Where targets were chosen: those that there are not, or that do not fit.
@@ -139,7 +139,7 @@ impl Case<'_> {
             _ => None,
         };
         let (shares, failure) = match &run.outcome {
-            // Where nothing is listed that could stay, the status says why.
+            // Without a listed cluster that could stay, the status has the reason.
             Err(failure) if !decides && self.record.spec.clusters.is_empty() => (None, Some(*failure)),
             _ if !decides => (None, None),
             Ok(_) if excess.is_some() => (None, Some(Failure::QuotaExceeded)),

@@ -28,7 +28,7 @@ pub(crate) struct Detail {
     pub(crate) excess: Option<Excess>,
     /// Replicas by cluster as they will be listed; absent where what is listed stays.
     pub(crate) shares: Option<Shares>,
-    /// The place of the group that the report is about.
+    /// The index of the reported group.
     pub(crate) group: Option<usize>,
     /// The groups that were tried, in order.
     pub(crate) tried: Vec<Tried>,

@@ -124,7 +124,7 @@ fn key_of(resource: GroupResource, object: &Object) -> Key {
     Key::new(resource, meta.namespace(), meta.name())
 }
 
-/// The key of the template that a binding is of, where its kind is known.
+/// The key of a binding's template, where its kind is known.
 fn template_of(binding: &std::sync::Arc<Object>) -> Option<Key> {
     let resource = &binding.value()["spec"]["resource"];
     let text = |field: &str| resource[field].as_str().unwrap_or_default();

@@ -21,7 +21,7 @@ pub(crate) struct Wish<'a> {
     pub(crate) replicas: i64,
     /// Clusters that have replicas now, in the order in which they are listed.
     pub(crate) held: &'a [(Ix, i64)],
-    /// Whether it is decided from scratch.
+    /// Whether the decision is from scratch.
     pub(crate) is_fresh: bool,
     /// Whether ties between names fall to the later one.
     pub(crate) is_descending: bool,

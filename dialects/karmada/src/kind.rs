@@ -22,7 +22,7 @@ pub(crate) fn all() -> Vec<Arc<dyn Kind>> {
     served::decided()
 }
 
-/// Every kind that nothing is decided by.
+/// Every kind that decisions do not read.
 pub(crate) fn further() -> Vec<Arc<dyn Kind>> {
     served::kept()
 }

@@ -1,4 +1,4 @@
-//! Events in Karmada's own words: on the binding, and on the template that it is about.
+//! Events in Karmada's own words: on the binding, and on its template.
 
 use berth_dialect_contract::{Decision, Note, NoteType, Outcome};
 

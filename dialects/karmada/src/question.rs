@@ -16,7 +16,7 @@ pub(crate) type Peers = Vec<BTreeSet<Arc<str>>>;
 /// Other workloads that a binding looks at.
 #[derive(Debug, Default)]
 pub(crate) struct Around {
-    /// Places of those it goes with.
+    /// Clusters of its group's workloads.
     pub(crate) together: Peers,
     /// Places of those it stays away from.
     pub(crate) apart: Peers,
@@ -35,9 +35,9 @@ pub(crate) struct Question<'a> {
     pub(crate) held: Vec<(Ix, i64)>,
     /// Those replicas by candidate.
     listed: BTreeMap<Ix, i64>,
-    /// The names of clusters that it is on its way out of.
+    /// The names of clusters that it is leaving.
     evicting: BTreeSet<&'a str>,
-    /// Other workloads that it looks at.
+    /// Other workloads that affect it.
     pub(crate) around: &'a Around,
 }
 
@@ -116,7 +116,7 @@ impl<'a> Try<'a> {
         own.into_iter().chain(overflow.into_iter().flatten())
     }
 
-    /// The part of the group's own affinity that leaves `candidate` out, where no other one takes it in.
+    /// The part of the group's own affinity that excludes `candidate`, where no overflow includes it.
     pub(crate) fn miss(&self, candidate: Ix) -> Option<Miss> {
         let cluster = self.question.cluster(candidate);
         let mut first = None;

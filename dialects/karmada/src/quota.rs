@@ -1,5 +1,5 @@
-//! FederatedResourceQuotas: how much the bindings of a namespace may ask for on all clusters together
-//! (docs/systems/karmada.md, "Quotas"). Nothing is counted unless the configuration says so.
+//! FederatedResourceQuotas: limits on the requests of a namespace's bindings on all clusters together
+//! (docs/systems/karmada.md, "Quotas"). They hold only if the configuration enables them.
 
 use std::collections::BTreeMap;
 use std::fmt;

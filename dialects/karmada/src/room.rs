@@ -1,4 +1,5 @@
-//! Room: how many replicas more a cluster says it could run (docs/systems/karmada.md, "Room").
+//! Room: the number of further replicas that a cluster reports it could run (docs/systems/karmada.md,
+//! "Room").
 //!
 //! The general estimator of Karmada, over the cluster's own summary or its models of nodes, and answers
 //! of accurate estimators where they are stored. Each figure names the resource that limits it.

@@ -14,7 +14,7 @@ pub(crate) struct Standing {
     pub(crate) name: Arc<str>,
     /// The region, or nothing.
     pub(crate) region: Arc<str>,
-    /// 0 for the group's own clusters, then the number of the overflow that it is in.
+    /// 0 for the group's own clusters, then the number of its overflow.
     pub(crate) tier: u32,
     /// 100 where the template is there already, else 0.
     pub(crate) score: i64,

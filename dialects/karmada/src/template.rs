@@ -205,7 +205,7 @@ fn amounts(list: &Value) -> BTreeMap<String, Amount> {
         .collect()
 }
 
-/// An amount, as it was written.
+/// A written amount.
 #[derive(Clone, Debug, Default)]
 struct Amount {
     quantity: Quantity,

@@ -19,7 +19,7 @@ pub(crate) enum Trigger {
     Rescheduled,
     /// It is no workload, or every cluster gets all: then every look decides.
     Always,
-    /// A cluster that it is on is being deleted.
+    /// One of its clusters is being deleted.
     ClusterLeaves,
     /// Nothing that counts has changed.
     Nothing,

@@ -177,7 +177,7 @@ fn policy(record: Option<&std::sync::Arc<Record>>) -> Option<&Policy> {
     record.and_then(|record| record.policy.as_deref())
 }
 
-/// The group that the report of `decision` is about, as the beginning of a sentence.
+/// The reported group of `decision`, as the beginning of a sentence.
 fn group(record: Option<&std::sync::Arc<Record>>, decision: &Decision) -> String {
     let place = decision.detail::<Detail>().and_then(|detail| detail.group);
     let group = place.and_then(|place| policy(record)?.groups().get(place));

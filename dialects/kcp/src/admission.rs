@@ -53,7 +53,7 @@ impl Default for Settings {
     }
 }
 
-/// Keeps guarded fields to those they belong to. Members of the break-glass group pass it.
+/// Limits guarded fields to their actors. Members of the break-glass group pass it.
 #[derive(Clone, Debug, Default)]
 pub struct PlacementGuard {
     settings: Settings,

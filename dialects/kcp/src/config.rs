@@ -146,8 +146,8 @@ impl Config {
         form.finish(|_| config)
     }
 
-    /// Reads a configuration where nothing but `syncable` can be synced (`None`: anything can). Behind a hub
-    /// the program can read, write and guard what it was started with, and nothing else (docs/systems/kcp.md,
+    /// Reads a configuration where only `syncable` can be synced (`None`: any resource). Behind a hub
+    /// the program can read, write and guard only the resources of its flags (docs/systems/kcp.md,
     /// "Configuration").
     ///
     /// # Errors
@@ -184,8 +184,8 @@ impl Config {
         }
     }
 
-    /// Warnings about values that are legal but surely not meant, as sentences that name the field below
-    /// `path`.
+    /// Warnings about values that are legal but surely not intended, as sentences that name the field
+    /// below `path`.
     #[must_use]
     pub fn warnings(&self, path: &str) -> Vec<String> {
         let mut warnings = Vec::new();

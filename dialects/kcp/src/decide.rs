@@ -265,7 +265,7 @@ impl Case<'_> {
 }
 
 impl Detail {
-    /// Whether the stored condition of `record` says something else.
+    /// Whether the stored condition of `record` differs.
     pub(crate) fn condition_changes(&self, record: &Record) -> bool {
         let stored = condition::stored(record.object.value());
         let said = self.condition.as_ref();

@@ -23,7 +23,7 @@ use crate::reconcilers::{self, Resources};
 /// kcp: namespaces want a workload cluster.
 #[derive(Clone, Debug, Default)]
 pub struct Kcp {
-    /// Settings of admission where the configuration says nothing.
+    /// Settings of admission without a configuration.
     settings: Settings,
 }
 

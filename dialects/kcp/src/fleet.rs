@@ -36,9 +36,9 @@ pub struct Fleet {
     shadowed: OrdMap<(Arc<str>, Arc<str>), Arc<Object>>,
     /// The locations, by name.
     pub(crate) locations: OrdMap<Arc<str>, Arc<LocationRecord>>,
-    /// The locations' numbers, which sets name them by.
+    /// The locations' numbers, as used in sets.
     pub(crate) numbers: Numbers,
-    /// The sets of locations that rows belong to.
+    /// The sets of locations of the rows.
     pub(crate) sets: Sets,
     /// Every namespace but Kubernetes' own.
     pub(crate) namespaces: OrdMap<Key, Arc<Record>>,
@@ -93,7 +93,7 @@ impl Fleet {
         &self.rows[candidate as usize]
     }
 
-    /// The numbers of the locations a workload cluster belongs to, ascending.
+    /// The numbers of a workload cluster's locations, ascending.
     pub(crate) fn locations_of(&self, row: &Row) -> &[u32] {
         self.sets.get(row.facts.locations)
     }

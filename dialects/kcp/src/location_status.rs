@@ -11,7 +11,7 @@ use crate::names::LOCATION_LABELS;
 pub struct Counts {
     /// Those the selector matches.
     pub instances: u32,
-    /// Those of them that are ready and not cordoned. An eviction does not count.
+    /// The ready ones that are not cordoned. An eviction does not count.
     pub available: u32,
 }
 

@@ -1,5 +1,5 @@
 //! The two state machines (docs/systems/kcp.md, "The placement annotation" and "Controllers"): one pure
-//! function per actor says what it does next, and tables say which changes are legal at all. Admission judges
+//! function per actor computes its next step, and tables have the legal changes. Admission judges
 //! changes with the tables; a test holds the functions to them.
 //!
 //! 1. The *placement* of a namespace, in its annotation: the actors that may move an entry from one
@@ -57,7 +57,7 @@ pub struct Transition {
     pub from: Option<State>,
     /// To which state.
     pub to: Option<State>,
-    /// When it is made.
+    /// Condition for the step.
     pub when: &'static str,
 }
 

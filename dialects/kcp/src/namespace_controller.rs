@@ -10,8 +10,8 @@ use crate::machine::{self, SyncState};
 use crate::names::{PLACEMENT, is_system_namespace};
 use crate::placement::{Form, Reading, State};
 
-/// The namespace as the controller makes it, in one write; `None` when there is nothing to do. `exists` tells
-/// whether there is a WorkloadCluster with an identifier.
+/// The namespace after the controller's step, in one write; `None` when there is nothing to do.
+/// `exists` says whether an identifier has a WorkloadCluster.
 ///
 /// Without a placement there is nothing to do. While the annotation has entries that cannot be parsed
 /// the controller waits: the placement controller removes them first.

@@ -1,8 +1,8 @@
 //! The controllers beside the placement controller, joined with their computations: their watches, the
 //! keys that a change makes due, and their writes (docs/systems/kcp.md, "Controllers").
 //!
-//! Each says that a key is due only when its computation would write something, so that own writes,
-//! heartbeats and edits of contents cost nothing.
+//! Each makes a key due only when its computation would write, so that own writes, heartbeats and edits
+//! of contents cost nothing.
 
 mod heartbeats;
 mod locations;

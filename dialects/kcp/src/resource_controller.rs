@@ -24,7 +24,7 @@ pub struct Context<'a> {
     pub now: Timestamp,
 }
 
-/// The resource `object` of `namespace` as the controller makes it, in one write; `None` when there is
+/// The resource `object` of `namespace` after the controller's step, in one write; `None` when there is
 /// nothing to do.
 #[must_use]
 pub fn reconcile(namespace: &Value, object: &Value, context: &Context<'_>) -> Option<Value> {

@@ -43,7 +43,7 @@ pub(crate) struct Kept {
     pub(crate) anywhere: bool,
     /// Scope in which clusters are looked for (or, when none is, the one of the active ones).
     pub(crate) scope: Scope,
-    /// When an active entry's cluster starts to evict.
+    /// Time at which an active entry's cluster starts to evict.
     pub(crate) evicted_at: Option<Timestamp>,
 }
 

@@ -57,7 +57,7 @@ impl Syncer<'_> {
         state(object, self.identifier) == Some(SyncState::Sync)
     }
 
-    /// Whether an object looks to the syncer as it is stored, so that nothing is to be translated.
+    /// Whether an object looks to the syncer as stored, so that it needs no translation.
     #[must_use]
     pub fn looks_as_stored(&self, object: &Object) -> bool {
         let meta = object.meta();
@@ -145,7 +145,8 @@ impl Syncer<'_> {
         }
     }
 
-    /// Applies the patch of the spec for this cluster. An object with one that cannot be applied says so.
+    /// Applies the patch of the spec for this cluster. An object whose patch cannot be applied gets an
+    /// annotation about it.
     fn show_spec(&self, object: &Value, new: &mut Value, problems: &mut Vec<String>) {
         let key = self.key(SPEC_DIFF);
         let Some(text) = text(object, ANNOTATIONS, &key) else {

@@ -235,8 +235,8 @@ impl Case<'_> {
         status::satisfied(&offer, self.policy.wanted, solved)
     }
 
-    /// When the next scores of a cluster in `scope` expire, whichever they are: expressions name them as they
-    /// go.
+    /// Next expiry of scores of a cluster in `scope`, of any name: expressions compute names at run
+    /// time.
     fn next_expiry(&self, scope: &Bits) -> Option<Timestamp> {
         let names = scope.iter().map(|candidate| &self.columns.row(candidate).name);
         let scored = names.filter_map(|name| self.fleet.scored.get(name));

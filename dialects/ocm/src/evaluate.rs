@@ -57,7 +57,7 @@ impl fmt::Display for Failure {
 pub(crate) struct Failures {
     /// Number of clusters.
     pub(crate) count: usize,
-    /// On how many of them the reason is what it costs.
+    /// Number of clusters with cost as the reason.
     pub(crate) costly: usize,
     /// The first of them.
     pub(crate) first: Ix,
@@ -167,7 +167,7 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// Returns everything that the result of `expression` on `cluster` depends on.
+    /// Returns all inputs of the result of `expression` on `cluster`.
     fn reading(&self, expression: &Expression, cluster: &Cluster) -> Reading {
         let scored = self
             .fleet

@@ -183,7 +183,7 @@ impl<'a> TaintToleration<'a> {
         }
     }
 
-    /// When the first toleration ends that a cluster owes its place to.
+    /// Time at which the first toleration ends by which a cluster keeps its place.
     pub(crate) fn ends(&self) -> Option<Timestamp> {
         self.ends.get()
     }
@@ -252,7 +252,7 @@ impl<'a> TaintToleration<'a> {
     }
 }
 
-/// When a toleration of a taint ends.
+/// End of a toleration of a taint.
 enum End {
     Never,
     At(Timestamp),

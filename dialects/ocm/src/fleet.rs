@@ -31,7 +31,7 @@ pub(crate) struct Fleet {
     /// Set and namespace of every binding.
     bound: imbl::OrdSet<(Arc<str>, Arc<str>)>,
     pub(crate) placements: imbl::OrdMap<Key, Arc<PlacementRecord>>,
-    /// Placements by the cluster facts that they select by.
+    /// Placements by the cluster facts in their selectors.
     mentions: imbl::OrdSet<(Mention, Key)>,
     pub(crate) decisions: imbl::OrdMap<Key, Arc<DecisionRecord>>,
     /// Namespace, placement and name of every PlacementDecision with a placement label.
@@ -43,7 +43,7 @@ pub(crate) struct Fleet {
     pub(crate) unusable: UnusableObjects,
     /// The columns; empty when clusters came or went since the last read.
     columns: OnceLock<Arc<Columns>>,
-    /// The columns before that, up to date but for the clusters in `moved`.
+    /// The columns before that, up to date except for the clusters in `moved`.
     before: Option<Arc<Columns>>,
     /// The clusters that came or went since `before`.
     moved: imbl::OrdSet<Arc<str>>,

@@ -39,8 +39,8 @@ impl Inventory for Fleet {
         self.unusable.problem(key)
     }
 
-    /// Clusters are judged in columns, several in the time that one takes by its fields; expressions may take
-    /// as long on one as that does on thousands.
+    /// Clusters are judged in columns, faster than by their fields; an expression on one cluster may
+    /// take as long as columns on thousands.
     fn effort(&self, demand: &Key) -> u32 {
         let record = self.placements.get(demand);
         if record.is_some_and(|record| record.policy.uses_cel()) {

@@ -52,7 +52,7 @@ pub(crate) fn further() -> Vec<Arc<dyn Kind>> {
     vec![Arc::new(cluster_claim::ClusterClaimKind)]
 }
 
-/// The typed view of `object`, or a sentence that says why it is none.
+/// The typed view of `object`, or a sentence with the reason why it has none.
 pub(crate) fn view<T: serde::de::DeserializeOwned>(key: &Key, object: &Object) -> Result<T, String> {
     object
         .view()

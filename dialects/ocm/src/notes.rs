@@ -62,7 +62,7 @@ fn too_costly(fleet: &Fleet, decision: &Decision, detail: Option<&Detail>) -> Op
 }
 
 /// One event per PlacementDecision that was made, changed or deleted. One made or changed while scores
-/// had `expired` is a warning that says so: the program that feeds them may have stopped.
+/// had `expired` is a warning about that: the program that feeds them may have stopped.
 fn files(decision: &Decision, detail: Option<&Detail>, expired: &[String]) -> Vec<Note> {
     let placement = &decision.demand;
     let mut notes = Vec::new();

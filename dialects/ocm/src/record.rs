@@ -140,7 +140,7 @@ impl DecisionRecord {
         }
     }
 
-    /// The name of the Placement it belongs to, where its label names one.
+    /// The name of its Placement, by its label.
     pub(crate) fn placement(&self) -> Option<&str> {
         self.object.meta().labels().get(PLACEMENT_LABEL)
     }

@@ -154,8 +154,8 @@ impl Case<'_> {
         })
     }
 
-    /// The set `name`, which the cluster is in, is bound where it is not, and asked for where the placement
-    /// names sets.
+    /// Binds the set `name` of the cluster where it is not bound, and adds it where the placement names
+    /// sets.
     fn opened(&self, name: &std::sync::Arc<str>, unbound: bool) -> Option<Remedy> {
         let namespace = &self.decision.demand.namespace;
         let wanted = &self.record.policy.sets;

@@ -34,7 +34,7 @@ impl ScoredCluster {
 /// An AddOnPlacementScore.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Scores {
-    /// The cluster it is about: its namespace.
+    /// Its cluster: its namespace.
     pub(crate) cluster: Arc<str>,
     /// Its name.
     pub(crate) resource: Arc<str>,

@@ -70,7 +70,7 @@ fn missing_sets(fleet: &Fleet, decision: &Decision, policy: &Policy) -> Vec<Stri
     let namespace = &decision.demand.namespace;
     let bound = fleet.bound_sets(namespace);
     if bound.is_empty() {
-        // The condition says so.
+        // The condition reports it.
         return Vec::new();
     }
     let missing = fleet.missing_sets(namespace);

@@ -186,7 +186,7 @@ fn mismatch<'a>(
     candidate: Ix,
     evaluator: &mut Evaluator<'_>,
 ) -> Asked<'a> {
-    // Where labels are all that it asks for, the cluster need not be looked at again: it has been refused.
+    // If it has only labels, the cluster need not be judged again: it has been refused.
     if predicate.asks_for_labels_only() {
         return Asked::Labels(&predicate.labels);
     }
@@ -305,7 +305,7 @@ fn groups(plan: &Plan) -> String {
     )
 }
 
-/// Tells which clusters a placement that cannot be understood keeps, and which it lets go of.
+/// Lists the clusters that a misconfigured placement keeps, and those that it releases.
 fn kept(decision: &Decision) -> String {
     let of = |action: Action| -> Vec<&str> {
         let changes = decision.changes.iter().filter(|change| change.action == action);

@@ -281,7 +281,7 @@ impl Files<'_> {
             labels[key] = value.into();
         }
         let uid = self.record.object.meta().uid();
-        // Without a uid (a file that `simulate` reads) there is nothing an owner reference could name.
+        // Without a uid (a file that `simulate` reads) no owner reference is possible.
         if uid.is_empty() {
             return;
         }

@@ -30,7 +30,7 @@ berth_scheduling::filters! {
 }
 
 impl Plugin {
-    /// Whether the filter says which Clusters are considered. The others say whether those can be taken.
+    /// Whether the filter selects the Clusters in scope. The other filters judge these.
     pub(crate) const fn looks(self) -> bool {
         match self {
             Self::Purpose | Self::Selector | Self::Namespace => true,

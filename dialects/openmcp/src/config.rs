@@ -174,7 +174,7 @@ impl Config {
 }
 
 impl Mapping {
-    /// The namespace new Clusters for a request in `namespace` are made in.
+    /// The namespace of new Clusters for a request in `namespace`.
     #[must_use]
     pub fn home<'a>(&'a self, namespace: &'a str) -> &'a str {
         self.template.namespace.as_deref().unwrap_or(namespace)

@@ -32,7 +32,7 @@ const DEMANDS: &[DemandKind] = &[DemandKind {
     own_place: None,
 }];
 
-/// The operator and the providers, which it installs in its own namespace (`POD_NAMESPACE`).
+/// The operator, and the providers that it installs in its own namespace (`POD_NAMESPACE`).
 const USERS: &[&str] = &["system:serviceaccount:openmcp-system:*"];
 
 const SCHEDULER: OwnScheduler = OwnScheduler {
@@ -70,7 +70,7 @@ impl Dialect for OpenMcp {
     fn reach(&self, resource: GroupResource) -> Reach {
         match resource {
             CLUSTERS => Reach::everywhere("each request would get a new Cluster"),
-            // How much a Cluster is used stands on itself.
+            // The usage of a Cluster is in its own finalizers.
             REQUESTS => Reach::within("there is nothing to place"),
             _ => Reach::default(),
         }

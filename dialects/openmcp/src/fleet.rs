@@ -72,7 +72,7 @@ impl fmt::Display for Place {
 pub(crate) struct Fleet {
     /// Configuration in force; nothing when it is not configured.
     pub(crate) config: Option<Arc<Config>>,
-    /// Choice of the rules that decisions go by.
+    /// Choice of the rules of decisions.
     pub(crate) choice: RulesChoice,
     /// Whether the objects are those of a hub.
     pub(crate) on_hub: bool,
@@ -157,7 +157,7 @@ impl Fleet {
         self.config.as_ref()?.purposes.get(&*request.wants.purpose)
     }
 
-    /// The rules that decisions go by.
+    /// The rules of decisions.
     pub(crate) fn rules(&self) -> Rules {
         match self.choice {
             RulesChoice::Documented => Rules::Documented,
@@ -167,7 +167,7 @@ impl Fleet {
         }
     }
 
-    /// The rules that decisions go by, and the reason; `None` without a configuration, by which nothing is
+    /// The rules of decisions, and the reason; `None` without a configuration, since then nothing is
     /// decided.
     pub(crate) fn in_force(&self) -> Option<InForce> {
         let config = self.config.as_ref()?;

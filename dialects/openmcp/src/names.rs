@@ -38,6 +38,6 @@ pub const OPERATION_ANNOTATION: &str = "openmcp.cloud/operation";
 pub const GRANTED: &str = "Granted";
 /// The phase of a request without one, or in trouble.
 pub const PENDING: &str = "Pending";
-/// The condition that says why a request is Pending (docs/systems/openmcp.md, "Differences from upstream":
-/// upstream gives no cause).
+/// The condition with the reason why a request is Pending (docs/systems/openmcp.md, "Differences from
+/// upstream": upstream gives no cause).
 pub const SCHEDULED: &str = "Scheduled";

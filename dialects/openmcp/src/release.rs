@@ -52,8 +52,7 @@ fn stays_a_while(object: &Arc<Object>, holder: &str, deleted: bool) -> bool {
     (deleted || meta.deletion_timestamp().is_some()) && goes_with_last(meta) && !others && held_back
 }
 
-/// Whether `request` waits for the Cluster at `place` to be gone; unless it says so itself, for Exclusive
-/// ones.
+/// Whether `request` waits for the Cluster at `place` to be gone; by default, for Exclusive ones.
 fn waits(fleet: &Fleet, request: &Record, place: &Place) -> bool {
     let exclusive = || fleet.find(place).is_some_and(|(_, row)| row.facts.exclusive);
     request.wants.wait.unwrap_or_else(exclusive)

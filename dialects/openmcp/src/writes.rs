@@ -62,7 +62,7 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     list
 }
 
-/// The condition that says how the request fares, as its status will have it; `None` where nothing is said.
+/// The condition for the request's status; `None` where there is none.
 pub(crate) fn cause(request: &Record, decision: &Decision) -> Option<Value> {
     let (status, reason, message) = match &decision.detail::<Detail>()?.plan {
         Plan::Grant { place, .. } => ("True", GRANTED, format!("cluster {place} is granted")),
@@ -238,7 +238,7 @@ fn status(request: &Record, decision: &Decision, mut object: Value, place: Optio
     }
 }
 
-/// Everything a deleted request lets go of.
+/// All writes by which a deleted request releases its Clusters.
 fn release(fleet: &Fleet, request: &Record, decision: &Decision, release: &Release, list: &mut Vec<Write>) {
     let finalizer = format!("{USE_FINALIZER}{}", request.wants.holder);
     for (place, deleted) in &release.leaves {

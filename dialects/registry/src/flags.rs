@@ -62,7 +62,7 @@ impl ActorArgs {
         }
     }
 
-    /// The defaults, where kcp places only the namespaces that say so: those of other systems' objects are
+    /// The defaults, where kcp places only labelled namespaces: those of other systems' objects are
     /// left alone.
     #[must_use]
     pub fn placing_labelled_namespaces() -> Self {

@@ -16,15 +16,15 @@ pub struct Settings {
     pub fleet_rollout_users: Vec<String>,
     /// The users that act as kcp's coordination controllers.
     pub kcp_coordination_users: Vec<String>,
-    /// The resources that follow their namespace in kcp, where its configuration says nothing; `None` is the
+    /// The resources that follow their namespace in kcp, without a configuration; `None` is the
     /// default.
     pub kcp_synced_resources: Option<Vec<GroupResource>>,
     /// Whether kcp's configuration can name no other resources than these: behind a hub, whose rights and
     /// webhooks are made for them.
     pub kcp_synced_only: bool,
-    /// The namespaces kcp places, where its configuration says nothing; `None` is all of them.
+    /// The namespaces that kcp places without a configuration; `None` is all of them.
     pub kcp_namespace_selector: Option<Selector>,
-    /// Cluster of kcp's Locations, where its configuration says nothing; `None` is the default.
+    /// Cluster of kcp's Locations, without a configuration; `None` is the default.
     pub kcp_location_cluster: Option<String>,
     /// The URL of all Targets, below which kcp's syncers find what they see; `None` where it is not known.
     pub targets_url: Option<String>,

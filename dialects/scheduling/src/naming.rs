@@ -4,7 +4,7 @@
 //! A pipeline keeps refusals as numbers. Whoever reads one gets an enum back and matches all of it, so that a
 //! filter that is new does not compile until every such place has an answer for it.
 
-/// Declares an enum whose variants have numbers, from 0 in the order they stand in, and names.
+/// Declares an enum whose variants have numbers, from 0 in their order, and names.
 ///
 /// ```
 /// berth_scheduling::names! {
@@ -101,7 +101,7 @@ macro_rules! filters {
         }
 
         impl Plugin {
-            /// Returns the filter that a rejection is by.
+            /// Returns the filter of a rejection.
             pub(crate) const fn of_rejection(rejection: &$crate::Rejection) -> Self {
                 Self::of(rejection.plugin)
             }

@@ -6,6 +6,6 @@ use berth_apimachinery::Object;
 
 /// Details for the writes of a decision, beside its indices.
 pub(crate) struct Detail {
-    /// The toy as it was decided.
+    /// The decided toy.
     pub(crate) toy: Arc<Object>,
 }

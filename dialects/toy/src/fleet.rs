@@ -15,7 +15,7 @@ pub(crate) struct Fleet {
     pub(crate) boxes: BTreeMap<Arc<str>, Arc<Object>>,
 }
 
-/// The box a toy is in.
+/// The box of a toy.
 pub(crate) fn place_of(toy: &Object) -> Option<Arc<str>> {
     toy.value()["spec"]["box"].as_str().map(Arc::from)
 }

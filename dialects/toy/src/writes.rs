@@ -1,4 +1,4 @@
-//! Writes of a binding: the toy itself, with the box it is in.
+//! Writes of a binding: the toy itself, with its box.
 
 use berth_dialect_contract::{Decision, Verb, Write};
 use serde_json::json;

@@ -9,7 +9,7 @@ use crate::time::Timestamp;
 /// One cell. Cells are cached with the object, so what depends on the time of reading stays symbolic.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// A value, shown as it is.
+    /// A value, shown unchanged.
     Value(Value),
     /// The age of an instant, computed at each read; `None` shows `<unknown>`.
     Age(Option<Timestamp>),
@@ -58,8 +58,8 @@ fn write_age(from: Option<Timestamp>, now: Timestamp, out: &mut Vec<u8>) {
 const AGE: u8 = 0;
 const MICROS: usize = size_of::<i64>();
 
-/// The cells of one row as they are kept with an object: the JSON of each and commas between, so that a row
-/// is mostly copied, in little room.
+/// The cells of one row in their kept form: the JSON of each and commas between, so that a row is
+/// mostly copied, in little room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cells(Box<[u8]>);
 

@@ -1,6 +1,6 @@
-//! A kind that is defined at run time, as a CustomResourceDefinition says it (`apiextensions.k8s.io/v1`):
-//! names, schemas, printer columns, selectable fields and the subresource `status` of a file, with all that
-//! follows from them.
+//! A kind that is defined at run time, by a CustomResourceDefinition (`apiextensions.k8s.io/v1`):
+//! names, schemas, printer columns, selectable fields and the subresource `status` of a file, with all
+//! that follows from them.
 //!
 //! Parts of a definition that this cannot do are errors, not omissions: conversion, `scale`, and rules
 //! in CEL.

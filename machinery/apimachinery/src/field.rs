@@ -154,7 +154,7 @@ impl FieldError {
         Self::new(FieldErrorKind::NotFound, path, Some(value.into()), "")
     }
 
-    /// The error without the value it is about, where that is at or below one of the top-level `fields`.
+    /// The error without its value, where that is at or below one of the top-level `fields`.
     #[must_use]
     pub fn redacted(mut self, fields: &[&str]) -> Self {
         let first = self.path.split(['.', '[']).next().unwrap_or_default();

@@ -28,7 +28,7 @@ pub enum Doubles {
     /// An integer by JSON Schema, and so for kube-apiserver in custom resources: clients that keep
     /// every number as a double send such numbers for integer fields.
     Whole,
-    /// A double, as it is written: readers of a kind's own type take none for an integer.
+    /// A written double: readers of a kind's own type do not accept it as an integer.
     Kept,
 }
 

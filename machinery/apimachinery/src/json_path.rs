@@ -4,8 +4,8 @@
 
 use serde_json::Value;
 
-/// Returns the value at `path` in `value`: the first where a path leads to several. `None` where there is
-/// nothing, or the path is none of this form.
+/// Returns the value at `path` in `value`: the first where a path leads to several. `None` without a
+/// value, or where the path does not have this form.
 #[must_use]
 pub fn first<'a>(path: &str, value: &'a Value) -> Option<&'a Value> {
     let mut rest = path;

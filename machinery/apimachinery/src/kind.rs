@@ -31,7 +31,7 @@ pub struct KindInfo {
     pub group: &'static str,
     /// The served versions, preferred one first. They differ in `apiVersion` only, unless the kind converts.
     pub versions: &'static [&'static str],
-    /// The version objects are stored in.
+    /// The stored version.
     pub storage_version: &'static str,
     /// `Placement`.
     pub kind: &'static str,
@@ -166,10 +166,10 @@ pub struct Column {
     pub description: &'static str,
     /// 0 is always shown, 1 only with `-o wide`.
     pub priority: i32,
-    /// Path of its cell in the object, as a CustomResourceDefinition says it ([`crate::json_path`]); empty
-    /// where it is computed.
+    /// Path of its cell in the object, in the form of a CustomResourceDefinition
+    /// ([`crate::json_path`]); empty where it is computed.
     pub path: &'static str,
-    /// Text of the cell where there is nothing at the path.
+    /// Text of the cell without a value at the path.
     pub absent: &'static str,
     /// Maker of the cell, where the value at a path is not enough.
     pub computed: Option<fn(&Object) -> Cell>,
@@ -198,13 +198,13 @@ impl Column {
         self
     }
 
-    /// Returns the column with the text `<none>` where there is nothing at its path.
+    /// Returns the column with the text `<none>` without a value at its path.
     #[must_use]
     pub const fn or_none(self) -> Self {
         self.or("<none>")
     }
 
-    /// Returns the column with `text` where there is nothing at its path.
+    /// Returns the column with `text` without a value at its path.
     #[must_use]
     pub const fn or(mut self, text: &'static str) -> Self {
         self.absent = text;
@@ -387,8 +387,7 @@ pub trait Kind: Send + Sync + 'static {
         &[]
     }
 
-    /// Groups that the kind has in releases of its system other than the one that is served: files may name
-    /// it by them.
+    /// Groups of the kind in other releases of its system: files may use them.
     fn other_groups(&self) -> &'static [&'static str] {
         &[]
     }
@@ -408,9 +407,9 @@ pub trait Kind: Send + Sync + 'static {
     /// Turns an object as served in `version` into what is stored, where more than `apiVersion` differs.
     fn to_stored(&self, _version: &str, _value: &mut Value) {}
 
-    /// Whether something beside `metadata.finalizers` holds back the removal of `object`, which is being
-    /// deleted (a Namespace's `spec.finalizers`). Called when it is deleted and at each later update without
-    /// finalizers, until it says no; may mark the object (`status.phase: Terminating`).
+    /// Whether something beside `metadata.finalizers` delays the removal of `object`, which is being
+    /// deleted (a Namespace's `spec.finalizers`). Called when it is deleted and at each later update
+    /// without finalizers, until it is false; may mark the object (`status.phase: Terminating`).
     fn holds_deletion(&self, _object: &mut Value, _now: Timestamp) -> bool {
         false
     }

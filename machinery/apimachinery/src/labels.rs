@@ -9,8 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// `metadata.labels`: keys with their values, in the order of the keys.
 ///
-/// Every object has them, parsed, for as long as it is stored. A map of texts takes half a kilobyte for the
-/// first of them; this is one text, and where its parts end.
+/// Every object has them, parsed, for as long as it is stored. A map of strings takes half a kilobyte
+/// for the first of them; this is one string with the ends of its parts.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Labels {
     /// Key, value, key, value, one after the other.

@@ -285,7 +285,7 @@ impl Object {
         })
     }
 
-    /// The draft this object was made of, for giving the same content another revision (a `DELETED` event).
+    /// The draft of this object, for giving the same content another revision (a `DELETED` event).
     #[must_use]
     pub fn draft(&self) -> Draft {
         let digits = self.spans.revision.range();

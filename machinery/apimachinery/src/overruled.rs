@@ -19,8 +19,8 @@ pub enum Absent {
     MayBePruned,
 }
 
-/// The path of the first field that `changed` has otherwise than `decided`, of those that `decided` changes
-/// in `stored` (null where there was no object).
+/// The path of the first field in which `changed` differs from `decided`, of those that `decided`
+/// changes in `stored` (null where there was no object).
 #[must_use]
 pub fn first(decided: &Value, stored: &Value, changed: &Value, absent: Absent) -> Option<String> {
     let mut walk = Walk {

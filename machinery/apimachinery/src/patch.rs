@@ -30,7 +30,7 @@ const MOVED: usize = 16;
 /// Why a patch was not applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
-    /// It does not fit the object; the sentence says where.
+    /// It does not fit the object; the sentence names the place.
     Failed(String),
     /// It is over its budget.
     Exceeded(Exceeded),

@@ -151,7 +151,7 @@ impl Selector {
         parser::parse(text)
     }
 
-    /// Compiles the object form. `path` is the field it stands in.
+    /// Compiles the object form. `path` is its field.
     ///
     /// # Errors
     /// Every bad key, operator and value.

@@ -27,8 +27,8 @@ pub fn budget() -> Budget {
 /// `$setElementOrder` are honoured.
 ///
 /// # Errors
-/// A sentence that says which directive or element is wrong and where, or that the budget is spent. `target`
-/// is then half patched: throw it away.
+/// A sentence that names the wrong directive or element and its place, or the spent budget. `target` is
+/// then half patched: throw it away.
 pub fn apply(schema: &Schema, target: &mut Value, patch: &Value, budget: &mut Budget) -> Result<(), Problem> {
     match (target, patch) {
         (Value::Object(target), Value::Object(patch)) => {

@@ -41,7 +41,8 @@ pub struct Write {
     pub key: Key,
     /// `status`, `binding` and alike, or the empty string.
     pub subresource: &'static str,
-    /// The object as it will be (as it was, for a delete), in any served version, without a resourceVersion.
+    /// The object after the write (before it, for a delete), in any served version, without a
+    /// resourceVersion.
     pub object: Value,
     /// The revision on which the write was decided. `None` accepts any revision: for creates, and for
     /// objects that an earlier write of the same list makes.
@@ -65,7 +66,7 @@ pub enum Guard {
     Fence {
         /// The fence's name, such as `gardener/seeds/eu-1`.
         name: Arc<str>,
-        /// The revision of the snapshot the decision was made on.
+        /// The revision of the decision's snapshot.
         not_after: Revision,
     },
 }
@@ -126,7 +127,7 @@ impl CommitError {
         Self { why, status }
     }
 
-    /// The object `name` of `resource` is not (any more) the one that was decided on.
+    /// The object `name` of `resource` is not, or no longer, the decided one.
     #[must_use]
     pub fn modified(resource: GroupResource, name: &str) -> Self {
         // The words every client library compares against (docs/reference.md, "Errors").

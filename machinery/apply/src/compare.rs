@@ -21,7 +21,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Whether there is nothing in it, not even the place it is about.
+    /// Whether it is empty, even without its own path.
     fn is_bare(&self) -> bool {
         let bare = |set: &Set| !set.member && set.below.is_empty();
         bare(&self.removed) && bare(&self.modified) && bare(&self.added)

@@ -157,8 +157,8 @@ impl Set {
         }
     }
 
-    /// Every member as it stands in messages (`.spec.ports[port=80,protocol="TCP"].name`): at each
-    /// level the members first, then those below them.
+    /// Every member in the form of messages (`.spec.ports[port=80,protocol="TCP"].name`): at each level
+    /// the members first, then those below them.
     #[must_use]
     pub fn paths(&self) -> Vec<String> {
         let mut found = Vec::new();

@@ -3,10 +3,11 @@
 //! for tools that predict what an apply will do, and for tests.
 //!
 //! Start with [`Managers`], which is `metadata.managedFields` decoded:
-//! * [`Managers::update`] says who owns what after a create, update or patch;
-//! * [`Managers::apply`] merges a configuration into an object, takes out what its manager no longer names,
-//!   and tells [`Conflict`]s;
-//! * [`Writer`] is who writes, through which subresource and when; [`Versions`] is what is known of the kind.
+//! * [`Managers::update`] computes the owners after a create, update or patch;
+//! * [`Managers::apply`] merges a configuration into an object, removes fields that its manager no
+//!   longer names, and reports [`Conflict`]s;
+//! * [`Writer`] has the manager, the subresource and the time; [`Versions`] has the facts about the
+//!   kind.
 //!
 //! `cargo run -p berth-apply --example owners` shows two managers and a conflict.
 //!

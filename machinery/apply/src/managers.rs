@@ -49,7 +49,7 @@ pub struct Identity {
     pub operation: Operation,
     /// The version it updates in; empty for appliers, who are the same in every version.
     pub api_version: String,
-    /// The subresource it writes through; empty for the object itself.
+    /// The subresource of its writes; empty for the object itself.
     pub subresource: String,
 }
 
@@ -92,7 +92,7 @@ impl fmt::Display for Identity {
 pub struct Entry {
     /// The version its fields are named in.
     pub api_version: String,
-    /// When it last changed the object, in whole seconds.
+    /// Time of its last change of the object, in whole seconds.
     pub time: Option<Timestamp>,
     /// Its fields.
     pub set: Set,
@@ -122,8 +122,8 @@ impl Managers {
         self.entries.get(owner)
     }
 
-    /// The managers a write starts from: those its body names, if they are valid and at least one; none if
-    /// the body takes them away by `[]` or `[{}]`; otherwise the `live` ones.
+    /// The managers before a write: those of its body, if they are valid and at least one; none if the
+    /// body removes them by `[]` or `[{}]`; otherwise the `live` ones.
     ///
     /// Writes to a subresource start from the live ones, whatever their body says: do not call this for them.
     #[must_use]

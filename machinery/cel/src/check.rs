@@ -15,7 +15,7 @@ use crate::types::Type;
 use crate::unify::Unifier;
 use crate::value::Value;
 
-/// Most types that one may be made of.
+/// Most types in a compound type.
 const LARGEST_TYPE: usize = 256;
 
 /// The names of types, which are values as well.

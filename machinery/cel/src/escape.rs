@@ -2,8 +2,7 @@
 
 use crate::parser::is_word;
 
-/// Returns the field `name` as it is written in expressions over typed objects; `None` where it cannot be
-/// written.
+/// Returns the form of the field `name` in expressions over typed objects; `None` where it has none.
 #[must_use]
 pub fn escaped(name: &str) -> Option<String> {
     if is_word(name) {

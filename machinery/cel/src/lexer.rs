@@ -38,7 +38,7 @@ const SIGNS: [&str; 26] = [
     "[", "]", "{", "}", "=", "`",
 ];
 
-/// Every token with the byte it begins at; the last is [`Token::End`].
+/// Every token with its first byte; the last is [`Token::End`].
 pub(crate) fn tokens(source: &str) -> Result<Vec<(usize, Token)>, Issue> {
     let mut lexer = Lexer { source, at: 0 };
     let mut tokens = Vec::new();

@@ -26,9 +26,9 @@ use crate::value::Value;
 /// Value of a function, or the error.
 pub type Outcome<'a> = Result<Value<'a>, Error>;
 
-/// Runs a function on its arguments, the one it is called on first. Their number and, as far as the
-/// signature says it, their types are as declared. It charges the meter before it reads or makes more
-/// than a few bytes.
+/// Runs a function on its arguments, the receiver first. Their number and, as far as the signature says
+/// it, their types are as declared. It charges the meter before it reads or makes more than a few
+/// bytes.
 pub type Run = for<'a> fn(&mut Meter, &[Value<'a>]) -> Outcome<'a>;
 
 /// A function.

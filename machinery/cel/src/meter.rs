@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::pattern::Pattern;
 use crate::review::{Decision, Decisions, Review};
 
-/// Number of steps that one unit of cost allows for.
+/// Number of steps for one unit of cost.
 const STEPS: u64 = 4;
 
 /// Counts cost, and ends what costs too much.

@@ -251,7 +251,7 @@ impl<'s> Rewriter<'s> {
     }
 }
 
-/// The length of a repetition in braces and how many it asks for at most.
+/// The length of a repetition in braces and its upper bound.
 fn repetition(rest: &str) -> Option<(usize, usize)> {
     let end = rest.find('}')?;
     let inside = &rest[1..end];

@@ -58,7 +58,7 @@ pub(crate) enum Node {
         mode: Select,
     },
     Call {
-        /// Overloads that may be meant, as far as it is known before the evaluation.
+        /// Possible overloads, as far as it is known before the evaluation.
         candidates: Box<[Candidate]>,
         args: Box<[Node]>,
     },

@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// Question of an access review: may this user do that?
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Review {
-    /// The service account it is about, namespace and name; the user of the request when there is none.
+    /// Its service account, namespace and name; the user of the request when there is none.
     pub account: Option<(Arc<str>, Arc<str>)>,
     /// The verb.
     pub verb: Arc<str>,
@@ -14,7 +14,7 @@ pub struct Review {
     pub on: Asked,
 }
 
-/// Object or path that access is asked to.
+/// Object or path of the review.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Asked {
     /// A path that is no resource.
@@ -68,7 +68,7 @@ pub struct Decision {
     pub allowed: bool,
     /// Why.
     pub reason: String,
-    /// Why it could not be found out.
+    /// Reason why there is no answer.
     pub error: Option<String>,
 }
 

@@ -5,7 +5,7 @@ use crate::types::Type;
 /// One way to call a function.
 #[derive(Clone, Debug)]
 pub(crate) struct Overload {
-    /// Whether it is called on its first argument.
+    /// Whether its first argument is the receiver.
     pub(crate) member: bool,
     /// Types of the arguments, the receiver first.
     pub(crate) args: Vec<Type>,

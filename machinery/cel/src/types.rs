@@ -49,7 +49,7 @@ pub enum Type {
     Param(usize),
 }
 
-/// An object whose fields are known. As in cel-go its name says which one it is.
+/// An object whose fields are known. As in cel-go it is identified by its name.
 #[derive(Debug)]
 pub struct Object {
     /// Its name in messages.
@@ -125,7 +125,7 @@ impl Type {
         )
     }
 
-    /// The types it is made of.
+    /// Its component types.
     pub(crate) fn parameters(&self) -> Vec<&Self> {
         match self {
             Self::List(of) | Self::Optional(of) | Self::Type(of) => vec![of],
@@ -145,7 +145,7 @@ impl Type {
         }
     }
 
-    /// Number of types it is made of, counted up to `most`.
+    /// Number of its component types, counted up to `most`.
     pub(crate) fn size(&self, most: usize) -> usize {
         let mut size = 1;
         for part in self.parameters() {

@@ -200,7 +200,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Whether it is what its type starts with: nothing, zero, empty.
+    /// Whether it is the zero value of its type: null, zero, empty.
     pub(crate) fn is_zero(&self) -> bool {
         match self {
             Self::Null

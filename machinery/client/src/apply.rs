@@ -73,7 +73,7 @@ fn status_alone(object: &Value, status: Value) -> Value {
     alone
 }
 
-/// A conflict says how it is overcome.
+/// A conflict names the flag that overcomes it.
 fn conflict_or_refused(status: Box<Status>) -> anyhow::Error {
     let causes = status.details.iter().flat_map(|details| &details.causes);
     if causes

@@ -92,12 +92,12 @@ fn unread(origin: &Origin, problem: KubeconfigError) -> anyhow::Error {
     }
 }
 
-/// A kubeconfig that says nothing that can be used.
+/// A kubeconfig without usable content.
 fn unusable(origin: &Origin, problem: KubeconfigError) -> anyhow::Error {
     anyhow::Error::new(problem).context(origin.to_string())
 }
 
-/// The files that the context of that name goes by, each with its field.
+/// The files of the context of that name, each with its field.
 fn files<'a>(kubeconfig: &'a Kubeconfig, context: &str) -> Vec<(&'static str, &'a str)> {
     let named = kubeconfig.contexts.iter().find(|one| one.name == context);
     let Some(context) = named.and_then(|one| one.context.as_ref()) else {
@@ -156,7 +156,7 @@ pub(crate) async fn resolved(path: Option<&Path>, context: Option<&str>) -> Resu
     Ok((config, Some(context)))
 }
 
-/// The context that is meant: the one named, or the current one.
+/// The named context, or the current one.
 fn chosen<'a>(origin: &Origin, kubeconfig: &'a Kubeconfig, named: Option<&'a str>) -> Result<&'a str> {
     let known: Vec<&str> = kubeconfig.contexts.iter().map(|context| &*context.name).collect();
     let list = match known.get(NAMED..) {

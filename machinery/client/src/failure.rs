@@ -8,7 +8,7 @@ use std::iter::successors;
 use anyhow::anyhow;
 use kube::client::AuthError;
 
-/// Server that requests go to, and the context of the kubeconfig that names it.
+/// The server of requests, and its context in the kubeconfig.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Server {
     /// URL as the kubeconfig has it.
@@ -103,7 +103,7 @@ fn plain(problem: &io::Error) -> String {
     first.into_iter().chain(letters).collect()
 }
 
-/// Fault of a certificate, in words that say where to mend it.
+/// Fault of a certificate, in a sentence with the remedy.
 fn with_help(text: String) -> String {
     match text.contains("UnknownIssuer") {
         true => {

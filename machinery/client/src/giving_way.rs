@@ -73,8 +73,7 @@ impl<'a> Field<'a> {
         found.filter(|value| !value.is_null())
     }
 
-    /// Whether `object` says anything about it. A list that an element is missing from says something about
-    /// the element.
+    /// Whether `object` has the field. A list without an element counts as having it.
     fn is_said(&self, object: &Value) -> bool {
         match (self.of(object), self.element) {
             (Some(Value::Object(map)), Some(key)) => map.contains_key(key),

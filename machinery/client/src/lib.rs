@@ -43,7 +43,7 @@ pub struct Client {
     manager: Option<String>,
     /// Treatment of unknown fields; without one the server's default.
     validation: Option<FieldValidation>,
-    /// The server, as far as a kubeconfig says it.
+    /// The server by a kubeconfig.
     server: Server,
     /// Patience with a server that is not ready; none where that is an answer.
     patience: Option<Patience>,
@@ -316,7 +316,7 @@ impl Client {
         })
     }
 
-    /// Reads `path` as text, with the time the server says it is.
+    /// Reads `path` as text, with the server's time.
     ///
     /// # Errors
     /// When no answer came.

@@ -1,4 +1,4 @@
-//! Waiting for a server that is busy, or not ready yet: 429 and 503 say that nothing was done.
+//! Waiting for a server that is busy, or not ready yet: after 429 and 503 nothing was done.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -48,7 +48,7 @@ impl Patience {
         }
     }
 
-    /// Whether it came to its end.
+    /// Whether it has ended.
     pub(crate) fn is_over(&self) -> bool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).is_over
     }

@@ -177,7 +177,7 @@ fn tagged(name: &str, text: &str) -> Result<Scalar, String> {
             Err(format!("cannot decode !!{} `{text}` as a !!{name}", found.kind()))
         }
         ("bool" | "int" | "float" | "null" | "timestamp", found) => Ok(found),
-        // Tags that say nothing about a scalar.
+        // Tags without a type for a scalar.
         _ => Ok(Scalar::Text(text.to_owned())),
     }
 }

@@ -4,8 +4,7 @@ use std::borrow::Cow;
 
 use crate::Problem;
 
-/// The text of a file: UTF-8, or UTF-16 where a byte order mark says so, which is how some shells write
-/// files.
+/// The text of a file: UTF-8, or UTF-16 with a byte order mark, which is how some shells write files.
 ///
 /// # Errors
 /// A text that is neither.

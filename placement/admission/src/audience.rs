@@ -1,7 +1,6 @@
-//! Audiences of a webhook's answers. A caller without a certificate may be a kube-apiserver or any Pod that
-//! reaches the port; the review says who writes, but that is only a claim. So where no certificate is
-//! demanded, a refusal says that the write is refused and by which rule, and nothing of objects other than
-//! the one in the review.
+//! Audiences of a webhook's answers. A caller without a certificate may be a kube-apiserver or any Pod
+//! that reaches the port; the review names the writer, but that is only a claim. So without a required
+//! certificate, a refusal names only the rule, and no objects other than the one in the review.
 
 use berth_admission::Denied;
 use berth_apimachinery::FieldError;

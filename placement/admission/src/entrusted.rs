@@ -17,7 +17,7 @@ const NOT_JUDGED: &str = "not-judged";
 enum Whose {
     /// One system's.
     Of(Arc<Rules>),
-    /// Those of whichever system a resource is of.
+    /// Those of a resource's system.
     ByResource(Vec<Arc<Rules>>),
 }
 

@@ -24,8 +24,8 @@ pub(super) struct Forecast {
     pub(super) object: Arc<Object>,
 }
 
-/// Decides `object` at `now` as if it stood in the world of `snapshot`, made of `source`. `None` when the
-/// dialect does not take it in.
+/// Decides `object` at `now` as if it were in the world of `snapshot`, made from `source`. `None` when
+/// the dialect does not accept it.
 ///
 /// # Errors
 /// When the dialect cannot read it, or its writes are wrong.

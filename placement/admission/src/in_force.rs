@@ -22,9 +22,9 @@ pub struct Rules {
     kept: Mutex<Kept>,
 }
 
-/// Configuration as it was understood.
+/// The parsed configuration.
 struct Kept {
-    /// The configurations it was made of.
+    /// Its configurations.
     all: Collection,
     /// The one in force of the dialect.
     seen: Option<Arc<Object>>,

@@ -172,7 +172,7 @@ impl Parts {
     }
 }
 
-/// The plugins of the dialects that `rules` are of, those that are `entrusted` as far as Berth has a say.
+/// The plugins of the dialects of `rules`, the `entrusted` ones limited to Berth's objects.
 fn of_dialects(rules: &[Arc<Rules>], entrusted: impl Fn(&dyn Plugin) -> bool) -> Vec<Arc<dyn Plugin>> {
     let mut plugins = Vec::new();
     for rules in rules {

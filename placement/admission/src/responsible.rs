@@ -8,7 +8,7 @@ use berth_dialect_contract::{Dialect, Guarded};
 
 use super::knowledge::Knowledge;
 
-/// The resources that a guard is about, each with its dialect.
+/// The resources of a guard, each with its dialect.
 pub(super) struct Responsible(Vec<(GroupResource, Arc<dyn Dialect>)>);
 
 impl Responsible {

@@ -141,7 +141,7 @@ fn read(collections: &[Collection; 4]) -> Stored {
     }
 }
 
-/// An object as it is served in `version`. As it is stored it is parsed once.
+/// An object in its served `version`. The stored form is parsed once.
 fn shown(kind: &dyn Kind, version: &str, object: &Object) -> Arc<Value> {
     let info = kind.info();
     if let Some(converted) = kind.to_served(version, object) {

@@ -25,7 +25,7 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// The policies of `catalog` where `authorizer` says who may do what, and namespaces are in `source`.
+    /// The policies of `catalog` where `authorizer` checks rights, and namespaces are in `source`.
     /// Results are counted in `metrics`.
     #[must_use]
     pub fn new(

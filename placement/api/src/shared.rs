@@ -43,7 +43,7 @@ impl<T> Manifest<T> {
     }
 }
 
-/// Points at the object a virtual one is about.
+/// Reference to the source of a virtual object.
 // One is kept for every decision, so its strings have no spare capacity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

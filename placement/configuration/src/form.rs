@@ -5,7 +5,7 @@
 use berth_dialect_contract::Dialect;
 use serde_json::Value;
 
-/// The form of `dialect`'s configuration as it is stored.
+/// The stored form of `dialect`'s configuration.
 pub(super) fn stored(dialect: &dyn Dialect) -> Value {
     let mut form = dialect.configuration().schema().openapi().clone();
     describe_defaults(&mut form);

@@ -279,7 +279,7 @@ impl Kind for SchedulerConfiguration {
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        // The status of an invalid one that is stored says so.
+        // The status of a stored invalid one reports that.
         if matches!(write.via, Via::Subresource(_)) {
             return Vec::new();
         }

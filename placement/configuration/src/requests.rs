@@ -32,7 +32,7 @@ struct Form {
 /// The form of the field.
 pub(super) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
 
-/// Selection of `configuration`; `None` where all requests are meant.
+/// Selection of `configuration`; `None` for all requests.
 ///
 /// # Errors
 /// Everything that is wrong with it.

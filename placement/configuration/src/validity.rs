@@ -25,7 +25,7 @@ const VALID: &str = "Valid";
 pub const ACTOR: &str = "berth:scheduler";
 
 /// Keeps the conditions of every stored configuration of `engine`'s dialects, whose `modes` these are,
-/// writing through `committer`, while `leading` says that this server is the one to do it.
+/// writing through `committer`, while `leading` is true.
 pub fn spawn(
     engine: &Arc<Engine>,
     modes: &Arc<Modes>,

@@ -47,7 +47,7 @@ pub struct Terms {
     pub seed: Option<u64>,
     /// Number of targets that are advised about, those nearest to fitting first.
     pub limit: usize,
-    /// The one target that is asked about: by its cluster name, or as a Target.
+    /// The one requested target: by its cluster name, or as a Target.
     pub only: Option<String>,
 }
 
@@ -90,7 +90,7 @@ pub struct Advised {
     pub target: String,
     /// Whether no filter refuses it now.
     pub feasible: bool,
-    /// Whether it is in the resulting set now.
+    /// Whether it is picked now.
     pub picked: bool,
     /// Obstacles on it now; feasible, why others are picked.
     pub rejections: Vec<Obstacle>,
@@ -129,7 +129,7 @@ pub struct Change {
 pub struct Patch {
     /// The object.
     pub key: Key,
-    /// Its apiVersion, as it is served.
+    /// Its served apiVersion.
     pub api_version: String,
     /// Its kind.
     pub kind: String,
@@ -165,7 +165,8 @@ impl Set {
 /// objects.
 ///
 /// # Errors
-/// See [`NoAdvice`]. A search that takes too long is none: it says so ([`Advice::gave_up`]).
+/// See [`NoAdvice`]. A search that takes too long is no error: the advice reports it
+/// ([`Advice::gave_up`]).
 pub fn advise(world: &World, catalog: &Catalog, demand: &Key, terms: &Terms) -> Result<Advice, NoAdvice> {
     let snapshot = world.snapshot();
     let decision = decide(snapshot, demand, None, terms)?.ok_or_else(|| NoAdvice::Demand(demand.clone()))?;

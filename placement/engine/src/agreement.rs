@@ -82,7 +82,7 @@ impl Unknown {
 }
 
 impl Agreement {
-    /// The status of a condition that says it.
+    /// The status of the condition.
     #[must_use]
     pub const fn status(self) -> &'static str {
         match self {
@@ -92,7 +92,7 @@ impl Agreement {
         }
     }
 
-    /// The reason of a condition that says it.
+    /// The reason of the condition.
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {

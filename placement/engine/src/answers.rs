@@ -23,7 +23,7 @@ pub(crate) struct Answers {
 /// Result of a decision that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
-    /// Up to where every change was in the world that was decided on.
+    /// Revision up to which the decided world had every change.
     pub(crate) through: Revision,
     /// The outcome.
     pub(crate) outcome: Outcome,

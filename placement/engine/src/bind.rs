@@ -91,7 +91,7 @@ impl Engine {
         unreachable!("the loop returns at its last attempt")
     }
 
-    /// One attempt; the inner error says that the world moved.
+    /// One attempt; the inner error means that the world moved.
     async fn attempt(
         &self,
         slot: &Slot,
@@ -192,7 +192,7 @@ impl Engine {
     }
 }
 
-/// The span of `bind`; `with_create` says that it is stored in one step with its demand.
+/// The span of `bind`; `with_create` if it is stored in one step with its demand.
 pub(crate) fn span(bind: &Bind<'_>, with_create: bool) -> Span {
     tracing::info_span!(
         "bind",
@@ -225,8 +225,8 @@ fn places_nothing(decision: &Decision) -> bool {
     ) && !lets_go
 }
 
-/// The writes of a decision with their guards: the demand as it was decided, and a fence per counted
-/// capacity.
+/// The writes of a decision with their guards: the demand's decided revision, and a fence for each
+/// counted capacity.
 pub(crate) fn commit(bound: &Bound, slot: &Slot, dry_run: bool) -> Commit {
     let actor = slot.dialect.actor();
     let Bound {

@@ -46,7 +46,7 @@ pub struct Bind<'a> {
 /// A binding that was made, or was there already (then nothing is `written`).
 #[derive(Debug)]
 pub struct Bound {
-    /// The world it was decided on.
+    /// The world of the decision.
     pub snapshot: Snapshot,
     /// The decision.
     pub decision: Decision,
@@ -75,7 +75,7 @@ pub struct Commit {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub struct Contest {
-    /// Sentence that says who changed what, and how it ends.
+    /// Sentence with the other writer, the changed fields, and the remedy.
     pub text: Arc<str>,
     /// Whether this is said for the first time.
     pub is_new: bool,
@@ -107,7 +107,7 @@ pub enum BindError {
     /// The writes were refused.
     #[error("{}", .0.message)]
     Rejected(Box<Status>),
-    /// The writes were made, and others changed them as they were stored.
+    /// The writes were made, and others changed them while they were stored.
     #[error("{}", .0.message)]
     Overruled(Box<Status>),
     /// The engine does not answer in time.

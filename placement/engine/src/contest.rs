@@ -23,7 +23,7 @@ const CORRECTIONS: u8 = 2;
 /// Seconds after which an unchanged decision counts as accepted: later changes are counted from zero.
 const PEACE: i64 = 600;
 
-/// Writes about each demand, and how often they had to be put right.
+/// Writes about each demand, and the number of corrections.
 #[derive(Default)]
 pub(crate) struct Contests {
     held: Mutex<HashMap<Key, Held>>,
@@ -34,7 +34,7 @@ pub(crate) struct Contests {
 struct Held {
     inputs: u64,
     picks: Vec<(Arc<str>, Option<i64>)>,
-    /// The objects as they were written last; `None` where they were deleted.
+    /// The last written objects; `None` where they were deleted.
     wrote: BTreeMap<Key, Option<Arc<Object>>>,
     corrections: u8,
     corrected: Timestamp,

@@ -129,8 +129,8 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// Waits until something changed and takes all marks. A batch without marks only says that `through`
-    /// moved on.
+    /// Waits until something changed and takes all marks. A batch without marks only advances
+    /// `through`.
     pub async fn next(&self) -> Batch {
         loop {
             if let Some(batch) = self.take() {

@@ -34,7 +34,7 @@ pub enum AlreadySet {
     /// Witness of changes.
     #[error("the witness is set already")]
     Witness,
-    /// The mandate, which says which systems are decided here.
+    /// The mandate, with the systems that are decided here.
     #[error("the mandate is set already")]
     Mandate,
 }
@@ -67,7 +67,7 @@ pub(crate) struct Slot {
 
 pub(crate) struct State {
     pub(crate) inventory: Arc<dyn Inventory>,
-    /// Up to where every change is in.
+    /// Revision up to which every change is folded.
     pub(crate) revision: Revision,
     /// The last change that was folded; after a load, the newest that may be in it.
     pub(crate) changed: Revision,
@@ -79,7 +79,7 @@ pub struct Engine {
     pub(crate) source: Arc<dyn Source>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) configurations: Arc<Configurations>,
-    /// Up to where every change is in; `None` before the first load.
+    /// Revision up to which every change is folded; `None` before the first load.
     pub(crate) folded: watch::Sender<Option<Revision>>,
     /// Asks the feeder to look whether its watch has moved past changes that are none of its business.
     pub(crate) nudge: Notify,
@@ -133,7 +133,7 @@ impl Engine {
         })
     }
 
-    /// Notes that the objects of `dialect` are those of a hub that the system runs on.
+    /// Notes that the objects of `dialect` are those of a hub on which the system runs.
     pub fn set_on_hub(&self, dialect: &str) {
         for slot in self.slots.iter().filter(|slot| slot.dialect.name() == dialect) {
             slot.on_hub.store(true, Ordering::Relaxed);
@@ -261,7 +261,7 @@ impl Engine {
         &self.clock
     }
 
-    /// Whether the first load is done: until then there is nothing to decide on.
+    /// Whether the first load is done: before it nothing can be decided.
     #[must_use]
     pub fn is_loaded(&self) -> bool {
         self.folded.borrow().is_some()
@@ -283,7 +283,8 @@ impl Engine {
         self.slots.iter().map(Slot::targets).max().unwrap_or_default()
     }
 
-    /// Waits until every change up to `revision` is in, so that a read after a write sees the write.
+    /// Waits until every change up to `revision` is folded, so that a read after a write sees the
+    /// write.
     ///
     /// # Errors
     /// When that takes longer than ten seconds.

@@ -23,7 +23,7 @@ const BATCH: usize = 512;
 /// Delay before the feeder asks a source again that does not answer.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The collections one load is made of, by resource.
+/// The collections of one load, by resource.
 type Lists = BTreeMap<GroupResource, Collection>;
 
 impl Engine {
@@ -59,7 +59,7 @@ impl Engine {
     /// lists, to find changes that are in a list already.
     async fn load(&self) -> Result<(Box<dyn Watch>, BTreeMap<GroupResource, Revision>), StoreError> {
         let read = self.slots.iter().flat_map(|slot| slot.reads.iter().copied());
-        // Their labels may say which requests are decided here.
+        // Their labels may select the requests that are decided here.
         let resources: BTreeSet<GroupResource> = read.chain([NAMESPACES]).collect();
         let start = self.source.revision();
         let mut lists = Lists::new();
@@ -215,7 +215,7 @@ impl Slot {
         dirty
     }
 
-    /// The demands among `owners` whose decision `change` is of, if it is one that another program made.
+    /// The demands among `owners` whose decision `change` changes, if another program made it.
     fn disturbed(&self, change: &Change, owners: &Affected) -> Affected {
         let Affected::Some(owners) = owners else {
             return Affected::None;

@@ -55,7 +55,7 @@ impl Engine {
         tokio::time::timeout(SOON, caught_up).await.ok()?.ok()?;
         let bound = self.decide_with(slot, demand, object).await?;
         let mut commit = bind::commit(&bound, slot, false);
-        // The demand is as it was decided, since it is made in the same step.
+        // The demand is unchanged, since it is stored in the same step.
         commit.guards.retain(|guard| matches!(guard, Guard::Fence { .. }));
         let making = match is_contested(&commit, demand) {
             false => None,

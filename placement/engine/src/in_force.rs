@@ -23,7 +23,7 @@ pub enum InForce {
 }
 
 impl InForce {
-    /// The configuration, where there is one to go by.
+    /// The configuration, if one is usable.
     #[must_use]
     pub const fn object(&self) -> Option<&Arc<Object>> {
         match self {
@@ -119,7 +119,7 @@ impl Configurations {
     /// none is usable, one whose own part cannot be understood is folded unchanged, so that the system
     /// reports why nothing is decided.
     ///
-    /// `None` where there is nothing to fold.
+    /// `None` without a change.
     pub(crate) fn folded(&self, dialect: &dyn Dialect, change: &Change) -> Option<Change> {
         let is_understood = |object: &Arc<Object>| is_own_part_valid(dialect, object);
         let new = match self.note(dialect.name(), change.new.as_ref()) {

@@ -7,7 +7,7 @@ use berth_apimachinery::selector::Selector;
 use berth_apimachinery::{GroupResource, LabelSet};
 use berth_storage::Source;
 
-/// Kubernetes' namespaces, whose labels may say which requests are decided.
+/// Kubernetes' namespaces, whose labels may select the decided requests.
 pub(crate) const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 
 /// Source of every system's settings in the configuration in force. It is asked before every write and
@@ -20,7 +20,7 @@ pub trait Mandate: Send + Sync + 'static {
     /// be.
     fn guards(&self, dialect: &str) -> bool;
 
-    /// The requests of `dialect` that this is about; `None` where it is about all.
+    /// The requests of `dialect` that this selects; `None` for all.
     fn requests(&self, _dialect: &str) -> Option<Arc<Requests>> {
         None
     }
@@ -53,7 +53,7 @@ impl Requests {
         }
     }
 
-    /// Whether the labels of namespaces say which they are.
+    /// Whether labels of namespaces select them.
     pub(crate) fn go_by_namespaces(&self) -> bool {
         matches!(self, Self::Matching { namespaces, .. } if !namespaces.is_everything())
     }

@@ -174,7 +174,7 @@ impl Plan {
 struct End<'a> {
     /// Words of the decision that made its place, or of the last one.
     made: Option<&'a Said>,
-    /// Whether it was asked for.
+    /// Whether it was requested.
     asked: bool,
 }
 

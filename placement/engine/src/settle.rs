@@ -13,9 +13,8 @@ use crate::engine::Engine;
 use crate::turns::Part;
 
 impl Engine {
-    /// Binds `demand` as the scheduler wants it, and writes what there is to say where nothing fits. Where
-    /// that is being done already, on a world that holds every change up to `since`, its answer is the
-    /// answer.
+    /// Binds `demand` as the scheduler decides, or writes the reason where nothing fits. If another
+    /// task does this already, on a world with every change up to `since`, its answer is used.
     pub async fn settle(
         &self,
         committer: &dyn Committer,

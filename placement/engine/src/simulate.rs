@@ -34,7 +34,7 @@ pub struct Input {
 /// A configuration that counts where none is stored.
 #[derive(Clone)]
 pub struct Configured {
-    /// The dialect that it is of.
+    /// Its dialect.
     pub dialect: Arc<dyn Dialect>,
     /// The dialect's part of a SchedulerConfiguration.
     pub spec: Value,
@@ -70,7 +70,7 @@ pub struct Terms {
 
 /// One demand, decided.
 pub struct Decided<'a> {
-    /// The world it was decided on.
+    /// The world of the decision.
     pub world: &'a World,
     /// Snapshot to decide on.
     pub snapshot: &'a Snapshot,
@@ -106,7 +106,7 @@ impl Simulation {
         load::load(dialects, catalog, configurations, inputs, now)
     }
 
-    /// Has the objects be those of a hub that the systems run on.
+    /// Treats the objects as those of a hub on which the systems run.
     pub fn set_on_hub(&mut self) {
         self.worlds.iter_mut().for_each(World::set_on_hub);
     }

@@ -16,7 +16,7 @@ pub struct Snapshot {
     pub dialect: Arc<dyn Dialect>,
     /// Inventory.
     pub inventory: Arc<dyn Inventory>,
-    /// The source's revision up to which every change is in.
+    /// The source's revision up to which every change is folded.
     pub revision: Revision,
 }
 

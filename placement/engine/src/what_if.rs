@@ -22,7 +22,7 @@ use crate::dirty::{self, Marked};
 use crate::snapshot::{Snapshot, writable};
 use crate::spelling;
 
-/// The kinds objects in files and reviews may be of.
+/// The kinds of objects in files and reviews.
 #[derive(Clone, Default)]
 pub struct Catalog {
     kinds: BTreeMap<(&'static str, &'static str), Arc<dyn Kind>>,
@@ -202,8 +202,7 @@ impl Catalog {
         })
     }
 
-    /// Kind that is probably meant by one that is not in the catalog: one of another version, or of another
-    /// spelling.
+    /// Known kind that is similar to one that is not in the catalog: of another version or spelling.
     #[must_use]
     pub fn hint(&self, api_version: &str, kind: &str) -> Option<String> {
         let (group, _) = api_version.rsplit_once('/').unwrap_or(("", api_version));
@@ -255,8 +254,8 @@ impl Catalog {
         })
     }
 
-    /// Every kind of the systems as `group/version Kind`. Kubernetes' own, which they look at as well, go
-    /// without saying.
+    /// Every kind of the systems as `group/version Kind`. Kubernetes' own, which they also read, are
+    /// left out.
     fn known(&self) -> impl Iterator<Item = String> {
         let own = |kind: &&Arc<dyn Kind>| {
             let group = kind.info().group;
@@ -379,7 +378,7 @@ impl World {
         )
     }
 
-    /// A world on top of `snapshot`; `base` holds what the snapshot was made of, by resource.
+    /// A world on top of `snapshot`; `base` has the objects of the snapshot, by resource.
     #[must_use]
     pub fn over(snapshot: Snapshot, base: BTreeMap<GroupResource, Collection>) -> Self {
         let preceding = snapshot.dialect.controllers().preceding();
@@ -474,7 +473,7 @@ impl World {
         self.note(&change);
     }
 
-    /// Has the objects be those of a hub that the system runs on.
+    /// Treats the objects as those of a hub on which the system runs.
     pub fn set_on_hub(&mut self) {
         writable(&mut self.snapshot.inventory).set_on_hub();
     }
@@ -494,7 +493,7 @@ impl World {
             .map_err(|problem| vec![FieldError::invalid(path, spec.clone(), problem)])
     }
 
-    /// Chooses the rules that decisions go by.
+    /// Chooses the rules of decisions.
     ///
     /// # Errors
     /// When the configuration there is cannot be read.

@@ -22,7 +22,7 @@ pub(crate) struct Step {
     pub(crate) from: Option<Arc<Standing>>,
     /// State after; `None` where it is gone.
     pub(crate) to: Option<Arc<Standing>>,
-    /// When the last of it was seen.
+    /// Time of its last step.
     pub(crate) at: Timestamp,
     /// Whether it was not observed.
     pub(crate) unseen: bool,
@@ -141,7 +141,7 @@ impl Book {
         }
     }
 
-    /// When the oldest step was seen.
+    /// Time of the oldest step.
     pub(crate) fn oldest(&self) -> Option<Timestamp> {
         self.waiting.values().map(|waiting| waiting.since).min()
     }

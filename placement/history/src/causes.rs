@@ -35,7 +35,7 @@ pub(crate) struct Changed {
     verb: &'static str,
     /// When.
     revision: Revision,
-    /// The object as it was left.
+    /// The object after the change.
     object: Arc<Object>,
     /// Field manager that wrote it, where the object itself does not say.
     manager: Option<Arc<str>>,
@@ -81,8 +81,8 @@ struct Notes {
 }
 
 impl Causes {
-    /// None yet. Objects of `of_clusters` are named to readers of any namespace; `managers` says who wrote
-    /// what does not say so itself.
+    /// Empty. Objects of `of_clusters` are named to readers of any namespace; `managers` has the field
+    /// managers of objects that do not have them.
     pub(crate) fn new(
         clock: Arc<dyn Clock>,
         of_clusters: BTreeSet<GroupResource>,

@@ -27,7 +27,7 @@ pub(crate) struct Change<'a> {
     pub(crate) decision: &'a str,
     /// Subject of the decision.
     pub(crate) about: &'a About,
-    /// When it was seen.
+    /// Time at which it was seen.
     pub(crate) at: Timestamp,
     /// Standing before.
     pub(crate) from: Option<&'a Standing>,

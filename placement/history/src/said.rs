@@ -11,7 +11,7 @@ use super::reasons::Reasons;
 /// Words of a decision that was written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Said {
-    /// When it was written.
+    /// Time of the write.
     pub(crate) at: Timestamp,
     /// The user who asked for it, if any.
     pub(crate) by: Option<String>,

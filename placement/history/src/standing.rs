@@ -32,7 +32,7 @@ pub struct Standing {
     /// Numbers of targets that each reason refuses, where they are known. A record has the counts of both
     /// sides in one list.
     pub reasons: Option<Reasons>,
-    /// Whether Berth agreed, where it observed. A record says it of the side after the change.
+    /// Whether Berth agreed, where it observed. A record has it on the side after the change.
     pub agreement: Option<Agreement>,
 }
 

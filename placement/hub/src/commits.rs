@@ -42,7 +42,7 @@ pub struct HubCommitter {
     own: Arc<dyn Committer>,
     /// Fences against writes that were counted on other replicas too.
     fences: Fences,
-    /// When the fences were last passed here.
+    /// Time of the last passing of the fences here.
     passed: Mutex<HashMap<Arc<str>, Revision>>,
 }
 
@@ -70,7 +70,7 @@ impl HubCommitter {
         self.resources.contains(&write.key.resource)
     }
 
-    /// Whether everything the decision was made on is as it was.
+    /// Whether all inputs of the decision are unchanged.
     fn check(&self, guards: &[Guard]) -> Result<(), CommitError> {
         for guard in guards {
             let (holds, key) = match guard {
@@ -95,7 +95,7 @@ impl HubCommitter {
         Ok(())
     }
 
-    /// The hub's resourceVersion that `write` must be made on: the one its base is a copy of.
+    /// The hub's resourceVersion for `write`: that of its base.
     fn version(&self, write: &Write) -> Result<String, CommitError> {
         let copy = self.copies.get(&write.key);
         let copy = copy.filter(|copy| write.base.is_none_or(|base| base == copy.revision()));
@@ -106,8 +106,8 @@ impl HubCommitter {
     /// Makes one write by itself, as `actor`, and returns the copy after it.
     ///
     /// # Errors
-    /// [`Why::Changed`] when the copy it was made on is not the hub's newest, [`Why::Forbidden`] when the hub
-    /// says that a right is missing; else the hub's refusal.
+    /// [`Why::Changed`] when its copy is not the hub's newest, [`Why::Forbidden`] when a right is
+    /// missing on the hub; else the hub's refusal.
     pub async fn write_alone(
         &self,
         actor: &str,
@@ -417,7 +417,7 @@ impl From<Doubt> for CommitError {
     }
 }
 
-/// The fences `commit` passes, and the revision it was decided at.
+/// The fences of `commit`, and the revision of its decision.
 fn fences(commit: &Commit) -> impl Iterator<Item = (&Arc<str>, Revision)> {
     commit.guards.iter().filter_map(|guard| match guard {
         Guard::Fence { name, not_after } => Some((name, *not_after)),

@@ -32,8 +32,8 @@ pub const ALWAYS: [(&str, &str); 2] = [
 /// Group and resource of the objects that are copied only where anything is written.
 pub const QUOTAS: (&str, &str) = ("", "resourcequotas");
 
-/// The annotation of a default that stands beside the copies until the hub has an object of that name. Its
-/// value says where it is from.
+/// The annotation of a default that is kept beside the copies until the hub has an object of that name.
+/// Its value is the source.
 pub const FROM_FILE: &str = "config.berth.dev/from-file";
 
 /// Progress of the copies of one resource.

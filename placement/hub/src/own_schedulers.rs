@@ -17,7 +17,7 @@ const DURATION: i64 = 15;
 #[derive(Debug, Default)]
 pub struct Renewals(BTreeMap<LeaseName, Renewal>);
 
-/// One Lease, as it was first seen with this time of renewal.
+/// One Lease, when it was first seen with this time of renewal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Renewal {
     holder: String,

@@ -19,7 +19,7 @@ use super::mirror::{Copied, Progress};
 pub struct Needs {
     /// The dialect.
     pub dialect: &'static str,
-    /// Everything of the hub that its decisions depend on.
+    /// All resources of the hub on which its decisions depend.
     pub reads: BTreeSet<GroupResource>,
     /// Resources without which nothing can be decided: the demands and the targets.
     pub essential: BTreeSet<GroupResource>,
@@ -70,8 +70,8 @@ fn judge(needs: &Needs, progress: &Progress) -> Option<Note> {
     })
 }
 
-/// Whether it is not known yet what the hub's SchedulerConfigurations say of a system whose objects are
-/// there: another scheduler may decide it.
+/// Whether the hub's SchedulerConfiguration of a system with objects there is not known yet: another
+/// scheduler may decide it.
 fn is_unconfigured(needs: &Needs, progress: &Progress) -> bool {
     let configurations = progress.get(&config::RESOURCE);
     !needs.essential.is_empty() && matches!(configurations, Some(Copied::Waiting(_)))
@@ -114,7 +114,7 @@ impl SyncStatus {
                 Some(Note::Waiting(text)) => Some(text.clone()),
                 _ => None,
             };
-            // Before it is let go of.
+            // Before it is released.
             engine.doubt(needs.dialect, is_unconfigured(needs, progress));
             let is_held = engine.complete(needs.dialect).is_err();
             if is_held != why.is_some() || why.is_some() {

@@ -14,7 +14,7 @@ use super::names;
 /// Decisions that `spec.decisions` asks for.
 #[derive(Default)]
 pub(super) struct Asked {
-    /// Namespace and name, and the entry that says so first.
+    /// Namespace and name, and the first entry for it.
     named: BTreeMap<(String, String), usize>,
     /// Entries that have no decision yet, with the name they give.
     missing: BTreeMap<usize, String>,

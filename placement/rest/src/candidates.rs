@@ -383,7 +383,7 @@ impl Listing for Rows {
 
 #[async_trait]
 impl Computed for Candidates {
-    /// Without the one decision that it is about, a list decides all there are.
+    /// A list without a selected decision decides all of them.
     fn effort(&self, info: &RequestInfo) -> usize {
         let about = |decision: &str| About::Decision.effort(&self.engine, &info.namespace, decision);
         if info.verb == "get" {

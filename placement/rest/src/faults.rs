@@ -1,9 +1,9 @@
 //! Fault points: where tests of crash safety have the process die.
 //!
-//! Only in builds with debug assertions, and only where `BERTH_TEST_FAULT` says so: no other build looks at
-//! it. `BERTH_TEST_FAULT=before=3` ends the process, as `kill -9` would, when the third list of writes of a
-//! decision is about to be committed. `BERTH_TEST_FAULT=before=3,stepwise` commits each write of a list on
-//! its own, as etcd and a hub do, and counts writes.
+//! Only in builds with debug assertions, and only with `BERTH_TEST_FAULT`: no other build reads it.
+//! `BERTH_TEST_FAULT=before=3` ends the process, as `kill -9` would, when the third list of writes of a
+//! decision is about to be committed. `BERTH_TEST_FAULT=before=3,stepwise` commits each write of a list
+//! on its own, as etcd and a hub do, and counts writes.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,7 +37,7 @@ pub fn point() {
     }
 }
 
-/// When to die, and how lists are committed until then.
+/// Point of the crash, and the way in which lists are committed until then.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     /// The commit before which the process ends, counted from 1.

@@ -17,7 +17,7 @@ const PATHS: usize = 100;
 /// Removes from `writes` of a report the objects that the user of `call` may not read.
 ///
 /// # Errors
-/// When it cannot be found out what the user may read.
+/// When the user's rights cannot be checked.
 pub(super) async fn hide(
     call: &Call,
     engine: &Engine,

@@ -109,8 +109,8 @@ impl VirtualApi {
         }
     }
 
-    /// Returns another scheduler `grace` to do what Berth would, before an observed decision says that they
-    /// differ.
+    /// Sets the time `grace` for another scheduler to do the same as Berth, before an observed decision
+    /// reports a difference.
     #[must_use]
     pub fn observing(mut self, grace: Duration) -> Self {
         self.grace = grace;

@@ -27,7 +27,7 @@ pub(crate) struct Compared {
     since: Option<Timestamp>,
     /// The place that was compared, as [`place`] tells it from others.
     place: u64,
-    /// When time alone may change the decision.
+    /// Next time at which the decision may change without a write.
     due_at: Option<Timestamp>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Told {
     pub(crate) message: String,
     /// The difference, if there is one.
     pub(crate) would_change: Option<WouldChange>,
-    /// When time alone changes it.
+    /// Next time at which it changes without a write.
     pub(crate) due_at: Option<Timestamp>,
 }
 

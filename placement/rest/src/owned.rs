@@ -190,7 +190,7 @@ impl SubresourceHandler for WholeObject {
         loop {
             match self.attempt(call, &key, body.clone()).await {
                 Ok(object) => return Ok(Reply::Object(object)),
-                // That another binding counted on the same target is no conflict of this caller's.
+                // Another binding for the same target is not a conflict of this caller.
                 Err(error) if error.why == Why::Fenced && attempt < ATTEMPTS => attempt += 1,
                 Err(error) => return Err(error.into()),
             }

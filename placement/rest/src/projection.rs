@@ -84,8 +84,8 @@ impl Projection {
     /// Waits until every write acknowledged before this call, by whichever server, is shown.
     ///
     /// # Errors
-    /// `Unavailable` when that takes longer than ten seconds, or when a shared store does not say how far it
-    /// is.
+    /// `Unavailable` when that takes longer than ten seconds, or when a shared store does not give its
+    /// revision.
     pub async fn caught_up(&self) -> Result<(), StoreError> {
         // Nothing of this resource is stored, but the answer is as new as the store. This process may
         // have seen an older state: another server may have written.

@@ -1,5 +1,4 @@
-//! History as resources: where records are, how much of them is kept, and `decisions/history`, which reads
-//! them.
+//! History as resources: the store of records, the limits, and `decisions/history`, which reads them.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -71,7 +71,7 @@ fn kind_of(object: &Object) -> String {
         .map_or_else(|_| String::new(), |Kinded { kind }| kind)
 }
 
-/// The Target `name` of `dialect`. `old` is the object as it was, which keeps its transition times.
+/// The Target `name` of `dialect`. `old` is the previous object, whose transition times stay.
 pub(crate) fn target(
     dialect: &'static str,
     name: &str,
@@ -350,7 +350,7 @@ fn rejections(snapshot: &Snapshot, decision: &Decision) -> Vec<RejectionCount> {
 
 /// Transition times of the conditions of one object.
 struct Since<'a> {
-    /// The conditions as they were; none where the object is new.
+    /// The previous conditions; none for a new object.
     before: Option<Vec<Condition>>,
     source: &'a Meta,
     now: Timestamp,

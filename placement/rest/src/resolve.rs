@@ -35,7 +35,7 @@ pub(super) enum About {
     },
 }
 
-/// A demand and the world it is in.
+/// A demand and its world.
 pub(crate) struct Found {
     pub(crate) snapshot: Snapshot,
     pub(crate) demand: Key,

@@ -14,7 +14,7 @@ pub struct Question {
     pub world: World,
     /// The configuration to decide with, if another than the world's.
     pub config: Option<Value>,
-    /// The objects to add, or to put in place of those there.
+    /// The objects to add or to replace.
     pub objects: Vec<Value>,
     /// The demand.
     pub demand: Key,

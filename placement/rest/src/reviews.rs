@@ -21,11 +21,11 @@ pub(super) struct Reviews {
     pub(super) engine: Arc<Engine>,
     /// The kinds a review may bring.
     pub(super) catalog: Arc<Catalog>,
-    /// The kind they are of.
+    /// Their kind.
     pub(super) kind: &'static str,
 }
 
-/// The demand a review is about.
+/// The demand of a review.
 struct Demand {
     dialect: Arc<dyn Dialect>,
     key: Key,
@@ -56,7 +56,7 @@ impl Computed for Reviews {
         authorize(call, &demand, mode).await?;
         let world = self.world(&demand.dialect, mode).await?;
         if demand.object.is_some() && world.get(&demand.key).is_some() {
-            // The report says how the stored object of that name stands, too.
+            // The report also shows the state of the stored object of that name.
             readable(call, &demand).await?;
         }
         let question = Question {
@@ -182,7 +182,7 @@ impl Reviews {
         )])
     }
 
-    /// The world to begin with.
+    /// The initial world.
     pub(super) async fn world(&self, dialect: &Arc<dyn Dialect>, mode: &str) -> Result<World, Status> {
         if mode == "Provided" {
             return Ok(World::empty(Arc::clone(dialect)));

@@ -11,15 +11,14 @@ use berth_scheduling_api::{GROUP, VERSION};
 
 use super::own_places;
 
-/// Most rights that are asked about, each of which may be a SubjectAccessReview: further ones count as not
-/// given.
+/// Most checked rights, each of which may be a SubjectAccessReview: further ones count as not granted.
 const ASKED: usize = 60;
 
-/// Notes in each set whether `call`'s user may make it, hides what they may not read, and puts of sets as
-/// small those first that they may make. `demand` is what the advice is about.
+/// Marks each set that the user of `call` may make, hides objects that they may not read, and sorts
+/// sets of equal size by whether they may make them. `demand` is the subject of the advice.
 ///
 /// # Errors
-/// When it cannot be found out what the user may do.
+/// When the user's rights cannot be checked.
 pub(super) async fn judge(
     call: &Call,
     engine: &Engine,

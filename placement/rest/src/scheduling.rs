@@ -184,7 +184,7 @@ impl Explained {
         }
     }
 
-    /// The candidates that are shown, and how many there are beside them.
+    /// The candidates that are shown, and the number of the others.
     fn entries(&self) -> (Vec<Entry>, usize) {
         let mut entries = self.view().entries();
         let rest = entries.len().saturating_sub(self.choice.limit);
@@ -224,7 +224,7 @@ impl Document for Explained {
         Ok(out)
     }
 
-    /// One row per candidate, or one that says why there is none.
+    /// One row per candidate, or one with the reason why there is none.
     fn rows(&self) -> Rows {
         let view = self.view();
         let (entries, _) = self.entries();

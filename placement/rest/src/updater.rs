@@ -47,7 +47,8 @@ pub type Item = (&'static str, Subject);
 
 /// Starts the updater of `projection`. It runs until the handle is aborted.
 ///
-/// Another scheduler has `grace` to do what Berth would before an observed decision says that they differ.
+/// Another scheduler has `grace` to do the same as Berth before an observed decision reports a
+/// difference.
 pub(super) fn spawn(projection: Arc<Projection>, grace: Duration) -> JoinHandle<()> {
     let subscription = projection.engine.subscribe();
     let updater = Updater {
@@ -129,8 +130,7 @@ impl Updater {
         self.projection.shown.send_replace(Some(batch.through));
     }
 
-    /// Renews what time has changed. The right to decide may have come or gone with nothing stored that says
-    /// so.
+    /// Renews what time has changed. The right to decide may have changed without a stored change.
     async fn ring(&mut self) {
         let mut due = self.alarms.take(self.projection.engine.clock().now());
         for dialect in self.turned() {

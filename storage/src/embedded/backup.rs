@@ -83,7 +83,7 @@ impl EmbeddedStore {
     /// revision given out since then is used again for another object. Blocks.
     ///
     /// # Errors
-    /// When the backup is damaged or cut off, or `file` cannot be written; `file` then is as it was.
+    /// When the backup is damaged or cut off, or `file` cannot be written; `file` is then unchanged.
     pub fn restore(file: &Path, input: &mut dyn Read, raise: u64) -> Result<Contents, BackupError> {
         import::whole(file, |partial| {
             let mut disk = disk::open(partial, &Arc::default())?.disk;

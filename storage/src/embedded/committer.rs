@@ -48,7 +48,7 @@ pub(crate) struct Committer {
     limits: Limits,
     fences: Fences,
     failed: Arc<OnceLock<String>>,
-    /// When a full disk was last looked at.
+    /// Time of the last check of a full disk.
     looked: Option<Instant>,
     /// Bytes of objects that were deleted, or became smaller, on a full disk: they are free in the file,
     /// which stays as large as it is.

@@ -31,9 +31,8 @@ use record::Totals;
 
 /// The revision of an empty store: 0 is no valid resourceVersion.
 const FIRST: Revision = Revision(1);
-/// redb's page cache. Objects are served from memory of our own; this is for the pages that commits go
-/// through, and those that are not in it are mostly in the system's. Whatever it may hold, reading a file at
-/// the start fills it with.
+/// redb's page cache. Objects are served from memory of our own; this is for the pages of commits;
+/// others are mostly in the system's cache. Reading a file at the start fills it up to its limit.
 const PAGE_CACHE: usize = 2 << 20;
 
 /// A file is made small at the start when it has more than so many bytes for each byte of records, and these
@@ -354,7 +353,7 @@ fn check_header(path: &Path, file: &str) -> Result<(), StoreError> {
             Some(problem) => Err(corrupt(file, "header".to_owned(), problem)),
             None => Ok(()),
         },
-        // A new file, or one too short for redb, which says so.
+        // A new file, or one too short for redb, which reports that.
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(()),
         Err(error) => Err(unreadable(file, &error)),
     }

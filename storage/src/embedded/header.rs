@@ -1,5 +1,5 @@
-//! The only damage of a redb file that redb itself cannot detect: a flip of the bit that says which of
-//! two commits is the newest. Both are valid, so following it would silently undo the last commit.
+//! The only damage of a redb file that redb itself cannot detect: a flip of the bit that marks the
+//! newer of two commits. Both are valid, so following it would silently undo the last commit.
 //!
 //! Layout (redb's file format 3): a 64-byte header whose byte 9 holds flags (1: the second slot is the
 //! newest; 2: not closed cleanly), then two slots of 128 bytes with the transaction number at byte 104 of
@@ -13,8 +13,8 @@ const TRANSACTION: usize = 104;
 /// The bytes this looks at.
 pub(crate) const LENGTH: usize = 64 + 2 * 128;
 
-/// Makes `header` that of a file that was closed cleanly, so that a copy can be read without redb mending it
-/// first: after a crash the newest commit is whole, as it was written in two phases.
+/// Makes `header` that of a file that was closed cleanly, so that a copy can be read without a repair
+/// by redb: after a crash the newest commit is whole, as it was written in two phases.
 pub(crate) fn as_closed(header: &mut [u8; LENGTH]) {
     header[FLAGS] &= !UNCLEAN;
 }

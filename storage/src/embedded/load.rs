@@ -27,7 +27,7 @@ const TOGETHER_BYTES: usize = 16 << 20;
 pub(crate) enum Problem {
     /// It is not what was written.
     Damaged(String),
-    /// It is, but for a key that is not at hand.
+    /// It is, except for a missing key.
     Sealed(String),
     /// It is a copy that was good for another process only; with its checksum.
     Ephemeral(u32),

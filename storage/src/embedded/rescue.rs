@@ -228,7 +228,8 @@ fn suffixed(file: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Copies the file, as one that was closed cleanly: redb would mend any other, and give up on a damaged one.
+/// Copies the file, as one that was closed cleanly: redb would repair any other, and fail on a damaged
+/// one.
 fn copied(file: &Path, copy: &Path) -> std::io::Result<()> {
     fs::copy(file, copy)?;
     let mut opened = OpenOptions::new().read(true).write(true).open(copy)?;

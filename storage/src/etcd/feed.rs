@@ -50,7 +50,7 @@ pub(crate) struct Feed {
     cache: Cache,
     limits: Limits,
     watched: Mutex<Watched>,
-    /// Somebody waits for a revision: the watch should ask how far it is.
+    /// A reader waits for a revision: the watch should request its progress.
     wanted: Notify,
 }
 

@@ -1,7 +1,7 @@
 //! The one watch of a store: every object below the prefix, in one order, from where the cache is.
 //!
 //! When it breaks it is opened again on the next member, from the revision after the last one shown, so
-//! nothing is missed and nothing comes twice. When etcd has compacted what was missed, everything is read
+//! no change is missed or repeated. When etcd has compacted the missed changes, everything is read
 //! again, and watchers from before get `Expired`.
 
 use std::sync::Arc;
@@ -133,7 +133,7 @@ impl Reflector {
         }
         self.feed.follows(Ok(()));
         let Some(last) = response.events().last() else {
-            // A message without events says that nothing is missing up to its revision.
+            // A message without events means that no change is missing up to its revision.
             self.feed
                 .told(Vec::new(), Vec::new(), Some(at(response.header())));
             return Ok(());

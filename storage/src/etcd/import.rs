@@ -81,9 +81,9 @@ impl EtcdStore {
         snapshot(&link, &layout).await
     }
 
-    /// Copies `source` into the store `config` names, which must hold no objects, and checks that all of it
-    /// is there. Returns the revision the store begins at, which is above the source's. An import that was
-    /// interrupted is begun anew.
+    /// Copies `source` into the store `config` names, which must hold no objects, and checks that it is
+    /// complete. Returns the first revision of the store, which is above the source's. An import that
+    /// was interrupted is begun anew.
     ///
     /// # Errors
     /// `Unavailable` when etcd does not answer, the store holds objects, or etcd's revision is too far below

@@ -144,7 +144,7 @@ impl Layout {
         format!("{}{name}", self.fences)
     }
 
-    /// The key that says which layout this is.
+    /// The key with the layout.
     pub(crate) fn store(&self) -> &str {
         &self.store
     }

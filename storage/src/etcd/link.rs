@@ -308,7 +308,7 @@ impl Link {
     }
 }
 
-/// The revision an answer was made at.
+/// The revision of an answer.
 pub(crate) fn at(header: Option<&etcd_client::ResponseHeader>) -> Revision {
     Revision(header.map_or(0, |header| u64::try_from(header.revision()).unwrap_or_default()))
 }

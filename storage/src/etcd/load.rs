@@ -49,7 +49,7 @@ impl From<Closed> for Unreadable {
     }
 }
 
-/// Reads every object below `prefix` (a part of the objects' keys that ends with a slash) as it was at
+/// Reads every object below `prefix` (a part of the objects' keys that ends with a slash) at
 /// `revision`.
 pub(crate) async fn load(
     link: &Link,

@@ -101,8 +101,8 @@ fn begin(
     }
 }
 
-/// The objects as they were a while ago, so that the watch brings the history since; or the current
-/// objects when etcd no longer has that history.
+/// The objects of a while ago, so that the watch brings the history since; or the current objects when
+/// etcd no longer has that history.
 async fn read(
     link: &Link,
     layout: &Layout,
@@ -123,7 +123,7 @@ async fn read(
     }
 }
 
-/// The mark of the store and the revision it was made at; a new one is made when there is none.
+/// The mark of the store and its revision; a new one is made when there is none.
 pub(crate) async fn marker(
     link: &Link,
     layout: &Layout,

@@ -22,7 +22,7 @@ use crate::step::{Applied, Guard, Step, Verb};
 /// Most judgements of a step when others write the same object meanwhile.
 const ROUNDS: usize = 100;
 
-/// When each fence was last passed by the list of steps at hand.
+/// Last passings of fences by the present list of steps.
 pub(crate) type Passed = HashMap<Arc<str>, Revision>;
 
 /// Tools that steps are written with.
@@ -40,7 +40,7 @@ struct View {
     object: Option<Arc<Object>>,
     /// The revisions of the objects that guards name; absent is not there.
     others: HashMap<Key, Revision>,
-    /// When fences were last passed.
+    /// Last passings of fences.
     fences: HashMap<Arc<str>, Revision>,
     /// Whether etcd said so just now, rather than the cache.
     fresh: bool,
@@ -138,7 +138,7 @@ impl Hand<'_> {
         }
     }
 
-    /// Asks etcd for everything the step rests on, at one revision.
+    /// Reads all premises of the step from etcd, at one revision.
     async fn look(&self, step: &Step) -> Result<View, StoreError> {
         let txn = Txn::new().and_then(self.reads(step)?);
         let call = |mut kv: etcd_client::KvClient| {
@@ -202,7 +202,7 @@ impl Hand<'_> {
         self.view(step, &answer).map(Sent::Refused)
     }
 
-    /// The reads of everything the step rests on, in the order [`Hand::view`] takes them.
+    /// The reads of all premises of the step, in the order of [`Hand::view`].
     fn reads(&self, step: &Step) -> Result<Vec<TxnOp>, StoreError> {
         let bare = || Some(GetOptions::new().with_keys_only());
         let mut reads = vec![TxnOp::get(self.layout.object(&step.key)?, None)];

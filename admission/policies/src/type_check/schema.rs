@@ -4,12 +4,12 @@ use berth_apimachinery::schema::object_meta;
 use berth_cel::{Type, escaped};
 use serde_json::Value;
 
-/// The type of the objects that `schema` is about; its parts are called after `name`.
+/// The type of the objects that `schema` describes; names of its parts begin with `name`.
 pub(super) fn declared(schema: &Value, name: &str) -> Type {
     of(schema, name).unwrap_or(Type::Dyn)
 }
 
-/// `None` where expressions do not see what `schema` is about.
+/// `None` where expressions cannot see the objects of `schema`.
 fn of(schema: &Value, name: &str) -> Option<Type> {
     if schema["$ref"] == object_meta::REFERENCE {
         return of(object_meta::definition(), name);

@@ -159,7 +159,7 @@ impl Webhook {
         parts.path_and_query = Some(http::uri::PathAndQuery::from_static("/"));
         config.cluster_url = Uri::from_parts(parts).with_context(named)?;
         config.read_timeout = Some(PATIENCE);
-        // How often a batch is sent is counted where it waits.
+        // The rate of batches is limited where they wait.
         let client = berth_client::connect(config).with_context(named)?;
         Ok(Self { client, path })
     }

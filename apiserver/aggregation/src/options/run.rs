@@ -1,4 +1,4 @@
-//! A server as the flags say it, from its start until a termination signal.
+//! A server by its flags, from its start until a termination signal.
 
 use std::io;
 use std::net::SocketAddr;
@@ -32,7 +32,7 @@ pub enum RunError {
     /// Flags name files that cannot be used.
     #[error(transparent)]
     Given(#[from] GivenError),
-    /// The audit log cannot be kept as the flags say it.
+    /// The audit log cannot be written by the flags.
     #[error("{0:#}")]
     Audit(anyhow::Error),
     /// The folder of certificates cannot be used.

@@ -108,7 +108,7 @@ impl Caller {
     }
 }
 
-/// The URL, telling the webhook how long it may take, as kube-apiserver does.
+/// The URL with the time limit as a parameter, as kube-apiserver does.
 fn with_timeout(url: &str, timeout: Duration) -> Result<Uri, String> {
     let mark = if url.contains('?') { '&' } else { '?' };
     let uri: Uri = format!("{url}{mark}timeout={}s", timeout.as_secs())

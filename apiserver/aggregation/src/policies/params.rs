@@ -33,7 +33,7 @@ enum Known {
     Nothing,
     /// The hub has no such kind.
     Unserved,
-    /// All of them, as they were when the hub was last recorded.
+    /// All of them, in the recorded state of the hub.
     Objects {
         namespaced: bool,
         objects: BTreeMap<Place, Arc<Value>>,

@@ -119,8 +119,8 @@ impl Registered {
         }
     }
 
-    /// Makes everything in `object`, which is as it was read, trust `bundle`. Somebody who changed it
-    /// meanwhile wins; it is considered again.
+    /// Makes everything in the read `object` trust `bundle`. A change by another writer meanwhile wins;
+    /// the object is then checked again.
     pub(super) async fn fill(
         &self,
         client: &Client,

@@ -19,7 +19,7 @@ use crate::reviewer::chain;
 
 /// Most attempts at a Secret that others change meanwhile.
 const ATTEMPTS: usize = 8;
-/// The entry of the ConfigMap that the certificates stand in, as where Kubernetes publishes its own.
+/// The entry of the ConfigMap with the certificates, named as in Kubernetes' own.
 const CERTIFICATES: &str = "ca.crt";
 
 /// A CA that all servers behind one Service share.

@@ -28,7 +28,7 @@ pub const MUTATING: GroupResource = GroupResource::new(GROUP, "mutatingadmission
 /// Their bindings.
 pub const MUTATING_BINDINGS: GroupResource = GroupResource::new(GROUP, "mutatingadmissionpolicybindings");
 
-/// Text of a table cell where there is nothing.
+/// Text of a table cell without a value.
 const UNSET: &str = "<unset>";
 
 const fn info(

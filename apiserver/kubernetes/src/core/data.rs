@@ -97,7 +97,8 @@ pub(crate) fn size(object: &Value, fields: &[(&str, bool)]) -> Option<FieldError
     (total > SIZE_LIMIT).then(|| FieldError::too_long(fields[0].0, SIZE_LIMIT))
 }
 
-/// Every one of `fields` that changed although the old object says it is immutable, and that saying itself.
+/// Every one of `fields` that changed although the old object is `immutable`, and the field `immutable`
+/// itself.
 pub(crate) fn immutable(old: &Value, new: &Value, fields: &[&str]) -> Vec<FieldError> {
     const DETAIL: &str = "field is immutable when `immutable` is set";
     if !value::flag(old, &["immutable"]) {

@@ -28,7 +28,7 @@ pub(crate) fn problems(paths: &[&[&str]], new: &Value) -> Vec<FieldError> {
         .collect()
 }
 
-/// Writes the times at `paths` in UTC, as they are served.
+/// Writes the times at `paths` in UTC, the served form.
 pub(crate) fn to_utc(paths: &[&[&str]], new: &mut Value) {
     if !problems(paths, new).is_empty() {
         return;

@@ -48,8 +48,7 @@ fn at<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Value> {
     path.iter().try_fold(value, |value, name| value.get(name))
 }
 
-/// Takes out those of `fields` that are an empty map or list: where Kubernetes leaves them out, they say
-/// nothing.
+/// Removes those of `fields` that are an empty map or list, which Kubernetes leaves out.
 pub(crate) fn drop_empty(object: &mut Value, fields: &[&str]) {
     let Some(object) = object.as_object_mut() else {
         return;

@@ -27,7 +27,7 @@ impl Kinds {
             kinds
                 .by_kind
                 .insert((info.group, info.kind), Arc::clone(&resource.kind));
-            // Where two APIs show the same records, either kind will do.
+            // Where two APIs show the same records, either kind is used.
             kinds
                 .by_resource
                 .entry(resource.kind.stored_in())
@@ -47,7 +47,7 @@ impl Kinds {
             .collect()
     }
 
-    /// Those of them with namespaces.
+    /// The namespaced ones.
     #[must_use]
     pub fn namespaced(&self) -> Vec<GroupResource> {
         let namespaced = |resource: &GroupResource| self.by_resource[resource].info().namespaced();
@@ -60,8 +60,8 @@ impl Kinds {
         self.by_resource.get(&resource)
     }
 
-    /// Key of the owner that an object in `namespace` refers to. `None` for a kind that is not stored here,
-    /// and for a namespaced owner of a cluster-scoped object, which cannot be.
+    /// Key of the owner that an object in `namespace` refers to. `None` for a kind that is not stored
+    /// here, and for a namespaced owner of a cluster-scoped object, which is not possible.
     #[must_use]
     pub fn resolve(&self, owner: &OwnerReference, namespace: &str) -> Option<Key> {
         let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);

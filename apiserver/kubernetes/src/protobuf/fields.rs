@@ -81,7 +81,7 @@ impl Fields {
         self
     }
 
-    /// An object whose being there says something, even empty.
+    /// An object whose presence counts, even if it is empty.
     pub(crate) fn present(&mut self, name: &str, object: Option<Self>) -> &mut Self {
         if let Some(Self(object)) = object {
             self.0.insert(name.to_owned(), object.into());

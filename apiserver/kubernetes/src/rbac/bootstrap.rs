@@ -318,7 +318,7 @@ fn metadata(name: &str, clock: &dyn Clock) -> Value {
     })
 }
 
-/// The role as it is stored: its manifest with an identity and the marks of a default role.
+/// The stored role: its manifest with an identity and the marks of a default role.
 fn role_object(role: &Bootstrap, clock: &dyn Clock) -> Value {
     let mut object = role_manifest(role);
     let mut stored = metadata(role.name, clock);

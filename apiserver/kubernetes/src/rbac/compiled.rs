@@ -70,7 +70,7 @@ impl Compiled {
         compiled
     }
 
-    /// Whether it was compiled of just these objects.
+    /// Whether it was compiled from exactly these objects.
     pub(crate) fn is_of(&self, lists: &Lists) -> bool {
         let same = |one: &Collection, other: &Collection| {
             one.items.ptr_eq(&other.items) || (one.items.is_empty() && other.items.is_empty())

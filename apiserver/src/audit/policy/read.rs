@@ -51,7 +51,7 @@ struct Reader {
     errors: Vec<FieldError>,
 }
 
-/// The fields of a policy, but for those every object has.
+/// The fields of a policy, except those that every object has.
 const POLICY: [&str; 6] = [
     "apiVersion",
     "kind",

@@ -1,8 +1,7 @@
-//! One running watch: the objects it begins with, then changes, bookmarks between them, and its end.
+//! One running watch: its initial objects, then changes, bookmarks between them, and its end.
 //!
-//! Nothing is queued per watcher: each pulls from the history the store keeps anyway, so a watcher that
-//! stops reading costs nothing, and finds at its next read that it is too late (`410` as an ERROR
-//! event).
+//! Nothing is queued per watcher: each pulls from the store's history, so a watcher that stops reading
+//! costs nothing, and finds at its next read that it is too late (`410` as an ERROR event).
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -31,7 +30,7 @@ const BATCH: usize = 256;
 /// Terms of the selector that are compared before others get their turn.
 const SLICE: usize = 16 * 1024;
 
-/// The objects that a watch begins with.
+/// The initial objects of a watch.
 pub(super) struct Initial {
     revision: Revision,
     items: Vec<Arc<Object>>,
@@ -308,8 +307,8 @@ fn unfiltered(event: &Event) -> EventType {
     }
 }
 
-/// When to be rung next: where bookmarks are sent a minute from now, but at the latest shortly before the
-/// end.
+/// Time of the next wake-up: where bookmarks are sent a minute from now, but at the latest shortly
+/// before the end.
 fn due(bookmarks: bool, now: Instant, deadline: Instant) -> Instant {
     if !bookmarks {
         return deadline;

@@ -137,7 +137,7 @@ impl Framer {
         out.extend_from_slice(TAIL);
     }
 
-    /// The end: `status` says why.
+    /// The end: `status` has the reason.
     pub(super) fn error(status: &Status) -> Bytes {
         let mut text = json!({"type": "ERROR", "object": status}).to_string();
         text.push('\n');

@@ -67,7 +67,7 @@ pub fn read(args: &ChangeArgs, catalog: &Catalog, namespace: Option<&str>) -> Ch
     changes
 }
 
-/// Why there is nothing to plan.
+/// Reason why there is nothing to plan.
 fn nothing(args: &ChangeArgs) -> String {
     if args.is_empty() {
         return "nothing to plan: pass -f FILE, --drain CLUSTER or --delete KIND/[NAMESPACE/]NAME".to_owned();

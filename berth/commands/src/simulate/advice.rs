@@ -11,7 +11,7 @@ const EDITS: usize = 6;
 /// Number of clusters of an edit that are named.
 const NAMED: usize = 3;
 
-/// An edit, and the clusters that it lets in.
+/// An edit, and the clusters that then fit.
 struct Edit<'a> {
     set: &'a Value,
     /// The changes in words, without the name of the cluster.
@@ -155,7 +155,7 @@ fn one(
         ),
         several => (format!("{} clusters", several.len()), "would fit"),
     };
-    // Of one cluster alone the change says which.
+    // With one cluster alone the change names it.
     let what = match edit.targets.as_slice() {
         [one] => edit.words.replace('…', &text(one, "clusterName")),
         _ => edit.words.clone(),
@@ -218,7 +218,7 @@ fn owners(set: &Value) -> Vec<String> {
     sentences
 }
 
-/// Notes why no edit is the cure, each with the number of clusters it is about.
+/// Reasons why no edit helps, each with its number of clusters.
 fn notes(targets: &[Value]) -> Vec<(String, usize)> {
     let mut found: Vec<(String, usize)> = Vec::new();
     for target in targets {

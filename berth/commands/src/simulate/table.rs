@@ -364,7 +364,7 @@ impl<'a> Rows<'a> {
             .collect()
     }
 
-    /// The system's name of the cluster, after that of its object where it says nothing to people (kcp).
+    /// The system's name of the cluster, after that of its object where it is not readable (kcp).
     fn name_of(&self, candidate: u32) -> String {
         let name = self.inventory.cluster_name(candidate);
         let target = self.inventory.target_name(candidate);

@@ -1,11 +1,11 @@
-//! Demands that are asked about: those of `-n`, or with `--for KIND/[NAMESPACE/]NAME` one by name, with the
-//! kind as `kubectl` users write it.
+//! Requested demands: those of `-n`, or with `--for KIND/[NAMESPACE/]NAME` one by name, with the kind
+//! as `kubectl` users write it.
 
 use berth_apimachinery::Key;
 use berth_dialect_contract::{Dialect, names};
 use berth_engine::Simulation;
 
-/// The demands that are asked about.
+/// The requested demands.
 pub(crate) enum Wanted<'a> {
     /// Those in a namespace, and those in none; without a namespace, all.
     Within(Option<&'a str>),

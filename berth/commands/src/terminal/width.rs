@@ -23,7 +23,7 @@ pub fn width() -> Option<usize> {
     width.filter(|width| *width >= NARROWEST)
 }
 
-/// The lines of `text`, broken between words so that none is longer than `width`, but for words that are.
+/// The lines of `text`, broken between words so that none is longer than `width`, unless a word is.
 #[must_use]
 pub fn broken(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();

@@ -15,7 +15,7 @@ pub struct Place {
     pub name: String,
 }
 
-/// The resources that decisions are read by, as kubectl users write them.
+/// The resources with decisions, in kubectl's form.
 const DECISIONS: [&str; 6] = [
     "decision",
     "decisions",
@@ -25,7 +25,7 @@ const DECISIONS: [&str; 6] = [
     "bcdec",
 ];
 
-/// Those of them that are of no namespace.
+/// The cluster-scoped ones.
 const CLUSTER_DECISIONS: [&str; 3] = ["clusterdecision", "clusterdecisions", "bcdec"];
 
 /// Places that `words` may mean in `namespace`, unless they name another one: the more, the less they say.

@@ -24,12 +24,12 @@ const SHOWN: usize = 20;
 /// Most names that are suggested.
 const SUGGESTED: usize = 3;
 
-/// A cluster that is asked about.
+/// A requested cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
     /// The name, with its system or without.
     pub name: String,
-    /// The systems that it may be of.
+    /// Its possible systems.
     pub systems: BTreeSet<&'static str>,
 }
 
@@ -59,7 +59,7 @@ pub fn asked(words: &[String], dialects: &[Arc<dyn Dialect>], catalog: &Catalog)
     })
 }
 
-/// Everything there is to say of a cluster.
+/// All facts about a cluster.
 struct Told {
     target: Value,
     here: Vec<Value>,
@@ -71,7 +71,7 @@ struct Told {
 /// Asks and prints.
 ///
 /// # Errors
-/// When there is no such cluster, or several are meant, the server refuses, or none answers.
+/// When there is no such cluster, or several match, the server refuses, or does not answer.
 pub async fn run(out: &mut impl Write, asked: &Asked, source: &Source, width: Option<usize>) -> Result<()> {
     let told = ask(asked, source).await?;
     match print(out, &told, width) {

@@ -34,7 +34,7 @@ pub struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// Why there is nothing, and where there is something of that name, or one nearly the same.
+    /// Reason why there is no object, and the place of an object with this or a similar name.
     pub async fn absent(&self) -> anyhow::Error {
         match is_installed(self.client).await {
             Err(error) => return error,

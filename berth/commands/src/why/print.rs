@@ -12,7 +12,7 @@ use crate::args::{WhyOutput, WhyQuestion};
 use crate::terminal::{self, Cell, indented, shown};
 use crate::words::{self, NOT_PICKED, PICKED, REFUSED, Standing};
 
-/// A Scheduling as the server wrote it and as it was read.
+/// A Scheduling in the server's bytes and as a value.
 pub(super) struct Answer<'a> {
     /// The answer with every field, those of a newer server included.
     pub(super) written: &'a Value,
@@ -104,7 +104,7 @@ fn warnings(out: &mut impl Write, warnings: &[String], width: Option<usize>) -> 
 fn table(out: &mut impl Write, status: &Decided, wide: bool, width: Option<usize>) -> io::Result<()> {
     let mut rows: Vec<Vec<Cell>> = Vec::new();
     let divides = status.amount.is_some();
-    // Where not all are shown, those that are none to choose from are only counted.
+    // Where not all are shown, those out of scope are only counted.
     let is_cut = status.remaining_candidates.is_some_and(|rest| rest > 0);
     for candidate in status
         .candidates
@@ -284,7 +284,7 @@ fn one(out: &mut impl Write, candidate: &Candidate, width: Option<usize>) -> io:
 /// `Plugin/Reason: sentence`, or `Reason: sentence`.
 fn reason(rejection: &RejectionEntry) -> String {
     let (reason, message) = (shown(&rejection.reason), shown(&rejection.message));
-    // That others are better is no plugin's doing.
+    // A lower rank is no plugin's refusal.
     match &*rejection.plugin {
         "" => format!("{reason}: {message}"),
         plugin => format!("{}/{reason}: {message}", shown(plugin)),
@@ -320,7 +320,7 @@ fn changed(change: &ChangeEntry) -> String {
     words::action(&action, &from, &to)
 }
 
-/// The Target's name without the system, and the cluster's where that says something else (kcp).
+/// The Target's name without the system, and the cluster's where that differs (kcp).
 fn named(candidate: &Candidate) -> String {
     let cluster = shown(&candidate.cluster_name);
     let target = shown(&candidate.target);

@@ -210,7 +210,7 @@ pub(super) struct Homes {
     pub(super) sink: Arc<dyn Sink>,
     /// Place where publications are written.
     pub(super) publications: Place,
-    /// Publications as they were seen elsewhere.
+    /// Publications seen elsewhere.
     pub(super) copies: Option<Arc<Copies>>,
     /// Kinds that are copied from elsewhere.
     pub(super) mirrored: Vec<Arc<dyn Kind>>,

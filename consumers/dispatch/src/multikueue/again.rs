@@ -33,7 +33,7 @@ pub(super) enum When {
 }
 
 impl Again {
-    /// When `names` may be nominated for the Workload with `uid`.
+    /// Time from which on `names` may be nominated for the Workload with `uid`.
     pub(super) fn when(&self, uid: &str, names: &[String], now: Duration) -> When {
         let Some(last) = self.0.get(uid).filter(|last| last.names == names) else {
             return When::Now;

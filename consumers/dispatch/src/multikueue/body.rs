@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::owned;
 
-/// The apiVersion that Kueue last applied `workload` in, if it did: the one to read and write it in.
+/// The apiVersion of Kueue's last apply of `workload`, if any: it is read and written in this version.
 pub(super) fn applied_in(workload: &Value) -> Option<&str> {
     owned::entry(workload)?["apiVersion"].as_str()
 }

@@ -71,7 +71,7 @@ impl Dispatcher {
         }
     }
 
-    /// Does what is to be done about `workload`, and says when to look again.
+    /// Handles `workload`, and returns when to look again.
     pub(super) async fn look(&self, workload: &DynamicObject) -> Result<Action, Trouble> {
         let workload = read::value(workload, &self.workloads)?;
         let Some(config) = self.waits_for(&workload).await? else {
@@ -227,7 +227,8 @@ impl Dispatcher {
     }
 }
 
-/// Event about a nomination: the clusters in their order, each with the reason, and where to read on.
+/// Event about a nomination: the clusters in their order, each with the reason, and the command for
+/// more.
 fn note(workload: &Value, nomination: &Nomination) -> String {
     let decision = &nomination.decision;
     let name = decision["metadata"]["name"].as_str().unwrap_or_default();

@@ -11,7 +11,7 @@ use berth_scheduling_api::shared::Manifest;
 use super::problem::Problem;
 use super::seen::Worker;
 
-/// A cluster that something was decided to go to.
+/// A cluster of a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     /// The system's own name of it.

@@ -37,7 +37,7 @@ pub(super) enum Problem {
         name: String,
         /// Its phase.
         phase: String,
-        /// Why it is not bound, where it says so.
+        /// Reason why it is not bound, if given.
         why: String,
     },
     /// Clusters that Kueue cannot reach.

@@ -137,7 +137,7 @@ impl Reflector {
     }
 }
 
-/// Whether the server says that it has no such kind.
+/// Whether the server answers that it has no such kind.
 fn is_absent(problem: &watcher::Error) -> bool {
     let (watcher::Error::InitialListFailed(error)
     | watcher::Error::WatchStartFailed(error)

@@ -66,9 +66,9 @@ enum Told {
 }
 
 impl Heart<'_> {
-    /// Says every `interval` that the syncer is alive, as long as the workload cluster answers it:
-    /// without it no work is done. While it does not answer, the condition SyncerReady says so, and no
-    /// heartbeat is sent. Ends when the WorkloadCluster is another one.
+    /// Sends a heartbeat every `interval`, as long as the workload cluster answers it: without it no
+    /// work is done. While it does not answer, the condition SyncerReady says so, and no heartbeat is
+    /// sent. Ends when the WorkloadCluster is another one.
     pub(super) async fn beat(&self, interval: Duration) {
         let mut last: Option<String> = None;
         loop {
@@ -135,8 +135,7 @@ impl Heart<'_> {
         }
     }
 
-    /// Writes the conditions of `cluster` that do not say so yet. Controllers of the hub write conditions,
-    /// too.
+    /// Writes the conditions of `cluster` that differ. Controllers of the hub write conditions, too.
     async fn say(&self, mut cluster: Value, said: &[Said]) -> Told {
         let mut told = Told::Outdated(String::new());
         for _ in 0..TRIES {
@@ -178,7 +177,7 @@ impl Heart<'_> {
     }
 }
 
-/// `conditions` with all that is `said`; `None` when it says so already.
+/// `conditions` with all those in `said`; `None` when they are equal already.
 fn added(conditions: &Value, said: &[Said]) -> Option<Value> {
     let now = SystemClock.now();
     let mut new = None;

@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use super::kinds::SyncedKind;
 use super::mirrors::{At, Key, NAMESPACES, place};
 
-/// Longest and shortest interval between looks while there is something.
+/// Longest and shortest interval between looks while copies are found.
 const PERIODS: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(1));
 /// Interval between looks where nothing was found.
 const CLEAN: Duration = Duration::from_mins(10);

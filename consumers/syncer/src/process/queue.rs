@@ -82,7 +82,7 @@ impl Queue {
         }
     }
 
-    /// When something is to be tried again.
+    /// Time of the next retry.
     pub(super) fn next_alarm(&self) -> Option<Instant> {
         self.alarms.first().map(|(at, _)| *at)
     }

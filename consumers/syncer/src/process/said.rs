@@ -66,7 +66,7 @@ impl Said {
                 && text(known, "severity") == severity
                 && text(known, "reason") == reason
         });
-        // How a cluster fails to answer is worded differently from try to try.
+        // The message of a failed request differs from try to try.
         if since.is_some_and(|known| self.kind == SYNCER_READY || text(known, "message") == self.message) {
             return None;
         }
@@ -88,7 +88,7 @@ impl Said {
     }
 }
 
-/// Whether SyncerReady says that the cluster does not answer.
+/// Whether SyncerReady reports a cluster that does not answer.
 pub(super) fn complains(cluster: &Value) -> bool {
     let conditions = cluster["status"]["conditions"].as_array();
     let mut conditions = conditions.into_iter().flatten();

@@ -17,7 +17,7 @@ pub(super) const STANDS: Duration = Duration::from_mins(5);
 /// Number of times after which it is reported.
 const TOLD: u32 = 3;
 
-/// A write below, as it was made last.
+/// The last write downstream.
 struct Written {
     /// The step, and the hash of the copy that it made.
     what: (&'static str, String),
@@ -67,7 +67,7 @@ impl Undone {
     }
 }
 
-/// The name of a step that writes below, and the hash of the copy that it makes.
+/// The name of a step that writes downstream, and the hash of the copy that it makes.
 pub(super) fn what(step: &Step) -> Option<(&'static str, String)> {
     match step {
         Step::Create(object) | Step::Update(object) => Some((step.name(), Record::of(object).hash)),

@@ -28,7 +28,7 @@ const PARALLEL: usize = 8;
 const UNDONE: &str = "the workload cluster undoes it; it is made again with growing delays";
 
 /// The result of a step: the status that it reported, if it reported one, or the write that it made
-/// below.
+/// downstream.
 type Made = Result<(Option<Value>, Option<(&'static str, String)>)>;
 
 /// See the module.
@@ -37,8 +37,8 @@ pub(super) struct Work {
     pub(super) queue: Queue,
     hands: Arc<Hands>,
     pub(super) running: JoinSet<(Key, Made)>,
-    /// The status of each object as it was reported last. Where several clusters report, the last word
-    /// stands: it is not said again until it is another one.
+    /// The last reported status of each object. Where several clusters report, the last one counts: it
+    /// is not repeated until it changes.
     reported: HashMap<Key, Value>,
     /// Problems that are reported to the hub.
     pub(super) problems: Arc<Mutex<Problems>>,
@@ -205,7 +205,7 @@ impl Work {
                     Some(_) => (UNDONE.to_owned(), Some(undone::STANDS)),
                     None => {
                         let mut problems = self.problems.lock();
-                        // Other steps say nothing of whether the last write stays.
+                        // Other steps do not show whether the last write stays.
                         match writes {
                             true => problems.forget(&key),
                             false => problems.forget_lasting(&key),

@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use super::SyncerViews;
 
 impl SyncerViews {
-    /// Follows what views are made of, until the task is ended.
+    /// Watches the inputs of views, until the task is ended.
     pub fn spawn(self: &Arc<Self>) -> JoinHandle<()> {
         let follower = Follower {
             views: Arc::clone(self),

@@ -188,7 +188,7 @@ impl ViewRules for SyncerRules {
         self.home.as_deref().map(|home| home as &dyn Origin)
     }
 
-    /// Before a namespace is let go of, everything acknowledged in it must be known.
+    /// Before a namespace is released, every acknowledged write in it must be known.
     async fn ready(&self, key: &Key) -> Result<(), Status> {
         if key.resource != NAMESPACES {
             return Ok(());

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 /// Labels to set, and (`None`) to take away.
 pub type Changes = BTreeMap<String, Option<String>>;
 
-/// The last parts of keys that say where something is, which no label changes.
+/// The last parts of keys about a location, which advice does not change.
 const PLACES: [&str; 6] = ["region", "cloud", "provider", "country", "location", "datacenter"];
 /// Another key that does.
 const ZONE: &str = "topology.kubernetes.io/zone";
@@ -24,8 +24,8 @@ fn says_where(key: &str) -> bool {
     key == ZONE || PLACES.contains(&last)
 }
 
-/// Returns the changes of `labels` after which `selector` matches. `None` when no labels can match it, or
-/// when one that says where something is would have to say otherwise.
+/// Returns the changes of `labels` after which `selector` matches. `None` when no labels can match it,
+/// or when one about a location would have to change.
 #[must_use]
 pub fn to_match(selector: &Selector, labels: &impl LabelSet) -> Option<Changes> {
     let mut changes = Changes::new();

@@ -20,9 +20,9 @@ const MOST: usize = 1024;
 /// Candidates that are made while they are written, so that those of a large fleet are never all there at
 /// once. They read as a list of [`super::Candidate`]s.
 pub struct Written<'a> {
-    /// View that the candidates are of.
+    /// View of the candidates' decision.
     pub view: View<'a>,
-    /// Name of the one among them.
+    /// Name of the candidate.
     pub entries: &'a [Entry],
     /// Whether their reasons are written.
     pub with_reasons: bool,

@@ -414,8 +414,8 @@ impl Case<'_> {
         })
     }
 
-    /// The clusters the caller chose; `None` where the policy picks. `refused` says why a cluster cannot be
-    /// bound.
+    /// The clusters the caller chose; `None` where the policy picks. `refused` gives the reason why a
+    /// cluster cannot be bound.
     fn asked(&self, refused: impl Fn(Ix) -> Option<String>) -> Result<Option<Bits>, Refused> {
         let Some(chosen) = self.chosen() else {
             return Ok(None);

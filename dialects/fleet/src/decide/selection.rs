@@ -32,7 +32,7 @@ pub(super) struct Selection {
     pub(super) emptiest: Vec<Option<Emptiest>>,
     /// The scorers that have a say, the first to decide first.
     pub(super) scorers: Vec<Ranking>,
-    /// The columns it was made on.
+    /// The columns of its snapshot.
     pub(super) columns: Arc<Columns>,
     pub(super) chosen: Bits,
 }

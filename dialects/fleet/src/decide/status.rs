@@ -171,7 +171,7 @@ pub(super) fn listed(
     list
 }
 
-/// The decision of a binding that stays, as it was recorded.
+/// The recorded decision of a binding that stays.
 fn kept(binding: &Arc<BindingRecord>) -> ClusterDecision {
     let recorded = &binding.decision;
     let reason = if recorded.reason.is_empty() {

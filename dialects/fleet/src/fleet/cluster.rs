@@ -40,7 +40,7 @@ pub(crate) struct Cluster {
     pub(crate) name: Arc<str>,
     /// The object.
     pub(crate) object: Arc<Object>,
-    /// Reports that eligibility depends on.
+    /// Reports on which eligibility depends.
     pub(crate) standing: Standing,
     /// The taints.
     pub(crate) taints: Arc<[Taint]>,
@@ -141,7 +141,7 @@ impl Cluster {
         !self.standing.leaving && (better || self.standing.improves_on(&old.standing, limits))
     }
 
-    /// The namespaces whose placements may take the cluster now, and could not as it was in `old`.
+    /// The namespaces whose placements may take the cluster now, and could not in its state `old`.
     pub(crate) fn new_namespaces<'a>(&'a self, old: &Self) -> NewNamespaces<'a> {
         match (&old.namespaces, &self.namespaces) {
             (Namespaces::Unknown | Namespaces::Known(_), Namespaces::Uncollected) => NewNamespaces::All,

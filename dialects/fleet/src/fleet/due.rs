@@ -28,9 +28,9 @@ pub(super) fn gap(fleet: &Fleet, placement: &Key) -> Option<Key> {
     staying.then(|| placement.clone())
 }
 
-/// `placement`, one of whose snapshots changed, where its newest snapshot is not as a decision leaves it. A
-/// snapshot of an older policy says nothing: the new policy made the placement due already. `lost` tells that
-/// the snapshot that counted is gone.
+/// `placement`, one of whose snapshots changed, where its newest snapshot is not as a decision leaves
+/// it. A snapshot of an older policy does not count: the new policy made the placement due already.
+/// `lost` means that the current snapshot is gone.
 pub(super) fn snapshot(fleet: &Fleet, placement: &Key, lost: bool) -> Option<Key> {
     let record = fleet.placements.get(placement);
     let record = record.filter(|record| !record.deleting())?;

@@ -1,5 +1,5 @@
-//! Taking in one change: parse the object once, edit the records, keep the columns up to date, say who is
-//! due.
+//! Taking in one change: parse the object once, edit the records, keep the columns up to date, return
+//! the due demands.
 
 use std::sync::Arc;
 
@@ -161,7 +161,8 @@ fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
         .collect();
     demands.dedup();
     let removed = old.as_ref().filter(|(_, old)| {
-        // Whoever sets Unscheduled means it; a live binding that goes, or begins to, leaves a gap.
+        // A binding set to Unscheduled was released on purpose; a live binding that is deleted, or
+        // begins to be, leaves a gap.
         old.live() && new.as_ref().is_none_or(|(_, new)| new.deleting())
     });
     Due {

@@ -31,7 +31,7 @@ pub(crate) struct PlacementRecord {
     pub(crate) history: usize,
     /// The conditions of its status.
     pub(crate) conditions: Vec<Condition>,
-    /// The namespace that shows its status, where one is to.
+    /// The namespace that shows its status, if any.
     pub(crate) shown_in: Option<Arc<str>>,
 }
 
@@ -105,7 +105,7 @@ pub(crate) struct SnapshotRecord {
     pub(crate) name: Arc<str>,
     /// The number, from 0.
     pub(crate) index: u64,
-    /// Whether it says that it is the one that counts.
+    /// Whether it is marked as the latest.
     pub(crate) latest: bool,
     /// The policy, without the number of clusters.
     pub(crate) policy: Option<PlacementPolicy>,
@@ -167,7 +167,7 @@ impl SnapshotRecord {
 /// Hold of a binding on its cluster, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Hold {
-    /// Resources are meant to be there.
+    /// Resources should be there.
     Live,
     /// Unscheduled: the rollout is to take it away.
     LetGo,
@@ -188,7 +188,7 @@ pub(crate) struct BindingRecord {
     pub(crate) state: State,
     /// The policy snapshot by which the cluster was selected.
     pub(crate) snapshot: String,
-    /// The decision as it was recorded.
+    /// The recorded decision.
     pub(crate) decision: ClusterDecision,
 }
 
@@ -226,7 +226,7 @@ impl BindingRecord {
         self.object.meta().deletion_timestamp().is_some()
     }
 
-    /// Whether resources are meant to be on the cluster.
+    /// Whether resources should be on the cluster.
     pub(crate) fn live(&self) -> bool {
         !self.deleting() && self.state != State::Unscheduled
     }

@@ -27,7 +27,7 @@ pub(crate) fn shares(facts: &Facts, wants: &Wants) -> bool {
     wants.worker_zones.iter().any(|zone| facts.zones.contains(zone))
 }
 
-/// Whether it matters to a seed with [`ZoneMode::Prefer`] where the workers are.
+/// Whether the zones of workers matter to a seed with [`ZoneMode::Prefer`].
 pub(crate) fn has_a_preference(wants: &Wants) -> bool {
     !wants.survives_a_zone && wants.control_plane_zones.is_empty() && !wants.worker_zones.is_empty()
 }

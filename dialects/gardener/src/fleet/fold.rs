@@ -116,7 +116,7 @@ impl Fleet {
         }
     }
 
-    /// The seed that the seed `name` runs on, where it is a shoot itself.
+    /// The seed on which the seed `name` runs, where it is a shoot itself.
     fn below(&self, name: &str) -> Option<Arc<str>> {
         self.shoot(self.managed.shoot_of(name)?)?.seed.clone()
     }

@@ -21,7 +21,7 @@ pub(crate) struct Profile {
     pub(crate) selector: Selector,
     /// The provider types seeds may have; empty leaves it to the shoot.
     pub(crate) provider_types: Vec<String>,
-    /// The regions its shoots may be in; empty where it does not say.
+    /// The allowed regions of its shoots; empty for any.
     pub(crate) regions: Vec<String>,
     /// Whether its shoots may name the zones of their control planes.
     pub(crate) pins_zones: bool,
@@ -30,7 +30,7 @@ pub(crate) struct Profile {
 /// A profile in a namespace.
 #[derive(Debug, PartialEq)]
 pub(crate) struct OwnProfile {
-    /// The CloudProfile it is made of.
+    /// Its CloudProfile.
     pub(crate) parent: String,
     /// Profile that Gardener made of both; until then shoots of this one go by the parent.
     made: Option<Arc<Profile>>,
@@ -81,13 +81,13 @@ impl OwnProfile {
 }
 
 impl Fleet {
-    /// The profile a shoot goes by.
+    /// The profile of a shoot.
     pub(crate) fn profile_of(&self, wants: &Wants) -> Option<&Arc<Profile>> {
         let (kind, name) = &wants.profile;
         self.profile(&wants.namespace, (kind, name))
     }
 
-    /// The profile of this kind and name that shoots in `namespace` go by.
+    /// The profile of this kind and name for shoots in `namespace`.
     pub(crate) fn profile(&self, namespace: &str, (kind, name): (&str, &str)) -> Option<&Arc<Profile>> {
         match kind {
             CLOUD_PROFILE => self.profiles.get(name),

@@ -17,11 +17,11 @@ pub(crate) struct Project {
     pub(crate) object: Arc<Object>,
     /// Its name.
     pub(crate) name: Arc<str>,
-    /// The namespace its shoots are in.
+    /// The namespace of its shoots.
     pub(crate) namespace: Arc<str>,
     /// Tolerations of its shoots: those by default where they do not say, and those they may have.
     pub(crate) tolerations: project::ProjectTolerations,
-    /// Whether it could be read. Else it has its namespace, and allows nothing there.
+    /// Whether it could be read. An unreadable one has its namespace, and allows nothing there.
     pub(crate) is_readable: bool,
     /// Its claim to the namespace.
     pub(super) claim: Claim,
@@ -100,7 +100,7 @@ pub(crate) fn judge(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<Fiel
 }
 
 impl Fleet {
-    /// The project whose `namespace` is; of several that say so, the oldest.
+    /// The project whose `namespace` is; of several, the oldest.
     pub(crate) fn project_of(&self, namespace: &str) -> Option<&Arc<Project>> {
         let (_, name) = self.grounds.get(namespace)?.get_min()?;
         self.projects.get(name)

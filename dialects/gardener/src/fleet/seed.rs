@@ -19,7 +19,7 @@ pub(crate) struct Row {
     pub(crate) name: Arc<str>,
     /// Facts for words, views and writes only.
     pub(crate) record: Arc<SeedRecord>,
-    /// The facts the filters go by.
+    /// The facts for the filters.
     pub(crate) facts: Facts,
     /// Number of shoots on it.
     pub(crate) used: i64,
@@ -72,7 +72,7 @@ pub(crate) struct Facts {
     pub(crate) domains: Arc<[String]>,
     /// No shoot on it is reconciled for now.
     pub(crate) stopped: bool,
-    /// It says that it is of a Gardener whose scheduler goes by the rules of today.
+    /// Its version is of a Gardener with the rules of today.
     pub(crate) modern: bool,
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct Record {
     pub(crate) object: Arc<Object>,
     /// Requirements on its seed.
     pub(crate) wants: Wants,
-    /// The seeds it sits on.
+    /// Its seeds.
     pub(crate) seats: Seats,
     /// `spec.seedName`.
     pub(crate) seed: Option<Arc<str>>,
@@ -29,15 +29,15 @@ pub(crate) struct Record {
 /// Requirements of a shoot on its seed. Two equal ones are decided alike.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Wants {
-    /// The namespace it is in.
+    /// Its namespace.
     pub(crate) namespace: String,
     /// Its name, of which a default domain is made.
     pub(crate) name: String,
-    /// The scheduler it belongs to.
+    /// Its scheduler.
     pub(crate) scheduler: String,
     /// Whether its own machines run its control plane.
     pub(crate) self_hosted: bool,
-    /// Whether it has no machines, so that there are no pods either.
+    /// Whether it has no machines, and so no pods.
     pub(crate) workerless: bool,
     /// The kind and name of its cloud profile.
     pub(crate) profile: (String, String),
@@ -55,7 +55,7 @@ pub(crate) struct Wants {
     pub(crate) domain: Option<String>,
     /// Whether its control plane survives the loss of a zone.
     pub(crate) survives_a_zone: bool,
-    /// The zones that its control plane runs in, where it says.
+    /// The zones of its control plane, if given.
     pub(crate) control_plane_zones: Vec<String>,
     /// The zones of its workers, in order, each once.
     pub(crate) worker_zones: Vec<String>,

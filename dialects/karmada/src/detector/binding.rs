@@ -23,7 +23,7 @@ const OF_POLICY: [&str; 6] = [
 /// Fields of a suspension that a policy has; a user suspends scheduling on the binding alone.
 const SUSPENDED: [&str; 2] = ["dispatching", "dispatchingOnClusters"];
 
-/// A binding at `key` that says nothing yet.
+/// An empty binding at `key`.
 pub(super) fn empty(key: &Key) -> Value {
     let mut metadata = json!({"name": &*key.name});
     let kind = match key.resource == BINDINGS {
@@ -100,7 +100,7 @@ pub(super) fn of_policy(binding: &Value, policy: &PolicyRecord) -> Value {
     new
 }
 
-/// Has the template own `binding`, so that it goes with it.
+/// Makes the template the owner of `binding`, so that it is deleted with it.
 fn own(binding: &mut Value, kind: &TemplateKind, template: &Object) {
     let namespace = binding["metadata"]["namespace"].as_str().unwrap_or_default();
     let Some(mut owner) = template.as_owner(kind.kind, namespace) else {

@@ -1,4 +1,4 @@
-//! Claims: which policy a template belongs to, as its labels and annotations say and as policies select.
+//! Claims: the policy of a template, by its labels and annotations and by the policies' selectors.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub(super) fn claimed_by(object: &Object) -> Option<Key> {
     Some(Key::new(CLUSTER_PROPAGATION_POLICIES, "", &name))
 }
 
-/// The policy that `template` belongs to: the one that claims it as long as it selects it, else the best one.
+/// The policy of `template`: the one that claims it while it still selects it, else the best one.
 pub(super) fn policy<'a>(
     fleet: &'a Fleet,
     kind: &TemplateKind,

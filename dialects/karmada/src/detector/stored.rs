@@ -1,9 +1,9 @@
-//! Objects as they are stored, to be changed.
+//! Stored objects, to be changed.
 
 use berth_apimachinery::Object;
 use serde_json::Value;
 
-/// `object` as it is stored, without its version.
+/// The stored `object` without its version.
 pub(super) fn stripped(object: &Object) -> Value {
     let mut value = object.parse();
     if let Some(metadata) = value["metadata"].as_object_mut() {

@@ -1,4 +1,4 @@
-//! Taking in one change: parse the object once, edit the records, say who is due.
+//! Taking in one change: parse the object once, edit the records, return the due demands.
 
 use std::sync::Arc;
 

@@ -29,7 +29,7 @@ pub(crate) struct PolicyRecord {
     pub(crate) key: Key,
     /// The object.
     pub(crate) object: Arc<Object>,
-    /// Templates, and the clusters that they go to.
+    /// Templates, and their clusters.
     pub(crate) spec: PolicySpec,
     /// Value of the label by which it claims: its permanent id, or its uid or name where it has none.
     pub(crate) id: String,

@@ -14,7 +14,7 @@ use super::policy::Policy;
 use super::{cluster_rules, policy_rules};
 use crate::names::{APPS_GROUP, CLUSTER_GROUP, POLICY_GROUP, WORK_GROUP};
 
-/// The version bindings are stored in.
+/// The stored version of bindings.
 pub(crate) const WORK_VERSION: &str = "v1alpha2";
 /// The version of everything else.
 const VERSION: &str = "v1alpha1";
@@ -147,7 +147,7 @@ fn no_rules(_: &Value) -> Vec<FieldError> {
     Vec::new()
 }
 
-/// The rules of a view that can be read; where it cannot, the schema says why.
+/// The rules of a view that can be read; an unreadable one is refused by the schema.
 fn of_cluster(value: &Value) -> Vec<FieldError> {
     Cluster::deserialize(value).map_or_else(|_| Vec::new(), |view| cluster_rules::errors(&view.spec))
 }
@@ -326,7 +326,7 @@ pub(super) fn decided() -> Vec<Arc<dyn Kind>> {
     ]
 }
 
-/// Kinds that nothing is decided by.
+/// Kinds that decisions do not read.
 pub(super) fn kept() -> Vec<Arc<dyn Kind>> {
     let (here, anywhere) = (Scope::Namespaced, Scope::Cluster);
     vec![

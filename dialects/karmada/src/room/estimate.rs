@@ -23,7 +23,7 @@ pub(crate) struct Estimate {
     request: Vec<(Arc<str>, Quantity)>,
     /// Number of replicas that fit.
     pub(crate) replicas: i64,
-    /// When it was given.
+    /// Time of the answer.
     pub(crate) at: Option<Time>,
 }
 
@@ -43,7 +43,7 @@ impl Estimate {
     }
 }
 
-/// Reads the answers stored with the cluster `object`. A negative number says nothing, and is left out.
+/// Reads the answers stored with the cluster `object`. A negative number is left out.
 ///
 /// # Errors
 /// Why they cannot be read.

@@ -119,8 +119,8 @@ struct Path {
     clusters: usize,
 }
 
-/// The best combination: the highest scores, then the most clusters, then the first found; a shorter one that
-/// it begins with goes before.
+/// The best combination: the highest scores, then the most clusters, then the first found; a shorter
+/// one that is its beginning comes first.
 fn choose(regions: &[Region], limits: Limits, clusters: i64) -> Result<Vec<usize>, Failure> {
     let mut paths = combinations(regions, limits, clusters)?;
     // Stable: of equals the first found comes first.
@@ -142,7 +142,7 @@ fn choose(regions: &[Region], limits: Limits, clusters: i64) -> Result<Vec<usize
 fn combinations(regions: &[Region], limits: Limits, clusters: i64) -> Result<Vec<Path>, Failure> {
     let mut found = Vec::new();
     if i64::try_from(regions.len()).is_ok_and(|count| count == limits.least) {
-        // Where all are wanted, Karmada adds one after the other and never takes one away again.
+        // Where all are wanted, Karmada only adds regions.
         let mut places = Vec::new();
         for place in 0..regions.len() {
             if is_enough(regions, &places, limits, clusters) || is_full(&places, limits) {

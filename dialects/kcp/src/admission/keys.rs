@@ -231,7 +231,7 @@ fn syncer_finalizers(writer: &Writer, old: &Value, new: &Value, findings: &mut F
     }
 }
 
-/// Judges a syncer's writes of keys other than its own: its status, and nothing else.
+/// Judges a syncer's writes of other keys than its own: it may write only its status.
 pub(super) fn judge_syncer(
     own: &str,
     operation: Operation,

@@ -14,11 +14,11 @@ use crate::readiness::{self, Reported};
 pub(crate) struct Row {
     /// The name of the WorkloadCluster; rows are sorted by it.
     pub(crate) name: Arc<str>,
-    /// Its identifier, which location strings and labels name it by.
+    /// Its identifier in location strings and labels.
     pub(crate) identifier: Arc<str>,
     /// Facts for words and views only.
     pub(crate) record: Arc<ClusterRecord>,
-    /// The facts the filters go by.
+    /// The facts for the filters.
     pub(crate) facts: Facts,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct ClusterRecord {
 /// Facts for the filters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Facts {
-    /// The conditions say that it is ready.
+    /// It is ready by its conditions.
     pub(crate) ready: bool,
     /// The last instant its heartbeat is healthy; the end of time where none was ever seen.
     pub(crate) fresh_until: Timestamp,
@@ -41,7 +41,7 @@ pub(crate) struct Facts {
     pub(crate) unschedulable: bool,
     /// From when on namespaces must leave; the end of time where never.
     pub(crate) evict_after: Timestamp,
-    /// The number of the set of locations it belongs to.
+    /// The number of its set of locations.
     pub(crate) locations: u32,
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Reads a Namespace; there is nothing in it that cannot be read.
+    /// Reads a Namespace; this cannot fail.
     pub(crate) fn read(object: &Arc<Object>) -> Self {
         let meta = object.meta();
         let reading = Reading::of(object.annotations().get(PLACEMENT).as_deref());
@@ -52,7 +52,7 @@ impl Record {
         !self.reading.placement.0.is_empty() || !self.reading.dropped.is_empty()
     }
 
-    /// Whether its condition says something that is not (any more) so.
+    /// Whether its condition is outdated.
     pub(crate) fn is_mistaken(&self) -> bool {
         self.has_condition && self.condition_differs
     }
@@ -95,7 +95,7 @@ impl Record {
         active.is_empty() || stranded
     }
 
-    /// Whether there is something to take out of the annotation.
+    /// Whether the annotation has entries to remove.
     fn is_littered(&self) -> bool {
         let reading = &self.reading;
         !reading.dropped.is_empty()

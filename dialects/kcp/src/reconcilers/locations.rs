@@ -92,8 +92,7 @@ impl Reconciler for Locations {
         vec![LOCATIONS]
     }
 
-    /// A location that says something else, and those of a workload cluster that counts otherwise than
-    /// before.
+    /// A location that differs, and those of a workload cluster with a changed count.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         let Some(fleet) = fleet(context) else {
             return Vec::new();

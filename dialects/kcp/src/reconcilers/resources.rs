@@ -19,7 +19,7 @@ use crate::resource_controller::{self, clear, reconcile};
 pub(crate) struct Resources {
     /// The resources that follow their namespace.
     pub(crate) synced: Vec<GroupResource>,
-    /// Those of them that a coordination controller sees first.
+    /// The ones that a coordination controller gets first.
     pub(crate) coordinated: Vec<GroupResource>,
     /// Resources that do not follow it, but may have done so before the configuration was what it is.
     pub(crate) former: Vec<GroupResource>,
@@ -29,7 +29,7 @@ fn key_of(resource: GroupResource, object: &Object) -> Key {
     Key::new(resource, object.meta().namespace(), object.meta().name())
 }
 
-/// Whether there is something to take off `object`, which is of a resource that is no longer synced.
+/// Whether `object`, of a resource that is no longer synced, has keys to remove.
 fn is_marked(object: &Object) -> bool {
     mentions_any(object) && !is_system_namespace(object.meta().namespace())
 }
@@ -39,7 +39,7 @@ fn home<'a>(key: &Key, context: &Context<'a>) -> Option<&'a Arc<Object>> {
     context.objects.get(&Key::new(NAMESPACES, "", &key.namespace))
 }
 
-/// Whether a change of a namespace changes what its resources go by.
+/// Whether a change of a namespace affects its resources.
 fn hands_on_differently(change: &Change) -> bool {
     let (Some(old), Some(new)) = (&change.old, &change.new) else {
         return change.new.is_some();
@@ -78,7 +78,7 @@ impl Resources {
         reconcile(namespace, object, &known)
     }
 
-    /// The objects in `namespace` there is something to do about.
+    /// The objects in `namespace` that need a write.
     fn in_namespace(&self, namespace: &Object, fleet: &Fleet, context: &Context<'_>) -> Vec<Key> {
         let (name, shape) = (namespace.meta().name(), outline(namespace));
         let mut due = Vec::new();
@@ -106,7 +106,7 @@ impl Resources {
         due
     }
 
-    /// Whether there is something to do about the object at `key`.
+    /// Whether the object at `key` needs a write.
     fn has_work(&self, key: &Key, fleet: &Fleet, context: &Context<'_>) -> bool {
         if self.former.contains(&key.resource) {
             return context.objects.get(key).is_some_and(|object| is_marked(object));
@@ -166,8 +166,8 @@ impl Reconciler for Resources {
         self.synced.clone()
     }
 
-    /// A resource whose metadata changed; those in a namespace that says something else; those that know a
-    /// workload cluster that came or went.
+    /// A resource whose metadata changed; those in a changed namespace; those with keys of a workload
+    /// cluster that was created or deleted.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         let (key, Some(fleet)) = (&change.key, fleet(context)) else {
             return Vec::new();

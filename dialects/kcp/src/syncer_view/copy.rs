@@ -26,7 +26,7 @@ pub const SYNCED: &str = "internal.workloads.kcp.dev/synced";
 pub struct Record {
     /// The name of the object upstream.
     pub name: String,
-    /// The hash of the copy as it was wanted.
+    /// The hash of the wanted copy.
     pub hash: String,
     /// The top-level fields that were copied.
     pub fields: BTreeSet<String>,
@@ -37,7 +37,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// The record of a downstream object; one that is missing or malformed says nothing.
+    /// The record of a downstream object; a missing or malformed one is empty.
     #[must_use]
     pub fn of(down: &Value) -> Self {
         let text = text(down, ANNOTATIONS, SYNCED);
@@ -140,7 +140,8 @@ fn is_ours(key: &str) -> bool {
     key == PLACEMENT || key == SYNCED || prefixes.iter().any(|prefix| key.starts_with(prefix))
 }
 
-/// The fields whose keys are all the writer's: nothing else fills them in, so what is not wanted there goes.
+/// The fields whose keys are all the writer's: nothing else fills them in, so unwanted keys are
+/// removed.
 const CONTENT: [&str; 2] = ["data", "binaryData"];
 
 /// Whether `object` is one whose [`CONTENT`] is compared exactly.

@@ -1,9 +1,9 @@
 //! Ownership of the copies on a workload cluster, and when a syncer may take them over (docs/systems/kcp.md,
 //! "Registering again").
 //!
-//! The identifier of a WorkloadCluster dies with the object. The downstream namespaces therefore also
-//! say which WorkloadCluster of which hub they were made for, by data that outlive it: the uid of the
-//! hub's namespace `kube-system`, and the name.
+//! The identifier of a WorkloadCluster is lost with the object. The downstream namespaces therefore
+//! also say which WorkloadCluster of which hub they were made for, by data that outlive it: the uid of
+//! the hub's namespace `kube-system`, and the name.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ pub struct Registration {
 }
 
 impl Registration {
-    /// The registration that a downstream namespace was made for, where it says so.
+    /// The registration that a downstream namespace was made for, if known.
     #[must_use]
     pub fn of(down: &Value) -> Option<Self> {
         serde_json::from_str(text(down, ANNOTATIONS, REGISTRATION)?).ok()
@@ -38,7 +38,7 @@ pub struct Owner {
     pub identifier: String,
     /// Logical cluster that objects come from.
     pub logical_cluster: String,
-    /// Its registration; `None` where the hub does not say who it is.
+    /// Its registration; `None` where the hub's identity is unknown.
     pub registration: Option<Registration>,
     /// Identifiers of earlier registrations that `--adopt` names.
     pub adopted: Vec<String>,

@@ -1,4 +1,4 @@
-//! When a hub must ask about clusters and bindings: whenever a change takes a right of its own.
+//! When a hub must ask about clusters and bindings: whenever a change needs its own right.
 
 use berth_admission::{Operation, Phase};
 use berth_dialect_contract::hub_rule::cel;

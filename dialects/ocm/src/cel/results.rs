@@ -6,16 +6,16 @@ use std::collections::HashMap;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Judged {
     pub(crate) holds: bool,
-    /// Whether it has no value, or one that is neither true nor false.
+    /// Whether it has no value, or one that is not a bool.
     pub(crate) fails: bool,
     /// Cost of the evaluation, kept with it: whether a decision may afford its expressions does not depend on
     /// which results are known.
     pub(crate) cost: u64,
-    /// Whether it was ended, because it cost more than one evaluation may.
+    /// Whether it was ended at the cost limit of one evaluation.
     pub(crate) ended: bool,
 }
 
-/// The readings of objects that an expression was run on.
+/// The readings of judged objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Reading {
     /// The stamp of the cluster.

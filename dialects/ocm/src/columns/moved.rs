@@ -15,7 +15,7 @@ use crate::record::ClusterSet;
 use crate::scored::Scores;
 use crate::tally::Tally;
 
-/// The records new columns are made of.
+/// The records for new columns.
 pub(crate) struct Records<'a> {
     /// The clusters there are now.
     pub(crate) clusters: &'a imbl::OrdMap<Arc<str>, Arc<Cluster>>,

@@ -70,7 +70,7 @@ impl Taints {
         numbers.map(|(candidate, &number)| (candidate, (number != OWN).then(|| number - 1)))
     }
 
-    /// Number of lists; [`Tainted::Like`] is below.
+    /// Number of lists; [`Tainted::Like`] is smaller.
     pub(crate) fn count(&self) -> usize {
         self.lists.len()
     }

@@ -1,5 +1,5 @@
-//! Taking in one change: parse the object once, edit the records, keep the columns up to date, say who is
-//! due.
+//! Taking in one change: parse the object once, edit the records, keep the columns up to date, return
+//! the due demands.
 
 use std::sync::Arc;
 

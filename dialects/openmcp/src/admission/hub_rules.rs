@@ -1,5 +1,5 @@
-//! When a hub must ask about ClusterRequests and Clusters: whenever what was granted, or the finalizers that
-//! count, differ.
+//! When a hub must ask about ClusterRequests and Clusters: whenever the granted Cluster, or the
+//! finalizers that count, differ.
 
 use berth_admission::{Operation, Phase};
 use berth_dialect_contract::hub_rule::cel;

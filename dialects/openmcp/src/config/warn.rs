@@ -1,4 +1,4 @@
-//! Warnings about configurations that are legal and surely not meant (docs/systems/openmcp.md,
+//! Warnings about configurations that are legal and surely not intended (docs/systems/openmcp.md,
 //! "Configuration").
 
 use berth_apimachinery::name;

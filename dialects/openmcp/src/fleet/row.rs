@@ -15,7 +15,7 @@ use crate::names::{DELETE_LABEL, USE_FINALIZER};
 pub(crate) struct Row {
     /// Facts for words, views and writes only.
     pub(crate) record: Arc<ClusterRecord>,
-    /// The facts the filters go by.
+    /// The facts for the filters.
     pub(crate) facts: Facts,
     /// Number of requests that use it.
     pub(crate) used: u32,

@@ -47,7 +47,7 @@ impl From<Option<Timestamp>> for Moment {
     }
 }
 
-/// `metadata` as it is written.
+/// Written `metadata`.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Read {

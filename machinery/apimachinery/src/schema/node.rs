@@ -39,7 +39,7 @@ pub(crate) struct Bound {
     pub(crate) exclusive: bool,
 }
 
-/// A regular expression with the text it was made of.
+/// A regular expression with its text.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     pub(crate) text: String,
@@ -159,7 +159,7 @@ fn properties(schema: &Map<String, Value>) -> BTreeMap<String, Arc<Node>> {
         .collect()
 }
 
-/// The one definition a schema may refer to.
+/// The one definition to which a schema may refer.
 fn reference(schema: &Value) -> Option<Arc<Node>> {
     let refers = schema.get("$ref").and_then(Value::as_str) == Some(object_meta::REFERENCE);
     refers.then(|| Arc::clone(&OBJECT_META))

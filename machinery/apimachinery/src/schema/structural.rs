@@ -299,8 +299,8 @@ fn allows_null(from: &Map<String, Value>) -> bool {
     in_type || in_union.is_some_and(|list| list.iter().any(|schema| schema.get("type") == Some(&null)))
 }
 
-/// See `Schema::of` for which defaults are meant. An `Option`'s own default is `null`, so any other one is
-/// meant.
+/// `Schema::of` explains which defaults count. An `Option`'s own default is `null`, so any other one
+/// counts.
 fn default(from: &mut Map<String, Value>, to: &mut Map<String, Value>, option: bool) {
     let meant = from.remove("x-default");
     let other = from

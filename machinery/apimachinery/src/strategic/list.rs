@@ -51,7 +51,7 @@ pub(super) fn order<'a>(order: &'a Value, path: &str) -> Result<&'a [Value], Str
         .ok_or_else(|| format!("{path}: must be a list"))
 }
 
-/// Whether an element says that the whole list is replaced.
+/// Whether an element means that the whole list is replaced.
 fn replaces(elements: &[Value], path: &str) -> Result<bool, String> {
     for element in elements.iter().filter_map(Value::as_object) {
         if Directive::of(element, path)? == Some(Directive::Replace) {
@@ -182,8 +182,8 @@ fn by_key(
     Ok(have.into_list())
 }
 
-/// The order a list is to have: elements it does not name keep their place relative to the named ones as it
-/// was before, where it was; otherwise the named ones come first.
+/// The wanted order of a list: elements that it does not name keep their former place relative to the
+/// named ones, if they had one; otherwise the named ones come first.
 pub(super) struct Order<'a> {
     key: Option<&'a str>,
     /// Place of each element before, by its identity.

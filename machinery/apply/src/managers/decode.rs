@@ -10,7 +10,7 @@ use crate::fields::{Invalid, Set};
 /// The most bytes a list may have: the limit of a request.
 pub const MAX_BYTES: usize = 3 << 20;
 
-/// An entry as it is written.
+/// A written entry.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Wire {

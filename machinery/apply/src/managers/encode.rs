@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::{Entry, Identity, Managers};
 
 impl Managers {
-    /// The list as compact JSON, in canonical order; empty where there is nothing to write, and then the
-    /// object has no `managedFields`.
+    /// The list as compact JSON, in canonical order; empty without entries, and then the object has no
+    /// `managedFields`.
     #[must_use]
     pub fn encode(&self) -> String {
         let mut list = String::new();
@@ -23,7 +23,7 @@ impl Managers {
         list
     }
 
-    /// The list as a value; `None` where there is nothing to write.
+    /// The list as a value; `None` without entries.
     #[must_use]
     pub fn to_value(&self) -> Option<Value> {
         serde_json::from_str(&self.encode()).ok()

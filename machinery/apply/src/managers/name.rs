@@ -29,7 +29,7 @@ pub fn is_printable(letter: char) -> bool {
     if matches!(letter, ' ' | '\\' | '"' | '\'') {
         return true;
     }
-    // Marks are escaped only where there is nothing to stand on.
+    // Combining marks are escaped only without a base character.
     let mut text = String::from("a");
     text.push(letter);
     !letter.is_whitespace() && text.escape_debug().nth(1) != Some('\\')

@@ -42,7 +42,7 @@ pub struct Conflict {
 /// Why nothing was applied. [`fmt::Display`] is the message of kube-apiserver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// The configuration does not fit the schema. `object` says which it is: `ns/name; group/version,
+    /// The configuration does not fit the schema. `object` identifies it: `ns/name; group/version,
     /// Kind=kind`.
     Configuration {
         /// Key of the object.
@@ -209,7 +209,7 @@ impl Managers {
         })
     }
 
-    /// Takes from all but `me` what changed, or says who would mind.
+    /// Removes changed fields from all managers but `me`, or returns the conflicts.
     fn settle(
         &mut self,
         me: &Identity,
@@ -236,7 +236,7 @@ impl Managers {
         Err(Refused::Conflicts(conflicts))
     }
 
-    /// `merged` without what only `last` owned; that happens in the version `last` is in.
+    /// `merged` without fields that only `last` owned, computed in the version of `last`.
     fn pruned(
         &self,
         versions: &dyn Versions,

@@ -2,7 +2,7 @@
 
 use super::Token;
 
-/// The number at the start of `rest`, and how long it is.
+/// The number at the start of `rest`, and its length.
 pub(super) fn number(rest: &str) -> Result<(Token, usize), String> {
     let hexadecimal = rest.strip_prefix("0x").or_else(|| rest.strip_prefix("0X"));
     if let Some(digits) = hexadecimal {
@@ -57,7 +57,7 @@ fn whole(digits: &str, radix: u32, after: &str, length: usize) -> Result<(Token,
     }
 }
 
-/// The string or bytes at the start of `rest`, if there is one, and how long it is.
+/// The string or bytes at the start of `rest`, if there is one, and its length.
 pub(super) fn quoted(rest: &str) -> Result<Option<(Token, usize)>, String> {
     // At most two letters stand before a quote.
     let quote = rest.bytes().take(3).position(|byte| matches!(byte, b'"' | b'\''));

@@ -105,7 +105,7 @@ fn service_account<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     given(Access::Of(Some((namespace, name))))
 }
 
-/// Whether `text` is a label of DNS, but for its length.
+/// Whether `text` is a label of DNS, apart from its length.
 fn is_label(text: &str) -> bool {
     let plain = |letter: u8| letter.is_ascii_lowercase() || letter.is_ascii_digit();
     let bytes = text.as_bytes();

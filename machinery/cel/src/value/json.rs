@@ -8,7 +8,7 @@ use super::{Key, Map, Message, Value};
 use crate::error::Error;
 
 impl Value<'_> {
-    /// The value as JSON. Bytes are base64, durations and moments the text they are read from.
+    /// The value as JSON. Bytes are base64, durations and moments are strings in their parsed form.
     ///
     /// # Errors
     /// When there is no JSON for it, or for a part of it.
@@ -62,7 +62,7 @@ impl Value<'_> {
         self.misnamed_under(None)
     }
 
-    /// `path` is what an object here must be of; the outermost may be of any type.
+    /// `path` is the required type name of an object here; the outermost may have any.
     fn misnamed_under(&self, path: Option<&str>) -> Option<String> {
         match self {
             Self::Message(message) => message.misnamed(path),

@@ -109,8 +109,8 @@ impl Moment {
     }
 }
 
-/// The year that the day so many days after the first of January of the year 1 is in, and how many days of it
-/// passed.
+/// The year of the day this number of days after the first of January of the year 1, and the day's
+/// number in it.
 fn year_and_day(days: i64) -> (i16, i64) {
     let (centuries, days) = (days.div_euclid(146_097), days.rem_euclid(146_097));
     let century = (days / 36_524).min(3);

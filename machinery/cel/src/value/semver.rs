@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-/// A semantic version. Build metadata is read and says nothing.
+/// A semantic version. Build metadata is read and ignored.
 #[derive(Debug)]
 pub struct Semver {
     pub(crate) numbers: [u64; 3],

@@ -86,7 +86,7 @@ impl Url {
         (inside.unwrap_or(host).to_owned(), port.to_owned())
     }
 
-    /// The path as it was written, if every sign in it may stand there; else with the others escaped.
+    /// The path unchanged, if all its characters are allowed; else with the others escaped.
     pub(crate) fn escaped_path(&self) -> String {
         let fine = |byte: u8| is_path(byte) || b"!'()*[]%".contains(&byte);
         if self.path.bytes().all(fine) {

@@ -70,7 +70,7 @@ fn restores(planned: &Value, last: &Value, now: &Value) -> bool {
     })
 }
 
-/// Whether `now` says something else of a decision than `last`.
+/// Whether `now` has another decision than `last`.
 pub(super) fn differs(last: &Value, now: &Value) -> bool {
     restores(last, last, now) || restores(now, now, last)
 }
@@ -92,7 +92,7 @@ fn brings_back(planned: &Value, last: &Value, now: &Value) -> bool {
     }
 }
 
-/// Whether both are the same but for times.
+/// Whether both are equal apart from times.
 fn is_same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {

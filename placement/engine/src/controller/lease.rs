@@ -23,7 +23,7 @@ pub const LEASES: GroupResource = GroupResource::new("coordination.k8s.io", "lea
 pub struct Hold {
     /// Until when this replica may work without asking again; `None`: it may not.
     pub until: Option<Timestamp>,
-    /// When it is to ask again.
+    /// Time of its next try.
     pub again: Timestamp,
 }
 
@@ -160,7 +160,7 @@ fn late(retry: Duration) -> Duration {
     retry + retry / 5
 }
 
-/// A lock record as it was read.
+/// A read lock record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// Version, which differs after every write of it.
@@ -281,7 +281,7 @@ impl Lease {
         }
     }
 
-    /// Whether `record` says that this replica is the leader.
+    /// Whether this replica is the leader by `record`.
     #[must_use]
     pub fn is_mine(&self, record: &Record) -> bool {
         record.holder() == self.identity

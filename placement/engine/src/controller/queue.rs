@@ -30,7 +30,7 @@ struct Entry {
     running: bool,
     /// Whether it became due while it was being worked on.
     again: bool,
-    /// When it becomes due by time.
+    /// Time at which it becomes due.
     at: Option<Timestamp>,
     /// Number of vain attempts since the last change.
     failures: u32,
@@ -160,7 +160,7 @@ impl Queue {
         self.ready.len()
     }
 
-    /// When the next demand becomes due by time.
+    /// Time at which the next demand becomes due.
     pub(super) fn next_alarm(&self) -> Option<Timestamp> {
         self.alarms.first().map(|(at, _)| *at)
     }

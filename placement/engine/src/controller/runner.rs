@@ -99,7 +99,7 @@ impl Runner {
     /// Works until it is told to stop, and then finishes its running work.
     pub(super) async fn run(mut self) {
         let stop = self.signals.stop.clone();
-        // Until the first load there is nothing to decide on.
+        // Before the first load nothing can be decided.
         let first = tokio::select! {
             batch = self.subscription.next() => batch,
             () = stop.cancelled() => return,

@@ -1,5 +1,5 @@
-//! The changes of a plan as they are written: in a SchedulingReview (`spec.changes`) and in the files of
-//! `berth simulate --change`.
+//! The changes of a plan in their written form: in a SchedulingReview (`spec.changes`) and in the files
+//! of `berth simulate --change`.
 
 use berth_apimachinery::{FieldError, Key};
 use berth_dialect_contract::config;

@@ -332,7 +332,7 @@ fn find(worlds: &[World], target: &str) -> Vec<(usize, Arc<str>)> {
 /// Most targets that a sentence names.
 const NAMED: usize = 5;
 
-/// Targets that may be meant by `target`, which names none.
+/// Targets with names similar to `target`, which does not exist.
 fn suggested(worlds: &[World], target: &str) -> String {
     let mut some = Vec::new();
     let mut count = 0;
@@ -402,7 +402,7 @@ fn shown(key: &Key) -> String {
     key.to_string()
 }
 
-/// Leaves as it is stored what a manifest says nothing of, and a server would not take away.
+/// Keeps stored fields that a manifest does not have, and that a server would not remove.
 fn leave(value: &mut Value, stored: &Value) {
     if let Some(status) = stored.get("status")
         && value.get("status").is_none()

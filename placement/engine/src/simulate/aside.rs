@@ -12,7 +12,7 @@ pub struct Aside {
     pub dialect: Arc<dyn Dialect>,
     /// Its key; the name may be missing.
     pub demand: Key,
-    /// Its apiVersion, as it was given.
+    /// Its given apiVersion.
     pub api_version: String,
     /// Its kind.
     pub kind: &'static str,

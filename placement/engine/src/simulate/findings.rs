@@ -49,7 +49,7 @@ pub struct Unread {
     pub count: usize,
     /// Whether its group is one of those that Berth serves.
     pub near: bool,
-    /// Hint at the kind or the versions that may be meant instead.
+    /// Hint at a similar kind or other versions.
     pub hint: Option<String>,
     /// Clause that names the counterpart by which decisions are made, where it is a kind of a system and
     /// counts for nothing.

@@ -55,7 +55,7 @@ pub(super) fn load(
     simulation
 }
 
-/// Names of an object, as they were given.
+/// Given names of an object.
 struct Given {
     namespace: String,
     name: String,
@@ -119,8 +119,7 @@ impl Loader<'_> {
                     .iter_mut()
                     .filter(|world| world.reads(key.resource))
                 {
-                    // Nothing is decided by it, so that there is nothing about it that a dialect could not
-                    // read.
+                    // Decisions do not read it, so no dialect has to parse it.
                     drop(world.put(&key, Arc::clone(&object)));
                 }
                 self.simulation.objects.push((key, object));
@@ -136,7 +135,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Says once that a kind is read by a group that it has in other releases.
+    /// Reports once that a kind is read with a group of other releases.
     fn note_other_group(&mut self, api_version: &str, kind: &str, at: &str) {
         let Some((found, version)) = self.catalog.find(api_version, kind) else {
             return;
@@ -356,8 +355,8 @@ impl Loader<'_> {
         !worlds.any(|world| world.decides_by(resource)) && !self.dialects.iter().any(own)
     }
 
-    /// Counts an object of a kind that is not in the catalog: systems have more kinds than those that say
-    /// where things go.
+    /// Counts an object of a kind that is not in the catalog: systems have more kinds than those that
+    /// scheduling reads.
     fn pass_over(&mut self, api_version: &str, kind: &str) {
         let (group, _) = api_version.rsplit_once('/').unwrap_or(("", api_version));
         let full = format!("{kind}.{group}");
@@ -396,7 +395,7 @@ impl Loader<'_> {
         }
         if self.placed(key.resource).is_some() {
             if !errors.is_empty() {
-                // No server of ours would have it, so there is nothing to place.
+                // No server of ours would store it, so it is not placed.
                 self.set_aside(&at, &kind, errors.clone());
                 return self.note_aside(at, given, &kind, errors);
             }
@@ -409,7 +408,7 @@ impl Loader<'_> {
             if !world.reads(key.resource) {
                 continue;
             }
-            // It stays in the world as what it is, so that what depends on it says so.
+            // It stays in the world unchanged, so that decisions that depend on it report it.
             if let Err(Unreadable(problem)) = world.put(&key, Arc::clone(&object)) {
                 if told {
                     continue;

@@ -41,7 +41,7 @@ impl World {
         });
     }
 
-    /// Has everything be due that there is something to do about.
+    /// Makes every key due that needs a step.
     pub(crate) fn look_at_all(&mut self) {
         self.extend_due(|reconciler, context| reconciler.all(context));
     }

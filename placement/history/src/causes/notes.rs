@@ -21,12 +21,12 @@ pub(super) struct Dues {
 #[derive(Clone, Debug)]
 struct DueNote {
     note: Note,
-    /// When it was decided with nothing to write.
+    /// Time of a decision without writes.
     decided: Option<Timestamp>,
 }
 
 impl DueNote {
-    /// Whether it has been acted on, or will not be any more.
+    /// Whether it has been used, or will not be.
     fn is_over(&self, now: Timestamp) -> bool {
         let decided = self.decided.is_some_and(|at| !within(at, now, SOON));
         decided || !within(self.note.at, now, LONG)

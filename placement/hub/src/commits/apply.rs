@@ -22,7 +22,7 @@ pub struct Applying<'a> {
     pub subresource: &'static str,
     /// Wanted object.
     pub config: &'a Value,
-    /// The revision of the copy it was decided on; `None` where there must be no object yet.
+    /// The revision of the copy on which it was decided; `None` where there must be no object yet.
     pub base: Option<Revision>,
 }
 

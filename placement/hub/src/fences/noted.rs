@@ -11,7 +11,7 @@ pub(super) struct Noted {
     resource: String,
     namespace: String,
     name: String,
-    /// The hub's version it is made on; empty for an object that is about to be made.
+    /// The hub's version before the write; empty for an object that is about to be made.
     pub(super) version: String,
     /// Process that noted it.
     pub(super) holder: String,
@@ -57,7 +57,7 @@ impl Noted {
         })
     }
 
-    /// Whether it is about the object at `key`.
+    /// Whether it is for the object at `key`.
     pub(super) fn is_of(&self, key: &Key) -> bool {
         let resource = key.resource;
         (self.group.as_str(), self.resource.as_str()) == (resource.group, resource.resource)

@@ -24,7 +24,7 @@ pub(super) struct Concerned {
 }
 
 impl Concerned {
-    /// Those there are by now.
+    /// The ones known by now.
     ///
     /// # Errors
     /// As [`berth_storage::Source::list`] and [`berth_storage::Source::watch`].

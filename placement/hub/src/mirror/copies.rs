@@ -32,7 +32,7 @@ impl Copies {
         self.store.revision()
     }
 
-    /// The hub's resourceVersion that `copy` is of; `None` where the hub is known to be further.
+    /// The hub's resourceVersion of `copy`; `None` where the hub is known to be further.
     pub fn version(&self, key: &Key, copy: &Object) -> Option<String> {
         let hub_version = self.versions.get(key)?;
         hub_version.is_of(copy).then_some(hub_version.version)

@@ -453,7 +453,7 @@ async fn news(concerned: &mut Option<Concerned>) -> Result<Vec<Arc<str>>, StoreE
     }
 }
 
-/// Whether the hub says that it has no such kind.
+/// Whether the hub answers that it has no such kind.
 fn is_absent(problem: &watcher::Error) -> bool {
     let (watcher::Error::InitialListFailed(error)
     | watcher::Error::WatchStartFailed(error)

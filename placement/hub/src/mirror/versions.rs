@@ -1,4 +1,5 @@
-//! State of the hub's object that a copy is of: the hub takes a write only on the state it was made for.
+//! State of the hub's object of a copy: the hub accepts a write only on the state for which it was
+//! made.
 //!
 //! A copy is known by its content. Where several replicas share a store one of them writes the copies, and
 //! every other still knows which state of the hub's object it is looking at, since each follows the hub by

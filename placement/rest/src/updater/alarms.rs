@@ -10,7 +10,7 @@ use super::{Item, Subject};
 /// The longest sleep before the clock is considered again, since clocks can be set.
 const NAP: Duration = Duration::from_secs(30);
 
-/// When time alone may change which object.
+/// Times at which objects may change without a write.
 #[derive(Default)]
 pub struct Alarms {
     at: BTreeSet<(Timestamp, Item)>,

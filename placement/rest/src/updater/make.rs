@@ -35,7 +35,7 @@ pub(super) struct Made {
     pub(super) tally: Option<Tally>,
     /// The last comparison, where the demand is observed.
     pub(super) compared: Option<Arc<Compared>>,
-    /// Whether it is still to be compared, since others took the time.
+    /// Whether its comparison was put off for lack of time.
     pub(super) waits: bool,
 }
 

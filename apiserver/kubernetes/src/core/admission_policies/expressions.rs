@@ -78,7 +78,7 @@ fn variables(spec: &Value) -> Vec<FieldError> {
         let at = |field: &str| format!("spec.variables[{index}].{field}");
         let (name, expression) = (value::text(one, &["name"]), value::text(one, &["expression"]));
         if one["name"].is_null() {
-            // The schema says it.
+            // The schema reports it.
         } else if name.trim().is_empty() {
             errors.push(FieldError::required(at("name"), "name is not specified"));
         } else if !is_identifier(name) {

@@ -11,7 +11,7 @@ use crate::core::value;
 
 /// The operations a rule may name.
 pub(super) const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
-/// Those of them that have an object that can be changed.
+/// The operations with an object that can be changed.
 const CHANGES: [&str; 2] = ["CREATE", "UPDATE"];
 const SCOPES: [&str; 3] = ["*", "Cluster", "Namespaced"];
 

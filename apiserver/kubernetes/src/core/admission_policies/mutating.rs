@@ -11,7 +11,7 @@ use super::fields::MutatingFields;
 use super::{expressions, matching, validating};
 use crate::core::value;
 
-/// The kinds of patches: how each is called, the field it is in, and the field of the other.
+/// The kinds of patches: the name of each, its field, and the field of the other kind.
 const PATCHES: [(&str, &str, &str); 2] = [
     ("ApplyConfiguration", "applyConfiguration", "jsonPatch"),
     ("JSONPatch", "jsonPatch", "applyConfiguration"),

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::core::value::{instant, text};
 
-/// The columns. An event's name says nothing, so it comes last.
+/// The columns. An event's name has no information, so it comes last.
 pub(crate) const COLUMNS: &[Column] = &[
     Column::text("Last Seen", "The time since it was last seen").computed(last_seen),
     Column::text("Type", "Normal or Warning").at(".type"),

@@ -87,7 +87,7 @@ fn series(new: &Value) -> Vec<FieldError> {
 /// The fields of `metav1.MicroTime`.
 const MICRO_TIMES: [&[&str]; 2] = [&["eventTime"], &["series", "lastObservedTime"]];
 
-/// Writes these times in UTC, as they are served.
+/// Writes these times in UTC, the served form.
 pub(crate) fn to_utc(new: &mut Value) {
     micro_time::to_utc(&MICRO_TIMES, new);
 }

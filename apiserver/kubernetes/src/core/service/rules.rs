@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::core::value;
 
-/// Ports that say nothing about their workloads lead to the same port there.
+/// A port without a targetPort leads to the same port of the workloads.
 pub(super) fn prepare(new: &mut Value) {
     let ports = new.pointer_mut("/spec/ports").and_then(Value::as_array_mut);
     for port in ports.into_iter().flatten() {

@@ -61,9 +61,9 @@ fn unique_zones(errors: &mut Vec<FieldError>, zones: &[String]) {
     }
 }
 
-/// All ranges are CIDRs of the seed's families that meet none that Gardener keeps for itself. Those of the
-/// seed do not meet, nor do those that it gives to shoots; the latter may meet the seed's where they are of
-/// IPv4, which is mapped.
+/// All ranges are CIDRs of the seed's families that overlap with none that Gardener reserves. Those of
+/// the seed do not overlap with one another, nor do its defaults for shoots; the latter may overlap
+/// with the seed's where they are of IPv4, which is mapped.
 fn networks(errors: &mut Vec<FieldError>, networks: &SeedNetworks) {
     required(
         errors,

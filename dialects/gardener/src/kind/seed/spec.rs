@@ -273,7 +273,7 @@ impl SeedSpec {
             .as_ref()
             .and_then(|settings| settings.scheduling.as_ref())
         {
-            // The default is of the whole block: one that is there and says nothing says no.
+            // The default holds for the whole block: a block without the field means false.
             Some(scheduling) => scheduling.visible.unwrap_or(false),
             None => rules == Rules::Current || !self.has_taint(INVISIBLE_TAINT),
         }
@@ -287,7 +287,7 @@ impl SeedSpec {
             .as_ref()
             .and_then(|settings| settings.shoot_dns.as_ref());
         match setting {
-            // As for scheduling, a block that says nothing says no.
+            // As for scheduling, a block without the field means false.
             Some(setting) => setting.enabled.unwrap_or(false),
             None => !self.has_taint(DISABLE_DNS_TAINT),
         }

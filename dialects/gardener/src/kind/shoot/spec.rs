@@ -366,7 +366,7 @@ impl ShootSpec {
         self.failure_tolerance() == Some(ZONE)
     }
 
-    /// The zones that its control plane runs in, where it says.
+    /// The zones of its control plane, if given.
     #[must_use]
     pub fn control_plane_zones(&self) -> &[String] {
         self.control_plane.as_ref().map_or(&[], |plane| &plane.zones)
@@ -381,7 +381,7 @@ impl ShootSpec {
             .any(|worker| worker.control_plane.is_some())
     }
 
-    /// The scheduler the shoot belongs to.
+    /// The shoot's scheduler.
     #[must_use]
     pub fn scheduler(&self) -> &str {
         self.scheduler_name.as_deref().unwrap_or(DEFAULT_SCHEDULER)

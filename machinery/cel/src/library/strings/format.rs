@@ -7,7 +7,7 @@ use crate::library::convert::to_string;
 use crate::meter::Meter;
 use crate::value::{List, Value};
 
-/// Digits behind the point, unless the clause says how many.
+/// Digits behind the point, by default.
 const PRECISION: usize = 6;
 /// The most digits behind the point.
 const MOST_PRECISION: usize = 1000;
