@@ -1,5 +1,5 @@
-//! Questions that another API server answers: whose token is this, may this user do that. How they are asked
-//! (deadlines, repetition) and how long answers are kept (docs/reference.md, "Identity").
+//! Questions that another API server answers: which user has this token, may this user do that. This module has
+//! the deadlines and the repetition of the questions (docs/reference.md, "Identity").
 //!
 //! The reviews are in [`crate::authn::token_review`] and [`crate::authz::subject_access_review`]; a
 //! [`Reviewer`] of the program sends them.
@@ -23,15 +23,15 @@ const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// Carries review objects to the API server that answers them.
 #[async_trait]
 pub trait Reviewer: Send + Sync + 'static {
-    /// Creates `review` (with apiVersion, kind and spec) at `path` and gives what came back, status filled
-    /// in.
+    /// Creates `review` (with apiVersion, kind and spec) at `path`. Returns the review of the answer, with its
+    /// status.
     ///
     /// # Errors
-    /// Why no answer came.
+    /// Reason why there is no answer.
     async fn review(&self, path: &str, review: &Value) -> Result<Value, ReviewError>;
 }
 
-/// Why a review got no answer.
+/// Reason why a review has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ReviewError {
@@ -56,13 +56,13 @@ pub enum Unanswered {
         /// Description of the problem.
         problem: String,
     },
-    /// It answered yes and no.
+    /// The answer is both yes and no.
     #[error("the answer to a SubjectAccessReview says both allowed and denied")]
     Contradiction,
-    /// It answered that there is a user, and not which.
+    /// The answer says that the token is valid, but has no user.
     #[error("the answer to a TokenReview says authenticated, and names no user")]
     Nameless,
-    /// Several were asked: why each could not answer.
+    /// None of several could answer: the reason of each.
     #[error("{}", joined(.0))]
     Several(Vec<Unanswered>),
     /// An answer of the program's own.

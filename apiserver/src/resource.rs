@@ -23,14 +23,14 @@ pub struct Resource {
     pub backing: Backing,
     /// Subresources beside `status`, which every kind with `status: true` has by itself when it is stored.
     pub subresources: Vec<Subresource>,
-    /// The effort of its writes beside the bytes that were sent; nothing where it is `None`.
+    /// Effort of its writes beside the size of their bodies; none where it is `None`.
     pub effort: Option<Effort>,
-    /// Why other verbs than the kind's are not served; Kubernetes' own words where it is `None`.
+    /// Reason why other verbs than the kind's are not served; Kubernetes' own words where it is `None`.
     pub refusal: Option<&'static str>,
 }
 
-/// Cost of requests for which plugins look around, beside the bytes that were sent, in bytes that could be
-/// parsed meanwhile: see [`crate::heavy`].
+/// Cost of requests whose admission plugins read other objects, beside the size of the body. The unit is the
+/// number of bytes that could be parsed in the same time: see [`crate::heavy`].
 pub type Effort = Arc<dyn Fn(&RequestInfo) -> usize + Send + Sync>;
 
 impl Resource {
@@ -79,7 +79,7 @@ impl Resource {
         self
     }
 
-    /// The effort of the program's own part in a request, as told by the handlers that answer it.
+    /// Effort of the program's own part in a request, from the handlers that answer it.
     #[must_use]
     pub fn effort_of(&self, info: &RequestInfo) -> usize {
         let own = self.effort.as_ref().map_or(0, |effort| effort(info));
@@ -94,7 +94,7 @@ impl Resource {
         own.saturating_add(answered)
     }
 
-    /// Tells clients `why` other verbs than the kind's are not served.
+    /// Sets the reason (`why`) in answers to other verbs than the kind's.
     #[must_use]
     pub fn refusing(mut self, why: &'static str) -> Self {
         self.refusal = Some(why);
@@ -121,10 +121,11 @@ pub enum Backing {
     View(Arc<dyn View>),
 }
 
-/// Objects that a program keeps in a way of its own: read as those of any source, and written by itself.
+/// Objects that a program keeps in a way of its own. Reads are those of any source; the program itself stores
+/// the writes.
 #[async_trait]
 pub trait View: Source {
-    /// Whether resource versions are good for this process only.
+    /// Whether resource versions are valid in this process only.
     fn own_sequence(&self) -> bool {
         false
     }
@@ -132,13 +133,13 @@ pub trait View: Source {
     /// Stores the client's next state of an object, and returns the stored object.
     ///
     /// # Errors
-    /// Why nothing was stored.
+    /// Reason why nothing was stored.
     async fn update(&self, change: Change<'_>) -> Result<Arc<Object>, CommitError>;
 }
 
 /// A client's change of one object.
 pub struct Change<'a> {
-    /// The version the client writes.
+    /// Version of the client's object.
     pub version: &'a str,
     /// Key of the object.
     pub key: &'a Key,
@@ -148,17 +149,17 @@ pub struct Change<'a> {
     pub actor: Actor<'a>,
     /// Whether the resource version may be missing.
     pub unconditional: bool,
-    /// Edit of the read object. Called again where the object has changed meanwhile.
+    /// Edit of the stored object. Called again where the object has changed meanwhile.
     pub edit: &'a mut (dyn FnMut(&Object) -> Result<Value, Status> + Send),
 }
 
 /// A resource made at each request. Verbs not in the kind's list are never called; a `patch` is done by the
-/// server (get, patch, update), and so is `deletecollection` (list, delete). To connect, there are
+/// server (get, patch, update), and so is `deletecollection` (list, delete). `connect` is a matter of
 /// subresources ([`SubresourceHandler::api`]).
 #[async_trait]
 pub trait Computed: Send + Sync + 'static {
-    /// The effort of the answer to the request beside the bytes that were sent, in bytes that could be
-    /// parsed meanwhile, or [`crate::heavy::UNKNOWN`]: heavy ones run off the runtime's threads.
+    /// Effort of the answer beside the size of the body, in bytes that could be parsed in the same time, or
+    /// [`crate::heavy::UNKNOWN`]. Heavy requests run off the runtime's threads.
     fn effort(&self, info: &RequestInfo) -> usize;
 
     /// One object.
@@ -186,9 +187,9 @@ pub trait Computed: Send + Sync + 'static {
         Err(Status::method_not_allowed())
     }
 
-    /// Replaces an object. The body has passed admission, the kind's schema and validation, beside the object
-    /// that [`Computed::get`] gave; its `metadata.resourceVersion`, if it names one, was that object's. Where
-    /// the object has changed since, answer [`Status::conflict`]: a patch is then made anew.
+    /// Replaces an object. The body has passed admission, the kind's schema and validation against the object
+    /// that [`Computed::get`] returned. Its `metadata.resourceVersion`, if there is one, was that object's.
+    /// Where the object has changed since, answer [`Status::conflict`]: the server then repeats a patch.
     ///
     /// # Errors
     /// The `Status` the client gets.
@@ -205,8 +206,8 @@ pub trait Computed: Send + Sync + 'static {
         Err(Status::method_not_allowed())
     }
 
-    /// Returns the place that watches follow: its objects are those of the lists, with the same resource
-    /// versions. A [`MemoryStore`](berth_storage::MemoryStore) that the program fills is one.
+    /// Returns the source of watches. Its objects are those of the lists, with the same resource versions. It
+    /// can be a [`MemoryStore`](berth_storage::MemoryStore) that the program fills.
     fn source(&self) -> Option<&dyn Source> {
         None
     }
@@ -256,8 +257,8 @@ impl Subresource {
 /// Answers a subresource. `patch` is done by the server: get, patch, update.
 #[async_trait]
 pub trait SubresourceHandler: Send + Sync + 'static {
-    /// The effort of the answer to the request: see [`Computed::effort`]. An API below tells its
-    /// own.
+    /// Effort of the answer to the request: see [`Computed::effort`]. An API below the subresource has an
+    /// effort of its own.
     fn effort(&self, info: &RequestInfo) -> usize;
 
     /// The API for requests to paths below the subresource, where it has one (`proxy`). Its verbs are
@@ -269,7 +270,7 @@ pub trait SubresourceHandler: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// Part that it stands for, where it can be applied to.
+    /// Part of the object that it represents, where server-side apply to it is possible.
     fn part(&self) -> Option<&dyn Part> {
         None
     }
@@ -299,10 +300,11 @@ pub trait SubresourceHandler: Send + Sync + 'static {
     }
 }
 
-/// Some fields of an object that a subresource shows in a form of its own (`scale`): an applier to it
-/// owns those.
+/// Some fields of an object that a subresource shows in a form of its own (`scale`). An applier to the
+/// subresource owns these fields.
 pub trait Part: Send + Sync {
-    /// The configuration of the object that says what `config`, which fits the subresource's schema, does.
+    /// Returns the apply configuration of the object with the same effect as `config`, which fits the
+    /// subresource's schema.
     fn of_object(&self, config: &Value) -> Value;
 
     /// Returns `object` as the subresource shows it.

@@ -113,7 +113,7 @@ pub enum BindError {
     /// The port is taken, or not ours to take.
     #[error("cannot listen on {address}: {problem}")]
     Listen {
-        /// Namespace of the question.
+        /// Address to listen on.
         address: SocketAddr,
         /// Error of the system.
         problem: io::Error,

@@ -29,21 +29,21 @@ pub use source::ViewSource;
 /// and watches by the former rules end with 410, so that clients list again.
 #[async_trait]
 pub trait ViewRules: Send + Sync + 'static {
-    /// Whether `object` is seen at all. Asked for every object, so it should look at little (labels).
+    /// Whether `object` is visible. Called for every object, so it should read little (labels).
     fn sees(&self, object: &Object) -> bool;
 
-    /// Returns the visible form of `object`, also if it is not visible (a write may end that): at the
-    /// same revision, with the same name and uid. Returns the same object where it looks as stored. One
-    /// with hidden fields should be shown without managed fields, which name them.
+    /// Returns the form of `object` in the view, with the same revision, name and uid. Called for invisible
+    /// objects too, as a write can make them visible. Returns the object itself where its form is the stored
+    /// one. A form without some fields should have no managed fields, as they name these fields.
     fn show(&self, object: &Arc<Object>) -> Arc<Object>;
 
-    /// From which revision on these rules are known to hold: a watch from before may not know that objects
-    /// look otherwise.
+    /// First revision at which these rules hold. A watch from an earlier revision ends with 410, as its client
+    /// may have objects in another form.
     fn since(&self) -> Revision {
         Revision(0)
     }
 
-    /// Whether these rules still hold, as far as what was written by now tells.
+    /// Whether these rules still hold after the writes up to now.
     fn hold(&self) -> bool {
         true
     }
@@ -75,10 +75,10 @@ pub trait ViewRules: Send + Sync + 'static {
         Ok(())
     }
 
-    /// The stored object after a write of `written`, the view's form with the client's changes. The
+    /// Returns the stored object after a write of `written`, the view's form with the client's changes. The
     /// server has compared resource versions, and handles uid, name and other system fields.
     ///
     /// # Errors
-    /// What may not be written so.
+    /// The change that the view does not permit.
     fn write(&self, key: &Key, stored: &Value, written: &Value, subresource: &str) -> Result<Value, Denied>;
 }

@@ -64,7 +64,7 @@ impl Crowd {
         }
     }
 
-    /// Number of Pods that exist.
+    /// Number of connections of strangers.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.inside.lock().strangers.len()

@@ -15,10 +15,10 @@ pub enum CheckOutput {
 /// Arguments of `berth check`.
 #[derive(Args, Clone, Debug)]
 pub struct CheckArgs {
-    /// Question.
+    /// Form of the answer.
     #[command(flatten)]
     pub question: CheckQuestion,
-    /// Of whom.
+    /// Server to ask, and the user.
     #[command(flatten)]
     pub server: ServerArgs,
 }

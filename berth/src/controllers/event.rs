@@ -23,7 +23,7 @@ pub(super) struct Told {
     pub(super) name: String,
     /// Actor that decided, and writes it.
     pub(super) actor: &'static str,
-    /// Description of the problem.
+    /// Series of the event.
     pub(super) series: Series,
     regarding: Value,
     action: &'static str,

@@ -27,9 +27,9 @@ pub(crate) struct Write {
     pub(super) series: Series,
     /// Actor that writes it.
     pub(crate) actor: &'static str,
-    /// Namespace of the question.
+    /// Namespace of the event.
     pub(crate) namespace: String,
-    /// Its name.
+    /// Name of the event.
     pub(crate) name: String,
     /// Whether it is stored.
     pub(crate) is_stored: bool,

@@ -1,4 +1,4 @@
-//! The objects that systems make by themselves wherever they run, made where Berth stores their objects.
+//! Objects that systems create by themselves. Berth creates them where it stores the objects of the system.
 
 use berth_apimachinery::{Clock, Draft, time};
 use berth_dialect_contract::Dialect;
@@ -6,8 +6,8 @@ use berth_storage::{Expect, Step, Store, StoreError, Verb};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Makes what is missing of those of `dialects` whose objects are not `on_hub`: there they are made by the
-/// system.
+/// Creates the missing ones for `dialects`. Dialects with objects `on_hub` are left out: there the system
+/// creates them.
 ///
 /// # Errors
 /// When the store refuses.
@@ -19,7 +19,7 @@ pub(super) async fn ensure(
 ) -> Result<(), StoreError> {
     let here = dialects.iter().filter(|dialect| !on_hub(dialect.name()));
     for (key, mut object) in here.flat_map(|dialect| dialect.built_in()) {
-        // On a full disk a start must do without a write.
+        // A start must be possible without a write, as the disk may be full.
         if store
             .cached(key.resource)
             .get(&key.namespace, &key.name)
@@ -38,7 +38,7 @@ pub(super) async fn ensure(
             guards: Vec::new(),
         };
         match store.apply(vec![step]).await {
-            // Of two servers that start on one store, one is first.
+            // Another server may have started on the same store at the same time.
             Ok(_) | Err(StoreError::AlreadyExists { .. }) => {}
             Err(error) => return Err(error),
         }

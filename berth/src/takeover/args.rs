@@ -43,7 +43,7 @@ pub struct TakeoverArgs {
     /// Longest wait.
     #[arg(long, default_value = "5m", value_parser = parse_unsigned, value_name = "DURATION")]
     pub timeout: Duration,
-    /// Namespace of the question.
+    /// Server to ask, and the user.
     #[command(flatten)]
     pub server: ServerArgs,
 }
@@ -60,7 +60,7 @@ pub struct HandbackArgs {
     /// Time limit, for each of both.
     #[arg(long, default_value = "5m", value_parser = parse_unsigned, value_name = "DURATION")]
     pub timeout: Duration,
-    /// Namespace of the question.
+    /// Server to ask, and the user.
     #[command(flatten)]
     pub server: ServerArgs,
 }

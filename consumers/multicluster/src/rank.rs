@@ -7,7 +7,7 @@ use berth_dialect_contract::Placed;
 pub(crate) struct Rank {
     /// The place, from 1: how many have a better score, and one.
     pub(crate) at: usize,
-    /// Number of Pods that exist.
+    /// Number of clusters with a rank.
     pub(crate) of: usize,
     /// Number of others with an equal score.
     pub(crate) ties: usize,

@@ -12,7 +12,7 @@ use serde_json::Value;
 pub struct Protected {
     /// Resource that is used.
     pub resource: GroupResource,
-    /// By objects of which resource.
+    /// Resource whose objects use it.
     pub by: GroupResource,
 }
 
@@ -21,14 +21,13 @@ pub struct Protected {
 pub struct Guarded {
     /// Resources whose objects are not deleted while they are used.
     pub protects: &'static [Protected],
-    /// The protected objects that an object, which is of the resource, uses. Reads the object alone.
+    /// Returns the protected objects that an object of the using resource uses. Reads the object alone.
     pub uses: fn(GroupResource, &Value) -> Vec<Key>,
     /// The resources whose objects must agree with other objects.
     pub judges: &'static [GroupResource],
-    /// The resources of which new objects are completed in the light of other objects, where Berth stores
-    /// them.
+    /// Resources whose new objects are completed from other objects, where Berth stores them.
     pub completes: &'static [GroupResource],
-    /// The resources of which objects may be reserved for the scheduler.
+    /// Resources with objects that may be reserved for the scheduler.
     pub reserves: &'static [GroupResource],
 }
 
@@ -44,10 +43,10 @@ impl Default for Guarded {
     }
 }
 
-/// The name of the fence that every write passes which begins a use of the protected object at `key` of the
-/// dialect named `dialect`, and its deletion too. Where decisions count capacity on it, this is the fence
-/// they name ([`Decision::fences`](crate::Decision::fences)), so that a concurrent binding and deletion
-/// conflict.
+/// Name of the fence for uses of the protected object at `key` of the dialect `dialect`. Every write that
+/// begins a use passes the fence, and so does the object's deletion. Decisions that count capacity on the
+/// object name the same fence ([`Decision::fences`](crate::Decision::fences)), so that a concurrent binding and
+/// deletion conflict.
 #[must_use]
 pub fn fence(dialect: &str, key: &Key) -> Arc<str> {
     let resource = key.resource.resource;

@@ -1,4 +1,4 @@
-//! The trait [`Words`]: a decision in text, which is made only for a reader.
+//! The trait [`Words`]: a decision in text, which is made only on request.
 
 use berth_apimachinery::selector::{Requirement, Selector};
 use berth_scheduling::{Ix, Reason};
@@ -21,9 +21,9 @@ pub trait Words {
     /// The sentence of a refusal in `decision`.
     fn sentence(&self, decision: &Decision, candidate: Ix, plugin: u16, reason: Reason) -> String;
 
-    /// A number for the part of [`Words::sentence`] that depends on the candidate itself: within one
-    /// decision the sentences of refusals by one `plugin` for one `reason` are the same where this
-    /// number is. `None` where nothing of the kind is known.
+    /// A number for the part of [`Words::sentence`] that depends on the candidate itself. Within one decision,
+    /// refusals by the same `plugin` for the same `reason` with the same number have the same sentence. `None`
+    /// where the dialect does not know.
     fn alike(&self, _decision: &Decision, _candidate: Ix, _plugin: u16, _reason: Reason) -> Option<u32> {
         None
     }
@@ -34,25 +34,24 @@ pub trait Words {
         None
     }
 
-    /// The nouns for one target and for several, as people of the system say: `Seed` and `Seeds`.
+    /// The system's nouns for one target and for several: `Seed` and `Seeds`.
     fn nouns(&self) -> [&'static str; 2] {
         ["cluster", "clusters"]
     }
 
-    /// The labels that this filter asks of every target, where it lets pass exactly those that have all of
-    /// them. `None` where it asks for anything else, or in several ways.
+    /// The labels that this filter requires of every target, where the filter is a test of these labels and of
+    /// nothing else. `None` for other filters.
     fn asked_labels<'a>(&'a self, _decision: &'a Decision, _filter: u16) -> Option<&'a Selector> {
         None
     }
 
-    /// The value of a label that [`Words::asked_labels`] asks for, of `candidate`; `None` where it has no
-    /// such label.
+    /// The value of a label of [`Words::asked_labels`] on `candidate`; `None` where it has no such label.
     fn label(&self, _candidate: Ix, _key: &str) -> Option<&str> {
         None
     }
 
-    /// The targets whose labels meet `asked`, as bits, the lowest of the first word being that of the first
-    /// target. `None` where they are asked one by one, by [`Words::label`].
+    /// The targets whose labels meet `asked`, as bits: the lowest bit of the first word is the first target.
+    /// `None` where the caller has to compare each target's labels ([`Words::label`]).
     fn meeting(&self, _asked: &Requirement) -> Option<Vec<u64>> {
         None
     }
@@ -68,8 +67,8 @@ pub trait Words {
         None
     }
 
-    /// Why the value that the scorer at this place of [`Decision::scorers`] gave the feasible `candidate` is
-    /// not one that was measured; `None` where it is.
+    /// Reason why a score of the feasible `candidate` is not a measured value; `None` where it is one. The
+    /// scorer is given by its place in [`Decision::scorers`].
     fn score_message(&self, _decision: &Decision, _candidate: Ix, _scorer: u16) -> Option<String> {
         None
     }
@@ -93,8 +92,8 @@ pub trait Words {
         None
     }
 
-    /// The amount that `decision` divides among the picked clusters, where it divides one; `placed` is what
-    /// they get together.
+    /// The amount that `decision` divides among the picked clusters, where it divides one; `placed` is the sum
+    /// of their parts.
     fn amount(&self, _decision: &Decision) -> Option<Amount> {
         None
     }

@@ -68,7 +68,7 @@ pub(crate) struct Request<'a> {
     pub(crate) shoot_labels: LabelTest,
     /// The values of the tolerations that count, by key; of several for one key the last.
     pub(crate) tolerations: BTreeMap<&'a str, &'a str>,
-    /// Number of Pods that exist.
+    /// Number of tolerations, those of the same key included.
     pub(crate) toleration_count: usize,
     /// Provider types of seeds that the profile and the shoot let in.
     providers: [Providers; 2],

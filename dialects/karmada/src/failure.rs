@@ -43,7 +43,7 @@ pub(crate) enum Failure {
         /// Clusters that it takes.
         wanted: i64,
     },
-    /// The regions have more combinations than are looked through.
+    /// The regions have more combinations than a decision tries.
     TooManyRegions,
     /// Constraints by zone or provider alone, or by a label, select nothing.
     UnsupportedSpread,

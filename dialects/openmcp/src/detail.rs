@@ -7,7 +7,7 @@ use crate::release::Release;
 /// Details for the words and writes of a decision, beside its indices.
 #[derive(Debug)]
 pub(crate) struct Detail {
-    /// Operation of the write.
+    /// Plan for the request.
     pub(crate) plan: Plan,
     /// The strategy that ordered the candidates.
     pub(crate) strategy: Strategy,

@@ -41,7 +41,7 @@ pub enum NamingError {
         "\"{name}\" cannot be the name of a cluster: {error}; set template.metadata.name or generateName"
     )]
     Invalid {
-        /// Status of the placement.
+        /// The name.
         name: String,
         /// Problem of the name.
         error: NameError,

@@ -12,7 +12,7 @@ use crate::fleet::{Fleet, Record, Row};
 pub(crate) enum Sharing {
     /// Not at all.
     Never,
-    /// With so many others, itself included.
+    /// With this number of requests, itself included.
     UpTo(u32),
 }
 
@@ -22,13 +22,13 @@ pub(crate) struct Request<'a> {
     pub(crate) rows: Vec<&'a Row>,
     /// Whether the purpose is in each list of purposes; empty where the purpose means nothing.
     pub(crate) purposes: Vec<bool>,
-    /// Whether the purpose means anything.
+    /// Whether the configuration defines the purpose.
     pub(crate) understood: bool,
     pub(crate) selector: LabelTest,
-    /// The one namespace looked at; `Some(None)` is one without Clusters.
+    /// The only namespace whose Clusters are candidates; `Some(None)` is a namespace without Clusters.
     pub(crate) namespace: Option<Option<u32>>,
     pub(crate) sharing: Sharing,
-    /// The candidates the request uses already: it does not stand in its own way.
+    /// The candidates that the request uses already. Its own use is not counted against it.
     own: Vec<Ix>,
     pub(crate) strategy: Strategy,
 }

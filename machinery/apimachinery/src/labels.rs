@@ -57,7 +57,7 @@ impl LabelSet for BTreeMap<String, String> {
 }
 
 impl Labels {
-    /// Number of Pods that exist.
+    /// Number of labels.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len() / 2

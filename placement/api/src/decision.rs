@@ -26,7 +26,7 @@ pub struct Decision {
     /// Object of the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<DecisionSpec>,
-    /// State of the object.
+    /// State of the placeable object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<DecisionStatus>,
 }
@@ -125,18 +125,18 @@ pub struct WouldChange {
     pub message: String,
     /// The clusters that it has and Berth would not keep, by name, at most 10.
     pub losses: Vec<Contested>,
-    /// Number of Pods that exist.
+    /// Number of all losses, the unlisted ones included.
     #[schemars(with = "i64")]
     pub loss_count: usize,
     /// The clusters that Berth would add, by name, at most 10.
     pub gains: Vec<Contested>,
-    /// Number of Pods that exist.
+    /// Number of all gains, the unlisted ones included.
     #[schemars(with = "i64")]
     pub gain_count: usize,
     /// The clusters that Berth would keep with another amount, by name, at most 10.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resizes: Option<Vec<Resized>>,
-    /// Number of Pods that exist.
+    /// Number of all resizes, the unlisted ones included.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<i64>")]
     pub resize_count: Option<usize>,

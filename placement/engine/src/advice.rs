@@ -107,7 +107,7 @@ pub struct Set {
     pub then: &'static str,
     /// Whether the caller may make all of it; only where a caller is given.
     pub allowed: Option<bool>,
-    /// The command.
+    /// The changes to make.
     pub changes: Vec<Change>,
     /// The changes as patches of objects, each object once.
     pub patches: Vec<Patch>,

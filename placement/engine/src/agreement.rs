@@ -114,16 +114,16 @@ pub struct Comparison {
     pub would_have: usize,
     /// The clusters that it has and would not keep, by name: the first of [`Comparison::loss_count`].
     pub losses: Vec<Contested>,
-    /// Number of Pods that exist.
+    /// Number of all losses, the unlisted ones included.
     pub loss_count: usize,
     /// The clusters that it would get, by name: the first of [`Comparison::gain_count`].
     pub gains: Vec<Contested>,
-    /// Number of Pods that exist.
+    /// Number of all gains, the unlisted ones included.
     pub gain_count: usize,
     /// The clusters that it has and would keep with another amount, by name: the first of
     /// [`Comparison::resize_count`].
     pub resizes: Vec<Resized>,
-    /// Number of Pods that exist.
+    /// Number of all resizes, the unlisted ones included.
     pub resize_count: usize,
     /// Message of the decision, in one line.
     pub message: String,

@@ -31,7 +31,7 @@ pub(crate) struct Change<'a> {
     pub(crate) at: Timestamp,
     /// Standing before.
     pub(crate) from: Option<&'a Standing>,
-    /// State of the object.
+    /// Standing after.
     pub(crate) to: Option<&'a Standing>,
     /// Words of the decision by which it changed, where Berth made it.
     pub(crate) said: Option<&'a Said>,

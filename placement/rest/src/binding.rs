@@ -23,7 +23,7 @@ use super::{names, own_places, render};
 pub(super) struct Binder {
     /// The engine.
     pub(super) engine: Arc<Engine>,
-    /// The user who writes.
+    /// Committer of the binding.
     pub(super) committer: Arc<dyn Committer>,
 }
 

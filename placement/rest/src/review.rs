@@ -8,7 +8,7 @@ use berth_apimachinery::{FieldError, Key, Object, Timestamp, budget};
 use berth_engine::{Catalog, Unreadable, World};
 use serde_json::Value;
 
-/// Question.
+/// One question of a review.
 pub struct Question {
     /// The world before anything is added.
     pub world: World,

@@ -1,8 +1,8 @@
 //! Copying a whole store into etcd, and out of it.
 //!
-//! While a copy is made the store's mark says so, and no server opens it. etcd numbers writes itself,
-//! so objects get new revisions. So that none of these was seen by a client before, etcd's revision is
-//! first raised to the source's, one small write each.
+//! During a copy, the store has a mark, and no server opens it. etcd numbers writes itself, so objects get new
+//! revisions. Clients must not have seen any of these before: first of all, small writes raise etcd's revision
+//! to the source's, one revision each.
 
 use std::sync::Arc;
 
@@ -21,9 +21,9 @@ use crate::etcd::open::marker;
 use crate::snapshot::Snapshot;
 use crate::state::State;
 
-/// The most revisions etcd is raised by; beyond that it is done offline.
+/// Maximal number of revisions that an import raises etcd's revision; more must be done offline.
 pub const RAISE_LIMIT: u64 = 1_000_000;
-/// Writes on their way at once.
+/// Number of concurrent writes.
 const AT_ONCE: usize = 64;
 /// Number of keys between two reports.
 const REPORT: u64 = 1_000;
@@ -54,7 +54,7 @@ struct Import {
 }
 
 impl EtcdStore {
-    /// Every object of the store `config` names, read at one revision.
+    /// Reads every object of the store of `config` at one revision.
     ///
     /// # Errors
     /// `Unavailable` when etcd does not answer or nothing was ever stored there; `Unreadable` when a value is
@@ -81,9 +81,9 @@ impl EtcdStore {
         snapshot(&link, &layout).await
     }
 
-    /// Copies `source` into the store `config` names, which must hold no objects, and checks that it is
-    /// complete. Returns the first revision of the store, which is above the source's. An import that
-    /// was interrupted is begun anew.
+    /// Copies `source` into the store of `config`, which must have no objects, and checks that the copy is
+    /// complete. Returns the first revision of the store, which is above the source's. After an interrupted
+    /// import, the copy starts over.
     ///
     /// # Errors
     /// `Unavailable` when etcd does not answer, the store holds objects, or etcd's revision is too far below
@@ -111,8 +111,7 @@ impl EtcdStore {
         import.put(import.layout.store(), Marker::written(false)).await
     }
 
-    /// Takes a copy that was made into the store `config` names back: no server opens it, and the next
-    /// import starts over.
+    /// Reverts a copy into the store of `config`: no server opens the store, and the next import starts over.
     ///
     /// # Errors
     /// `Unavailable` when etcd does not answer.
@@ -125,7 +124,7 @@ impl EtcdStore {
         mark.await.map(drop)
     }
 
-    /// Whether anything changed in the store `config` names since `snapshot` was taken of it.
+    /// Whether anything changed in the store of `config` since its `snapshot`.
     ///
     /// # Errors
     /// `Unavailable` when etcd does not answer.
@@ -151,7 +150,7 @@ impl EtcdStore {
     }
 }
 
-/// Every object there is.
+/// Returns all objects.
 async fn snapshot(link: &Link, layout: &Layout) -> Result<Snapshot, StoreError> {
     let unread = |failure: Failure| link.unread(&failure);
     let revision = newest(link, layout).await.map_err(unread)?;
@@ -188,7 +187,7 @@ impl Import {
         newest.map_err(|failure| self.link.unread(&failure))
     }
 
-    /// Before anything is touched: can etcd's revision be brought above the source's?
+    /// Checks, before any write, that etcd's revision can be raised above the source's.
     async fn check_revision(&self, source: Revision) -> Result<(), StoreError> {
         let now = self.revision().await?;
         let gap = source.0.saturating_sub(now.0);
@@ -202,7 +201,7 @@ impl Import {
         )))
     }
 
-    /// Marks the store as not whole, and clears what an interrupted copy left.
+    /// Marks the store as incomplete, and deletes the remains of an interrupted copy.
     async fn begin(&self) -> Result<(), StoreError> {
         let (mark, _) = marker(&self.link, &self.layout, true).await?;
         let objects = self.layout.objects();
@@ -246,7 +245,7 @@ impl Import {
             let round = (target.0 - now.0).min(REPORT);
             let key = self.layout.compacted().to_owned();
             let writes = (0..round).map(|_| {
-                // Any key serves; this one is written over by the first compaction.
+                // Any key would do. The first compaction overwrites this one.
                 Txn::new().and_then([TxnOp::put(key.clone(), "0", None)])
             });
             self.all(writes).await?;
@@ -283,8 +282,8 @@ impl Import {
             .and_then([TxnOp::put(stored, value, None)]))
     }
 
-    /// Makes all of `writes`, several at once. They are repeated without an answer: each is a creation
-    /// or has no effect.
+    /// Does all `writes`, several at once. A write without an answer is repeated: it is a creation, or a write
+    /// without effect.
     async fn all(&self, writes: impl IntoIterator<Item = Txn>) -> Result<(), StoreError> {
         let mut running = JoinSet::new();
         let mut writes = writes.into_iter();

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::encryption::{Closed, Encryption};
 use crate::error::StoreError;
 
-/// The layout described above.
+/// Version of the layout above.
 const FORMAT: u32 = 1;
 
 /// The keys of one store.
@@ -34,7 +34,7 @@ pub(crate) struct Layout {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Marker {
     format: u32,
-    /// A copy into this store has begun and not ended: the content is incomplete.
+    /// A copy into this store has begun and has not ended: the content is incomplete.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) copying: bool,
 }
@@ -52,7 +52,7 @@ impl Marker {
     /// Reads a mark.
     ///
     /// # Errors
-    /// What is wrong with it, such as another layout.
+    /// Description of the problem, such as another layout.
     pub(crate) fn read(value: &[u8]) -> Result<Self, String> {
         let marker: Self = serde_json::from_slice(value)
             .map_err(|error| format!("it is not the marker of a store: {error}"))?;
@@ -67,7 +67,7 @@ impl Marker {
 }
 
 impl Layout {
-    /// The keys below `prefix`; objects' values are encrypted as `encryption` says.
+    /// The keys below `prefix`; `encryption` is the encryption of objects' values.
     pub(crate) fn new(prefix: &str, encryption: &Arc<Encryption>) -> Self {
         Self {
             objects: format!("{prefix}/objects/"),
@@ -91,7 +91,7 @@ impl Layout {
     /// The key of an object.
     ///
     /// # Errors
-    /// `Misuse` when a part has a slash, which no resource and no namespace has.
+    /// `Misuse` when a part has a slash: no resource and no namespace has one.
     pub(crate) fn object(&self, key: &Key) -> Result<String, StoreError> {
         let parts = [key.resource.group, key.resource.resource, &key.namespace];
         if parts.iter().any(|part| part.contains('/')) {
@@ -107,7 +107,8 @@ impl Layout {
         ))
     }
 
-    /// Returns the bytes that `value` is stored as at `stored`, the key of an object of `resource`.
+    /// Returns the stored form of `value`, encrypted where `encryption` asks for it. `stored` is the key of an
+    /// object of `resource`.
     ///
     /// # Errors
     /// `Unavailable` when it cannot be encrypted.
@@ -122,7 +123,7 @@ impl Layout {
         Ok(sealed.into_owned())
     }
 
-    /// Returns the value that was sealed so.
+    /// Returns the value of the stored form: the reverse of [`Layout::seal`].
     ///
     /// # Errors
     /// Which encryption key is missing or wrong.
@@ -131,7 +132,7 @@ impl Layout {
         Ok(opened.map_or_else(|| Bytes::copy_from_slice(value), Bytes::from))
     }
 
-    /// The object at a key; `None` when it is none of ours.
+    /// The object at a key; `None` for keys of other kinds.
     pub(crate) fn parse(&self, key: &[u8]) -> Option<Key> {
         let rest = std::str::from_utf8(key).ok()?.strip_prefix(&self.objects)?;
         let mut parts = rest.splitn(4, '/');

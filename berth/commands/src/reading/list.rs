@@ -161,7 +161,7 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// Number of Pods that exist.
+    /// Number of objects.
     #[must_use]
     pub fn len(&self) -> usize {
         self.items.len()

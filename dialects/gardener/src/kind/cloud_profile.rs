@@ -17,7 +17,7 @@ use crate::names::{GROUP, VERSION};
 pub struct CloudProfile {
     /// Offer of the profile.
     pub spec: CloudProfileSpec,
-    /// Outcome of a removal.
+    /// Status of the profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<CloudProfileStatus>,
 }

@@ -19,7 +19,7 @@ use crate::names::{GROUP, VERSION};
 pub struct NamespacedCloudProfile {
     /// Additions of the profile to its parent.
     pub spec: NamespacedCloudProfileSpec,
-    /// Outcome of a removal.
+    /// Status of the profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<NamespacedCloudProfileStatus>,
 }

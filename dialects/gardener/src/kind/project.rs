@@ -20,7 +20,7 @@ use crate::names::{GARDEN_NAMESPACE, GROUP, PROJECT_PREFIX, PROTECTED_TAINT, VER
 pub struct Project {
     /// Settings of the project.
     pub spec: ProjectSpec,
-    /// Outcome of a removal.
+    /// Status of the project.
     pub status: ProjectStatus,
 }
 

@@ -20,7 +20,7 @@ use crate::names::{SCHEDULING_GROUP, VERSION};
 pub struct Location {
     /// Workload clusters that belong to the location.
     pub spec: LocationSpec,
-    /// Number of Pods that exist.
+    /// Numbers of workload clusters of the location.
     #[serde(default)]
     pub status: LocationStatus,
 }

@@ -16,7 +16,7 @@ use crate::naming;
 /// A request and its object.
 pub(crate) struct Record {
     pub(crate) object: Arc<Object>,
-    /// Requirements on its seed.
+    /// Requirements of the request.
     pub(crate) wants: Wants,
     /// Content of its status.
     pub(crate) said: Said,

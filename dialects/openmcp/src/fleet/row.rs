@@ -75,7 +75,7 @@ impl Row {
         })
     }
 
-    /// Its address.
+    /// Namespace and name of the Cluster.
     pub(crate) fn place(&self) -> &Place {
         &self.record.place
     }

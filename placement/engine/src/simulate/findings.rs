@@ -45,7 +45,7 @@ impl fmt::Display for Surplus {
 /// The objects of a kind that no dialect looks at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unread {
-    /// Number of Pods that exist.
+    /// Number of objects.
     pub count: usize,
     /// Whether its group is one of those that Berth serves.
     pub near: bool,

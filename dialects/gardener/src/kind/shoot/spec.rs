@@ -19,7 +19,7 @@ use crate::names::DEFAULT_SCHEDULER;
 pub struct Shoot {
     /// The cluster that is asked for.
     pub spec: ShootSpec,
-    /// Outcome of a removal.
+    /// Status of the shoot.
     #[serde(default)]
     pub status: ShootStatus,
 }
