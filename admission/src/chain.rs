@@ -13,7 +13,8 @@ use crate::plugin::Plugin;
 use crate::request::{Denied, Operation, Request};
 use crate::rights::{Authority, Needed, Unknown};
 
-/// The annotation of a write that a guard let pass for the break-glass group; its value names the guard.
+/// The annotation of a write of the break-glass group that a guard did not check; its value names the
+/// guard.
 const BREAK_GLASS: &str = "break-glass";
 
 /// The two passes of admission.
@@ -32,7 +33,7 @@ pub struct Observed {
     pub plugin: Option<&'static str>,
     /// Pass of admission.
     pub phase: Phase,
-    /// Of which operation.
+    /// Operation of the write.
     pub operation: Operation,
     /// Whether the write was refused.
     pub rejected: bool,
@@ -40,9 +41,9 @@ pub struct Observed {
     pub took: Duration,
 }
 
-/// Hears of every pass, for metrics.
+/// Observer of every pass, for metrics.
 pub trait Observer: Send + Sync + 'static {
-    /// Notes one.
+    /// Called after each pass.
     fn observed(&self, pass: &Observed);
 }
 
@@ -75,7 +76,7 @@ impl Chain {
         self
     }
 
-    /// Tells `observer` of every pass.
+    /// Sets the `observer` of passes.
     #[must_use]
     pub fn observed_by(self, observer: Arc<dyn Observer>) -> Self {
         Self {
@@ -146,12 +147,12 @@ impl Chain {
         })
     }
 
-    /// Finds out whether the writer has every right that the write, which was let through, needs. Asked after
-    /// [`Chain::guards`], so that no change in between goes unnoticed by both.
+    /// Checks that the writer has every right that the admitted write needs. Called after
+    /// [`Chain::guards`], so that no change in between escapes both.
     ///
     /// # Errors
-    /// The plugin's refusal, mostly 403, when a right is missing; 500 when the authority cannot say, so that
-    /// nothing passes for want of an answer.
+    /// The plugin's refusal, mostly 403, when a right is missing; 500 when the authority does not
+    /// answer.
     pub async fn entitled(&self, request: &Request<'_>, object: Option<&Value>) -> Result<(), Status> {
         for plugin in self.acting(request) {
             let needed = plugin.needs(request, object);
@@ -202,7 +203,7 @@ impl Chain {
         Ok(())
     }
 
-    /// Conditions that must still hold when the write, which was let through, is stored.
+    /// Conditions that must still hold when the admitted write is stored.
     #[must_use]
     pub fn guards(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Guard> {
         self.acting(request)
@@ -210,8 +211,8 @@ impl Chain {
             .collect()
     }
 
-    /// Asks the plugins that come after all others about the final object. Returns the guards of the commit
-    /// beside those of [`Chain::guards`].
+    /// Asks the last plugins about the final object. Returns the guards of the commit in addition to
+    /// those of [`Chain::guards`].
     ///
     /// # Errors
     /// The first refusal, as the client sees it.
@@ -239,7 +240,7 @@ impl Chain {
         Ok(guards)
     }
 
-    /// Notes for the audit log about the write, which was let through: keys without a prefix, each once.
+    /// Notes for the audit log about the admitted write: keys without a prefix, each once.
     #[must_use]
     pub fn annotations(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<(&'static str, String)> {
         let mut list: Vec<(&'static str, String)> = Vec::new();

@@ -3,8 +3,8 @@
 //! "Policies and webhooks of the hub"), so the server of these objects has to call the webhooks.
 //!
 //! Everything here is pure: [`Hook`] is one webhook of a configuration, [`Hook::concerns`] says whether
-//! it has to be called about a [`Subject`], [`review`] makes the body of the call, [`read`] makes an
-//! [`Answer`] of the response, and [`Rounds`] tracks the webhooks to be called again. The program
+//! it has to be called about a [`Subject`], [`review`] makes the body of the call, [`read`] turns the
+//! response into an [`Answer`], and [`Rounds`] tracks the webhooks to be called again. The program
 //! watches the configurations, speaks HTTP and implements [`Policies`], which a [`Chain`](crate::Chain)
 //! consults.
 

@@ -14,7 +14,7 @@ pub const COLLECTORS: [&str; 2] = [
 /// Metadata that a server writes by itself.
 const KEPT_BY_SERVERS: [&str; 3] = ["resourceVersion", "managedFields", "generation"];
 
-/// Metadata that a collector writes: it lets go of owners and takes its own finalizers off.
+/// Metadata that a garbage collector changes: it removes owners and its own finalizers.
 const KEPT_BY_COLLECTORS: [&str; 2] = ["ownerReferences", "finalizers"];
 
 impl UserInfo {
@@ -26,7 +26,7 @@ impl UserInfo {
 }
 
 impl Request<'_> {
-    /// Whether a collector cleans up: it deletes the object, or changes only what ties it to its owners.
+    /// Whether the write is garbage collection: a deletion, or a change of owners and finalizers only.
     #[must_use]
     pub fn collects(&self, object: Option<&Value>) -> bool {
         self.user.is_collector()
@@ -37,8 +37,8 @@ impl Request<'_> {
             }
     }
 
-    /// Whether an update that makes `object` changes nothing that a person wrote: an edit without changes is
-    /// no edit.
+    /// Whether an update to `object` changes no field that people set. An edit without changes is such
+    /// an update.
     #[must_use]
     pub fn changes_nothing(&self, object: Option<&Value>) -> bool {
         self.operation == Operation::Update && self.differs_only_in(object, &[])

@@ -20,7 +20,7 @@ pub trait Plugin: Send + Sync + 'static {
     /// The plugin's name, for metrics and messages.
     fn name(&self) -> &'static str;
 
-    /// Whether this plugin has anything to say about `request`.
+    /// Whether this plugin handles `request`.
     fn handles(&self, request: &Request<'_>) -> bool;
 
     /// Whether this plugin only limits the writers of fields, so that members of the break-glass group
@@ -60,17 +60,17 @@ pub trait Plugin: Send + Sync + 'static {
         Ok(())
     }
 
-    /// The rights that the writer must have for a write that was let through, beside the one to write at all.
+    /// The rights that the writer of an admitted write needs, beside the right to the write itself.
     fn needs(&self, _request: &Request<'_>, _object: Option<&Value>) -> Vec<Needed> {
         Vec::new()
     }
 
-    /// Conditions that must still hold when the write that was let through is stored.
+    /// Conditions that must still hold when the admitted write is stored.
     fn guards(&self, _request: &Request<'_>, _object: Option<&Value>) -> Vec<Guard> {
         Vec::new()
     }
 
-    /// Notes for the audit log about a write that was let through: keys without a prefix (`transition`) and
+    /// Notes for the audit log about an admitted write: keys without a prefix (`transition`) and
     /// values.
     fn annotate(&self, _request: &Request<'_>, _object: Option<&Value>) -> Vec<(&'static str, String)> {
         Vec::new()

@@ -70,7 +70,7 @@ pub struct Request<'a> {
     pub namespace: &'a str,
     /// The name (empty on a create with generateName).
     pub name: &'a str,
-    /// The user who writes.
+    /// The user of the write.
     pub user: &'a UserInfo,
     /// The stored object, on update and delete.
     pub old: Option<&'a Value>,
@@ -90,8 +90,8 @@ pub enum Denied {
 }
 
 impl Denied {
-    /// The refusal of changes to `fields`, which belong to another writer: 403 with each as text and as
-    /// a cause, so that a client can tell which fields to leave alone.
+    /// The refusal of changes to `fields`, which belong to another writer: 403, with each field in the
+    /// text and as a cause, so that a client can leave exactly these alone.
     #[must_use]
     pub fn owned(request: &Request<'_>, fields: &[FieldError]) -> Self {
         let texts: Vec<String> = fields.iter().map(ToString::to_string).collect();

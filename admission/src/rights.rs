@@ -1,5 +1,5 @@
-//! Rights that a write needs beside the one to write. The authorizer of requests checks them, so that a
-//! rule holds alike with RBAC objects of our own and behind a hub.
+//! Additional rights for a write. The authorizer of requests checks them, so that a rule holds both
+//! with RBAC objects of Berth's own and behind a hub.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -51,7 +51,7 @@ pub struct Unknown(pub String);
 /// Whether a right is held.
 pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<bool, Unknown>> + Send + 'a>>;
 
-/// Knows who may do what.
+/// Knows the rights of users.
 pub trait Authority: Send + Sync + 'static {
     /// Whether `user` has `right`.
     fn has<'a>(&'a self, user: &'a UserInfo, right: &'a Right) -> Answer<'a>;

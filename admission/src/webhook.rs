@@ -64,7 +64,7 @@ pub struct Review {
     pub namespace: String,
     /// Operation of the write.
     pub operation: Operation,
-    /// User who writes: a claim of the sender.
+    /// The user of the write: a claim of the sender.
     pub user: UserInfo,
     /// The new object; null on delete.
     pub object: Value,
@@ -72,7 +72,7 @@ pub struct Review {
     pub old_object: Value,
     /// Whether nothing will be stored.
     pub dry_run: bool,
-    /// CreateOptions, UpdateOptions or DeleteOptions; null where there are none.
+    /// CreateOptions, UpdateOptions or DeleteOptions; null where they are absent.
     pub options: Value,
 }
 
@@ -87,8 +87,7 @@ impl Review {
         names.next().unwrap_or_default()
     }
 
-    /// The review as plugins see a write, about `resource`, by which name the program knows what
-    /// [`Review::resource`] names.
+    /// The review as plugins see a write. `resource` is the program's name of [`Review::resource`].
     #[must_use]
     pub fn request(&self, resource: GroupResource) -> Request<'_> {
         Request {

@@ -66,7 +66,7 @@ impl Authority {
     /// same name and key and so vouches for everything the old one did.
     ///
     /// # Errors
-    /// When files cannot be read or written, the certificate stands without its key, the two do not belong
+    /// When files cannot be read or written, the certificate has no key, the two do not belong
     /// together, or the CA has expired. Nothing is overwritten then.
     pub fn open(folder: &Path, stem: &str, common_name: &str, now: Timestamp) -> Result<Self, CertsError> {
         let certificate_path = folder.join(format!("{stem}.crt"));
@@ -303,7 +303,7 @@ fn self_signed(common_name: &str, key: &KeyPair, now: Timestamp) -> Result<Strin
         KeyUsagePurpose::CrlSign,
         KeyUsagePurpose::DigitalSignature,
     ];
-    // By default the serial number is made of the key, which may get a second certificate.
+    // By default the serial number depends on the key, and a key may get a second certificate.
     params.serial_number = Some(SerialNumber::from_slice(
         &now.as_microsecond().unsigned_abs().to_be_bytes(),
     ));

@@ -65,7 +65,7 @@ pub(crate) fn with_subject(issued: &[u8], subject: &[u8], key: &impl SigningKey)
 /// `None` where the key is of no elliptic curve.
 ///
 /// # Errors
-/// When `key` is no PKCS #8.
+/// When `key` is not PKCS #8.
 pub(crate) fn sec1_of(key: &[u8]) -> Result<Option<Vec<u8>>, String> {
     let [info] = elements(key)?[..] else {
         return Err("not one DER element".to_owned());
@@ -101,7 +101,7 @@ pub(crate) fn sec1_of(key: &[u8]) -> Result<Option<Vec<u8>>, String> {
 /// The PKCS #8 key of an ECPrivateKey that names its curve.
 ///
 /// # Errors
-/// When `key` is none.
+/// When `key` is not a private key.
 pub(crate) fn pkcs8_of(key: &[u8]) -> Result<Vec<u8>, String> {
     let [inner] = elements(key)?[..] else {
         return Err("not one DER element".to_owned());
@@ -115,7 +115,7 @@ pub(crate) fn pkcs8_of(key: &[u8]) -> Result<Vec<u8>, String> {
     let curve = curve.ok_or("an EC private key that names no curve")?;
     let kind = element(OBJECT_IDENTIFIER, &EC_PUBLIC_KEY);
     let algorithm = element(SEQUENCE, &[&kind[..], curve.content].concat());
-    // The curve stands beside the key then, and readers are strict about it standing once.
+    // Otherwise the curve would be there twice, which strict readers refuse.
     let kept = parts.iter().filter(|part| part.whole[0] != PARAMETERS);
     let kept: Vec<u8> = kept.flat_map(|part| part.whole).copied().collect();
     let key = element(OCTET_STRING, &element(SEQUENCE, &kept));

@@ -15,7 +15,7 @@ pub enum CertsError {
         /// Error of the operating system.
         problem: io::Error,
     },
-    /// A file's content is not what it should be.
+    /// The content of a file is invalid.
     #[error("{}: {problem}", path.display())]
     Malformed {
         /// The file.

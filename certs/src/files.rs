@@ -25,8 +25,8 @@ impl Access {
     }
 }
 
-/// Writes `content` to `path` by way of a temporary file beside it. The permissions hold from the first byte
-/// on.
+/// Writes `content` to `path` through a temporary file in the same folder. It has its permissions from
+/// the first byte on.
 ///
 /// # Errors
 /// When the file cannot be written; `path` is then unchanged.
@@ -40,7 +40,7 @@ pub fn write(path: &Path, content: &[u8], access: Access) -> Result<(), CertsErr
         .and_then(|()| fs::rename(&temporary, path))
         .and_then(|()| sync_folder(path));
     written.map_err(|problem| {
-        // The temporary file may or may not be there; the first error is the one to tell.
+        // The temporary file may be absent. The first error is the one to report.
         drop(fs::remove_file(&temporary));
         CertsError::Io {
             path: path.to_owned(),
@@ -66,7 +66,7 @@ pub fn make_folder(path: &Path) -> Result<(), CertsError> {
 /// everyone can read is an error.
 ///
 /// # Errors
-/// When it cannot be looked at, or is a file that others can read or write and its mode cannot be changed.
+/// When its mode cannot be read, or others can read or write the file and its mode cannot be changed.
 #[cfg(unix)]
 pub fn tighten(path: &Path, access: Access) -> Result<(), CertsError> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -91,7 +91,7 @@ pub fn tighten(path: &Path, access: Access) -> Result<(), CertsError> {
     );
     match fs::set_permissions(path, fs::Permissions::from_mode(mode & allowed)) {
         Ok(()) if mode & !allowed & 0o007 == 0 => {
-            // A volume's group, which some systems give back at every mount.
+            // The group of a volume, which some systems restore at every mount.
             tracing::info!(path = %path_shown, was, now, "file mode was too permissive; changed");
         }
         Ok(()) => {

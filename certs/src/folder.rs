@@ -18,16 +18,16 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens `path`, making the folder and the authorities where there are none: `ca.{crt,key}` for
-    /// serving and client certificates, `front-proxy-ca.{crt,key}` for front proxies, which may name
-    /// users in request headers.
+    /// Opens `path`, and creates the folder and the authorities where they are missing: `ca.{crt,key}`
+    /// for serving and client certificates, `front-proxy-ca.{crt,key}` for front proxies, which may
+    /// name users in request headers.
     ///
     /// # Errors
     /// As [`Authority::open`].
     pub fn open(path: impl Into<PathBuf>, now: Timestamp) -> Result<Self, CertsError> {
         let path = path.into();
         files::make_folder(&path)?;
-        // A user who can write to it can replace the CA.
+        // Any user who can write to it can replace the CA.
         files::tighten(&path, Access::Owner)?;
         for file in [
             "serving.key",

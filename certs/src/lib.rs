@@ -1,9 +1,9 @@
 //! Certificates: the built-in authorities, issuing, and the serving certificate that renews or reloads by
 //! itself.
 //!
-//! A [`Folder`] holds what a standalone server needs, made at the first start and reused afterwards: a CA for
-//! serving and client certificates, and a CA of its own for front proxies (a certificate of the one must
-//! never pass for one of the other). [`ServingCertificate`] is what TLS asks for the certificate of each new
+//! A [`Folder`] has the authorities of a standalone server, from its first start on: a CA for serving
+//! and client certificates, and a separate CA for front proxies (a certificate of one must never be
+//! valid for the other purpose). TLS asks a [`ServingCertificate`] for the certificate of each new
 //! connection.
 //!
 //! Private keys are written with mode 0600, every file by writing a temporary one and renaming it. A CA

@@ -80,7 +80,7 @@ pub fn certified_key(
         })
 }
 
-/// Why it is not known how long a certificate holds.
+/// Reason why the validity of a certificate is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
     /// Other bytes.

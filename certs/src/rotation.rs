@@ -54,7 +54,7 @@ pub enum Step {
     Announced,
     /// It signs.
     TookOver,
-    /// The old one is no longer trusted.
+    /// The old one is not trusted any longer.
     Dropped,
 }
 
@@ -72,10 +72,11 @@ impl Shared {
         })
     }
 
-    /// Reads what [`Shared::write`] wrote; `None` when there is nothing yet. `place` is for messages.
+    /// Reads the form that [`Shared::write`] writes; `None` when it is absent. `place` is for messages.
     ///
     /// # Errors
-    /// When something is missing or damaged. Nothing is made anew then: others may still go by it.
+    /// When something is missing or damaged. It is not replaced, since other servers may still use the
+    /// CA.
     pub fn read(data: &BTreeMap<String, Vec<u8>>, place: &Path) -> Result<Option<Self>, CertsError> {
         if data.values().all(Vec::is_empty) {
             return Ok(None);

@@ -17,8 +17,8 @@ use crate::files::{self, Access};
 use crate::folder::Folder;
 use crate::pem;
 
-/// Interval at which [`ServingCertificate::keep_fresh`] looks: the files are two small ones, and a clock that
-/// was set is noticed as soon.
+/// Interval of [`ServingCertificate::keep_fresh`]. The two files are small, and a clock that was set is
+/// noticed within the interval.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
 /// A serving certificate that stays fresh. Connections that are open keep the one they began with.
@@ -63,7 +63,7 @@ impl ServingCertificate {
     /// than two thirds of its life; otherwise a new one takes its place.
     ///
     /// # Errors
-    /// When one of `names` is no name, or the files cannot be read or written.
+    /// When one of `names` is invalid, or the files cannot be read or written.
     pub fn issued(
         folder: Arc<Folder>,
         names: &[String],
@@ -83,11 +83,11 @@ impl ServingCertificate {
         }))
     }
 
-    /// A certificate of a CA that other servers share, for localhost, 127.0.0.1, ::1 and `names`. It is made
-    /// anew at each start, and by [`ServingCertificate::adopt`].
+    /// A certificate of a CA that several servers share, for localhost, 127.0.0.1, ::1 and `names`.
+    /// Each start issues a new one, and so does [`ServingCertificate::adopt`].
     ///
     /// # Errors
-    /// When one of `names` is no name.
+    /// When one of `names` is invalid.
     pub fn shared(
         authority: Arc<Authority>,
         names: &[String],
@@ -151,8 +151,8 @@ impl ServingCertificate {
         self.current.load().key.cert[0].clone()
     }
 
-    /// Looks once: issues a new certificate at two thirds of its life, or takes up files that changed, and
-    /// says whether there is a new one. Reads and writes files, so it blocks.
+    /// Checks once: issues a new certificate at two thirds of the old one's life, or loads changed
+    /// files. Returns whether there is a new one. Reads and writes files, so it blocks.
     ///
     /// # Errors
     /// Why the new one cannot be used; the old one stays in use.

@@ -98,7 +98,7 @@ fn printer_columns(kind: &dyn Kind) -> Vec<Value> {
 /// Most selectable fields of a version of a custom resource.
 const SELECTABLE: usize = 8;
 
-/// The selectable fields that a hub can read by itself: simple ones, whose type the schema tells.
+/// The selectable fields that a hub can read by itself: simple ones with a type in the schema.
 pub(crate) fn selectable_fields(kind: &dyn Kind, schema: &Value) -> impl Iterator<Item = &'static str> {
     let is_simple = move |path: &str| {
         let mut at = schema;
@@ -114,8 +114,8 @@ pub(crate) fn selectable_fields(kind: &dyn Kind, schema: &Value) -> impl Iterato
         .map(|field| field.path)
 }
 
-/// CRDs want the keys of a keyed list to be required or to have a default. Where they are neither, the list
-/// is one value as a whole: that matters to those only who apply parts of it.
+/// CRDs want the keys of a keyed list to be required or to have a default. Otherwise the list is one
+/// value as a whole, which only matters for appliers of parts of it.
 pub(crate) fn settle_list_keys(schema: &mut Value) {
     let keyless = |schema: &Value| {
         let item = &schema["items"];

@@ -68,7 +68,7 @@ fn add(all: &mut BTreeMap<String, Value>, gvk: &Gvk, schema: &Value) {
     all.insert(names::definition(gvk), schema);
 }
 
-/// The fields that lists select by, as kube-apiserver tells them of custom resources.
+/// The selectable fields of lists, as kube-apiserver publishes those of custom resources.
 fn add_selectable(all: &mut BTreeMap<String, Value>, entry: &Entry<'_>) {
     if entry.info.strategic {
         return;

@@ -11,7 +11,7 @@
 //! | `/openapi/v3` | [`Documents::openapi_v3_index`] |
 //! | `/openapi/v3/<path>` | [`Documents::openapi_v3`] of `<path>` (`apis/<group>/<version>`); compare `?hash=` with [`Document::hash`]: equal is immutable, other is a 301 to [`Documents::openapi_v3_url`] |
 //!
-//! Groups are discovered in the order in which `resources` first names them (the first one wins a resource
+//! The order of groups is that of their first resource in `resources` (the first one wins a resource
 //! name that two groups share), versions of a group by Kubernetes' priority (`v2`, `v1`, `v1beta2`,
 //! `v1alpha1`).
 #![doc = include_str!("../README.md")]
@@ -94,7 +94,7 @@ impl Documents {
         &self.v3_index
     }
 
-    /// The OpenAPI v3 document of `path`, which is what follows `/openapi/v3/`: `apis/apps/v1`, `api/v1`,
+    /// The OpenAPI v3 document of `path`, the part after `/openapi/v3/`: `apis/apps/v1`, `api/v1`,
     /// `version`.
     #[must_use]
     pub fn openapi_v3(&self, path: &str) -> Option<&Document> {

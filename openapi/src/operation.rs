@@ -265,8 +265,8 @@ pub(crate) fn operations(group: &Group<'_>, version: &Version<'_>) -> Vec<Operat
 }
 
 /// The patch of a kind that is only created. kubectl learns from the patch of a kind whether the server
-/// checks fields; where the document has none it asks for CustomResourceDefinitions, which most users may not
-/// list, and gives up.
+/// checks fields; where the document has none, it lists CustomResourceDefinitions, which most users may
+/// not, and fails.
 fn never_served(mut operation: Operation) -> Operation {
     operation.description.push_str(
         " (answered with 405: it is created only; described because clients look here for fieldValidation)",

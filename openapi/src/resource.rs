@@ -14,11 +14,11 @@ pub struct ResourceDoc {
     pub status: bool,
     /// Whether patches of the resource and its status may be server-side applies.
     pub apply: bool,
-    /// Subresources beside `status`.
+    /// Subresources except `status`.
     pub subresources: Vec<SubresourceDoc>,
 }
 
-/// A subresource beside `status`.
+/// A subresource other than `status`.
 #[derive(Clone)]
 pub struct SubresourceDoc {
     /// `binding`.
@@ -97,7 +97,7 @@ impl Group<'_> {
     }
 }
 
-/// Everything served.
+/// All served resources.
 pub(crate) struct Catalog<'a> {
     pub(crate) groups: Vec<Group<'a>>,
 }

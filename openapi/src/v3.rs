@@ -80,7 +80,7 @@ pub(crate) fn url(path: &str, document: &Document) -> String {
     format!("/openapi/v3/{path}?hash={}", document.hash())
 }
 
-/// The document of a path that is no group-version.
+/// The document of a path other than a group-version.
 fn simple(info: &Value, path: &str, id: &str, description: &str, tag: &str) -> Value {
     json!({
         "openapi": "3.0.0",

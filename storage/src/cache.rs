@@ -22,7 +22,7 @@ use holds::Holds;
 use wake::Wake;
 use watcher::Watcher;
 
-/// Longest wait of a list for a revision that is still to come.
+/// Longest wait of a list for a later revision.
 pub(crate) const FUTURE_WAIT: Duration = Duration::from_secs(3);
 
 /// The readers' side of a store.
@@ -69,7 +69,8 @@ impl Cache {
         self.state.load().collection(resource)
     }
 
-    /// See [`crate::Source::list`]. Everything acknowledged is published, so `Latest` is what is shown now.
+    /// See [`crate::Source::list`]. Every acknowledged write is published, so `Latest` is the published
+    /// state.
     pub(crate) async fn list(&self, resource: GroupResource, at: At) -> Result<Collection, StoreError> {
         match at {
             At::Latest | At::Any => Ok(self.collection(resource)),

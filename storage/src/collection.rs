@@ -28,7 +28,7 @@ impl Name {
     }
 }
 
-/// A place that is only looked up: by namespace and name, as [`Name`] is ordered.
+/// An entry for look-ups only: by namespace and name, in the order of [`Name`].
 struct Place<'a>(&'a str, &'a str);
 
 impl Equivalent<Name> for Place<'_> {

@@ -41,7 +41,7 @@ pub fn short_memory() -> Limits {
     }
 }
 
-/// The key of a thing.
+/// The key of an object.
 #[must_use]
 pub fn thing(namespace: &str, name: &str) -> Key {
     Key::new(THINGS, namespace, name)

@@ -5,8 +5,8 @@
 //! then answers. So every acknowledged write survives `kill -9`, and under load many writes share one
 //! fsync, without any timer.
 //!
-//! A file beside it (`berth.redb.reserve`) holds disk space back, so that deletions go through when the disk
-//! is full.
+//! A second file (`berth.redb.reserve`) reserves disk space, so that deletions succeed when the disk is
+//! full.
 //!
 //! The file holds only the present. History, held lists and fences are in memory: after a restart a watch
 //! from an earlier revision is `Expired`, and the revision goes on where it was.
@@ -43,10 +43,10 @@ use committer::{Committer, Request};
 use disk::Opened;
 use reserve::Reserve;
 
-/// Objects in a redb file. Dropping the store finishes what is queued and closes the file.
+/// Objects in a redb file. Dropping the store finishes the queued writes and closes the file.
 pub struct EmbeddedStore {
     cache: Arc<Cache>,
-    /// Why nothing can be written any more, once that is so.
+    /// Reason why the store can write no longer, if it cannot.
     failed: Arc<OnceLock<String>>,
     reserve: Arc<Reserve>,
     queue: Option<Sender<Request>>,
@@ -59,13 +59,13 @@ impl EmbeddedStore {
     /// Blocks: call it where blocking is fine.
     ///
     /// # Errors
-    /// `Corrupt`, naming file and record, when anything in the file is not what was written; `Unavailable`
-    /// when the file cannot be read or another process holds it.
+    /// `Corrupt`, naming file and record, when anything in the file is damaged; `Unavailable` when the
+    /// file cannot be read or another process holds it.
     pub fn open(file: &Path, limits: Limits) -> Result<Self, StoreError> {
         Self::open_encrypted(file, limits, &Arc::default())
     }
 
-    /// Opens a file whose values are, or are to be, encrypted as `encryption` says.
+    /// Opens a file with values that are, or will be, encrypted by `encryption`.
     ///
     /// # Errors
     /// As [`EmbeddedStore::open`]; `Sealed` when a value was encrypted with a key that is not at hand.
@@ -92,7 +92,7 @@ impl EmbeddedStore {
         Self::import_encrypted(file, snapshot, &Arc::default())
     }
 
-    /// Imports a backup, encrypted as `encryption` says.
+    /// Imports a backup, encrypted by `encryption`.
     ///
     /// # Errors
     /// As [`EmbeddedStore::import`].
@@ -132,7 +132,7 @@ impl EmbeddedStore {
 
 impl Drop for EmbeddedStore {
     fn drop(&mut self) {
-        // Without its queue the committer finishes what it has and ends.
+        // Without its queue the committer finishes its writes and ends.
         drop(self.queue.take());
         if let Some(committer) = self.committer.take()
             && committer.join().is_err()
@@ -180,7 +180,7 @@ impl Writer for EmbeddedStore {
 }
 
 impl EmbeddedStore {
-    /// Why a request was not answered.
+    /// Reason why a request was not answered.
     fn closed(&self) -> StoreError {
         let why = self.failed.get().cloned();
         why.map_or_else(cache::closed, StoreError::Unavailable)

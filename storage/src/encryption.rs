@@ -1,4 +1,4 @@
-//! Values encrypted at rest: which resources, with which keys.
+//! Encryption of values at rest: resources and keys.
 //!
 //! A value is written with the first key that its resource has, and read with the key that it names. To
 //! rotate keys, put the new one first, and remove the old one once every value was rewritten. Values
@@ -6,9 +6,9 @@
 //! the place at which they are stored, so one cannot replace another. They begin with their format, as
 //! in kube-apiserver: `k8s:enc:aesgcm:v1:<key name>:`.
 //!
-//! A mere copy of objects that are stored elsewhere, which must not be readable on disk, is encrypted with a
-//! key that only the process knows ([`Encryption::with_ephemeral`]): with the process its copies are gone, and
-//! the next one makes them anew. They begin with `k8s:enc:ephemeral:v1:<process>:`.
+//! Copies of objects from elsewhere must not be readable on disk. They are encrypted with a key that
+//! only the process knows ([`Encryption::with_ephemeral`]). With the process its copies are lost, and
+//! the next process copies again. They begin with `k8s:enc:ephemeral:v1:<process>:`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -24,7 +24,7 @@ const AES_GCM: &str = "k8s:enc:aesgcm:v1:";
 /// Beginning of a value that is encrypted with a key that only the process knows.
 const EPHEMERAL: &str = "k8s:enc:ephemeral:v1:";
 
-/// Why an encrypted value cannot be read.
+/// Reason why an encrypted value cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Closed {
     /// Only the process that wrote it could.
@@ -56,10 +56,10 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Why there is no key.
+/// Reason why there is no key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// No name, or one that cannot stand before a colon.
+    /// No name, or a name with a colon.
     #[error("a name without colons is expected")]
     Name,
     /// A secret of so many bytes.
@@ -104,7 +104,7 @@ impl Key {
 /// Keys that the values of some resources are encrypted with.
 #[derive(Debug)]
 pub struct Rule {
-    /// The resources: group and resource, either of which may be `*`.
+    /// The resources: group and resource; both may be `*`.
     pub resources: Vec<(String, String)>,
     /// Whether values are written with the first key, or not encrypted.
     pub writes_encrypted: bool,
@@ -135,7 +135,7 @@ pub struct Encryption {
 }
 
 impl Encryption {
-    /// Encryption by `rules`, of which the first that covers a resource counts.
+    /// Encryption by `rules`. The first rule that covers a resource counts.
     #[must_use]
     pub fn new(rules: Vec<Rule>) -> Self {
         Self {

@@ -62,8 +62,7 @@ pub enum StoreError {
         /// Description of the error.
         problem: String,
     },
-    /// A stored record is not what was written, or the file cannot be read as a database. Nothing was
-    /// changed.
+    /// A stored record is damaged, or the file cannot be read as a database. Nothing was changed.
     #[error(
         "{file}: {key}: {problem}; the file is damaged: restore it from a backup (`berth restore`), or let `berth repair` keep what is whole"
     )]
@@ -75,7 +74,7 @@ pub enum StoreError {
         /// Description of the error.
         problem: String,
     },
-    /// A key of a shared store (etcd) does not hold what was written there. Nothing was changed.
+    /// A key of a shared store (etcd) has an invalid value. Nothing was changed.
     #[error(
         "{place}: the value of {key} cannot be read: {problem}; restore it from a backup, or delete the key"
     )]
@@ -105,23 +104,23 @@ pub enum StoreError {
         /// Its size.
         bytes: usize,
     },
-    /// The store cannot answer now (starting, closed, disk full). The write was not made visible; when
-    /// the disk failed in the middle of it, it may still be found there after a restart. A write to
-    /// etcd that was sent but not answered may have been made, and may still be; the text says so.
+    /// The store cannot answer now (starting, closed, disk full). The write is not visible. When the
+    /// disk failed in the middle of it, it may still be there after a restart. A write to etcd that was
+    /// sent but not answered may be done already, or later; the text says so.
     #[error("store unavailable: {0}")]
     Unavailable(String),
 }
 
-/// Why a store takes no writes. Operators read it in the log and at `/readyz/storage`.
+/// Reason why a store accepts no writes. Operators read it in the log and at `/readyz/storage`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotReady {
-    /// A write failed in between: only a restart finds out what is stored.
+    /// A write failed in between: only a restart reads the stored state again.
     #[error("{0}")]
     Failed(String),
     /// The store cannot be followed: it is away, or refuses.
     #[error("{0}")]
     Unreachable(String),
-    /// A value that is no object, or not one this program can read.
+    /// A value that is not an object, or not one that this program can read.
     #[error("the value of {key} in etcd cannot be read: {problem}")]
     Unreadable {
         /// Key of the value.

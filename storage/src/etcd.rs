@@ -1,9 +1,9 @@
 //! A store on etcd v3, for several Berths at once.
 //!
-//! etcd's revision is the resourceVersion: every step is one transaction and so one revision, guarded by the
-//! revisions of what it rests on ([`write`]). A list of steps is made one after the other; a prefix may be
-//! left behind. Fences are keys of their own, compared and written with the step, so they hold across
-//! processes.
+//! etcd's revision is the resourceVersion: every step is one transaction and so one revision, guarded
+//! by the revisions of the objects it depends on ([`write`]). The steps of a list are done one after
+//! the other; after a failure, a prefix stays. Fences are keys of their own, compared and written with
+//! the step, so they hold across processes.
 //!
 //! One watch over all objects feeds the same cache the other stores have ([`follow`], [`feed`]), so reads and
 //! watches are served from memory here too. A list that must be the newest asks etcd for its revision first
@@ -56,8 +56,8 @@ impl EtcdStore {
     /// Connects, reads every object and begins to watch. An empty prefix becomes a new store.
     ///
     /// # Errors
-    /// `Unavailable`, naming the servers, when none answers or something does not fit; `Unreadable`, naming
-    /// the key, when a value is no object.
+    /// `Unavailable`, naming the servers, when none answers or the settings do not fit; `Unreadable`,
+    /// naming the key, when a value is not an object.
     pub async fn open(config: &EtcdConfig, limits: Limits) -> Result<Self, StoreError> {
         open::open(config, limits).await
     }
@@ -158,8 +158,8 @@ impl Source for EtcdStore {
 
 #[async_trait]
 impl Writer for EtcdStore {
-    /// Step by step: when one fails, the ones before it stand. An answer means that etcd's majority has the
-    /// writes and that this store shows them, unless its watch is interrupted just then.
+    /// Step by step: when one fails, the earlier ones stay. An answer means that etcd's majority has
+    /// the writes and that this store shows them, unless its watch is interrupted just then.
     async fn apply(&self, steps: Vec<Step>) -> Result<Vec<Applied>, StoreError> {
         let hand = Hand {
             link: &self.link,
@@ -175,7 +175,7 @@ impl Writer for EtcdStore {
         if let Some(last) = last.map(|applied| applied.object.revision()).max()
             && let Err(behind) = self.feed.wait_for(last).await
         {
-            // The write stands all the same, and lists that must be the newest wait for it.
+            // The write is done, and lists of the newest state wait for it.
             tracing::warn!(%behind, "etcd's watch lags behind own writes; they are stored and are shown once it catches up");
         }
         Ok(applied)

@@ -44,8 +44,8 @@ impl Fences {
         }
     }
 
-    /// Forgetting is safe in one direction only: a forgotten fence counts as passed at the floor, so that a
-    /// decision on a snapshot older than that is refused, never wrongly let through.
+    /// Forgetting is safe in one direction only. A forgotten fence counts as passed at the floor, so a
+    /// decision on an older snapshot is refused and never admitted by mistake.
     fn forget_older_half(&mut self) {
         let mut revisions: Vec<_> = self.passed.values().copied().collect();
         revisions.sort_unstable();

@@ -17,8 +17,8 @@ pub struct Limits {
     pub bytes: usize,
     /// Bytes of memory for the changes kept in all.
     pub total_bytes: usize,
-    /// Shortest time for which changes are kept, as far as the other limits allow: a client that was
-    /// away longer lists again.
+    /// Shortest time for which changes are kept, within the other limits. A client that was away longer
+    /// lists again.
     pub age: Duration,
     /// Bytes of memory for the changes kept per resource that are older than `age`.
     pub aged_bytes: usize,
@@ -38,11 +38,11 @@ impl Default for Limits {
     }
 }
 
-/// About the memory that a change takes beside the bytes of its object: metadata that is kept parsed, places,
+/// Approximate memory of a change in addition to the bytes of its object: parsed metadata, places,
 /// keys, and the change itself.
 const BESIDE: usize = 1280;
 
-/// About the memory that `object` takes, as if all of it were kept for it alone.
+/// Approximate memory of `object`, as if nothing in it were shared.
 pub(crate) fn weight(object: &Object) -> usize {
     BESIDE + object.len()
 }
@@ -152,7 +152,7 @@ impl History {
                 .is_some_and(|entry| now.duration_since(entry.at) > limits.age)
     }
 
-    /// Forgets the oldest change; returns the bytes freed, or `None` when there is none.
+    /// Forgets the oldest change; returns the freed bytes, or `None` when there is no change.
     pub(crate) fn forget_oldest(&mut self) -> Option<usize> {
         let entry = self.entries.pop_front()?;
         let size = entry.size();

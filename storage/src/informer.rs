@@ -18,12 +18,12 @@ pub trait Handler: Send {
     /// Delay before a failed object is tried again.
     const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-    /// Lists all objects, and forgets the known ones: missed changes are unknown. The watch gives every
-    /// change since before this call, so some of them may be in the lists already. A controller that
-    /// looks at everything whenever anything changes has nothing to do here.
+    /// Lists all objects, and forgets the known ones, since missed changes are unknown. The watch has
+    /// every change since before this call, so some of them may be in the lists already. A controller
+    /// that reads everything at any change does nothing here.
     ///
     /// # Errors
-    /// What the source says; then it is listed again later.
+    /// The error of the source. The caller lists again later.
     fn list(&mut self) -> impl Future<Output = Result<(), StoreError>> + Send {
         async { Ok(()) }
     }
@@ -34,8 +34,9 @@ pub trait Handler: Send {
         async {}
     }
 
-    /// Does what is to be done: after the list, after each [`Handler::handle`], and when something else woke
-    /// it. Whether all of it is done; else it is called again after [`Handler::RETRY_AFTER`] at the latest.
+    /// Does the pending work: after the list, after each [`Handler::handle`], and after other wake-ups.
+    /// Returns whether all of it is done. If not, it is called again after [`Handler::RETRY_AFTER`] at
+    /// the latest.
     fn work(&mut self) -> impl Future<Output = bool> + Send;
 
     /// Ends when there is work although the source has not changed. Must be cancel safe.
@@ -57,7 +58,7 @@ pub async fn run(
 ) {
     let follow_for_ever = async {
         loop {
-            // Read before the list, so that what changes meanwhile is not missed.
+            // Read before the list, so that no change in between is missed.
             let start = source.revision();
             let problem = follow(&*source, &scope, start, &mut handler).await;
             // A store that does not answer is not asked without a pause.

@@ -23,7 +23,7 @@ pub struct MemoryStore {
 }
 
 impl Default for MemoryStore {
-    /// An empty store at revision 1 (0 is no valid resourceVersion) with the default history.
+    /// An empty store at revision 1 (0 is not a valid resourceVersion) with the default history.
     fn default() -> Self {
         Self::new(Revision(1), Limits::default())
     }

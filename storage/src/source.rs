@@ -63,7 +63,7 @@ pub trait Watch: Send {
     /// `Expired` when this watcher fell behind the kept history; it will never recover.
     async fn next(&mut self, max: usize) -> Result<Vec<Arc<Event>>, StoreError>;
 
-    /// The revision up to which every change of the scope has been given out: the revision for a
+    /// The revision up to which the watch has returned every change of the scope: the revision for a
     /// bookmark.
     fn revision(&self) -> Revision;
 }
@@ -111,7 +111,7 @@ pub trait Store: Source + Writer {
     /// ends first.
     fn hold(&self, resource: GroupResource, collection: &Collection);
 
-    /// Whether other processes write to it too, so that what is at hand may not be the newest.
+    /// Whether other processes write to the store, so that the cached state may not be the newest.
     fn is_shared(&self) -> bool {
         false
     }
@@ -122,7 +122,7 @@ pub trait Store: Source + Writer {
     /// Why it cannot.
     fn ready(&self) -> Result<(), NotReady>;
 
-    /// Whether there is room for more, as far as the store knows. A store without room still takes deletions.
+    /// Whether there is room for more, as far as the store knows. A full store still accepts deletions.
     ///
     /// # Errors
     /// Sentence that names the full disk, the refused writes and the remedy.

@@ -158,8 +158,8 @@ impl Stage {
         })
     }
 
-    /// Guards see the earlier steps of the same list; fences do not, since a list does not stand in its own
-    /// way.
+    /// Guards see the earlier steps of the same list. Fences do not, since a list does not conflict
+    /// with itself.
     fn check_guards(&self, fences: &Fences, step: &Step) -> Result<(), StoreError> {
         for guard in &step.guards {
             match guard {

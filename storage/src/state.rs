@@ -1,8 +1,9 @@
-//! Everything a store holds in memory at one revision: the objects of each resource and their known history.
+//! The content of a store in memory at one revision: the objects of each resource and their recent
+//! history.
 //!
-//! A state is immutable once published. The next one is made from a clone (persistent maps: only what changes
-//! is copied), so readers and watchers never take a lock and always see objects, history and revision that
-//! agree.
+//! A published state is immutable. The next one is a changed clone (persistent maps: only changed parts
+//! are copied), so readers and watchers never take a lock and always see objects, history and revision
+//! that agree.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -41,8 +42,8 @@ impl Shelf {
         }
     }
 
-    /// The memory of all objects ever replaced or deleted here; differences of it say what a held list keeps
-    /// alive.
+    /// The total memory of all objects replaced or deleted so far. The difference of two totals is the
+    /// memory that a held list keeps alive.
     pub(crate) fn superseded(&self) -> u64 {
         self.superseded
     }
@@ -155,8 +156,8 @@ impl State {
             .map_or(self.start, |shelf| shelf.history.floor())
     }
 
-    /// Puts `object` at `key`, or removes what is there; returns what was there. The history is not touched:
-    /// [`State::record`] follows when the change is durable.
+    /// Stores `object` at `key`, or deletes the object there; returns the former object. The history
+    /// does not change: [`State::record`] follows when the change is durable.
     pub(crate) fn set(&mut self, key: &Key, object: Option<Arc<Object>>) -> Option<Arc<Object>> {
         let shelf = self.shelf_mut(key.resource);
         let before = match object {
@@ -173,8 +174,7 @@ impl State {
         self.shelf_mut(resource).items = items;
     }
 
-    /// Moves to the revision of the last of `changes`, made at `now`, and remembers them, as far as `limits`
-    /// allow.
+    /// Moves to the revision of the last of `changes`, made at `now`, and keeps them, within `limits`.
     pub(crate) fn record(
         &mut self,
         changes: Vec<(Change, Option<Arc<Object>>)>,
@@ -239,7 +239,7 @@ impl State {
         self.shelves.keys().copied().collect()
     }
 
-    /// Moves on to `revision`, up to which no more changes are missing.
+    /// Moves to `revision`: up to there, no change is missing.
     #[cfg(feature = "etcd")]
     pub(crate) fn reach(&mut self, revision: Revision) {
         self.revision = self.revision.max(revision);
@@ -248,7 +248,7 @@ impl State {
     /// At most `max` changes of `scope` after `cursor`, in revision order.
     ///
     /// # Errors
-    /// `Expired` when some of them are no longer known.
+    /// `Expired` when some of them are not kept any longer.
     pub(crate) fn events(
         &self,
         scope: &Scope,

@@ -21,7 +21,7 @@ pub enum Expect {
 pub struct Step {
     /// Action.
     pub verb: Verb,
-    /// To which object.
+    /// Key of the object.
     pub key: Key,
     /// The subresource for requests to a hub, or the empty string. Backends that hold whole objects
     /// ignore it.

@@ -47,7 +47,7 @@ impl Named {
     }
 }
 
-/// The version of the resource in which one of `rules` is about `subject`.
+/// The version of the resource in the first of `rules` that concerns `subject`.
 fn version<'a>(rules: &[Named], exact: bool, subject: &Subject<'a>) -> Option<&'a str> {
     let covered = |version: &&str| rules.iter().any(|rule| rule.covers(subject.request, version));
     if covered(&subject.version) {
@@ -79,7 +79,7 @@ impl Constraints {
         self.version(subject).is_some()
     }
 
-    /// Returns whether it may concern `subject`, where the namespace is selected as far as is known.
+    /// Returns whether it may concern `subject`. The namespace counts only as far as it is known.
     pub(crate) fn may_concern_in(&self, subject: &Subject<'_>, surroundings: &dyn Surroundings) -> bool {
         let is_selected = || self.is_for_namespace(subject.request.namespace, surroundings) != Ok(false);
         self.may_concern(subject) && is_selected()
@@ -98,7 +98,7 @@ impl Constraints {
     /// The version of the resource in which the write is considered; `None` when it does not match.
     ///
     /// # Errors
-    /// When that cannot be said: a selector that is none, or a namespace that is not there.
+    /// When a selector is invalid, or the namespace does not exist.
     pub fn concerns<'a>(
         &self,
         subject: &Subject<'a>,

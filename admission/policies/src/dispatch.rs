@@ -44,7 +44,7 @@ struct Checked {
     policy: Arc<Policy>,
     binding: String,
     outcome: Outcome,
-    /// Why it could not be evaluated, or the empty string.
+    /// The problem of the evaluation, or the empty string.
     problem: String,
 }
 
@@ -88,8 +88,7 @@ impl<'w, 's> Pass<'w, 's> {
         }
     }
 
-    /// The reviews to make before this can be done again; none when what was said counts, which is noted
-    /// then.
+    /// The reviews to make before another evaluation. None when the result counts; it is then recorded.
     pub(crate) fn finish(self) -> BTreeSet<Review> {
         let unasked = self.unasked.into_inner();
         if unasked.is_empty() {
@@ -418,8 +417,7 @@ impl<'w, 's> Pass<'w, 's> {
         }
     }
 
-    /// Every MutatingAdmissionPolicy that takes part in this round, one after the other: each sees what those
-    /// before it did.
+    /// Every MutatingAdmissionPolicy of this round, in order: each sees the changes of earlier ones.
     pub(crate) fn mutate(
         &mut self,
         in_force: &InForce,
@@ -578,8 +576,7 @@ struct Round<'p> {
 }
 
 impl Round<'_> {
-    /// Name that tells it from every other, and from webhooks: their configurations have no space in their
-    /// names.
+    /// Unique name among policies and webhooks: webhook configurations have no space in their names.
     fn key(&self) -> String {
         let of = |field: &str| {
             let text = self.params.map(|params| &params["metadata"][field]);

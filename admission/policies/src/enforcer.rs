@@ -23,11 +23,11 @@ use crate::surroundings::Surroundings;
 /// few occur; an expression that needs more makes them one by one in variables.
 const MOST_ROUNDS: usize = 64;
 
-/// Highest cost up to which policies are evaluated on the thread that asks for them. Dearer
-/// evaluations are begun anew aside, because others wait for that thread.
+/// Highest cost of an evaluation on the calling thread. More expensive evaluations start over on
+/// another thread, since other work waits for the calling one.
 const AT_ONCE: u64 = 100_000;
 
-/// With how many parameters a policy is evaluated, as far as is counted before.
+/// Number of parameters that a policy is evaluated with, as far as it is counted in advance.
 const MOST_PARAMS: usize = 1_000;
 
 /// The groups that no policy judges, as in kube-apiserver: the group of policies and webhook
@@ -56,7 +56,7 @@ impl Enforcer {
         Self::costing(surroundings, WRITE_LIMIT)
     }
 
-    /// The policies of `surroundings`, all of which together may cost a write `most`.
+    /// The policies of `surroundings`. Together they may cost a write `most`.
     pub(crate) fn costing(surroundings: Arc<dyn Surroundings>, most: u64) -> Arc<Self> {
         Arc::new(Self {
             surroundings,
@@ -66,8 +66,8 @@ impl Enforcer {
         })
     }
 
-    /// Puts in force what is stored now, so that the log says at once what of it cannot be evaluated, and not
-    /// only when the next write meets it.
+    /// Compiles the stored policies, so that the log has their problems now and not only at the next
+    /// write.
     pub fn look(&self) {
         drop(self.in_force());
     }
@@ -160,7 +160,7 @@ impl Enforcer {
         policy.expected().saturating_mul(counts.sum())
     }
 
-    /// Makes the reviews that were asked for; whether there were any.
+    /// Makes the requested reviews. Returns whether there were any.
     async fn decide(
         &self,
         subject: &Subject<'_>,

@@ -16,7 +16,7 @@ use crate::policy::Policy;
 const OUT_OF_BUDGET: &str =
     "validation failed due to running out of cost budget, no further validation rules will be run";
 
-/// The reviews that must be made before it is known what a policy says.
+/// The reviews that an evaluation still needs.
 #[derive(Debug, Default)]
 pub(crate) struct Unasked(RefCell<BTreeSet<Review>>);
 
@@ -41,7 +41,7 @@ impl OutOfBudget {
 /// much.
 pub(crate) const WRITE_LIMIT: u64 = 10 * POLICY_LIMIT;
 
-/// Cost of evaluating a policy, beside that of its expressions.
+/// Cost of evaluating a policy, in addition to its expressions.
 pub(crate) const EACH: u64 = 500;
 
 /// Budget that is left for all policies together.

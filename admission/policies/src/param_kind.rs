@@ -11,7 +11,7 @@ pub struct ParamKind {
     pub kind: String,
 }
 
-/// Why objects of a `paramKind` cannot be known, in kube-apiserver's words.
+/// Reason why objects of a `paramKind` cannot be found, in kube-apiserver's words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParamError {
     /// No server has such a kind.
@@ -23,7 +23,7 @@ pub enum ParamError {
 }
 
 impl ParamKind {
-    /// Reads it; `None` where there is none.
+    /// Reads it; `None` where it is absent.
     #[must_use]
     pub fn of(value: &Value) -> Option<Self> {
         let text = |field: &str| value[field].as_str().map(str::to_owned);

@@ -18,7 +18,7 @@ pub struct ParamRef {
 }
 
 impl ParamRef {
-    /// Reads it; `None` where there is none.
+    /// Reads it; `None` where it is absent.
     #[must_use]
     pub fn of(value: &Value) -> Option<Self> {
         let value = value.as_object()?;
@@ -58,8 +58,8 @@ impl ParamRef {
         }
     }
 
-    /// The parameters for a write in `namespace`. `None` as an element is no parameter, with which a policy
-    /// is evaluated as well.
+    /// The parameters for a write in `namespace`. An element `None` is an evaluation without a
+    /// parameter.
     ///
     /// # Errors
     /// Why the binding cannot be used, in kube-apiserver's words.

@@ -24,13 +24,13 @@ pub struct Policy {
     pub(crate) variables: Vec<Variable>,
     sources: Vec<String>,
     pub(crate) body: Body,
-    /// Why it could not be evaluated when that was last told.
+    /// The last reported problem of the evaluation.
     told: Mutex<String>,
     /// Cost of the dearest evaluation of late; [`u64::MAX`] where there was none.
     dearest: AtomicU64,
 }
 
-/// By what part of it the dearest evaluation is forgotten at each that was cheaper.
+/// Fraction of the highest known cost that each cheaper evaluation takes off.
 const FORGET: u64 = 256;
 
 /// Effect of the policy.
@@ -143,13 +143,13 @@ impl Policy {
     pub(crate) fn met_nothing(&self) {
         let (never, nothing) = (u64::MAX, 0);
         let order = Ordering::Relaxed;
-        // One that was evaluated in between keeps what that has cost.
+        // Evaluations in between may have recorded their cost.
         self.dearest
             .compare_exchange(never, nothing, order, order)
             .unwrap_or_default();
     }
 
-    /// Notes what evaluating it once has cost.
+    /// Records the cost of one evaluation.
     pub(crate) fn has_cost(&self, cost: u64) {
         let dearest = match self.dearest.load(Ordering::Relaxed) {
             u64::MAX => cost,

@@ -18,7 +18,7 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Whether there is no policy.
+    /// Whether there are no policies.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.mutating.is_empty() && self.validating.is_empty()

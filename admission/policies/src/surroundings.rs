@@ -36,7 +36,7 @@ pub trait Catalog: Send + Sync + 'static {
     /// The policies and bindings there are; the same `Arc` as long as nothing changes.
     fn stored(&self) -> Arc<Stored>;
 
-    /// Whether `kind` is one whose objects can be found at all.
+    /// Whether objects of `kind` can be found.
     ///
     /// # Errors
     /// [`ParamError::Unknown`] when it is not.
@@ -58,16 +58,16 @@ pub trait Surroundings: Decider + Catalog {
     /// A namespace.
     fn namespace(&self, name: &str) -> Option<Arc<Value>>;
 
-    /// Notes what a policy had to say, for metrics.
+    /// Records the result of a policy, for metrics.
     fn checked(&self, check: &Check<'_>);
 
-    /// Does `work`, for which others who share the thread should not wait.
+    /// Does `work` where it does not delay other users of the thread.
     fn aside(&self, work: &mut dyn FnMut()) {
         work();
     }
 }
 
-/// Why a policy could not be evaluated, as the label of kube-apiserver's metrics.
+/// Reason why a policy could not be evaluated, as in the label of kube-apiserver's metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorType {
     /// It could.
@@ -128,7 +128,7 @@ pub struct Check<'a> {
     pub policy: &'a str,
     /// The binding, or the empty string.
     pub binding: &'a str,
-    /// Why it could not be evaluated.
+    /// Reason why it could not be evaluated.
     pub error: ErrorType,
     /// Consequence.
     pub enforcement: Enforcement,

@@ -35,7 +35,7 @@ pub struct Warning {
 /// The name of a kind: group, version, kind.
 type Name = (String, String, String);
 
-/// A kind with the environment that expressions about it are checked in.
+/// A kind with the environment for checking expressions about it.
 struct Checked {
     shown: String,
     environment: Environment,

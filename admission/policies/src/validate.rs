@@ -19,7 +19,7 @@ pub(crate) enum Decision {
     Admitted,
     /// It could not be evaluated, and that is to be ignored.
     Ignored {
-        /// Why it could not.
+        /// The reason.
         problem: String,
         error: ErrorType,
     },
@@ -31,7 +31,7 @@ pub(crate) enum Decision {
     },
 }
 
-/// Everything it says.
+/// Result of one evaluation.
 #[derive(Debug, Default)]
 pub(crate) struct Said {
     /// Result of each validation, and the time its expression took.
@@ -41,7 +41,7 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    /// Nothing but that it could not be evaluated.
+    /// The policy could not be evaluated.
     pub(crate) fn failure(policy: &Policy, problem: String) -> Self {
         let error = match problem == OutOfBudget::text() {
             true => ErrorType::OutOfBudget,
@@ -126,8 +126,8 @@ pub(crate) fn evaluate<'a>(policy: &'a Policy, evaluation: &mut Evaluation<'a, '
     said
 }
 
-/// Texts of the message expressions; nothing where there is none, or it gives nothing that can be shown. As
-/// in kube-apiserver all of them are evaluated, and out of one budget with the validations.
+/// Texts of the message expressions; absent where there is no expression, or its value cannot be shown.
+/// As in kube-apiserver, all of them are evaluated, and share one budget with the validations.
 fn messages<'a>(
     validations: &'a [Validation],
     evaluation: &mut Evaluation<'a, '_>,

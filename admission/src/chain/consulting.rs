@@ -17,7 +17,7 @@ impl Chain {
         self
     }
 
-    /// Whether others may have a say in `subject`.
+    /// Whether policies or webhooks may concern `subject`.
     #[must_use]
     pub fn consults(&self, subject: &Subject<'_>) -> bool {
         self.asked(subject).next().is_some()
@@ -35,9 +35,9 @@ impl Chain {
         all.filter(|policies| policies.concern(subject))
     }
 
-    /// Lets policies and webhooks change `object`, which the plugins have changed already; null on
-    /// delete. The plugins see these changes, and then once more the policies and webhooks that ask to
-    /// be called again. Returns the names of those that changed the object.
+    /// Lets policies and webhooks change `object`, after the plugins; null on delete. The plugins run
+    /// again over these changes, and then the policies and webhooks with a reinvocation policy. Returns
+    /// the names of those that changed the object.
     ///
     /// # Errors
     /// The first refusal, as the client sees it.
@@ -66,7 +66,7 @@ impl Chain {
         Ok(rounds.into_changers())
     }
 
-    /// One round of all who are asked.
+    /// One round of all policies and webhooks.
     async fn round(
         &self,
         asked: &[&dyn Policies],
@@ -86,7 +86,7 @@ impl Chain {
         Ok(())
     }
 
-    /// Has others judge the final object, which the plugins let through; `None` on delete.
+    /// Lets policies and webhooks judge the final object, which all plugins allow; `None` on delete.
     ///
     /// # Errors
     /// The first refusal, as the client sees it.

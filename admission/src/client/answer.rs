@@ -12,7 +12,7 @@ use crate::wire::{API_VERSION, KIND};
 /// The one type of patch there is.
 const JSON_PATCH: &str = "JSONPatch";
 
-/// An answer that keeps to the rules.
+/// A valid answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// Whether the write is allowed.

@@ -153,11 +153,12 @@ impl Hook {
         (Arc::clone(&self.configuration), self.index)
     }
 
-    /// The version of the resource in which the webhook wants to see `subject`; `None` when it is not about
-    /// it. Its [conditions](Hook::conditions) are not considered. `labels` gives those of a namespace.
+    /// The version of the resource that the webhook wants for `subject`; `None` when `subject` does not
+    /// concern it. Its [conditions](Hook::conditions) are not considered. `labels` returns the labels
+    /// of a namespace.
     ///
     /// # Errors
-    /// 404 when the labels of the write's namespace matter and there is no such namespace.
+    /// 404 when the webhook selects by labels of the write's namespace, and there is no such namespace.
     pub fn concerns<'a>(
         &self,
         subject: &Subject<'a>,
@@ -172,7 +173,7 @@ impl Hook {
         Ok((selected && self.is_for_namespace(request.namespace, labels)?).then_some(version))
     }
 
-    /// Version in which the rules alone concern `subject`.
+    /// The version by the rules alone, without selectors.
     #[must_use]
     pub fn version<'a>(&self, subject: &Subject<'a>) -> Option<&'a str> {
         rules::version(&self.rules, self.exact, subject)

@@ -21,7 +21,7 @@ pub enum Unpatched {
     /// One of its `test` operations failed.
     #[error("{0}")]
     Test(String),
-    /// It cannot be, or changes what it may not.
+    /// The patch cannot be applied, or changes a field that it must not change.
     #[error("{0}")]
     Impossible(String),
 }
@@ -29,7 +29,7 @@ pub enum Unpatched {
 /// `object` after `patch`.
 ///
 /// # Errors
-/// Why there is none.
+/// Reason why there is none.
 pub fn apply(patch: &[u8], object: &Value) -> Result<Value, Unpatched> {
     let patch: Patch = serde_json::from_slice(patch)
         .map_err(|problem| Unpatched::Impossible(format!("it is not a JSON Patch: {problem}")))?;
@@ -100,7 +100,7 @@ fn depth_after(operation: &PatchOperation, before: usize) -> usize {
     }
 }
 
-/// The levels of `value`, counted no further than is needed to see that they are too many.
+/// The depth of `value`, at most one more than the limit.
 fn depth(value: &Value) -> usize {
     fn within(value: &Value, room: usize) -> usize {
         if room == 0 {

@@ -1,4 +1,4 @@
-//! Policies that others set: the seam between the chain and who calls webhooks.
+//! External policies: the interface between the chain and the callers of webhooks.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use super::subject::Subject;
 /// Objections of others to a write.
 pub type Consulted<'a> = Pin<Box<dyn Future<Output = Result<(), Status>> + Send + 'a>>;
 
-/// Notes beside yes and no.
+/// Additions to an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
     /// Texts for the client.
@@ -21,9 +21,10 @@ pub struct Recorded {
     pub annotations: Vec<(String, String)>,
 }
 
-/// Those who are asked about writes after our own rules: admission policies, the webhooks of a hub.
+/// Policies that are asked about writes after Berth's own rules: admission policies, and the webhooks
+/// of a hub.
 pub trait Policies: Send + Sync + 'static {
-    /// Names by which kube-apiserver calls the plugins that ask them, to mutate and to validate.
+    /// Names of kube-apiserver's plugins for them, for mutation and for validation.
     fn names(&self) -> (&'static str, &'static str) {
         ("MutatingAdmissionWebhook", "ValidatingAdmissionWebhook")
     }
@@ -32,8 +33,8 @@ pub trait Policies: Send + Sync + 'static {
     /// positive.
     fn concern(&self, subject: &Subject<'_>) -> bool;
 
-    /// Cost to this server of asking these policies about a write of this subject, as far as it is
-    /// known without the object, in bytes that could be parsed meanwhile. Cheap.
+    /// Cost to this server of asking these policies about a write of this subject, before its object is
+    /// known. The unit is the number of bytes that could be parsed in the same time. Cheap.
     fn effort(&self, _subject: &Subject<'_>) -> usize {
         0
     }

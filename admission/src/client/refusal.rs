@@ -1,11 +1,11 @@
-//! Refusals in kube-apiserver's words, which people search for and programs look at.
+//! Refusals in kube-apiserver's words, since people search for these, and programs compare them.
 
 use berth_apimachinery::Status;
 
 use super::answer::Answer;
 use crate::request::Request;
 
-/// The webhook `name` said no.
+/// The webhook `name` refused.
 #[must_use]
 pub fn denied(name: &str, answer: &Answer) -> Status {
     let mut status = answer
@@ -23,7 +23,7 @@ pub fn denied(name: &str, answer: &Answer) -> Status {
     status
 }
 
-/// The webhook `name` could not be asked, and that is no reason to let the write pass.
+/// The webhook `name` could not be called, and its failure policy is Fail.
 #[must_use]
 pub fn failed(name: &str, problem: &str) -> Status {
     let text = format!("failed calling webhook \"{name}\": {problem}");

@@ -67,7 +67,7 @@ fn user(request: &Request<'_>) -> Value {
     Value::Object(info)
 }
 
-/// CreateOptions, UpdateOptions or DeleteOptions, as far as this server knows them.
+/// CreateOptions, UpdateOptions or DeleteOptions, with the fields that this server knows.
 fn options(request: &Request<'_>) -> Value {
     let kind = match request.operation {
         Operation::Create => "CreateOptions",

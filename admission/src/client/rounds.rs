@@ -17,8 +17,8 @@ pub struct Rounds {
     willing: BTreeSet<HookId>,
     /// To be called in the second round.
     due: BTreeSet<HookId>,
-    /// The names of the configurations that changed the object, each once, in the order in which they first
-    /// did.
+    /// The names of the configurations that changed the object, each once, in the order of their first
+    /// change.
     changers: Vec<Arc<str>>,
     /// The object as the first round left it.
     left: Option<Value>,
@@ -41,7 +41,7 @@ impl Rounds {
     /// the object.
     pub fn called(&mut self, id: HookId, willing: bool, changed: bool) {
         if changed {
-            // Webhooks before this one have to look again; this one knows its own change.
+            // Earlier webhooks have to be called again; this one knows its own change.
             self.due.append(&mut self.willing);
             if !self.changers.contains(&id.0) {
                 self.changers.push(Arc::clone(&id.0));

@@ -59,8 +59,8 @@ impl Rule {
     }
 }
 
-/// The version in which `subject` is to be shown, if any of `rules` is about it: the one the client named
-/// where a rule names that, else, unless `exact`, the first other one that a rule names.
+/// The version of `subject` for a call, if any of `rules` concerns it. It is the client's version where
+/// a rule names that. Otherwise, unless `exact`, it is the first other version that a rule names.
 #[must_use]
 pub(super) fn version<'a>(rules: &[Rule], exact: bool, subject: &Subject<'a>) -> Option<&'a str> {
     let covered = |version: &&str| rules.iter().any(|rule| rule.covers(subject.request, version));

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::request::Request;
 use crate::wire::{GroupVersionKind, GroupVersionResource};
 
-/// One write that webhooks may have a say in.
+/// One write that webhooks may concern.
 #[derive(Clone, Copy)]
 pub struct Subject<'a> {
     /// The write as plugins see it.

@@ -82,7 +82,8 @@ impl Review {
         if let Err(status) = verdict.result {
             response.insert("status".to_owned(), json!(status));
         }
-        // Together or not at all: a patch without its type, or in a validating answer, fails the call.
+        // Patch and type come together: a patch without its type, or in a validating answer, fails the
+        // call.
         if let Some(patch) = verdict.patch {
             response.insert("patchType".to_owned(), "JSONPatch".into());
             response.insert("patch".to_owned(), STANDARD.encode(patch).into());
@@ -125,7 +126,7 @@ fn annotations(
     }
 }
 
-/// The operations that make `after` of `before`; `None` when there are none.
+/// The operations from `before` to `after`; `None` when they are equal.
 fn patch(before: &Value, after: &Value) -> Result<Option<Vec<u8>>, Status> {
     let patch = json_patch::diff(before, after);
     if patch.is_empty() {

@@ -11,7 +11,7 @@ use crate::request::{Operation, UserInfo};
 /// Reads a body.
 ///
 /// # Errors
-/// 400 with everything that keeps it from being an AdmissionReview.
+/// 400 with all reasons why it is no AdmissionReview.
 pub fn read(body: &[u8]) -> Result<Body, Status> {
     let review: Value = serde_json::from_slice(body)
         .map_err(|problem| Status::bad_request(format!("the body is not JSON: {problem}")))?;
@@ -68,7 +68,7 @@ fn malformed(errors: &[FieldError]) -> Status {
     })
 }
 
-/// Collects what is wrong.
+/// Collects problems.
 #[derive(Default)]
 struct Reader(Vec<FieldError>);
 

@@ -39,8 +39,8 @@ struct Named {
 }
 
 impl Subject {
-    /// Subject of the review in `body`. `None` where that is not plain: [`read`](super::read) says what is
-    /// wrong.
+    /// Subject of the review in `body`. `None` where the review is malformed: [`read`](super::read)
+    /// returns the problems.
     #[must_use]
     pub fn of(body: &[u8]) -> Option<Self> {
         let envelope: Envelope = serde_json::from_slice(body).ok()?;

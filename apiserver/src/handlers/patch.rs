@@ -43,7 +43,7 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
     cx.object(accepted, StatusCode::OK, &object)
 }
 
-/// A patch with its options, read once and applied as often as the object moves.
+/// A patch with its options, read once and applied again after each concurrent write.
 pub(super) struct Patching {
     pub(super) options: WriteOptions,
     body: PatchBody,
@@ -81,7 +81,7 @@ impl Patching {
             decode::own_types(&value, schema, expected).map_err(invalid)?;
         }
         same_uid(cx, &value, before)?;
-        // Unknown fields are kept, so a patch does not answer for those that were there.
+        // Unknown fields are kept. The patch is not blamed for those that were there before.
         let unknown = || {
             let schema = schema.map(|schema| schema.new_unknown_fields(&value, before, decode::TOLD));
             schema.unwrap_or_default()
@@ -112,8 +112,8 @@ fn same_uid(cx: &Cx<'_>, value: &Value, before: &Value) -> Result<(), Status> {
     Err(Status::invalid(info.group, info.kind, cx.name, &[error]))
 }
 
-/// 422 on `patch`, as kube-apiserver answers a patch with unknown fields: of no object, for nothing was made
-/// that could be one.
+/// 422 on `patch`, as kube-apiserver answers a patch with unknown fields. The answer names no object,
+/// since the patch did not result in one.
 fn invalid_patch(cx: &Cx<'_>, problem: &str) -> Status {
     let error = FieldError::invalid(
         "patch",

@@ -11,13 +11,11 @@ use crate::registry::transaction::{Author, Origin, Transaction};
 use crate::registry::{CONFLICT_ATTEMPTS, Registry};
 
 impl Registry {
-    /// Takes `writes` through admission and validation as the `author`'s own, in order, each seeing the ones
-    /// before it, and applies them as one list under `guards`. Answers the objects as written, one per write,
-    /// as stored.
+    /// Admits and validates `writes` as the `author`'s own, in order: each sees the ones before it.
+    /// Then applies them as one list under `guards`. Returns the stored objects, one per write.
     ///
-    /// # Errors
-    /// Why nothing was written: something moved, or the first refusal, as that user's own request would get
-    /// it.
+    /// Reason why nothing was written: a concurrent write, or the first refusal in the words for that
+    /// user's own request.
     pub async fn commit(
         &self,
         author: Author<'_>,
@@ -86,7 +84,8 @@ impl Registry {
         }
     }
 
-    /// Whether the object moved is one that the list takes as it finds it, so that trying again is right.
+    /// Whether the list writes the object at `key` in any state, so that the commit can be tried again
+    /// after a concurrent write of this object.
     fn is_free(&self, writes: &[Write], key: &Key) -> bool {
         let mut of_key = writes
             .iter()

@@ -7,12 +7,12 @@ use berth_apimachinery::overruled::{self, Absent};
 use berth_apimachinery::{FieldError, GroupResource, Status};
 use serde_json::Value;
 
-/// The refusal of a write of `resource`/`name` by `user`, where `changers` made of it something else than was
-/// decided.
+/// Returns the refusal of a write of `resource`/`name` by `user`, if `changers` changed the decided
+/// content.
 ///
-/// `decided` is the object as the process would write it, `stored` the object that it changes (null for a new
-/// one), `changed` what admission made of it. Whatever the write does not change itself may be changed by
-/// others.
+/// `decided` is the object as the process would write it, `stored` the object before the write (null
+/// for a new one), `changed` the object after admission. Admission may change all fields that the write
+/// itself leaves alone.
 pub(super) fn overruled(
     (resource, name): (GroupResource, &str),
     user: &str,

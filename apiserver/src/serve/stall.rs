@@ -1,4 +1,4 @@
-//! A stream that gives up on a peer that does not read.
+//! A stream that ends if its peer does not read.
 //!
 //! A peer whose receive window stays full would hold a connection, its buffers and its requests' places for
 //! ever: no body is asked for more while its connection cannot be written to.
@@ -30,7 +30,7 @@ impl<S> Impatient<S> {
         }
     }
 
-    /// Lets a write that waits go on waiting, within bounds.
+    /// Lets a waiting write go on waiting, within bounds.
     fn bounded<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.waiting = None;

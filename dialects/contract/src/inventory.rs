@@ -82,8 +82,8 @@ pub trait Targets {
         self.cluster_name(candidate).replace('/', ".")
     }
 
-    /// Whether [`Targets::target_name`] is the cluster name itself, of every target: then candidates are in
-    /// the order of both.
+    /// Whether [`Targets::target_name`] is the cluster name itself for every target. Then candidates
+    /// are in the order of both.
     fn has_plain_names(&self) -> bool {
         false
     }
@@ -91,8 +91,8 @@ pub trait Targets {
     /// Returns the view of a target.
     fn target(&self, candidate: Ix, now: Timestamp) -> TargetView;
 
-    /// [`Targets::target_name`] and [`Targets::target`] of the cluster with this name. Whoever follows single
-    /// targets asks here: where candidates are numbered only for decisions, this does not number them.
+    /// [`Targets::target_name`] and [`Targets::target`] of the cluster with this name, for callers that follow
+    /// single targets. Some dialects number candidates only for decisions; this method does not need numbers.
     fn target_of(&self, cluster_name: &str, now: Timestamp) -> Option<(String, TargetView)> {
         let candidate = self.candidate(cluster_name)?;
         Some((self.target_name(candidate), self.target(candidate, now)))
@@ -101,14 +101,15 @@ pub trait Targets {
 
 /// The known objects of a dialect, and its decisions on them.
 ///
-/// Inventories are shared as `Arc<dyn Inventory>` snapshots and copied on write: [`Inventory::fork`] must be
-/// cheap (share columns and records, copy pointers). A dialect's own reconcilers get theirs back by its type.
+/// Inventories are shared as `Arc<dyn Inventory>` snapshots and copied on write: [`Inventory::fork`]
+/// must be cheap (share columns and records, copy pointers). A dialect's own reconcilers downcast it to
+/// their type.
 pub trait Inventory: Targets + Words + Any + Send + Sync {
     /// A cheap copy that can change on its own.
     fn fork(&self) -> Arc<dyn Inventory>;
 
-    /// Notes that the objects are those of a hub on which the system runs, in a release of today:
-    /// [`RulesChoice::Auto`](crate::rules::RulesChoice::Auto) is `Current` for them.
+    /// Sets that the objects are those of a hub on which the system runs, in a release of today:
+    /// [`RulesChoice::Auto`](crate::rules::RulesChoice::Auto) is then `Current`.
     fn set_on_hub(&mut self) {}
 
     /// Takes in one change. An object that does not fit its kind is left out and listed by
@@ -118,7 +119,7 @@ pub trait Inventory: Targets + Words + Any + Send + Sync {
     /// The objects that could not be read, with the reason.
     fn unusable(&self) -> Vec<Unusable>;
 
-    /// Why the object at `key` could not be read.
+    /// Reason why the object at `key` could not be read.
     fn problem(&self, key: &Key) -> Option<String> {
         let unusable = self.unusable().into_iter();
         unusable
@@ -136,14 +137,14 @@ pub trait Inventory: Targets + Words + Any + Send + Sync {
     /// Returns the binding of a demand, read from the objects alone (nothing is decided).
     fn demand(&self, demand: &Key, now: Timestamp) -> Option<DemandView>;
 
-    /// Cost of deciding `demand`, as a number of targets that are judged by comparing fields, at some 150 ns
-    /// each: fewer where columns are compared, more where expressions run.
+    /// Cost of deciding `demand`, as a number of targets that are judged by comparing fields (some 150
+    /// ns each). Comparing columns costs less, expressions cost more.
     fn effort(&self, _demand: &Key) -> u32 {
         self.count()
     }
 
-    /// Derives from the targets what decisions read, where the first decision would: before one on a fork,
-    /// which goes.
+    /// Derives from the targets the data for decisions, which the first decision would derive
+    /// otherwise. Called before a fork decides and is dropped, so that the derived data remain.
     fn derive(&self) {}
 
     /// Decides. `None` when the demand is not in the inventory.
@@ -153,8 +154,8 @@ pub trait Inventory: Targets + Words + Any + Send + Sync {
     /// reasons.
     fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>>;
 
-    /// Exactly what binding would write, in order: every prefix is a valid state, and deciding again finishes
-    /// it.
+    /// The writes of a binding, in order. Every prefix of them is a valid state, and a later decision
+    /// completes it.
     fn writes(&self, decision: &Decision) -> Vec<Write>;
 
     /// Returns the part that tells the controller how to keep decisions current.
@@ -190,18 +191,18 @@ impl dyn Inventory + '_ {
     }
 }
 
-/// A capability that a system does not have.
+/// An absent capability.
 struct Nothing;
 
 impl Control for Nothing {}
 impl Advisor for Nothing {}
 impl Guarding for Nothing {}
 
-/// A capability: proposals of changes. They are only proposals: the caller decides again with each.
+/// A capability: proposals of changes. The caller decides again with each one.
 pub trait Advisor {
-    /// Ways to lift `refusal` of `candidate` in `decision`, the smallest changes first. With no
-    /// `refusal` the candidate is feasible and not picked, and these are ways to have it picked. Where
-    /// no change of an object helps, a remedy without edits gives the reason.
+    /// Ways to lift `refusal` of `candidate` in `decision`, the smallest changes first. Without a `refusal`,
+    /// the candidate is feasible and not picked, and the remedies would have it picked. Where no change of an
+    /// object helps, the result is a remedy without edits that has the reason.
     fn remedies(&self, _decision: &Decision, _candidate: Ix, _refusal: Option<&Rejection>) -> Vec<Remedy> {
         Vec::new()
     }
@@ -215,13 +216,13 @@ pub trait Advisor {
     }
 }
 
-/// Decision in an object, which only the scheduler ([`Dialect::actor`](crate::Dialect::actor)) may write
-/// then.
+/// Decision in an object. Only the scheduler ([`Dialect::actor`](crate::Dialect::actor)) may write such
+/// an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reserved {
     /// The demand, as `Placement "p"`.
     pub whose: String,
-    /// Whether the demand is there. It may be yet to come, or gone.
+    /// Whether the demand exists.
     pub is_known: bool,
 }
 
@@ -233,14 +234,15 @@ pub trait Guarding {
         (Vec::new(), 0)
     }
 
-    /// Whether `object`, which is of a reserved resource, holds a decision: then whose.
+    /// Returns the demand whose decision is in `object`, an object of a reserved resource; `None` for
+    /// an object without a decision.
     fn reserved(&self, _resource: GroupResource, _object: &serde_json::Value) -> Option<Reserved> {
         None
     }
 
-    /// The demands whose decisions are written by making `new` of `old`, an object of `resource` that is none
-    /// of them; either is absent where it is made or deleted. `None` where objects of this resource hold no
-    /// decisions.
+    /// The demands whose decisions a write of another object, from `old` to `new`, would write. Both
+    /// are of `resource`; `old` is absent in a creation, and `new` in a deletion. `None` where objects
+    /// of this resource have no decisions.
     fn decisions_in(
         &self,
         _resource: GroupResource,
@@ -250,10 +252,10 @@ pub trait Guarding {
         None
     }
 
-    /// Objections to an update of `old` to `new`, or to making `new`, by rules about the other known
-    /// objects. Both are of `resource`, which is one of those judged. Called only when the spec
-    /// changes, and not for the scheduler's own writes. Errors that the kind finds from the object
-    /// alone are not repeated.
+    /// Objections to a creation of `new`, or to an update of `old` to `new`, by rules about the other
+    /// known objects. Both are of `resource`, one of the judged resources. Called only when the spec
+    /// changes, and not for the scheduler's own writes. Errors that the kind finds in the object alone
+    /// are not repeated.
     fn judge(
         &self,
         _resource: GroupResource,
@@ -263,26 +265,23 @@ pub trait Guarding {
         Vec::new()
     }
 
-    /// Fills into the new object `new` the fields that the system's own admission fills in from other
-    /// objects. `new` is of `resource`, which is one of those completed. Returns objections to making
-    /// it.
+    /// Sets in the new object `new` the fields that the system's own admission sets from other objects.
+    /// `new` is of `resource`, one of the completed resources. Returns objections to its creation.
     fn complete(&self, _resource: GroupResource, _new: &mut serde_json::Value) -> Vec<FieldError> {
         Vec::new()
     }
 
-    /// Objections to making `new`, which is not stored yet, by rules about other objects, some of which
-    /// may be missing ([`Guarding::judge`] knows all of them).
+    /// Objections to a creation of `new` by rules about other objects, some of which may be missing
+    /// ([`Guarding::judge`] knows all of them).
     fn judge_offline(&self, resource: GroupResource, new: &serde_json::Value) -> Vec<FieldError> {
         self.judge(resource, None, new)
     }
 
     /// Judges a write of `new` over the demand `old` through the system's own binding subresource
-    /// (Gardener's `shoots/binding`), and fills in the fields that the system fills in there. Returns
-    /// the fences that the write must pass, as [`Decision::fences`]. Systems without such a subresource
-    /// do nothing.
+    /// (Gardener's `shoots/binding`), and sets the fields that the system sets there. Returns the
+    /// fences of the write, as [`Decision::fences`]. Systems without such a subresource do nothing.
     ///
-    /// # Errors
-    /// What speaks against the binding.
+    /// Objections to the binding.
     fn own_binding(
         &self,
         _old: &serde_json::Value,

@@ -1,11 +1,12 @@
-//! Reach of decisions: the objects that a reader of a part of a hub needs, and the effect without them.
+//! Reach of decisions: the objects that a reader of a part of a hub needs, and the consequence of their
+//! absence.
 
 /// Reach of the decisions about one namespace among the objects of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
-    /// Whether objects in other namespaces count, too. Of a resource without namespaces every object counts.
+    /// Whether objects in other namespaces count, too. Objects of a cluster-scoped resource all count.
     pub elsewhere: bool,
-    /// State of decisions without these objects, as it follows "without them": `nothing goes anywhere`.
+    /// Consequence for decisions, as a clause after "without them": `nothing goes anywhere`.
     pub without: &'static str,
     /// The labels of those that count, as a selector; empty for all.
     pub labels: &'static str,

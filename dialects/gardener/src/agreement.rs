@@ -141,7 +141,7 @@ fn by_profile(
     errors
 }
 
-/// The profile changes between a CloudProfile and those made of it.
+/// The profile changes between a CloudProfile and its NamespacedCloudProfiles.
 fn hierarchy(fleet: &Fleet, namespace: &str, before: &ShootSpec, spec: &ShootSpec) -> Option<FieldError> {
     let owned = |spec: &ShootSpec| {
         spec.profile()
@@ -248,7 +248,7 @@ fn seed_selector(fleet: &Fleet, old: &Value, new: &Value, spec: &ShootSpec) -> V
     }
 }
 
-/// Why `selector` does not match the seed.
+/// Reason why `selector` does not match the seed.
 fn mismatches(selector: &SeedSelector, row: &Row) -> Vec<FieldError> {
     let compiled = match selector.compile(SELECTOR) {
         Ok(compiled) => compiled,

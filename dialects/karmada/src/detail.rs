@@ -18,15 +18,15 @@ pub(crate) const ROOM: &str = "Room";
 /// Part of a decision that only this system has.
 #[derive(Debug, Default)]
 pub(crate) struct Detail {
-    /// Why the binding is left alone, where it is.
+    /// Reason why the binding is left alone, if it is.
     pub(crate) ignored: Option<Ignored>,
     /// Cause for which Karmada decides.
     pub(crate) trigger: Option<Trigger>,
-    /// Why no group takes all: of the one that was tried first.
+    /// Reason why no group has room for all replicas: that of the group that was tried first.
     pub(crate) failure: Option<Failure>,
-    /// The quota that has too little left, where one has.
+    /// The quota that has too little left, if there is one.
     pub(crate) excess: Option<Excess>,
-    /// Replicas by cluster as they will be listed; absent where what is listed stays.
+    /// Replicas by cluster after the decision; absent where the listed clusters stay.
     pub(crate) shares: Option<Shares>,
     /// The index of the reported group.
     pub(crate) group: Option<usize>,
@@ -36,6 +36,6 @@ pub(crate) struct Detail {
     pub(crate) selected: BTreeSet<Ix>,
     /// Bound of the room of each feasible cluster, aligned with them.
     pub(crate) bounds: Vec<Bound>,
-    /// The clusters that were chosen by the caller.
+    /// Whether the caller chose the clusters.
     pub(crate) is_chosen: bool,
 }

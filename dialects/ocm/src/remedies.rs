@@ -15,9 +15,9 @@ use crate::names::{BINDINGS, CLUSTERS, GROUP, SET_LABEL, SETS};
 use crate::policy::Predicate;
 use crate::record::{Membership, PlacementRecord};
 
-/// Sets and predicates that are gone into of one refusal.
+/// Maximal numbers of sets and of predicates that have remedies, for one refusal.
 const MOST: usize = 4;
-/// The taints that OCM puts on clusters itself end in these.
+/// Prefix of the keys of the taints that OCM itself sets on clusters.
 const OWN_TAINTS: [&str; 2] = [
     "cluster.open-cluster-management.io/unavailable",
     "cluster.open-cluster-management.io/unreachable",
@@ -82,7 +82,8 @@ impl Case<'_> {
         Some(Remedy::new(Whose::Target, text, edit))
     }
 
-    /// A set that the cluster is in is bound and chosen from, or the cluster comes into one that is.
+    /// Remedies by sets: bind and choose a set that the cluster is in, or move the cluster into a set
+    /// that is bound and chosen.
     fn sets(&self) -> Vec<Remedy> {
         let namespace = &self.decision.demand.namespace;
         let bound = self.fleet.bound_sets(namespace);
@@ -121,7 +122,7 @@ impl Case<'_> {
         remedies
     }
 
-    /// The set that the label of the cluster names is made, where there is none, and bound.
+    /// Remedy by the set that the label of the cluster names: create it if it is missing, and bind it.
     fn made(&self, bound: &[std::sync::Arc<str>]) -> Option<Remedy> {
         let name: std::sync::Arc<str> = self.cluster.labels().get(SET_LABEL)?.into();
         if self.fleet.sets.contains_key(&name) || berth_apimachinery::name::dns_subdomain(&name).is_err() {
@@ -187,7 +188,7 @@ impl Case<'_> {
         })
     }
 
-    /// Each predicate is one way in: by labels on the cluster, or by asking for less.
+    /// Remedies by predicates, each alone: labels on the cluster, or a weaker predicate.
     fn predicates(&self) -> Vec<Remedy> {
         let predicates = self.record.policy.predicates.as_deref().unwrap_or_default();
         let mut remedies = Vec::new();
@@ -211,7 +212,7 @@ impl Case<'_> {
             .collect()
     }
 
-    /// The predicate at `index` without what the cluster does not meet.
+    /// The predicate at `index` without the requirements that the cluster does not meet.
     fn relaxed(&self, index: usize, failing: &[usize]) -> Option<Remedy> {
         let mut gone = Vec::new();
         let demand = self.decision.demand.clone();
@@ -238,7 +239,7 @@ impl Case<'_> {
         (!gone.is_empty()).then(|| Remedy::new(Whose::Request, text, edit))
     }
 
-    /// The taint at `place` is tolerated, or goes.
+    /// Remedies for the taint at `place`: tolerate it, or remove it.
     fn taint(&self, place: usize) -> Vec<Remedy> {
         let Some(taint) = self.cluster.taints().get(place).map(Taint::from) else {
             return Vec::new();
@@ -257,7 +258,7 @@ impl Case<'_> {
         vec![tolerate, taints::removal(&taint, target, place, |_| true)]
     }
 
-    /// The number of clusters with which this one is among the picked.
+    /// Remedy by number: enough clusters that this one is among the picked.
     fn number(&self) -> Vec<Remedy> {
         let ranked = &self.decision.solved.ranked;
         let rank = ranked.iter().position(|&other| other == self.candidate);

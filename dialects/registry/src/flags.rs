@@ -32,7 +32,7 @@ pub struct ActorArgs {
     pub kcp_location_cluster: Option<String>,
 }
 
-/// Advice where Secrets would be copied that are not needed: how to do without.
+/// Advice against copying Secrets that are not needed.
 pub const LEAVE_OUT_SECRETS: &str = "leave them out of what kcp syncs \
                                      (--kcp-synced-resources=configmaps,serviceaccounts,services,deployments.apps)";
 
@@ -44,7 +44,7 @@ pub struct NotSynced {
     known: String,
 }
 
-/// The namespaces of a hub, and of the demo, that kcp places where nothing else is said.
+/// Default selector of the namespaces that kcp places, on a hub and in the demo.
 const ON_A_HUB: &str = "scheduling.berth.dev/kcp=enabled";
 
 impl ActorArgs {
@@ -62,8 +62,8 @@ impl ActorArgs {
         }
     }
 
-    /// The defaults, where kcp places only labelled namespaces: those of other systems' objects are
-    /// left alone.
+    /// The defaults with kcp placing only labelled namespaces: the namespaces of other systems' objects
+    /// are left alone.
     #[must_use]
     pub fn placing_labelled_namespaces() -> Self {
         Self {
@@ -72,8 +72,8 @@ impl ActorArgs {
         }
     }
 
-    /// Whether all of this works behind a hub: synced objects are copied from there, and must be of the
-    /// kinds in `known`.
+    /// Checks that these settings work behind a hub: synced objects are copied from the hub, and must
+    /// be of the kinds in `known`.
     ///
     /// # Errors
     /// When a resource to be synced is of no kind known here.
@@ -94,8 +94,8 @@ impl ActorArgs {
         })
     }
 
-    /// Settings behind a hub, whose namespaces are not all there to be placed, and where nothing is synced
-    /// beyond what the rights were given for.
+    /// Settings behind a hub. There not all namespaces are kcp's to place, and only resources with
+    /// granted rights are synced.
     #[must_use]
     pub fn settings_on_hub(&self) -> Settings {
         let mut settings = self.settings();

@@ -1,8 +1,8 @@
 //! Limits of the work on a client's input, in steps and bytes, so that no input keeps the server busy
 //! or fills its memory.
 //!
-//! Whoever works counts as it goes and stops with [`Exceeded`]. Steps are what takes nanoseconds: a
-//! comparison, an element looked at, a few dozen bytes copied. Limits are constants beside the work, far
+//! The work itself counts its steps, and stops with [`Exceeded`]. A step takes some nanoseconds: a
+//! comparison, reading an element, copying a few dozen bytes. Limits are constants beside the work, far
 //! above what honest input needs.
 
 use std::cell::RefCell;
@@ -15,7 +15,7 @@ use crate::Status;
 #[cfg(test)]
 mod tests;
 
-/// Number of steps between two looks at [`Ended`].
+/// Number of steps between two checks of [`Ended`].
 const LOOK_EVERY: u64 = 1024;
 
 thread_local! {
@@ -33,20 +33,21 @@ impl Ended {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the outcome is no longer awaited.
+    /// Whether the caller no longer waits for the outcome.
     #[must_use]
     pub fn is_ended(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Runs `work`, which must stay on this thread. Every [`Budget`] made by it, and [`wanted`], look here.
+    /// Runs `work`, which must stay on this thread. Every [`Budget`] inside it, and [`wanted`], use
+    /// this [`Ended`].
     pub fn during<T>(&self, work: impl FnOnce() -> T) -> T {
         let _before = Before(ENDED.replace(Some(self.clone())));
         work()
     }
 }
 
-/// Puts back what a thread worked for before, after a panic too.
+/// Restores the former [`Ended`] of the thread, after a panic too.
 struct Before(Option<Ended>);
 
 impl Drop for Before {
@@ -100,7 +101,7 @@ pub enum Exceeded {
 
 impl Budget {
     /// At most `steps` and `bytes` for `what`, which reads well in "the patch takes more than …". It
-    /// ends when the outcome of this thread's work is no longer awaited.
+    /// ends early when the caller no longer waits for this thread's work.
     #[must_use]
     pub fn new(what: &'static str, steps: u64, bytes: u64) -> Self {
         Self {
@@ -117,7 +118,7 @@ impl Budget {
     /// Spends `steps`.
     ///
     /// # Errors
-    /// When that is more than is left, or the outcome is no longer awaited.
+    /// When that is more than the rest, or the caller no longer waits.
     pub fn spend(&mut self, steps: usize) -> Result<(), Exceeded> {
         self.steps = self.steps.saturating_add(steps as u64);
         if self.steps > self.most_steps {
@@ -138,7 +139,7 @@ impl Budget {
     /// Takes `bytes` of memory.
     ///
     /// # Errors
-    /// When that is more than is left.
+    /// When that is more than the rest.
     pub fn take(&mut self, bytes: usize) -> Result<(), Exceeded> {
         self.bytes = self.bytes.saturating_add(bytes as u64);
         if self.bytes > self.most_bytes {

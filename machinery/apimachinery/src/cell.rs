@@ -54,7 +54,7 @@ fn write_age(from: Option<Timestamp>, now: Timestamp, out: &mut Vec<u8>) {
     }
 }
 
-/// Marks the place of an age among the JSON of cells, in which this byte does not come: microseconds follow.
+/// Mark of an age among the JSON of cells, which never has this byte: the microseconds follow.
 const AGE: u8 = 0;
 const MICROS: usize = size_of::<i64>();
 
@@ -64,7 +64,7 @@ const MICROS: usize = size_of::<i64>();
 pub struct Cells(Box<[u8]>);
 
 impl Cells {
-    /// Of a row.
+    /// The cells of one row.
     #[must_use]
     pub fn of(row: &[Cell]) -> Self {
         let mut kept = Vec::with_capacity(128);
@@ -76,7 +76,7 @@ impl Cells {
                 Cell::Value(value) => write(value, &mut kept),
                 Cell::Age(from) => {
                     kept.push(AGE);
-                    // The smallest number is no time.
+                    // The smallest number means no time.
                     let micros = from.map_or(i64::MIN, Timestamp::as_microsecond);
                     kept.extend_from_slice(&micros.to_le_bytes());
                 }
@@ -85,7 +85,7 @@ impl Cells {
         Self(kept.into())
     }
 
-    /// Writes what they show at `now`: JSON with commas between.
+    /// Writes the cells at the instant `now`: JSON with commas between.
     pub fn write(&self, now: Timestamp, out: &mut Vec<u8>) {
         let mut rest = &*self.0;
         while let Some(at) = rest.iter().position(|&byte| byte == AGE) {

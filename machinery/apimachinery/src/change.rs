@@ -6,7 +6,7 @@ use crate::name::Key;
 use crate::object::Object;
 use crate::revision::Revision;
 
-/// One change of one object. `old` is what was there before, `new` what is there now; a delete has no `new`.
+/// One change of one object: `old` is the state before, `new` the state after. A delete has no `new`.
 ///
 /// At least one of the two is always present. For a delete, `old` carries the *deletion's* revision, as the
 /// `DELETED` watch event must.

@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
-/// Why a text is no duration, in the words of Go's `time.ParseDuration`.
+/// Reason why a text is no duration, in the words of Go's `time.ParseDuration`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     /// It is empty, has no digits, or does not fit 64 bits of nanoseconds (292 years).
     #[error("invalid duration {0:?}")]
     Invalid(String),
-    /// A number stands alone.
+    /// A number has no unit.
     #[error("missing unit in duration {0:?}: write it such as 15s, 1m30s or 500ms")]
     NoUnit(String),
-    /// A unit that is none of ns, us, ms, s, m, h.
+    /// A unit other than ns, us, ms, s, m, h.
     #[error("unknown unit {unit:?} in duration {text:?}: use ns, us, ms, s, m or h")]
     Unit {
         /// The unit.

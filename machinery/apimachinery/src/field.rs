@@ -16,7 +16,7 @@ pub enum FieldErrorKind {
     TypeInvalid,
     /// The value is not one of the supported ones.
     NotSupported,
-    /// The value stands twice where it may stand once.
+    /// The value is a duplicate.
     Duplicate,
     /// The value may not be set (or changed) here.
     Forbidden,
@@ -28,8 +28,7 @@ pub enum FieldErrorKind {
     NotFound,
 }
 
-/// Adds to `errors` those of `more` that are about other fields: of one field, the first thing that is wrong
-/// is enough.
+/// Adds those errors of `more` that are about other fields: one error per field is enough.
 pub fn add_about_others(errors: &mut Vec<FieldError>, more: Vec<FieldError>) {
     if more.is_empty() {
         return;
@@ -119,7 +118,7 @@ impl FieldError {
         Self::new(FieldErrorKind::NotSupported, path, Some(value.into()), detail)
     }
 
-    /// A value that stands twice.
+    /// A duplicate value.
     pub fn duplicate(path: impl Into<String>, value: impl Into<Value>) -> Self {
         Self::new(FieldErrorKind::Duplicate, path, Some(value.into()), "")
     }
@@ -218,7 +217,8 @@ pub fn below(path: &str, field: &str) -> String {
     format!("{path}{dot}{field}")
 }
 
-/// Several errors as one text: one stands alone, more stand in brackets, as Kubernetes writes an aggregate.
+/// Several errors as one text: a single one without brackets, more in brackets, as Kubernetes writes an
+/// aggregate.
 #[must_use]
 pub fn aggregate(errors: &[FieldError]) -> String {
     match errors {

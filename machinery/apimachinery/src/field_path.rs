@@ -7,8 +7,8 @@ const PATH: usize = 256;
 /// Stands for omitted parts.
 const CUT: &str = "...";
 
-/// Path from the root of an object, as in `spec.taints[0].key`. Long names, and long paths at their end, are
-/// cut while they are written: names can be as long as a request, and stand above many fields.
+/// Path from the root of an object, as in `spec.taints[0].key`. Long names are cut in the text, and so
+/// is the end of long paths: a name can be as long as a request, and be part of many paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldPath {
     text: String,
@@ -44,7 +44,7 @@ impl FieldPath {
         self.text
     }
 
-    /// Whether the rest is omitted; the first time, the text says so.
+    /// Whether the rest is omitted. The text notes the first omission.
     fn is_full(&mut self) -> bool {
         if !self.is_cut && self.text.len() >= PATH - NAME - CUT.len() {
             self.is_cut = true;

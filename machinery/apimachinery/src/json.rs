@@ -1,4 +1,4 @@
-//! JSON with the fields that stand twice, which other readers drop in silence.
+//! JSON with its duplicate fields, which other readers drop silently.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -16,9 +16,9 @@ pub const MOST_DUPLICATES: usize = 100;
 /// One document.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
-    /// Its value; of a field that stands twice, the last one. Nothing at all is null.
+    /// Its value: for duplicate fields, that of the last one. An empty text is null.
     pub value: Value,
-    /// The paths of fields that stand twice, as in `spec.taints[0].key`.
+    /// The paths of duplicate fields, as in `spec.taints[0].key`.
     pub duplicates: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ pub fn document(text: &[u8], doubles: Doubles) -> serde_json::Result<Document> {
 /// Reads a text of one value after the other.
 ///
 /// # Errors
-/// The first thing that is malformed, and its line and column.
+/// The first syntax error, with its line and column.
 pub fn documents(text: &str, doubles: Doubles) -> serde_json::Result<Vec<Document>> {
     let mut reader = Deserializer::from_str(text);
     let mut found = Vec::new();
@@ -74,7 +74,7 @@ fn read<'de, R: Read<'de>>(reader: &mut Deserializer<R>, doubles: Doubles) -> se
     })
 }
 
-/// The paths of fields that stand twice.
+/// The paths of duplicate fields.
 #[derive(Default)]
 struct Duplicates {
     paths: RefCell<Vec<String>>,

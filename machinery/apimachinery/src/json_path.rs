@@ -40,7 +40,7 @@ fn holds(filter: &str, item: &Value) -> bool {
     parts.is_some_and(|(field, text)| item[field.trim()] == text.trim().trim_matches(['"', '\'']))
 }
 
-/// The name of a field, in which `\.` is a dot, and the rest behind it.
+/// The name of a field, with `\.` for a dot, and the rest of the path.
 fn field_name(text: &str) -> (std::borrow::Cow<'_, str>, &str) {
     let mut escaped = false;
     let end = text.char_indices().find(|(_, letter)| {

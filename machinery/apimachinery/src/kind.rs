@@ -18,9 +18,9 @@ use crate::time::Timestamp;
 /// Scope of a kind's objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// In namespaces.
+    /// Namespaced objects.
     Namespaced,
-    /// In none.
+    /// Cluster-scoped objects.
     Cluster,
 }
 
@@ -74,7 +74,7 @@ impl KindInfo {
     /// the first of them. Change the fields that differ: `KindInfo { status: true, ..KindInfo::new(…) }`.
     ///
     /// # Panics
-    /// When there is no version; in a `const` that is an error of the compiler.
+    /// When there is no version. In a `const`, that is a compile error.
     #[must_use]
     pub const fn new(
         group: &'static str,
@@ -122,7 +122,7 @@ impl KindInfo {
     }
 }
 
-/// Way by which a write came, for `prepare` and `validate`.
+/// Origin of a write, for `prepare` and `validate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Via {
     /// A create.
@@ -136,7 +136,7 @@ pub enum Via {
 /// A write on its way in: the object before, the user and the time.
 #[derive(Clone, Copy, Debug)]
 pub struct Write<'a> {
-    /// Way by which it came.
+    /// Origin.
     pub via: Via,
     /// The stored object, on updates.
     pub old: Option<&'a Value>,
@@ -326,7 +326,7 @@ pub trait Kind: Send + Sync + 'static {
     /// and do not come here.
     fn read_body(&self, _old: Option<&Value>, _body: &mut Value) {}
 
-    /// Fills in and resets what the schema's defaults cannot: runs after schema defaulting, before
+    /// Sets and resets fields beyond the schema's defaults: runs after schema defaulting, before
     /// validation.
     fn prepare(&self, _write: &Write<'_>, _new: &mut Value) {}
 
@@ -352,8 +352,8 @@ pub trait Kind: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// The top-level fields whose values stand in no error message: the reader of the message may not
-    /// be the writer of the object.
+    /// The top-level fields with values that no error message shows, since the reader of the message
+    /// may not be the writer of the object.
     fn confidential(&self) -> &'static [&'static str] {
         &[]
     }
@@ -382,7 +382,7 @@ pub trait Kind: Send + Sync + 'static {
         self.columns().iter().map(|column| column.cell(object)).collect()
     }
 
-    /// The selectable fields beside `metadata.name` and `metadata.namespace`.
+    /// The selectable fields in addition to `metadata.name` and `metadata.namespace`.
     fn selectable(&self) -> &'static [SelectableField] {
         &[]
     }
@@ -404,7 +404,7 @@ pub trait Kind: Send + Sync + 'static {
         None
     }
 
-    /// Turns an object as served in `version` into what is stored, where more than `apiVersion` differs.
+    /// Converts an object of `version` to the stored form, where more than `apiVersion` differs.
     fn to_stored(&self, _version: &str, _value: &mut Value) {}
 
     /// Whether something beside `metadata.finalizers` delays the removal of `object`, which is being

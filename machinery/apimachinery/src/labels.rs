@@ -19,8 +19,7 @@ pub struct Labels {
     ends: Box<[u32]>,
 }
 
-/// The domains of deployment tools: their objects carry such labels, by which the tools find objects to
-/// prune.
+/// The domains of deployment tools' labels. The tools find objects to prune by these labels.
 const TOOLS: [&str; 5] = [
     "argocd.argoproj.io",
     "helm.sh",
@@ -32,13 +31,13 @@ const TOOLS: [&str; 5] = [
 /// Labels that several tools use so.
 const OF_TOOLS: [&str; 2] = ["app.kubernetes.io/instance", "app.kubernetes.io/managed-by"];
 
-/// Whether a deployment tool knows by the label `key` what it made.
+/// Whether a deployment tool recognises its own objects by the label `key`.
 fn is_of_tool(key: &str) -> bool {
     let domain = key.split_once('/').map(|(domain, _)| domain);
     domain.is_some_and(|domain| TOOLS.contains(&domain) || OF_TOOLS.contains(&key))
 }
 
-/// Labels as a selector looks them up.
+/// Labels as a selector reads them.
 pub trait LabelSet {
     /// The value of the label `key`.
     fn value(&self, key: &str) -> Option<&str>;
@@ -63,7 +62,7 @@ impl Labels {
         self.ends.len() / 2
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
@@ -100,8 +99,8 @@ impl Labels {
         (0..self.len()).map(|index| self.part(2 * index))
     }
 
-    /// Labels for the objects that are made from another object: all but the labels by which a
-    /// deployment tool recognises its own objects, and would prune others.
+    /// Labels for derived objects: all but the labels by which a deployment tool recognises its own
+    /// objects, as it would prune the derived ones.
     pub fn inherited(&self) -> impl Iterator<Item = (&str, &str)> {
         self.iter().filter(|(key, _)| !is_of_tool(key))
     }
@@ -122,7 +121,7 @@ impl Labels {
         &self.text[start..self.ends[index] as usize]
     }
 
-    /// Of `pairs` in the order of their keys, none of which comes twice.
+    /// From `pairs` in the order of their keys, without duplicates.
     fn in_order<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> Self {
         let length = pairs.clone().map(|(key, value)| key.len() + value.len()).sum();
         let mut text = String::with_capacity(length);
@@ -150,7 +149,7 @@ impl From<BTreeMap<String, String>> for Labels {
     }
 }
 
-/// Of what comes twice, the last is kept.
+/// The last of duplicates is kept.
 impl<K: AsRef<str>, V: AsRef<str>> FromIterator<(K, V)> for Labels {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
         let pairs: Vec<(K, V)> = pairs.into_iter().collect();

@@ -1,8 +1,8 @@
-//! The wire vocabulary of Kubernetes as Berth speaks it: object metadata, group-version-kind, selectors,
-//! quantities, `Status`, `Table`, patches, field errors, structural schemas and the trait [`Kind`].
+//! The wire types of Kubernetes: object metadata, group-version-kind, selectors, quantities, `Status`,
+//! `Table`, patches, field errors, structural schemas and the trait [`Kind`].
 //!
-//! This crate does no I/O, holds no clock and knows no kind. Start reading at [`object`] (what a stored
-//! object is) and [`kind`] (what a kind must say about itself).
+//! This crate does no I/O, and has no clock and no kinds. Start reading at [`object`] (stored objects)
+//! and [`kind`] (properties of a kind).
 #![doc = include_str!("../README.md")]
 
 mod age;

@@ -92,7 +92,7 @@ fn is_alphanumeric(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit()
 }
 
-/// Why a text is no name, worded as Kubernetes words it: clients read it behind `metadata.name: Invalid
+/// Reason why a text is no name, in Kubernetes' words. Clients read it after `metadata.name: Invalid
 /// value: …: `.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
@@ -170,7 +170,7 @@ pub fn dns_subdomain(name: &str) -> Result<(), NameError> {
     Err(NameError::NotASubdomain)
 }
 
-/// Checks that a name can stand in a URL path: not `.` or `..`, and without `/` or `%`.
+/// Checks that a name is a valid part of a URL path: not `.` or `..`, and without `/` or `%`.
 ///
 /// # Errors
 /// What is wrong with the name.

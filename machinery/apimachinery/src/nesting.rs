@@ -17,7 +17,7 @@ pub fn is_shallow(value: &Value) -> bool {
     depth(value, DEPTH_LIMIT + 1) <= DEPTH_LIMIT
 }
 
-/// The depth up to `cap`, and how many values were looked at for it.
+/// The depth, `cap` at most, and the number of values that were counted for it.
 pub(crate) fn walk(value: &Value, cap: usize) -> (usize, usize) {
     let mut level: Vec<&Value> = vec![value];
     let mut seen = 1;

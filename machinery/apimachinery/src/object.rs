@@ -110,7 +110,7 @@ impl Object {
         self.text.slice(self.text.all())
     }
 
-    /// Writes [`Object::bytes`] behind what is in `out`.
+    /// Appends [`Object::bytes`] to `out`.
     pub fn write(&self, out: &mut Vec<u8>) {
         self.text.write(self.text.all(), out);
     }
@@ -139,8 +139,8 @@ impl Object {
         &self.meta
     }
 
-    /// The print of the labels: [`Meta::labels`] need not be looked at where it does not cover what is
-    /// needed.
+    /// The print of the labels. Where it does not cover the print of a selector, [`Meta::labels`] need
+    /// not be read.
     #[must_use]
     pub fn print(&self) -> LabelPrint {
         self.print
@@ -152,7 +152,7 @@ impl Object {
         Annotations::new(&self.text.own()[self.spans.annotations.range()])
     }
 
-    /// The JSON of `metadata.managedFields`, brackets included; no bytes where there is none.
+    /// The JSON of `metadata.managedFields`, brackets included; empty where it is absent.
     #[must_use]
     pub fn managed_fields(&self) -> Bytes {
         self.text.slice(self.spans.managed.range())
@@ -171,7 +171,7 @@ impl Object {
         self.text.slice(self.spans.metadata.range())
     }
 
-    /// Writes [`Object::metadata_bytes`] behind what is in `out`.
+    /// Appends [`Object::metadata_bytes`] to `out`.
     pub fn write_metadata(&self, out: &mut Vec<u8>) {
         self.text.write(self.spans.metadata.range(), out);
     }
@@ -249,7 +249,7 @@ impl Object {
             return self.parse();
         }
         let managed = self.spans.managed.range();
-        // With its name, and the comma before the name of the object, which stands somewhere after it.
+        // With its name, and the comma before the object's name, which comes later.
         let field = managed.start - MANAGED.len() - 3..managed.end + 1;
         let own = self.text.own();
         let mut bytes = Vec::with_capacity(own.len() - field.len());
@@ -258,12 +258,12 @@ impl Object {
         serde_json::from_slice(&bytes).expect("stored bytes are JSON that we wrote")
     }
 
-    /// A typed, read-only view. Unknown fields are skipped. Sets of fields that are kept for several objects
-    /// are empty in it, so what has them, such as a tree, is not to be written back: that is
-    /// [`Object::parse`].
+    /// A typed, read-only view. Unknown fields are skipped. Shared sets of managed fields are empty in
+    /// it, so do not write back a value with managed fields, such as a tree: use [`Object::parse`] for
+    /// that.
     ///
     /// # Errors
-    /// When a field has another type than `T` says.
+    /// When a field has another type than in `T`.
     pub fn view<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
         serde_json::from_slice(self.text.own())
     }

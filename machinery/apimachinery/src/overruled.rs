@@ -14,12 +14,12 @@ const METADATA: [&str; 4] = ["labels", "annotations", "finalizers", "ownerRefere
 pub enum Absent {
     /// Somebody took it away.
     Counts,
-    /// The server drops unknown and empty fields. So a missing field counts as a change only where no
-    /// decided part of it is there. Numbers are compared by value.
+    /// The server drops unknown and empty fields. So a missing field is a change only if it is missing
+    /// with all its decided parts. Numbers are compared by value.
     MayBePruned,
 }
 
-/// The path of the first field in which `changed` differs from `decided`, of those that `decided`
+/// The path of the first difference between `changed` and `decided`, among the fields that `decided`
 /// changes in `stored` (null where there was no object).
 #[must_use]
 pub fn first(decided: &Value, stored: &Value, changed: &Value, absent: Absent) -> Option<String> {
@@ -64,8 +64,8 @@ struct Walk {
 }
 
 impl Walk {
-    /// Whether `changed` is not what `decided` makes of `stored`; `path` is then where. Null is a value that
-    /// is absent.
+    /// Whether `changed` differs from `decided` in a field that `decided` changes in `stored`. Then
+    /// `path` is the place of that. Null means an absent value.
     fn differs(&mut self, decided: &Value, stored: &Value, changed: &Value) -> bool {
         const ABSENT: Value = Value::Null;
         if decided == stored {
@@ -89,7 +89,7 @@ impl Walk {
                 }
                 false
             }
-            // Finalizers and owners are sets, to which others add theirs.
+            // Finalizers and owners are sets, and other writers add to them.
             (Value::Array(items), Value::Array(now)) if self.path.starts_with("metadata.") => {
                 self.arrived |= !items.is_empty();
                 !items.iter().all(|item| now.contains(item))
@@ -108,7 +108,7 @@ impl Walk {
         }
     }
 
-    /// Whether a value is another one than was decided.
+    /// Whether a value is not the decided one.
     fn ends_otherwise(&mut self, decided: &Value, changed: &Value) -> bool {
         if decided == changed {
             self.arrived |= !decided.is_null();

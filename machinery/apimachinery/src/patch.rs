@@ -27,7 +27,7 @@ pub const STEPS: u64 = 2_000_000;
 /// Elements that are moved in the time of one step.
 const MOVED: usize = 16;
 
-/// Why a patch was not applied.
+/// Reason why a patch was not applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
     /// It does not fit the object; the sentence names the place.
@@ -36,7 +36,7 @@ pub enum Problem {
     Exceeded(Exceeded),
 }
 
-/// Budget of a JSON patch where nothing else is said.
+/// Default budget of a JSON patch.
 #[must_use]
 pub fn budget() -> Budget {
     Budget::new("the JSON patch", STEPS, COPY_LIMIT)
@@ -64,9 +64,9 @@ fn run(patch: &Patch, value: &mut Value, budget: &mut Budget, is_strict: bool) -
     if patch.0.len() > OPERATIONS_LIMIT {
         return Err(Problem::Failed(too_many(patch.0.len())));
     }
-    // An upper bound of the nesting, raised by what each operation could add and measured only when it
-    // seems too much: copying a value into itself doubles the nesting, and deep values overflow the
-    // stack of recursive code.
+    // An upper bound of the nesting. Each operation raises it by its possible addition, and the real
+    // depth is measured only when the bound is too high. Copying a value into itself doubles the
+    // nesting, and deep values overflow the stack of recursive code.
     let mut bound = depth(value, DEPTH_LIMIT + 1);
     for (index, operation) in patch.0.iter().enumerate() {
         let failed = |problem: &dyn fmt::Display| Problem::Failed(format!("operation {index}{problem}"));
@@ -93,8 +93,8 @@ fn run(patch: &Patch, value: &mut Value, budget: &mut Budget, is_strict: bool) -
     Ok(())
 }
 
-/// Whether `operation` tests that a field is not there, and it is not: `null` stands for an absent field in a
-/// test, so that a patch can add a map only where there is none.
+/// Whether `operation` is a test for the absence of a field that is absent. In a test, `null` means an
+/// absent field, so that a patch can add a map only where it is absent.
 fn tests_absence(operation: &PatchOperation, value: &Value) -> bool {
     let PatchOperation::Test(test) = operation else {
         return false;
@@ -106,8 +106,7 @@ fn tests_absence(operation: &PatchOperation, value: &Value) -> bool {
     test.value.is_null() && parent.is_some_and(|fields| !fields.contains_key(field.decoded().as_ref()))
 }
 
-/// The operation with which `operation` is replaced where it replaces a missing field: kube-apiserver
-/// adds the field.
+/// The replacement of `operation` where that replaces a missing field: kube-apiserver adds the field.
 fn replaces_absence(operation: &PatchOperation, value: &Value) -> Option<PatchOperation> {
     let PatchOperation::Replace(replace) = operation else {
         return None;
@@ -147,7 +146,8 @@ fn pay(operation: &PatchOperation, value: &Value, budget: &mut Budget) -> Result
             let copied = value.pointer(from_to.from.as_str());
             let mut bytes = Counted(budget);
             if copied.is_some_and(|copied| serde_json::to_writer(&mut bytes, copied).is_err()) {
-                // Writing fails for nothing else; asking again says by how much the budget is exceeded.
+                // Writing fails for no other reason. The second call returns by how much the budget is
+                // exceeded.
                 budget.take(0)?;
             }
             tokens(&from_to.path) + tokens(&from_to.from) + moved(value, &from_to.path)
@@ -171,7 +171,7 @@ fn moved(value: &Value, pointer: &Pointer) -> usize {
     list.len().saturating_sub(index.unwrap_or_default()) / MOVED
 }
 
-/// Takes what is written from a budget, until it is spent.
+/// Writes as long as a budget lasts.
 struct Counted<'a>(&'a mut Budget);
 
 impl io::Write for Counted<'_> {

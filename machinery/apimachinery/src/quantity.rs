@@ -8,7 +8,7 @@ pub struct Quantity(pub i128);
 
 const NANO: i128 = 1_000_000_000;
 
-/// Why a text is no quantity, worded as Kubernetes words it.
+/// Reason why a text is no quantity, in Kubernetes' words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
     /// Not a number with a suffix.
@@ -30,9 +30,9 @@ struct Parts {
     negative: bool,
     /// Decimal digits (0 to 9), most significant first.
     digits: Vec<u8>,
-    /// The power of ten the digits stand for.
+    /// The power of ten of the digits.
     ten: i64,
-    /// The power of two the suffix stands for.
+    /// The power of two of the suffix.
     two: u32,
 }
 
@@ -41,7 +41,7 @@ impl Quantity {
     /// and a value that is too large becomes the largest one.
     ///
     /// # Errors
-    /// Where the text is no quantity.
+    /// When the text is no quantity.
     pub fn parse(text: &str) -> Result<Self, QuantityError> {
         let mut parts = split(text)?;
         if parts.two > 0 {
@@ -128,7 +128,7 @@ fn split(text: &str) -> Result<Parts, QuantityError> {
     })
 }
 
-/// The powers of ten and of two that `suffix` stands for.
+/// The powers of ten and of two of `suffix`.
 fn multiplier(suffix: &str) -> Result<(i64, u32), QuantityError> {
     let known = match suffix {
         "" => (0, 0),

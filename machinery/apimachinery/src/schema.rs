@@ -2,8 +2,8 @@
 //! uses for CRDs.
 //!
 //! A schema is made from a Rust type (doc comments become descriptions) and used four ways: defaulting,
-//! validation, finding unknown fields, and OpenAPI. It is compiled once into a tree of nodes; a request walks
-//! that tree and allocates nothing unless something is wrong.
+//! validation, finding unknown fields, and OpenAPI. It is compiled once into a tree of nodes. A request
+//! walks that tree, and allocates only for errors.
 
 mod condition_form;
 mod defaults;
@@ -42,20 +42,21 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// The schema of an object whose fields beside `apiVersion`, `kind` and `metadata` are those of `T`.
+    /// The schema of an object with the fields of `T` in addition to `apiVersion`, `kind` and
+    /// `metadata`.
     ///
     /// Doc comments become descriptions; `Option` and `#[serde(default)]` fields are optional. Kubernetes
     /// extensions are given as `#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]` and alike
     /// (`x-kubernetes-int-or-string`, `x-kubernetes-list-type`, `x-kubernetes-list-map-keys`). Only
     /// `default`s given by `#[schemars(extend("default" = ..))]` are applied on write.
     ///
-    /// schemars writes serde's own defaults under the same key. On an `Option` every `default` but `null` is
-    /// applied; on other fields one that is empty (`""`, `0`, `false`, `[]`) or an object counts as serde's
-    /// and is dropped, and where one is meant, say `extend("x-default" = ..)`. Other serde defaults (a text,
-    /// a number) are applied.
+    /// schemars writes serde's own defaults under the same key. On an `Option` every `default` but
+    /// `null` is applied; on other fields, an empty default (`""`, `0`, `false`, `[]`) or an object
+    /// counts as serde's and is dropped. Write `extend("x-default" = ..)` to keep one. Other serde
+    /// defaults (a text, a number) are applied.
     ///
     /// # Panics
-    /// When a `pattern` in `T` is no regular expression: a mistake in the program.
+    /// When a `pattern` in `T` is not a regular expression: an error in the program.
     #[must_use]
     pub fn of<T: schemars::JsonSchema>() -> Self {
         Self::from_value(structural::of::<T>())
@@ -65,7 +66,7 @@ impl Schema {
     /// `apiVersion`, `kind` and `metadata` are added to it.
     ///
     /// # Panics
-    /// When a `pattern` is no regular expression: a mistake in the program.
+    /// When a `pattern` is not a regular expression: an error in the program.
     #[must_use]
     pub fn from_value(root: Value) -> Self {
         Self::part_from_value(with_identity(root))
@@ -74,7 +75,7 @@ impl Schema {
     /// The schema of a part of an object: the fields of `T` and no others, described as for [`Schema::of`].
     ///
     /// # Panics
-    /// When a `pattern` in `T` is no regular expression: a mistake in the program.
+    /// When a `pattern` in `T` is not a regular expression: an error in the program.
     #[must_use]
     pub fn part<T: schemars::JsonSchema>() -> Self {
         Self::part_from_value(structural::of::<T>())
@@ -83,7 +84,7 @@ impl Schema {
     /// The schema of a part of an object, written by hand in `root`, already structural.
     ///
     /// # Panics
-    /// When a `pattern` is no regular expression: a mistake in the program.
+    /// When a `pattern` is not a regular expression: an error in the program.
     #[must_use]
     pub fn part_from_value(root: Value) -> Self {
         Self {
@@ -118,8 +119,8 @@ impl Schema {
         self.new_unknown_fields(value, &Value::Null, usize::MAX).paths
     }
 
-    /// Returns the unknown fields but those that `old` has too, in the same place; at most `most` of
-    /// them are reported.
+    /// Returns the unknown fields, except those that `old` has in the same place; at most `most` of
+    /// them.
     #[must_use]
     pub fn new_unknown_fields(&self, value: &Value, old: &Value, most: usize) -> Unknown {
         let mut search = Search::of(most);

@@ -11,12 +11,12 @@ use crate::symbol;
 static LISTS: Mutex<BTreeMap<&'static [&'static str], &'static [SelectableField]>> =
     Mutex::new(BTreeMap::new());
 
-/// A field that `--field-selector` can name beside `metadata.name` and `metadata.namespace`.
+/// A field that `--field-selector` can name, in addition to `metadata.name` and `metadata.namespace`.
 #[derive(Clone, Copy, Debug)]
 pub struct SelectableField {
     /// The path as the user writes it: `spec.seedName`.
     pub path: &'static str,
-    /// Maker of its text, where it is not simply what stands at the path.
+    /// Function that returns its text, where that is not the value at the path.
     pub computed: Option<fn(&Value) -> String>,
 }
 

@@ -18,7 +18,7 @@ use crate::labels::{LabelSet, Labels};
 pub use label::{LabelError, LabelProblem, validate_label_key, validate_label_value, validate_labels};
 pub use print::LabelPrint;
 
-/// Why a text is no selector: a sentence in the words of Kubernetes' parser, which clients show
+/// Reason why a text is no selector: a sentence in the words of Kubernetes' parser, which clients show
 /// unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -67,7 +67,7 @@ pub struct LabelSelectorRequirement {
 /// A parsed label selector, ready to match. Both the string and the object form become one of these.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selector {
-    /// The requirements, all of which must hold.
+    /// The requirements. All must hold.
     pub requirements: Vec<Requirement>,
 }
 
@@ -87,7 +87,7 @@ pub struct Requirement {
 pub enum Operator {
     /// The value is one of the values (`=`, `==`, `in`).
     In,
-    /// The value is none of the values, or the key is absent (`!=`, `notin`).
+    /// The value is not one of the values, or the key is absent (`!=`, `notin`).
     NotIn,
     /// The key is there.
     Exists,
@@ -190,7 +190,7 @@ impl Selector {
         self.matches_with(|key| labels.value(key))
     }
 
-    /// As [`Selector::matches`], with the labels behind a look-up.
+    /// Like [`Selector::matches`], with a function that looks up labels.
     pub fn matches_with<'a>(&self, lookup: impl Fn(&str) -> Option<&'a str>) -> bool {
         self.requirements
             .iter()
@@ -284,7 +284,7 @@ impl std::fmt::Display for Requirement {
 /// A parsed field selector (`metadata.name=x,spec.seedName!=y`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldSelector {
-    /// The terms, all of which must hold: path, whether equal is asked for (else unequal), value.
+    /// The terms: path, whether equal or unequal, value. All must hold.
     pub terms: Vec<(String, bool, String)>,
 }
 

@@ -1,4 +1,4 @@
-//! `Status`: the only form in which a client sees an error.
+//! `Status`: the form of all errors that a client gets.
 
 use serde::{Deserialize, Serialize};
 
@@ -75,7 +75,7 @@ pub struct Details {
     /// The uid of the object.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub uid: String,
-    /// One entry per thing that is wrong.
+    /// One entry per problem.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<Cause>,
     /// Seconds to wait before trying again; sent as `Retry-After` too.
@@ -252,7 +252,7 @@ impl Status {
         Self::failure(409, "Conflict", message).about(resource, name)
     }
 
-    /// 410: the revision asked for is no longer kept.
+    /// 410: the requested revision is no longer kept.
     pub fn expired(message: impl Into<String>) -> Self {
         Self::failure(410, "Expired", message)
     }

@@ -13,10 +13,10 @@ use crate::patch::Problem;
 use crate::schema::{Node, Schema};
 use directive::{DELETE_FROM, Directive, ORDER, RETAIN};
 
-/// Steps that a patch may take: a step is an element of a list looked at, in the object or in the patch.
+/// Steps of a patch: a step is reading one element of a list, in the object or in the patch.
 const STEPS: u64 = 2_000_000;
 
-/// Budget of a strategic merge patch where nothing else is said.
+/// Default budget of a strategic merge patch.
 #[must_use]
 pub fn budget() -> Budget {
     Budget::new("the strategic merge patch", STEPS, 0)
@@ -41,7 +41,7 @@ pub fn apply(schema: &Schema, target: &mut Value, patch: &Value, budget: &mut Bu
     }
 }
 
-/// Strategy by which a field takes a patch.
+/// Strategy for a patch of a field.
 #[derive(Clone, Copy, Default)]
 struct Strategy<'a> {
     merge: bool,
@@ -80,7 +80,7 @@ fn merge_map(
     path: &str,
     budget: &mut Budget,
 ) -> Result<(), Problem> {
-    // Every field of the patch may have its path written.
+    // The path of every field of the patch may be written.
     budget.spend(1 + patch.len() * (1 + path.len() / 16))?;
     match Directive::of(patch, path)? {
         Some(Directive::Replace) => {

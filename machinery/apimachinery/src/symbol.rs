@@ -1,9 +1,9 @@
 //! Names that become known at run time: of kinds that a file defines, of resources in a store.
 //!
-//! Names of kinds stand in every key of every object and are compared at every request, so they are
-//! references that are copied and never counted. One that is not in the program's text is kept here,
-//! once, for as long as the process runs: to define the same kind again takes no more memory.
-//! Definitions come from operators; names from requests are never kept.
+//! Names of kinds are part of every key of every object, and every request compares them. So they are
+//! references that are copied and never counted. A name outside the program's text is kept here once,
+//! until the process ends: defining the same kind again takes no more memory. Definitions come from
+//! operators; names from requests are never kept.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};

@@ -10,7 +10,7 @@ pub trait Clock: Send + Sync + 'static {
     fn now(&self) -> Timestamp;
 }
 
-/// A clock that always says the same instant.
+/// A clock that is always at the same instant.
 #[derive(Clone, Copy, Debug)]
 pub struct FixedClock(pub Timestamp);
 
@@ -32,7 +32,7 @@ pub fn rfc3339_micro(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
 }
 
-/// Reads an RFC 3339 instant; `None` when the text is none.
+/// Reads an RFC 3339 instant; `None` for other texts.
 #[must_use]
 pub fn parse(text: &str) -> Option<Timestamp> {
     text.parse().ok()

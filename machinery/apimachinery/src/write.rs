@@ -1,5 +1,5 @@
-//! A planned write, its conditions, and the reason of a failure: one vocabulary from the dialect that
-//! plans it to the store, or the hub, that makes it.
+//! A planned write, its conditions, and the reason of a failure. The dialect that plans a write, the
+//! store and the hub use the same types.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use crate::status::Status;
 /// Action of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
-    /// Make an object that is not there.
+    /// Create an object that does not exist.
     Create,
-    /// Replace an object that is there (through the subresource, where one is named).
+    /// Replace an existing object (through the subresource, where one is named).
     Update,
-    /// Remove an object that is there.
+    /// Delete an existing object.
     Delete,
 }
 
@@ -32,7 +32,8 @@ impl Verb {
     }
 }
 
-/// One planned write: a whole object, made by editing the raw stored one, so that unknown fields survive.
+/// One planned write: a whole object. It is an edit of the raw stored object, so that unknown fields
+/// survive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Write {
     /// Action.
@@ -49,8 +50,8 @@ pub struct Write {
     pub base: Option<Revision>,
 }
 
-/// Condition for a write, so that a verdict given before still holds when it is made. Only stores of our
-/// own know guards; a hub does not.
+/// Condition for a write, so that an earlier verdict still holds at the write. Only Berth's own stores
+/// have guards; a hub does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Guard {
     /// Another object is still at this revision.
@@ -72,8 +73,8 @@ pub enum Guard {
 }
 
 impl Guard {
-    /// Passes the fence `name` without asking who passed it before: for writes that nothing older was decided
-    /// for.
+    /// Passes the fence `name` without a condition: for writes that do not depend on an earlier
+    /// decision.
     #[must_use]
     pub fn pass(name: Arc<str>) -> Self {
         Self::Fence {
@@ -83,38 +84,38 @@ impl Guard {
     }
 }
 
-/// Why a write was not made.
+/// Reason why a write failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// An object that it, or its guard, rests on is at another revision.
+    /// The object, or the object of a guard, is at another revision.
     Changed,
-    /// The object to update or delete is not there.
+    /// The object to update or delete does not exist.
     Gone,
-    /// The object to create is there.
+    /// The object to create exists.
     Exists,
     /// A fence was passed by another write after the decision.
     Fenced,
-    /// The writer has no right to make it, as the server that would make it says.
+    /// The writer has no right to do it, by the answer of the server.
     Forbidden,
-    /// It breaks a rule, or the rules could not be checked.
+    /// The write breaks a rule, or the rules could not be checked.
     Refused,
-    /// It was made, and admission made something else of it than was decided.
+    /// The write was done, but admission changed the decided content.
     Overruled,
 }
 
 impl Why {
-    /// Whether the world moved since the decision, so that deciding again may help.
+    /// Whether a new decision may help, since objects have changed after this one.
     #[must_use]
     pub const fn is_moved(self) -> bool {
         !matches!(self, Self::Forbidden | Self::Refused | Self::Overruled)
     }
 }
 
-/// Writes that were not made: why, and the answer for the client.
+/// A failed write: the reason, and the answer for the client.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{}", .status.message)]
 pub struct CommitError {
-    /// Why.
+    /// The reason.
     pub why: Why,
     /// Answer for the client.
     pub status: Status,
@@ -127,7 +128,8 @@ impl CommitError {
         Self { why, status }
     }
 
-    /// The object `name` of `resource` is not, or no longer, the decided one.
+    /// The object `name` of `resource` has changed since the decision, or is another one of the same
+    /// name.
     #[must_use]
     pub fn modified(resource: GroupResource, name: &str) -> Self {
         // The words every client library compares against (docs/reference.md, "Errors").
@@ -136,14 +138,14 @@ impl CommitError {
         Self::new(Why::Changed, Status::conflict(resource, name, text))
     }
 
-    /// The object `name` of `resource` is not there.
+    /// The object `name` of `resource` does not exist.
     #[must_use]
     pub fn gone(resource: GroupResource, name: &str) -> Self {
         Self::new(Why::Gone, Status::not_found(resource, name))
     }
 }
 
-/// Refuses with a `Status` of rules or handlers, of any code.
+/// A refusal with a `Status` of rules or handlers, of any code.
 impl From<Status> for CommitError {
     fn from(status: Status) -> Self {
         Self::new(Why::Refused, status)

@@ -39,7 +39,7 @@ impl Types {
     #[must_use]
     pub fn compare(&self, old: &Value, new: &Value) -> Comparison {
         let mut found = compare(&self.root, old, new);
-        // The object itself is no path.
+        // The object itself has no path.
         for set in [&mut found.removed, &mut found.modified, &mut found.added] {
             set.member = false;
         }
@@ -48,7 +48,7 @@ impl Types {
 }
 
 impl Comparison {
-    /// Puts what was found below `element` in its place.
+    /// Moves the results below `element` to their place.
     fn put(&mut self, element: &Element, found: Self) {
         for (set, found) in [
             (&mut self.removed, found.removed),

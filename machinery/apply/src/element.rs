@@ -93,7 +93,7 @@ impl Element {
     /// out.
     ///
     /// # Errors
-    /// When there is no colon, or the rest does not match the letter.
+    /// When there is no colon, or the rest is not of the kind that the letter names.
     pub(crate) fn decode(text: &str) -> Result<Option<Self>, String> {
         let Some((letter, rest)) = text.split_once(':') else {
             return Err(format!("{text:?} has no colon"));
@@ -120,7 +120,7 @@ impl Element {
     /// Writes the text that [`Element::decode`] reads, as a text of JSON.
     pub(crate) fn write_to(&self, text: &mut String) {
         match self {
-            // Most are names in which JSON escapes nothing.
+            // Most are names without characters that JSON escapes.
             Self::Field(name) if name.bytes().all(is_plain) => {
                 text.push_str("\"f:");
                 text.push_str(name);
@@ -151,7 +151,7 @@ fn is_plain(byte: u8) -> bool {
     byte >= 0x20 && !matches!(byte, b'"' | b'\\')
 }
 
-/// Compact JSON with the characters of HTML escaped, as Go writes it. They can only stand inside texts.
+/// Compact JSON with the characters of HTML escaped, as Go writes it. Only texts have such characters.
 fn escaped(value: &Value) -> String {
     value
         .to_string()

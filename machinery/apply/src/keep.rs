@@ -20,7 +20,7 @@ impl Types {
     }
 }
 
-/// Part of `value` that `owned` names, as a configuration; `None` where nothing of it is there.
+/// Part of `value` that `owned` names, as a configuration; `None` where that is absent.
 fn part(node: &Node, value: &Value, owned: &Set) -> Option<Value> {
     if owned.below.is_empty() {
         return owned.member.then(|| value.clone());

@@ -17,13 +17,13 @@ use crate::fields::Set;
 pub use decode::MAX_BYTES;
 pub(crate) use decode::whole_seconds;
 
-/// Way by which a manager came to own its fields.
+/// Kind of write by which a manager got its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
     /// By applying a configuration. A field that the next configuration leaves out is removed from the
     /// object.
     Apply,
-    /// By any other write.
+    /// Any other write.
     Update,
 }
 
@@ -47,14 +47,14 @@ pub struct Identity {
     pub manager: String,
     /// Its way of writing.
     pub operation: Operation,
-    /// The version it updates in; empty for appliers, who are the same in every version.
+    /// The version of its updates; empty for appliers, which are the same in every version.
     pub api_version: String,
     /// The subresource of its writes; empty for the object itself.
     pub subresource: String,
 }
 
 impl Identity {
-    /// The JSON text by which owners are sorted in messages and where times are equal.
+    /// The JSON text. It orders owners in messages whose times are equal.
     pub(crate) fn sort_key(&self) -> String {
         let mut key = format!(
             "{{\"manager\":{},\"operation\":\"{}\"",
@@ -125,7 +125,8 @@ impl Managers {
     /// The managers before a write: those of its body, if they are valid and at least one; none if the
     /// body removes them by `[]` or `[{}]`; otherwise the `live` ones.
     ///
-    /// Writes to a subresource start from the live ones, whatever their body says: do not call this for them.
+    /// Writes to a subresource start from the live managed fields and ignore those of the body: do not
+    /// call this for them.
     #[must_use]
     pub fn of_request(body: Option<&Value>, live: Self) -> Self {
         match body {
@@ -196,7 +197,7 @@ impl Managers {
     }
 }
 
-/// `[]`, or one entry in which nothing is set.
+/// `[]`, or one entry without any field.
 fn taken_away(entries: &[Value]) -> bool {
     let unset = |value: &Value| value.is_null() || value == "";
     match entries {

@@ -27,7 +27,7 @@ impl Mismatch {
     }
 }
 
-/// Several mismatches as one text: one stands alone.
+/// Several mismatches as one text: a single one as it is.
 pub(crate) fn together(problems: &[Mismatch]) -> String {
     match problems {
         [one] => one.to_string(),
@@ -61,8 +61,8 @@ impl Types {
         self.walk(object, true).map(drop)
     }
 
-    /// Returns what `last`, a configuration applied by other means, names and `live` still has
-    /// unchanged: its applier may take these over without force in its first apply.
+    /// Returns the fields that `last`, a configuration applied by other means, has with the same values
+    /// as `live`. Its applier may take these over in its first apply without force.
     ///
     /// # Errors
     /// Where either does not fit.

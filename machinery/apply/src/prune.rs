@@ -9,10 +9,11 @@ use crate::paths::Mismatch;
 use crate::types::{DEDUCED, List, Node, Shape, Types};
 
 impl Types {
-    /// `merged` without what only `last` owned: the set of this manager before, where `owned` is what all
-    /// managers own now, this one's new set included.
+    /// `merged` without the fields that only `last` owned, this manager's set before. `owned` is the
+    /// union of all managers' sets now, this one's new set included.
     ///
-    /// A container is removed with its last entry, unless it has an owner: then it stays, empty.
+    /// A container is removed with its last entry, unless it has an owner. In that case it stays,
+    /// empty.
     ///
     /// # Errors
     /// Where `merged` does not fit these types.
@@ -41,7 +42,7 @@ impl Types {
         Ok(self.without(merged, &gone, None))
     }
 
-    /// `merged` without what `pruned` lacks, as far as `last` owned it.
+    /// `merged` without the fields that `pruned` lacks and `last` owned.
     pub(crate) fn without_dangling(
         &self,
         merged: &Value,

@@ -22,7 +22,7 @@ pub fn schema() -> Value {
     serde_json::from_str(include_str!("reference/widget.json")).expect("the schema is JSON")
 }
 
-/// Returns the rows that `who` plays: `crate`, `server` or `reference`.
+/// Returns the rows for `who`: `crate`, `server` or `reference`.
 #[must_use]
 pub fn rows(who: &str) -> Vec<Value> {
     let rows: Vec<Value> =
@@ -30,7 +30,7 @@ pub fn rows(who: &str) -> Vec<Value> {
     rows.into_iter().filter(|row| is_for(row, who)).collect()
 }
 
-/// Whether `who` plays `row`.
+/// Whether `row` is for `who`.
 #[must_use]
 pub fn is_for(row: &Value, who: &str) -> bool {
     let by = row["where"].as_array();

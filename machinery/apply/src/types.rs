@@ -12,7 +12,7 @@ pub struct Types {
     pub(crate) root: Arc<Node>,
 }
 
-/// Values that may stand at a place, by their JSON type.
+/// Possible values in a place, by their JSON type.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub(crate) object: Option<Shape>,
@@ -42,7 +42,7 @@ pub(crate) struct List {
     pub(crate) items: Arc<Node>,
 }
 
-/// Way to tell the items of a list apart.
+/// Rule that identifies the items of a list.
 #[derive(Clone, Debug)]
 pub(crate) enum By {
     /// Nothing: the list is one leaf.
@@ -61,7 +61,7 @@ pub(crate) enum Scalars {
     Boolean,
 }
 
-/// The node that stands for the items of lists that no schema describes: nothing looks into them.
+/// The node for the items of lists without a schema: they are not compared one by one.
 static UNDESCRIBED: LazyLock<Arc<Node>> = LazyLock::new(|| {
     Arc::new(Node {
         object: None,
@@ -99,7 +99,7 @@ impl Types {
 }
 
 impl List {
-    /// Whether a schema says what its items are.
+    /// Whether a schema describes its items.
     pub(crate) fn described(&self) -> bool {
         !Arc::ptr_eq(&self.items, &UNDESCRIBED)
     }

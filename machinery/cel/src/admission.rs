@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::environment::Environment;
 use crate::types::Type;
 
-/// The places of the variables of [`Environment::match_conditions`], in the order in which they are given.
+/// The places of the variables of [`Environment::match_conditions`], in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdmissionVariable {
     /// `object`

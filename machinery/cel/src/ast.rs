@@ -26,7 +26,7 @@ pub(crate) enum Kind {
         field: String,
         mode: Select,
     },
-    /// An operator or function; operators go by cel-go's names, `_+_`.
+    /// An operator or function; operators have cel-go's names, `_+_`.
     Call {
         function: String,
         target: Option<Box<Expr>>,
@@ -88,7 +88,7 @@ pub(crate) enum Comprehension {
     All,
     Exists,
     ExistsOne,
-    /// The elements of which the body holds.
+    /// The elements for which the body is true.
     Filter,
     /// The body of each, as a list.
     Map,

@@ -89,7 +89,7 @@ struct Checker<'e> {
     calls: Vec<String>,
     reads: Vec<usize>,
     patterns: HashMap<String, Arc<Pattern>>,
-    /// In how many calls this stands whose lists may be of several types.
+    /// Number of enclosing calls with lists of unknown types.
     mixed: usize,
 }
 
@@ -245,7 +245,7 @@ impl Checker<'_> {
     }
 }
 
-/// The dotted name `of.field` is, if all of it are names.
+/// The dotted name of `of.field`, if all parts are names.
 fn qualified(of: &Expr, field: &str) -> Option<String> {
     match &of.kind {
         Kind::Ident(name) => Some(format!("{name}.{field}")),

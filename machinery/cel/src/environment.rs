@@ -51,7 +51,8 @@ impl Environment {
         environment
     }
 
-    /// The functions of Open Cluster Management's placement selectors, but those that read its own objects.
+    /// The functions of Open Cluster Management's placement selectors, except those that read OCM's own
+    /// objects.
     #[must_use]
     pub fn open_cluster_management() -> Self {
         Self::new(&[

@@ -1,6 +1,6 @@
-//! Why an expression has no value.
+//! Reason why an expression has no value.
 
-/// Why an expression has no value.
+/// Reason why an expression has no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// It costs more than it may. No operator absorbs this.
@@ -24,12 +24,12 @@ impl Error {
         Self::Failed(text.into())
     }
 
-    /// Whether this ends the evaluation, whatever the operators around it are.
+    /// Whether this ends the evaluation regardless of the operators around it.
     pub(crate) fn ends(&self) -> bool {
         !matches!(self, Self::Failed(_))
     }
 
-    /// A function or operator does not take what it is given.
+    /// No overload of a function or operator for its arguments.
     pub(crate) fn no_such_overload() -> Self {
         Self::failed("no such overload")
     }

@@ -1,4 +1,4 @@
-//! Names of fields that are no identifiers, as Kubernetes writes them in expressions.
+//! Names of fields that are not identifiers, as Kubernetes writes them in expressions.
 
 use crate::parser::is_word;
 

@@ -1,4 +1,4 @@
-//! Evaluation: one walk over the checked tree, every step of which is counted.
+//! Evaluation: one walk over the checked tree. Every step is counted.
 
 mod fold;
 mod lazy;
@@ -20,7 +20,7 @@ pub(crate) type Outcome<'a> = Result<Value<'a>, Error>;
 /// Evaluates one program on one set of variables.
 pub(crate) struct Evaluator<'a, 'l> {
     globals: &'a [Value<'a>],
-    /// Variables made of expressions when they are asked for; their places follow those of the others.
+    /// Variables that are evaluated on first use; their places follow those of the others.
     lazy: Option<&'l Lazy<'a>>,
     locals: Vec<Value<'a>>,
     meter: Meter,

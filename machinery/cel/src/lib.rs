@@ -5,7 +5,8 @@
 //! deeper than a bound, and an evaluation ends when it costs more than it may, in the units of cel-go
 //! and Kubernetes.
 //!
-//! Values of JSON are read where they are: an evaluation costs what it looks at, not what it is given.
+//! JSON values are read in place: the cost of an evaluation depends on the values it reads, not on the
+//! size of its input.
 #![doc = include_str!("../README.md")]
 
 mod admission;

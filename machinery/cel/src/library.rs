@@ -26,8 +26,8 @@ use crate::value::Value;
 /// Value of a function, or the error.
 pub type Outcome<'a> = Result<Value<'a>, Error>;
 
-/// Runs a function on its arguments, the receiver first. Their number and, as far as the signature says
-/// it, their types are as declared. It charges the meter before it reads or makes more than a few
+/// Runs a function on its arguments, the receiver first. Their number and, as far as the signature has
+/// them, their types are as declared. It charges the meter before it reads or makes more than a few
 /// bytes.
 pub type Run = for<'a> fn(&mut Meter, &[Value<'a>]) -> Outcome<'a>;
 
@@ -36,8 +36,7 @@ pub type Run = for<'a> fn(&mut Meter, &[Value<'a>]) -> Outcome<'a>;
 pub struct Function {
     /// Its name, with its package if it has one.
     pub name: &'static str,
-    /// Forms in which it may be called, such as `string.(int) string` and `(int) bool`. `A` and `B` stand for
-    /// any type.
+    /// Signatures, such as `string.(int) string` and `(int) bool`. `A` and `B` are any type.
     pub overloads: &'static [&'static str],
     /// Implementation.
     pub run: Run,

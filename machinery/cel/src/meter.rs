@@ -1,8 +1,8 @@
 //! Meter of the cost of an evaluation so far.
 //!
-//! The units are those of cel-go and Kubernetes: 1 for a variable, a field or a call, 10 for a list, 30 for a
-//! map, 1 for ten bytes of text that are read or made. Beside them every step counts, since what upstream has
-//! for nothing (constants, `&&`, `||`) takes time as well.
+//! The units are those of cel-go and Kubernetes: 1 for a variable, a field or a call, 10 for a list, 30
+//! for a map, 1 for ten bytes of text that are read or made. In addition every step counts, since
+//! operations without a cost upstream (constants, `&&`, `||`) take time as well.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use crate::review::{Decision, Decisions, Review};
 /// Number of steps for one unit of cost.
 const STEPS: u64 = 4;
 
-/// Counts cost, and ends what costs too much.
+/// Counts cost, and ends evaluations that cost too much.
 pub struct Meter {
     spent: u64,
     steps: u64,
@@ -28,7 +28,7 @@ pub struct Meter {
     utc: bool,
     /// The access reviews made so far.
     decisions: Arc<Decisions>,
-    /// Data that functions of the caller's own look up.
+    /// Data for the caller's own functions.
     beside: Option<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -54,8 +54,8 @@ impl Meter {
         }
     }
 
-    /// Returns what was handed to [`Program::evaluate_beside`](crate::Program::evaluate_beside),
-    /// where it is a `T`.
+    /// Returns the data of [`Program::evaluate_beside`](crate::Program::evaluate_beside), if they are a
+    /// `T`.
     #[must_use]
     pub fn beside<T: 'static>(&self) -> Option<&T> {
         self.beside.as_deref()?.downcast_ref()
@@ -96,7 +96,7 @@ impl Meter {
         self.check(self.spent)
     }
 
-    /// Spends what reading or making `count` bytes costs.
+    /// Spends the cost of reading or making `count` bytes.
     ///
     /// # Errors
     /// When more was spent than may be.

@@ -1,4 +1,4 @@
-//! From tokens to a tree: recursive descent, bounded in depth.
+//! Parser from tokens to a tree: recursive descent, bounded in depth.
 
 mod macros;
 
@@ -7,7 +7,7 @@ use crate::lexer::{Token, tokens};
 use crate::text::Issue;
 use crate::value::Value;
 
-/// Macros and syntax beside the standard in an environment.
+/// Non-standard macros and syntax of an environment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Syntax {
     /// `a.?b`, `a[?b]`, `[?a]`, `{?a: b}`, `optMap`, `optFlatMap`.
@@ -35,7 +35,7 @@ pub(crate) fn parse(source: &str, syntax: Syntax) -> Result<Expr, Issue> {
     }
 }
 
-/// Words that are no names of variables or functions.
+/// Reserved words that are no names of variables or functions.
 const RESERVED: [&str; 17] = [
     "as",
     "break",
@@ -56,7 +56,7 @@ const RESERVED: [&str; 17] = [
     "while",
 ];
 
-/// Words that stand for something else than a name.
+/// Reserved words that are no identifiers.
 const WORDS: [&str; 4] = ["true", "false", "null", "in"];
 
 /// Whether `name` may be the name of a variable.
@@ -116,7 +116,7 @@ impl Parser {
         token
     }
 
-    /// Whether `sign` comes next; it is passed then.
+    /// Whether `sign` comes next. Then it is consumed.
     fn take(&mut self, sign: &str) -> bool {
         let found = matches!(self.peek(), Token::Sign(next) if *next == sign);
         if found {
@@ -223,7 +223,7 @@ impl Parser {
                 count += 1;
             }
             let operand = self.nested(Self::unary)?;
-            // Two of them are none.
+            // Two prefix operators in a row cancel each other out.
             return if count % 2 == 0 {
                 Ok(operand)
             } else {
@@ -370,7 +370,7 @@ impl Parser {
         macros::member(open, of, field, args, self.syntax)
     }
 
-    /// Whether an optional is asked for.
+    /// Whether a `?` for an optional comes next.
     fn optional_sign(&mut self) -> Result<bool, Issue> {
         let at = self.at();
         let optional = self.take("?");
@@ -398,7 +398,7 @@ impl Parser {
         Ok(Item { value, optional })
     }
 
-    /// The fields of a literal with a type, whose brace was taken.
+    /// The fields of a literal with a type. The opening brace is already consumed.
     fn message(&mut self, at: usize, name: String) -> Result<Expr, Issue> {
         let mut fields = Vec::new();
         while !self.take("}") {
@@ -455,7 +455,7 @@ fn makes(name: &str) -> bool {
     name == "JSONPatch" || name == "Object" || name.starts_with("Object.")
 }
 
-/// The dotted name an expression is.
+/// The dotted name that an expression consists of, if it is one.
 fn name_of(of: &Expr) -> Option<String> {
     match &of.kind {
         Kind::Ident(name) => Some(name.clone()),

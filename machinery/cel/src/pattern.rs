@@ -1,8 +1,8 @@
 //! Regular expressions as RE2 reads them, bounded in size.
 //!
-//! They run on the crate `regex`, which is as linear as RE2. Syntax that the two read differently is
-//! rewritten: `\d`, `\w`, `\s` and `\b` mean ASCII, brackets and `&&` within a class are themselves, a
-//! brace that is no repetition is itself.
+//! They run on the crate `regex`, which is as linear as RE2. Where the syntax of the two differs, it is
+//! rewritten: `\d`, `\w`, `\s` and `\b` are for ASCII; brackets and `&&` within a class, and a brace
+//! outside a repetition, are literal.
 
 use regex::{Regex, RegexBuilder};
 

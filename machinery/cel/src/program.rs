@@ -18,7 +18,7 @@ pub struct Program {
     pub(crate) calls: Vec<String>,
     /// The variables it reads, as their places.
     pub(crate) reads: Vec<usize>,
-    /// The patterns that stand in it, compiled.
+    /// Its patterns, compiled.
     pub(crate) patterns: Arc<HashMap<String, Arc<Pattern>>>,
     /// Whether moments are considered in UTC, wherever they were written.
     pub(crate) utc: bool,
@@ -58,7 +58,7 @@ pub(crate) enum Node {
         mode: Select,
     },
     Call {
-        /// Possible overloads, as far as it is known before the evaluation.
+        /// Possible overloads, by the types that are known before the evaluation.
         candidates: Box<[Candidate]>,
         args: Box<[Node]>,
     },
@@ -67,7 +67,7 @@ pub(crate) enum Node {
     Conditional(Box<[Node; 3]>),
     List(Box<[(Node, bool)]>),
     Map(Box<[(Node, Node, bool)]>),
-    /// An object with a type by name; whether a field may be left out.
+    /// An object with a type by name; the flag is for optional fields.
     Message {
         name: Arc<str>,
         fields: Box<[(Box<str>, Node, bool)]>,
@@ -105,7 +105,7 @@ pub(crate) struct Folding {
 }
 
 impl Type {
-    /// Whether `value` may be one of this type, as far as that is seen without looking into it.
+    /// Whether `value` can be of this type, without reading its content.
     pub(crate) fn admits(&self, value: &Value<'_>) -> bool {
         match (self, value) {
             (Self::Dyn | Self::Error | Self::Param(_), _)

@@ -6,18 +6,18 @@ use std::sync::Arc;
 /// Question of an access review: may this user do that?
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Review {
-    /// Its service account, namespace and name; the user of the request when there is none.
+    /// The service account, by namespace and name; the user of the request when it is absent.
     pub account: Option<(Arc<str>, Arc<str>)>,
     /// The verb.
     pub verb: Arc<str>,
-    /// On what.
+    /// Object of the check.
     pub on: Asked,
 }
 
 /// Object or path of the review.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Asked {
-    /// A path that is no resource.
+    /// A non-resource path.
     Path(Arc<str>),
     /// A resource.
     Resource {
@@ -45,7 +45,7 @@ impl Default for Asked {
 }
 
 impl Asked {
-    /// A resource of a group, and nothing else said.
+    /// A resource of a group, without further properties.
     #[must_use]
     pub fn resource(group: &str, resource: &str) -> Self {
         let nothing: Arc<str> = "".into();
@@ -66,7 +66,7 @@ impl Asked {
 pub struct Decision {
     /// Whether it is allowed.
     pub allowed: bool,
-    /// Why.
+    /// The reason.
     pub reason: String,
     /// Reason why there is no answer.
     pub error: Option<String>,

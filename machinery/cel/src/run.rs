@@ -12,7 +12,7 @@ use crate::value::Value;
 /// Outcome of an evaluation.
 #[derive(Debug)]
 pub struct Evaluation<'a> {
-    /// The value, or why there is none.
+    /// The value, or the reason why there is none.
     pub value: Result<Value<'a>, Error>,
     /// Cost of the evaluation.
     pub cost: u64,
@@ -37,8 +37,8 @@ impl Program {
         self.run(variables, meter, Some(lazy))
     }
 
-    /// Evaluates it as [`Self::evaluate`] does, with something `beside` that functions of the
-    /// caller's own look up ([`Meter::beside`]).
+    /// Evaluates like [`Self::evaluate`], with data `beside` for the caller's own functions
+    /// ([`Meter::beside`]).
     #[must_use]
     pub fn evaluate_beside<'a>(
         &'a self,

@@ -20,13 +20,14 @@ impl Issue {
     }
 }
 
-/// Why a source is not an expression of an environment: every problem with its line, as cel-go prints them.
+/// Reason why a source is no expression of an environment: all problems with their lines, as cel-go
+/// prints them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompileError {
     text: String,
 }
 
-/// The most problems told of one expression.
+/// Maximal number of reported problems of one expression.
 const MOST: usize = 20;
 /// The longest line of a source that is shown, in characters.
 const LONGEST_LINE: usize = 1000;

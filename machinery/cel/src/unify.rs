@@ -27,7 +27,7 @@ impl Unifier {
         self.steps > MOST_STEPS
     }
 
-    /// Whether each of `given` may stand for the one of `wanted`; nothing is learned unless all may.
+    /// Whether each of `given` can be used as the one of `wanted`. Variables are bound only if all can.
     pub(crate) fn assign_all(&mut self, given: &[Type], wanted: &[Type]) -> bool {
         if given.len() != wanted.len() {
             return false;
@@ -45,7 +45,7 @@ impl Unifier {
         fits
     }
 
-    /// Whether `given` may stand for `wanted`.
+    /// Whether `given` can be used as `wanted`.
     pub(crate) fn assign(&mut self, given: &Type, wanted: &Type) -> bool {
         self.assign_all(std::slice::from_ref(given), std::slice::from_ref(wanted))
     }
@@ -109,7 +109,7 @@ impl Unifier {
         }
     }
 
-    /// Whether `is` may stand for `variable`; `None` where nothing is known of it and it stands in `is`
+    /// Whether `is` can be bound to `variable`; `None` where the variable is unbound and occurs in `is`
     /// itself.
     fn substitutes(&mut self, is: &Type, variable: usize) -> Option<bool> {
         if *is == Type::Param(variable) {
@@ -135,7 +135,7 @@ impl Unifier {
         Some(true)
     }
 
-    /// Whether `variable` stands in `of`.
+    /// Whether `variable` occurs in `of`.
     fn mentions(&mut self, of: &Type, variable: usize) -> bool {
         self.steps += 1;
         if self.exhausted() {
@@ -155,7 +155,7 @@ impl Unifier {
     }
 }
 
-/// The one of two types that fit each other that says less.
+/// The more general of two types that fit each other.
 fn more_general(one: Type, other: &Type) -> Type {
     if says_less(&one, other) {
         one

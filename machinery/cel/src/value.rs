@@ -90,7 +90,7 @@ pub struct Message<'a> {
 /// Text, borrowed where it comes from JSON.
 #[derive(Clone)]
 pub enum Text<'a> {
-    /// Of JSON.
+    /// A JSON value.
     Borrowed(&'a str),
     /// Made by an expression.
     Shared(Arc<str>),

@@ -7,13 +7,14 @@ use serde_json::{Value, json};
 
 use crate::{Client, FieldValidation, collection, refused, shown};
 
-/// The media type of an applied configuration. There is none with `+json`; JSON is YAML.
+/// The media type of an applied configuration. No type with `+json` exists, but JSON is YAML.
 const APPLY: &str = "application/apply-patch+yaml";
 
 impl Client {
-    /// Applies `object` by the manager of this client, then its status where it has one and the kind a status
-    /// subresource. Returns its name and `serverside-applied`, as kubectl says it. With `force`, fields of
-    /// other managers that have other values are taken over; without, they are a conflict.
+    /// Applies `object` by the manager of this client, then its status if it has one and the kind has
+    /// the status subresource. Returns its name and `serverside-applied`, as in kubectl's output. With
+    /// `force`, it takes over fields of other managers that have other values; without, they are a
+    /// conflict.
     ///
     /// # Errors
     /// When the server refused, or none answered.
@@ -60,7 +61,7 @@ impl Client {
     }
 }
 
-/// Configuration with which a status is applied: which object, and nothing else of it.
+/// Configuration for applying a status: the identity of the object and its status.
 fn status_alone(object: &Value, status: Value) -> Value {
     let metadata = &object["metadata"];
     let mut alone = json!({

@@ -1,5 +1,5 @@
-//! kubeconfigs, and kube's configuration and client made of one: the one way everything here gets to a
-//! server.
+//! kubeconfigs, and kube's configuration and client from one: the only way to a server in this
+//! workspace.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -70,7 +70,7 @@ fn paths(value: &OsStr) -> impl Iterator<Item = PathBuf> {
 /// `~/.kube/config`.
 ///
 /// # Errors
-/// When there is none, or it cannot be read.
+/// When there is no kubeconfig, or it cannot be read.
 pub fn kubeconfig(path: Option<&Path>) -> Result<Kubeconfig> {
     let origin = Origin::of(path);
     origin.read().map_err(|problem| unread(&origin, problem))
@@ -129,10 +129,10 @@ fn files<'a>(kubeconfig: &'a Kubeconfig, context: &str) -> Vec<(&'static str, &'
         .collect()
 }
 
-/// The configuration that [`kubeconfig`] stands for, in its current context or the one that is named.
+/// The configuration of [`kubeconfig`], in its current context or the named one.
 ///
 /// # Errors
-/// When there is no kubeconfig, or it does not make a configuration.
+/// When there is no kubeconfig, or it is invalid.
 pub async fn config(path: Option<&Path>, context: Option<&str>) -> Result<Config> {
     resolved(path, context).await.map(|(config, _)| config)
 }
@@ -175,7 +175,7 @@ fn chosen<'a>(origin: &Origin, kubeconfig: &'a Kubeconfig, named: Option<&'a str
     }
 }
 
-/// A client that sends each request once: callers retry what is worth retrying. Nothing is sent yet.
+/// A client that sends each request once: callers repeat requests themselves. This sends nothing yet.
 ///
 /// # Errors
 /// When the configuration cannot be used.

@@ -5,7 +5,7 @@
 use berth_apimachinery::Status;
 use serde_json::Value;
 
-/// The reason of a cause that says that a field belongs to another writer.
+/// The reason of a cause: a field belongs to another writer.
 const OWNED: &str = "FieldValueForbidden";
 
 /// Takes back in `next` the changes that `status` refuses, so that the rest can be written. It takes
@@ -94,7 +94,7 @@ impl<'a> Field<'a> {
         self.element.is_none() && map.len() > known
     }
 
-    /// Makes it in `next` what it is in `stored`.
+    /// Sets the field in `next` to its value in `stored`.
     fn restore(&self, next: &mut Value, stored: &Value) {
         let Some((last, parents)) = self.path.split_last() else {
             return;

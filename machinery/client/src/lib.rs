@@ -49,7 +49,7 @@ pub struct Client {
     patience: Option<Patience>,
 }
 
-/// Treatment of fields that the kind has not or that stand twice, as `--validate` of kubectl says.
+/// Treatment of unknown and duplicate fields, as with kubectl's `--validate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldValidation {
     /// The object is refused.
@@ -71,11 +71,11 @@ impl FieldValidation {
     }
 }
 
-/// Most attempts at a write that is refused for single fields, each without them: guards and rules speak in
-/// turn.
+/// Maximal number of attempts at a write: after a refusal of single fields, the next attempt leaves
+/// them alone. Guards and rules refuse one after the other.
 const ATTEMPTS: usize = 4;
 
-/// An answer that is no object.
+/// An answer that is not an object.
 #[derive(Clone, Debug)]
 pub struct Raw {
     /// The HTTP status.
@@ -117,7 +117,7 @@ impl Client {
     /// `~/.kube/config`, in its current context or the one that is named.
     ///
     /// # Errors
-    /// When there is none, or it does not make a configuration.
+    /// When there is no kubeconfig, or it is invalid.
     pub async fn as_kubectl(path: Option<&Path>, context: Option<&str>) -> Result<Self> {
         // An answer that the server is not available is returned: the caller does not wait minutes for
         // another.
@@ -134,7 +134,7 @@ impl Client {
         self.inner.default_namespace()
     }
 
-    /// The URL of the server, as the kubeconfig has it; empty where there is none.
+    /// The URL of the server, from the kubeconfig; empty where it is absent.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.server.url
@@ -152,7 +152,7 @@ impl Client {
         self.inner.clone()
     }
 
-    /// The name that the server knows this client's user by, where it tells.
+    /// The server's name for this client's user, where the server reports it.
     ///
     /// # Errors
     /// When no answer came.
@@ -183,7 +183,7 @@ impl Client {
     }
 
     /// Returns the client, which repeats requests for at most `limit` while the server is not ready or
-    /// overloaded. `tell` gets each new reason. After `limit` requests no longer wait
+    /// overloaded. It calls `tell` with each new reason. After `limit`, requests no longer wait
     /// ([`Client::gave_up`]).
     #[must_use]
     pub fn waiting(mut self, limit: Duration, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
@@ -412,8 +412,8 @@ impl Client {
         ))
     }
 
-    /// Writes `next`, made of `object`, over `stored` at `path`. Changes that the server refuses give
-    /// way, as [`give_way`] says, and the rest is written.
+    /// Writes `next`, made of `object`, over `stored` at `path`. Changes that the server refuses are
+    /// left out ([`give_way`]), and the rest is written.
     async fn replace(
         &self,
         path: &str,

@@ -39,7 +39,7 @@ pub(crate) enum Next {
 }
 
 impl Patience {
-    /// Patience for `limit`; `tell` gets each new reason to wait.
+    /// Patience for `limit`. It calls `tell` with each new reason to wait.
     pub(crate) fn new(limit: Duration, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self {
             limit,
@@ -53,7 +53,7 @@ impl Patience {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).is_over
     }
 
-    /// An answer of another kind came: waiting begins anew.
+    /// After any other answer, waiting starts over.
     pub(crate) fn answered(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.since = None;

@@ -1,8 +1,8 @@
 //! YAML as kubectl and kube-apiserver read it: documents in, JSON values out (docs/concepts.md, "YAML").
 //!
 //! Both go through a reader of YAML 1.1 that resolves scalars in its own way (`yes` is true, `017` is
-//! fifteen, a date is a text), so a crate that reads YAML 1.2 tells something else of the same file. Here a
-//! parser of events does the syntax, and this crate says what they mean.
+//! fifteen, a date is a text), so a crate for YAML 1.2 reads the same file differently. Here a parser
+//! of events does the syntax, and this crate the meaning.
 #![doc = include_str!("../README.md")]
 
 mod build;
@@ -21,7 +21,7 @@ use serde_json::Value;
 pub use stream::documents;
 pub use text::decode;
 
-/// Something that is no YAML, or none that can be JSON.
+/// Text that is not YAML, or has no JSON form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {text}")]
 pub struct Problem {
@@ -41,7 +41,7 @@ pub fn document(text: &str) -> Result<Document, Problem> {
     build::document(text, 0)
 }
 
-/// Reads a text that is one document without regard to fields that stand twice.
+/// Reads a text of one document, and ignores duplicate fields.
 ///
 /// # Errors
 /// Whichever problem comes first.
@@ -49,10 +49,10 @@ pub fn value(text: &str) -> Result<Value, Problem> {
     document(text).map(|document| document.value)
 }
 
-/// Reads a text that is one document, as a `T`, which no field of may stand twice.
+/// Reads a text of one document, as a `T`, without duplicate fields.
 ///
 /// # Errors
-/// The first problem of the text, or why it is no `T`.
+/// The first problem of the text, or of its conversion to `T`.
 pub fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let document = document(text).map_err(|problem| problem.to_string())?;
     match document.duplicates.first() {

@@ -20,7 +20,7 @@ pub(crate) enum Scalar {
 }
 
 impl Scalar {
-    /// The scalar that stands as `text`, `plain` or in quotes, with the tag `tag`.
+    /// The scalar `text`, `plain` or in quotes, with the tag `tag`.
     pub(crate) fn read(text: &str, plain: bool, tag: Option<&str>) -> Result<Self, String> {
         match tag.map(|tag| tag.strip_prefix(CORE).ok_or(())) {
             None if plain => Ok(resolve(text)),
@@ -91,7 +91,7 @@ fn resolve(text: &str) -> Scalar {
     found.unwrap_or_else(|| Scalar::Text(text.to_owned()))
 }
 
-/// A number that begins with its point: underscores stand between digits alone.
+/// A number that begins with its point: underscores are allowed between digits only.
 fn fraction(text: &str) -> Option<Scalar> {
     let bytes = text.as_bytes();
     let digit = |index: usize| bytes.get(index).is_some_and(u8::is_ascii_digit);
@@ -116,7 +116,7 @@ fn numeric(text: &str) -> Option<Scalar> {
     i64::from_str_radix(digits, 2).ok().map(Scalar::Integer)
 }
 
-/// An integer as Go writes one: `0x`, `0o` and `0b` say the base, and so does a leading zero.
+/// An integer in Go's notation: `0x`, `0o`, `0b` or a leading zero give the base.
 fn integer(text: &str) -> Option<Scalar> {
     let (sign, digits) = match text.as_bytes().first()? {
         b'-' => ("-", &text[1..]),
@@ -142,7 +142,7 @@ fn integer(text: &str) -> Option<Scalar> {
     large.flatten().map(Scalar::Large)
 }
 
-/// Whether `text` is a decimal number: a sign, digits, a point and an exponent, of which much may be absent.
+/// Whether `text` is a decimal number: a sign, digits, a point and an exponent, most of them optional.
 fn decimal(text: &str) -> bool {
     let text = text.strip_prefix(['-', '+']).unwrap_or(text);
     let (number, exponent) = match text.split_once(['e', 'E']) {
@@ -220,7 +220,7 @@ fn number(value: f64) -> Result<Value, String> {
     Ok(Value::Number(number))
 }
 
-/// A float as the name of a field: the shortest digits that tell it from other floats of single precision.
+/// A float as the name of a field: the fewest digits that identify it in single precision.
 fn float_key(value: f64) -> String {
     #[allow(clippy::cast_possible_truncation, reason = "keys have single precision")]
     let single = value as f32;

@@ -8,7 +8,7 @@ use crate::{Problem, build};
 /// Separator of documents, at the begin of a line.
 const SEPARATOR: &str = "---";
 
-/// Reads every document of a stream, in order, or says what is wrong with it.
+/// Reads every document of a stream, in order, or returns the problem of the stream.
 #[must_use]
 pub fn documents(text: &str) -> Vec<Result<Document, Problem>> {
     let mut found = Vec::new();

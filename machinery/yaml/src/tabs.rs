@@ -6,11 +6,11 @@ use crate::Problem;
 
 /// Looks for tabs before a token that could be a key.
 pub(crate) struct Tabs<'a> {
-    /// Nothing where there is no tab at all, which is the rule.
+    /// The usual case: no tabs.
     text: Option<&'a str>,
-    /// The lines, from 1, that go on with a scalar or stand between brackets: first and last.
+    /// The lines, from 1, that continue a scalar or are between brackets: first and last.
     free: Vec<(usize, usize)>,
-    /// The lines in which the lists and maps between brackets that are open begin.
+    /// The first lines of the open lists and maps between brackets.
     open: Vec<Option<usize>>,
 }
 
@@ -76,8 +76,8 @@ impl<'a> Tabs<'a> {
     }
 }
 
-/// Number of letters before the first tab that indents: blanks and the signs of entries. A line of blanks
-/// alone indents nothing, but behind the sign of an entry a token is looked for.
+/// Number of letters before the first tab that indents: blanks and the signs of entries. A line of
+/// blanks alone indents nothing, but a token must follow the sign of an entry.
 fn indented(line: &str) -> Option<usize> {
     if line.trim().is_empty() {
         return None;

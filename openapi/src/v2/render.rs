@@ -80,7 +80,7 @@ fn reference(name: &str) -> Value {
     json!({"$ref": format!("#/definitions/{name}")})
 }
 
-/// Rewrites references and drops what Swagger 2.0 does not know.
+/// Rewrites references and drops fields that Swagger 2.0 does not have.
 pub(super) fn to_swagger(schema: &mut Value) {
     let Value::Object(fields) = schema else { return };
     if let Some(Value::String(target)) = fields.get_mut("$ref") {

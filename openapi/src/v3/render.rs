@@ -76,7 +76,7 @@ fn content(types: &[&str], schema: &Value) -> Map<String, Value> {
         .collect()
 }
 
-/// OpenAPI 3.0 ignores what stands beside a `$ref`, so a described reference becomes an `allOf` of one.
+/// OpenAPI 3.0 ignores fields beside a `$ref`, so a described reference becomes an `allOf` of one.
 pub(super) fn wrap_references(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {

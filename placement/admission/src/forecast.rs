@@ -1,4 +1,4 @@
-//! Forecast of an object, decided in a world made up of the real one and that object.
+//! Forecast of an object: its decision in a world that consists of the real one and this object.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,23 +9,23 @@ use berth_engine::{Snapshot, World};
 use berth_storage::Source;
 use serde_json::Value;
 
-/// The name of an object that will get one later.
+/// Placeholder for the name of an object that has none yet.
 const UNNAMED: &str = "unnamed";
 
-/// Decision that would be made, and the object after its writes.
+/// The decision that would be made, and the object after its writes.
 pub(super) struct Forecast {
     /// Outcome.
     pub(super) outcome: Outcome,
-    /// The words for a client who should know that not all is placed.
+    /// Warning to the client that not all is placed.
     pub(super) warning: Option<String>,
     /// Further warnings for the client, beside `warning`.
     pub(super) more: Vec<String>,
-    /// The object afterwards.
+    /// The object after the writes.
     pub(super) object: Arc<Object>,
 }
 
-/// Decides `object` at `now` as if it were in the world of `snapshot`, made from `source`. `None` when
-/// the dialect does not accept it.
+/// Decides `object` at `now` as if it were in the world of `snapshot`, a state of `source`. `None` when the
+/// dialect does not accept it.
 ///
 /// # Errors
 /// When the dialect cannot read it, or its writes are wrong.
@@ -63,7 +63,8 @@ pub(super) fn forecast(
     }))
 }
 
-/// Warning about `decision` for the maker of the demand; nothing when all is placed, or not to be.
+/// Warning about `decision` for the author of the demand; none when all is placed, or nothing has to be
+/// placed.
 pub(super) fn warning(snapshot: &Snapshot, decision: &Decision) -> Option<String> {
     let how = match decision.outcome {
         Outcome::Unschedulable | Outcome::Invalid => "not bound",
@@ -87,8 +88,7 @@ fn is_partial(snapshot: &Snapshot, decision: &Decision) -> bool {
 
 /// `value` as an object with a place in the inventory, even if fields are still missing.
 ///
-/// # Errors
-/// What keeps it from being an object.
+/// Reason why it is no object.
 pub(super) fn provisional(value: &Value, key: &Key) -> Result<Arc<Object>, String> {
     let mut value = value.clone();
     if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -102,7 +102,7 @@ pub(super) fn provisional(value: &Value, key: &Key) -> Result<Arc<Object>, Strin
         .map_err(|malformed| malformed.to_string())
 }
 
-/// The key that an object being made by `request` has in such a world.
+/// The key of the object of a create `request` in such a world.
 pub(super) fn key(request: &berth_admission::Request<'_>, object: &Value) -> Key {
     let own = object["metadata"]["name"].as_str().unwrap_or_default();
     let name = [request.name, own, UNNAMED]

@@ -1,4 +1,5 @@
-//! `spec.mode`: whether Berth decides a system or only looks at it. `autoBind` says when it binds.
+//! `spec.mode`: whether Berth decides a system or only observes it. `autoBind` selects the objects that
+//! it binds.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -15,9 +16,9 @@ use super::{SchedulerConfiguration, requests};
 /// Whether a system is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Nothing is written and nothing refused: every answer is about another scheduler's decisions.
+    /// Nothing is written and nothing refused. Every answer is about another scheduler's decisions.
     Observe,
-    /// Decisions are made and written, and kept from others.
+    /// Decisions are made and written, and protected from other writers.
     Decide,
 }
 
@@ -49,7 +50,8 @@ pub enum Standing {
     /// It is observed, since the configuration that is stored is invalid, and none was valid since the server
     /// started.
     Misconfigured,
-    /// It is to be decided, and is observed while its own scheduler runs; the evidence of that.
+    /// Observed while the system's own scheduler runs, and decided afterwards. The value is the
+    /// evidence of that scheduler.
     Waits(Arc<str>),
     /// It is decided.
     Decides,
@@ -72,7 +74,8 @@ struct Selected {
 }
 
 impl Modes {
-    /// The modes by the configurations of `engine`, which are judged as a whole from now on.
+    /// The modes by the configurations of `engine`. From now on, a configuration is valid or invalid as
+    /// a whole.
     ///
     /// `flag` is the mode by the command line: `Observe` holds for every system and overrides
     /// configurations, `Decide` holds for systems whose configuration has no mode. `observed` are the
@@ -84,7 +87,7 @@ impl Modes {
         let kind = SchedulerConfiguration::new(dialects);
         let configurations = Arc::clone(engine.configurations());
         configurations.judged_by(Arc::new(move |object| {
-            // No rule of this kind looks at the time.
+            // No rule of this kind depends on the time.
             kind.problems(object.value(), Timestamp::UNIX_EPOCH).is_empty()
         }));
         Self {
@@ -97,8 +100,8 @@ impl Modes {
         }
     }
 
-    /// Returns the mode where no controller that decides the systems in `idle` runs here, which place objects
-    /// of a hub's: others write there.
+    /// Returns the modes for a process without the controllers of the systems in `idle`. Another
+    /// process decides these systems, whose objects are a hub's.
     #[must_use]
     pub fn leaving(self, idle: BTreeSet<&'static str>) -> Self {
         Self { idle, ..self }
@@ -110,7 +113,7 @@ impl Modes {
         &self.own_schedulers
     }
 
-    /// The mode that is asked for, of `dialect`: `Observe` for one whose configuration is not usable.
+    /// The mode of `dialect` by its settings: `Observe` where its configuration is not usable.
     #[must_use]
     pub fn of(&self, dialect: &str) -> Mode {
         self.by(dialect, &self.configurations.of(dialect))
@@ -161,8 +164,8 @@ impl Mandate for Modes {
         !self.idle.contains(dialect) && self.decides(dialect)
     }
 
-    /// Selector of the requests that are Berth's. Without a usable configuration none is, since the
-    /// selection is unknown.
+    /// Selector of the requests that Berth decides. Without a usable configuration it selects none,
+    /// since the real selection is unknown.
     fn requests(&self, dialect: &str) -> Option<Arc<Requests>> {
         let in_force = match self.configurations.of(dialect) {
             InForce::Nothing => return None,

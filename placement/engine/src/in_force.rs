@@ -16,7 +16,7 @@ use serde_json::Value;
 pub enum InForce {
     /// None is stored: the defaults hold.
     Nothing,
-    /// This one.
+    /// The stored configuration, or the last valid one.
     Valid(Arc<Object>),
     /// The one that is stored is invalid, and none was valid since this server started.
     Unknown,
@@ -72,7 +72,7 @@ impl Configurations {
     /// Sets the judge of whole configurations, once. Until then the part of the system itself is judged
     /// alone.
     pub fn judged_by(&self, judge: Judge) {
-        // A second one is of the same kind.
+        // A second judge would be of the same kind.
         drop(self.judge.set(judge));
     }
 
@@ -83,7 +83,7 @@ impl Configurations {
         self.note(dialect, all.get("", dialect))
     }
 
-    /// The configuration in force of `dialect` when `stored` is.
+    /// The configuration in force of `dialect`, if `stored` is the stored one.
     fn note(&self, dialect: &str, stored: Option<&Arc<Object>>) -> InForce {
         let mut dialects = self.dialects.iter();
         let Some(dialect) = dialects.find(|known| known.name() == dialect) else {
@@ -115,9 +115,9 @@ impl Configurations {
         }
     }
 
-    /// Change that `dialect` is to fold for a change of its configuration: to the one in force. Where
-    /// none is usable, one whose own part cannot be understood is folded unchanged, so that the system
-    /// reports why nothing is decided.
+    /// Returns the change that `dialect` folds after `change` of its stored configuration: a change to
+    /// the configuration in force. Where none is usable and `dialect` cannot understand its own part,
+    /// the change is folded as it is, so that the system reports the problem.
     ///
     /// `None` without a change.
     pub(crate) fn folded(&self, dialect: &dyn Dialect, change: &Change) -> Option<Change> {

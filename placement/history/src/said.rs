@@ -1,4 +1,4 @@
-//! Words of a decision, as far as a record has them.
+//! Words of a decision that a history record has.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,9 +15,9 @@ pub(crate) struct Said {
     pub(crate) at: Timestamp,
     /// The user who asked for it, if any.
     pub(crate) by: Option<String>,
-    /// The user it was written as.
+    /// The user of the write.
     pub(crate) actor: &'static str,
-    /// Cause that made it due, where an object did.
+    /// Cause of the decision, where it was an object.
     pub(crate) cause: Option<RecordCause>,
     /// The summary.
     pub(crate) message: String,
@@ -32,8 +32,9 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    /// Whether this decision made a change by which `joined` came and `left` went, and after which the object
-    /// `is_gone`: one that binds or keeps a place is about an object that is there.
+    /// Whether this decision explains a change: clusters `joined` the binding and others `left` it, and
+    /// the object `is_gone` or not. A decision that binds or keeps a place does not explain the end of
+    /// the object.
     pub(crate) fn explains(&self, joined: &[&str], left: &[&str], is_gone: bool) -> bool {
         (!is_gone || self.stays.is_empty())
             && joined.iter().all(|name| self.stays.contains(*name))

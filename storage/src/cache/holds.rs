@@ -13,7 +13,7 @@ use crate::state::{Shelf, State};
 
 /// Time for which a list stays readable.
 const HELD_FOR: Duration = Duration::from_mins(5);
-/// Most bytes of memory, in objects that nothing else needs any more, that are kept for held lists.
+/// Maximal memory of objects that only held lists need, in bytes.
 const HELD_BYTES: u64 = 64 << 20;
 /// Most lists that are held: their trees' own nodes are not counted in bytes.
 const HELD_LISTS: usize = 1024;
@@ -29,7 +29,7 @@ struct Held {
 }
 
 impl Held {
-    /// Bytes that this list alone keeps alive: at most what was replaced or deleted since.
+    /// Bytes that this list alone keeps alive: at most those of objects replaced or deleted since.
     fn bytes(&self, state: &State) -> u64 {
         let now = state.shelf(self.resource).map_or(0, Shelf::superseded);
         self.burden + now.saturating_sub(self.superseded)

@@ -17,7 +17,7 @@ use crate::state::State;
 pub(crate) struct Watcher {
     state: Arc<ArcSwap<State>>,
     scope: Scope,
-    /// Every change up to here has been given out. Atomic because `revision` moves it on when nothing is
+    /// The watcher has every change up to here. Atomic because `revision` raises it when nothing is
     /// pending.
     cursor: AtomicU64,
     woken: Receiver<Revision>,

@@ -53,7 +53,7 @@ pub async fn a_watch_replays_what_came_after_its_start(store: Arc<dyn Store>) {
     nothing(&mut watch).await;
 }
 
-/// As the `DELETED` event must say.
+/// As in the `DELETED` event.
 pub async fn a_deletion_carries_its_own_revision(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     put(&store, create(&key, 1)).await;
@@ -134,7 +134,7 @@ pub async fn a_watch_ahead_of_the_store_is_too_new(store: Arc<dyn Store>) {
     assert_eq!(refused, Some(StoreError::TooNew { asked, current }));
 }
 
-/// Watchers do not see what did not happen.
+/// Watchers do not see failed writes.
 pub async fn an_update_that_changes_nothing_sends_no_event(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     put(&store, create(&key, 1)).await;
@@ -191,7 +191,7 @@ pub async fn all_watchers_share_the_same_event(store: Arc<dyn Store>) {
     assert!(events.iter().all(|event| Arc::ptr_eq(event, &events[0])));
 }
 
-/// `revision` is at most the last one given out, and never goes back.
+/// `revision` is at most the last one that was assigned, and never decreases.
 pub async fn a_bookmark_never_runs_ahead_of_events(store: Arc<dyn Store>) {
     let start = store.revision();
     let mut watch = watch(&store, Scope::One(THINGS), start);

@@ -257,7 +257,7 @@ pub async fn a_fence_refuses_a_decision_on_an_older_snapshot(store: Arc<dyn Stor
     .await;
 }
 
-/// Only what is committed passes a fence.
+/// Only committed writes pass a fence.
 pub async fn a_refused_step_passes_no_fence(store: Arc<dyn Store>) {
     let (key, snapshot) = (thing("a", "x"), store.revision());
     let refused = apply_one(

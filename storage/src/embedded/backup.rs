@@ -31,14 +31,14 @@ pub struct Contents {
     pub objects: u64,
 }
 
-/// Why a backup was not taken, or not restored.
+/// Reason why a backup was not taken, or not restored.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BackupError {
     /// It does not begin as a backup does.
     #[error("this is not a backup of berth")]
     NoBackup,
-    /// It is not what was written.
+    /// It is damaged.
     #[error("the backup is damaged: {key}: {problem}")]
     Damaged {
         /// Part of it.
@@ -78,9 +78,9 @@ impl EmbeddedStore {
         }
     }
 
-    /// Makes the database `file` from the backup in `input`, and replaces an existing one. Each object
-    /// keeps its revision. The store continues `raise` revisions after the backup's, so that no
-    /// revision given out since then is used again for another object. Blocks.
+    /// Creates the database `file` from the backup in `input`, and replaces an existing one. Each
+    /// object keeps its revision. The store continues `raise` revisions after the backup's, so that no
+    /// revision since the backup is used again for another object. Blocks.
     ///
     /// # Errors
     /// When the backup is damaged or cut off, or `file` cannot be written; `file` is then unchanged.
@@ -162,7 +162,7 @@ fn length(bytes: &[u8]) -> io::Result<[u8; 4]> {
     Ok(length.to_le_bytes())
 }
 
-/// Hands every record of a backup to `take`, checked; returns what they add up to.
+/// Passes every record of a backup to `take`, after checks; returns the totals.
 fn read(
     input: &mut dyn Read,
     mut take: impl FnMut(Raw) -> Result<(), BackupError>,

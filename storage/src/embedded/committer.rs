@@ -20,10 +20,10 @@ use crate::step::{Applied, Step, Verb};
 const BATCH_LISTS: usize = 4096;
 /// Bytes of new objects in one commit, which the list that reaches them may pass.
 const BATCH_BYTES: usize = 4 << 20;
-/// Shortest interval between two looks at a full disk.
+/// Shortest interval between two checks of a full disk.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// A list of steps, and who waits for it.
+/// A list of steps, and the channel to the waiting caller.
 pub(crate) struct Request {
     /// The steps.
     pub(crate) steps: Vec<Step>,
@@ -180,8 +180,8 @@ impl Committer {
         self.cache.wake(touched);
     }
 
-    /// The disk refused. Its content is now uncertain, so nothing more is written until a restart has
-    /// read it again; reads go on from memory, which shows exactly what was acknowledged.
+    /// The disk refused. Its content is now uncertain, so writes stop until a restart has read it
+    /// again. Reads continue from memory, which has exactly the acknowledged writes.
     fn fail(&mut self, error: &StoreError, waiting: Vec<Waiting>) {
         let why = format!("{error}; writes are refused until the cause is mended and the server restarted");
         // Before anything else that could go wrong, such as the log line.
@@ -239,7 +239,7 @@ fn gather(first: Request, requests: &Receiver<Request>) -> Vec<Request> {
     batch
 }
 
-/// Answers a caller that may have stopped waiting; the write stands either way.
+/// Answers a caller that may have stopped waiting. The write stays either way.
 fn answer(reply: Reply, result: Result<Vec<Applied>, StoreError>) {
     if reply.send(result).is_err() {
         tracing::debug!("a caller left before its write was answered");

@@ -3,7 +3,7 @@
 //! Commits have two phases, so after a crash the newest one is known to be whole and redb never falls
 //! back to an older one. Opening verifies redb's own checksums of every page (a damaged page is then an
 //! error and no panic, and damaged free space cannot swallow later writes) and after that every record
-//! of ours. This also finds the free pages, so that commits need not record them (redb's
+//! of Berth. This also finds the free pages, so that commits need not record them (redb's
 //! `quick_repair`, two fifths of a small commit's processor time).
 
 use std::collections::HashMap;
@@ -29,14 +29,14 @@ use crate::stage::Staged;
 use crate::state::State;
 use record::Totals;
 
-/// The revision of an empty store: 0 is no valid resourceVersion.
+/// The revision of an empty store: 0 is not a valid resourceVersion.
 const FIRST: Revision = Revision(1);
 /// redb's page cache. Objects are served from memory of our own; this is for the pages of commits;
 /// others are mostly in the system's cache. Reading a file at the start fills it up to its limit.
 const PAGE_CACHE: usize = 2 << 20;
 
-/// A file is made small at the start when it has more than so many bytes for each byte of records, and these
-/// beside.
+/// The file is compacted at the start when it has more than this number of bytes per byte of records,
+/// and these bytes in addition.
 const LOOSE: u64 = 4;
 const LARGE: u64 = 32 << 20;
 
@@ -74,9 +74,9 @@ pub(crate) fn open(path: &Path, encryption: &Arc<Encryption>) -> Result<Opened, 
     open_with(&file, reserve, encryption, create).map_err(|error| name_record(path, &file, encryption, error))
 }
 
-/// redb's check says only that some page is damaged. This looks for the record that is hit, so that the error
-/// can name it. It reads on a thread of its own and is not waited for long, since damaged pages may lead redb
-/// in circles.
+/// redb's check only finds that some page is damaged. This search finds the damaged record, so that the
+/// error can name it. It runs on a thread of its own with a time limit, since damaged pages may lead
+/// redb in circles.
 fn name_record(path: &Path, file: &str, encryption: &Arc<Encryption>, error: StoreError) -> StoreError {
     if !matches!(&error, StoreError::Corrupt { key, .. } if key == PAGES) {
         return error;
@@ -109,8 +109,8 @@ pub(crate) fn verify(file: &str, path: &Path) -> Result<(), StoreError> {
     builder.open(path).map(drop).map_err(|error| broken(file, error))
 }
 
-/// Opens the database that `open` gives, known as `file` in errors; `reserve` is what its writes fall back
-/// on.
+/// Opens the database from `open`, known as `file` in errors; `reserve` is for its writes on a full
+/// disk.
 pub(crate) fn open_with(
     file: &str,
     reserve: Arc<Reserve>,
@@ -157,8 +157,8 @@ impl Disk {
     /// Returns freed space of the file to the file system. Nothing else is written meanwhile.
     ///
     /// # Errors
-    /// `Unavailable` where the file is being read (for a backup, say), so that it is to be tried again; else
-    /// as [`Disk::write`].
+    /// `Unavailable` while the file is being read (for a backup, say): try again later. Otherwise as
+    /// [`Disk::write`].
     pub(crate) fn shrink(&mut self) -> Result<(), StoreError> {
         guarded(&self.file, || shrink(&self.file, &mut self.database))
     }
@@ -272,8 +272,7 @@ impl Disk {
                 }
                 None => records.remove(key.as_slice()),
             };
-            // The CRC that goes is the stored one: were it computed anew, a difference could never be
-            // noticed.
+            // The stored CRC is removed from the totals: a new one of the same bytes would hide damage.
             let replaced = replaced.map_err(|error| fail(error.into()))?;
             let gone = replaced.map(|old| record::decode(old.value()).map(|record| record.crc));
             match (gone, was_there) {
@@ -364,19 +363,19 @@ fn check_header(path: &Path, file: &str) -> Result<(), StoreError> {
 /// empty. Moving records from there needs exclusive access to the database. A crash meanwhile costs
 /// nothing: each step is a commit.
 fn compact(file: &str, database: &mut Database, held: u64) -> Result<(), StoreError> {
-    // There is no file in tests of a failing one.
+    // Tests of a failing file have none.
     if size(file) <= LARGE + LOOSE * held {
         return Ok(());
     }
     shrink(file, database)
 }
 
-/// The length of the file; 0 where there is none.
+/// The length of the file; 0 where it is absent.
 fn size(file: &str) -> u64 {
     std::fs::metadata(file).map_or(0, |metadata| metadata.len())
 }
 
-/// Moves what lies at the end of the file to where there is room, and returns the end to the file system.
+/// Moves the end of the file to free places in it, and shortens the file.
 fn shrink(file: &str, database: &mut Database) -> Result<(), StoreError> {
     let before = size(file);
     let begun = Instant::now();

@@ -17,7 +17,7 @@ use crate::step::Expect;
 /// Number of bytes held back here.
 const RESERVE: u64 = 4096;
 
-/// A file that can be told to fail.
+/// A file that fails on request, for tests.
 #[derive(Debug)]
 struct Failing {
     file: FileBackend,
@@ -157,7 +157,7 @@ async fn a_full_disk_takes_deletions_and_takes_all_again_when_there_is_room() {
     // The write that meets the full disk is made with the reserve's space.
     store.apply(vec![create(&key("last"), 1)]).await.unwrap();
     assert!(!reserve.exists());
-    // Something else took what was free besides.
+    // Another program has used up the rest.
     std::fs::create_dir(&reserve).unwrap();
     let refused = store.apply(vec![create(&key("more"), 1)]).await;
     let Err(StoreError::Unavailable(why)) = refused else {

@@ -10,7 +10,7 @@ const SECOND_IS_NEWEST: u8 = 1;
 const UNCLEAN: u8 = 2;
 const SLOTS: [usize; 2] = [64, 64 + 128];
 const TRANSACTION: usize = 104;
-/// The bytes this looks at.
+/// The bytes that this function reads.
 pub(crate) const LENGTH: usize = 64 + 2 * 128;
 
 /// Makes `header` that of a file that was closed cleanly, so that a copy can be read without a repair

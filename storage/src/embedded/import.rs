@@ -47,7 +47,7 @@ pub(crate) fn whole<T, E: From<StoreError>>(
         _ => {}
     }
     let made = make(&partial).inspect_err(|_| {
-        // The first error is the one to tell; the next attempt removes what is left.
+        // The first error is the one to report; the next attempt removes the remains.
         drop(fs::remove_file(&partial));
     })?;
     put(&partial, file)?;

@@ -17,15 +17,15 @@ use crate::state::State;
 
 /// Fewer records than this are not worth a thread.
 const WORTH_A_THREAD: usize = 512;
-/// Records for each thread, and bytes in all, that are read before they are parsed and released: objects then
-/// lie side by side in memory, not between what was read of all.
+/// Records per thread, and bytes in total, that are read before they are parsed and released. This way
+/// objects are next to each other in memory, and not between raw records.
 const TOGETHER: usize = 2 * WORTH_A_THREAD;
 /// See [`TOGETHER`].
 const TOGETHER_BYTES: usize = 16 << 20;
 
-/// Why a record is no object.
+/// Reason why a record is no object.
 pub(crate) enum Problem {
-    /// It is not what was written.
+    /// It is damaged.
     Damaged(String),
     /// It is, except for a missing key.
     Sealed(String),
@@ -33,7 +33,7 @@ pub(crate) enum Problem {
     Ephemeral(u32),
 }
 
-/// Everything in a file.
+/// Content of a file.
 pub(crate) struct Contents {
     /// Sums over the file, ephemeral records included.
     pub(crate) totals: Totals,
@@ -49,7 +49,7 @@ pub(crate) struct Contents {
 #[derive(Default)]
 struct Parsed {
     loaded: Vec<Loaded>,
-    /// Key and checksum of those that were good for another process only.
+    /// Key and checksum of encrypted values of another process.
     ephemeral: Vec<(Vec<u8>, u32)>,
 }
 

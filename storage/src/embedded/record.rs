@@ -1,8 +1,8 @@
 //! Bytes of objects and totals, with checksums that notice any change of them.
 //!
-//! redb does not check what it reads on an ordinary run, so every record carries a CRC32 over key, revision
-//! and value, and one record of totals carries the number of records and the XOR of all their CRCs: a damaged
-//! record fails its own check, a lost or doubled one fails the totals.
+//! redb checks no pages in normal operation. So every record carries a CRC32 over key, revision and
+//! value, and one record of totals carries the number of records and the XOR of all their CRCs: a
+//! damaged record fails its own check, a lost or doubled one fails the totals.
 
 use berth_apimachinery::{GroupResource, Key, Revision};
 use bytes::Bytes;
@@ -17,7 +17,7 @@ pub(crate) const TOTALS: usize = 28;
 /// Sums over the whole file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Totals {
-    /// The last revision given out.
+    /// The last assigned revision.
     pub(crate) revision: Revision,
     /// Number of records.
     pub(crate) count: u64,
@@ -50,7 +50,7 @@ pub(crate) fn encode_key(key: &Key) -> Vec<u8> {
     parts.map(str::as_bytes).join(&0)
 }
 
-/// The key in a database key; `None` when it is none.
+/// The key in a database key; `None` for other keys.
 pub(crate) fn decode_key(bytes: &[u8]) -> Option<(&str, &str, &str, &str)> {
     let mut parts = std::str::from_utf8(bytes).ok()?.splitn(4, '\0');
     Some((parts.next()?, parts.next()?, parts.next()?, parts.next()?))
@@ -102,7 +102,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Record<'_>> {
 }
 
 impl Record<'_> {
-    /// Whether the record at `key` is what was written.
+    /// Whether the record at `key` is undamaged.
     pub(crate) fn intact(&self, key: &[u8]) -> bool {
         checksum(key, self.revision, self.json) == self.crc
     }

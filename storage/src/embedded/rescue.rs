@@ -1,7 +1,8 @@
-//! Taking single records out of a database file, and reading what can be read of a damaged one.
+//! Removal of single records from a database file, and recovery of the readable ones from a damaged
+//! file.
 //!
-//! The file itself is not changed before a new one is whole: damage is read from a copy, forwards and then
-//! backwards, so that pages redb cannot read cost what is on them and nothing else.
+//! The file itself stays unchanged until a new one is complete. A damaged file is read from a copy,
+//! forwards and then backwards, so that only the records on unreadable pages are lost.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -21,10 +22,10 @@ use crate::embedded::{disk, header, import};
 use crate::encryption::Encryption;
 use crate::error::StoreError;
 
-/// Step of the revision when the last one given out is not readable.
+/// Step of the revision when the last assigned one is not readable.
 const RAISE: u64 = 1000;
 
-/// A record that is not what was written.
+/// A damaged record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     /// `<resource>.<group>/<namespace>/<name>`, as in the errors of a start.
@@ -48,7 +49,8 @@ impl Rescue {
     /// Reads `file`. Blocks.
     ///
     /// # Errors
-    /// `Unavailable` when it cannot be read or a server has it open; `Corrupt` when it is no database at all.
+    /// `Unavailable` when it cannot be read or a server has it open; `Corrupt` when it is not a
+    /// database.
     pub fn open(file: &Path, encryption: &Encryption) -> Result<Self, StoreError> {
         let name = file.display().to_string();
         let held = hold(file)?;
@@ -123,7 +125,7 @@ impl Rescue {
         &self.damaged
     }
 
-    /// Errors of the file beside: records that are lost without their names, pages that cannot be read.
+    /// Further errors of the file: lost records whose names are unknown, unreadable pages.
     #[must_use]
     pub fn problems(&self) -> &[String] {
         &self.problems
@@ -235,7 +237,7 @@ fn copied(file: &Path, copy: &Path) -> std::io::Result<()> {
     let mut opened = OpenOptions::new().read(true).write(true).open(copy)?;
     let mut head = [0; header::LENGTH];
     match opened.read_exact(&mut head) {
-        // Too short for a database, which redb says.
+        // Too short for a database, as redb reports.
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(()),
         other => other?,
     }
@@ -301,7 +303,7 @@ enum Way<'a> {
     BackwardsUntil(Option<&'a [u8]>),
 }
 
-/// Reads records one way into `found`, as far as that goes. Keys that do not go on in order are pages that
+/// Reads records in one direction into `found`, as far as possible. Keys out of order are pages that
 /// lead in circles.
 fn walk(
     name: &str,

@@ -1,9 +1,9 @@
 //! Disk space that is held back, so that a full disk still lets deletions through.
 //!
-//! A file beside the database takes up the space. When the operating system has no room for a write,
-//! that file is removed and the write made again, so the commit under way succeeds; from then on only
-//! writes that need no more room are taken, until there is room for the reserve again. redb cannot
-//! continue after a failed write, so this happens below it.
+//! A second file reserves the space. When the operating system has no room for a write, that file is
+//! removed and the write repeated, so the current commit succeeds. From then on, only writes that need
+//! no more room are accepted, until there is room for the reserve again. redb cannot continue after a
+//! failed write, so this happens below it.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
@@ -25,7 +25,7 @@ const REMEDY: &str = "free space on the volume, make it larger, or delete object
 /// State of the reserve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// There is none, and none is wanted: a copy in the making, or a file system that cannot.
+    /// No reserve, and none is wanted: a copy in the making, or a file system without support.
     None,
     /// The space is taken up.
     Held,
@@ -42,8 +42,7 @@ pub(crate) struct Reserve {
 }
 
 impl Reserve {
-    /// The reserve of `bytes` beside `file`, as an earlier process left it; nothing is held yet where it left
-    /// none.
+    /// The reserve of `bytes` for `file`, as an earlier process left it; empty where it left none.
     pub(crate) fn beside(file: &Path, bytes: u64) -> Arc<Self> {
         let mut name = file.as_os_str().to_owned();
         name.push(".reserve");
@@ -96,7 +95,7 @@ impl Reserve {
         self.bytes
     }
 
-    /// Whether the disk was full when last looked.
+    /// Whether the disk was full at the last check.
     pub(crate) fn is_spent(&self) -> bool {
         *self.state.lock() == State::Spent
     }
@@ -176,7 +175,7 @@ pub(crate) struct Reserved<B> {
 }
 
 impl<B> Reserved<B> {
-    /// `file`, with `reserve` for when there is no room.
+    /// `file`, with `reserve` for a full disk.
     pub(crate) fn new(file: B, reserve: Arc<Reserve>) -> Self {
         Self { file, reserve }
     }

@@ -15,7 +15,7 @@ pub(crate) const TOTALS_KEY: &str = "totals";
 /// The part of a file that is named when no record can be.
 pub(super) const PAGES: &str = "pages";
 
-/// The error for a record or part of `file` that is not what was written.
+/// The error for a damaged record or part of `file`.
 pub(crate) fn corrupt(file: &str, key: String, problem: impl Into<String>) -> StoreError {
     StoreError::Corrupt {
         file: file.to_owned(),

@@ -1,6 +1,6 @@
-//! Compaction: etcd keeps every old state until it is told to forget. Every replica tries once per
-//! interval; a key elects one of them, so that history is kept for one to two intervals however many
-//! replicas there are.
+//! Compaction: etcd keeps every old state until it is compacted. Every replica tries once per interval.
+//! A key elects one of them, so that history is kept for one to two intervals, for any number of
+//! replicas.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -10,9 +10,9 @@ use etcd_client::{Certificate, ConnectOptions, Identity, TlsOptions};
 use crate::encryption::Encryption;
 use crate::error::StoreError;
 
-/// Beginning of keys when nothing else is said.
+/// Default beginning of keys.
 pub const DEFAULT_PREFIX: &str = "/berth";
-/// Interval at which history is compacted when nothing else is said, as kube-apiserver does.
+/// Default interval between compactions of history, as in kube-apiserver.
 pub const DEFAULT_COMPACTION: Duration = Duration::from_mins(5);
 /// Number of revisions before the newest that are read at start, so that watches from before a restart, and
 /// from another replica, go on.

@@ -34,14 +34,14 @@ pub(crate) struct Seen {
     pub(crate) new: Option<Arc<Object>>,
 }
 
-/// A value that is no object.
+/// A value that is not an object.
 #[derive(Clone, Debug)]
 pub(crate) struct Spoiled {
     /// The revision it was written at.
     pub(crate) revision: Revision,
     /// Object that it should be.
     pub(crate) key: Key,
-    /// Why it is none.
+    /// The reason.
     pub(crate) problem: Unreadable,
 }
 
@@ -58,9 +58,9 @@ pub(crate) struct Feed {
 struct Watched {
     /// Own writes that wait for earlier changes.
     own: BTreeMap<Revision, Seen>,
-    /// Why the store cannot be relied on: the connection.
+    /// Problem of the connection, because of which the store is not ready.
     down: Option<String>,
-    /// Keys whose values are no objects.
+    /// Keys whose values are not objects.
     unreadable: BTreeMap<Key, Unreadable>,
 }
 
@@ -101,9 +101,8 @@ impl Feed {
         watched.own.get(&revision).cloned().map(Some)
     }
 
-    /// Applies the changes of the watch, in order. `reached` is a revision up to which none is missing.
-    /// `spoiled` objects keep their last good state, and the store is not ready until they are
-    /// repaired.
+    /// Applies the changes of the watch, in order. None is missing up to `reached`. `spoiled` objects
+    /// keep their last good state, and the store is not ready until they are repaired.
     pub(crate) fn told(&self, changes: Vec<Seen>, spoiled: Vec<Spoiled>, reached: Option<Revision>) {
         let mut watched = self.watched.lock();
         let state = (*self.cache.state()).clone();
@@ -153,7 +152,7 @@ impl Feed {
         watched.down = result.err();
     }
 
-    /// Why the store is not ready.
+    /// Reason why the store is not ready.
     pub(crate) fn ready(&self) -> Result<(), NotReady> {
         let watched = self.watched.lock();
         if let Some(why) = &watched.down {
@@ -168,7 +167,7 @@ impl Feed {
         }
     }
 
-    /// A key whose value is no object, and why.
+    /// A key whose value is not an object, and the reason.
     pub(crate) fn unreadable(&self) -> Option<(Key, Unreadable)> {
         let watched = self.watched.lock();
         let (key, problem) = watched.unreadable.first_key_value()?;
@@ -203,8 +202,8 @@ impl Feed {
     /// Longest wait of [`Feed::wait_for`].
     pub(crate) const WAIT: std::time::Duration = FUTURE_WAIT;
 
-    /// Publishes what `changes`, `reached` and the own writes that now have nothing missing before them make
-    /// of `state`.
+    /// Publishes `state` with `changes`, and with the own writes that miss no earlier change any more,
+    /// up to `reached`.
     fn advance(
         &self,
         mut watched: parking_lot::MutexGuard<'_, Watched>,
@@ -242,8 +241,8 @@ impl Feed {
     }
 }
 
-/// Puts one change into `state`; returns the change for its history. A deletion of an object that was
-/// not shown is no change.
+/// Applies one change to `state`; returns the change for its history. A deletion of an invisible object
+/// is no change.
 fn set(state: &mut State, seen: Seen) -> Option<Staged> {
     let Seen { revision, key, new } = seen;
     let before = state.set(&key, new.clone());

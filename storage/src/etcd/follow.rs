@@ -151,7 +151,7 @@ impl Reflector {
         Ok(())
     }
 
-    /// Change that an event tells, unless it is known already or of no object.
+    /// Change of an event, unless it is known already or concerns no object.
     fn change(&self, event: &etcd_client::Event) -> Option<Result<Seen, Spoiled>> {
         let kv = event.kv()?;
         let revision = revision(kv.mod_revision());
@@ -175,7 +175,7 @@ impl Reflector {
         Some(Ok(Seen { revision, key, new }))
     }
 
-    /// Reads everything anew, since what was missed is compacted.
+    /// Reads everything again, since the missed changes are compacted.
     async fn read_again(&self) -> Result<(), Failure> {
         let revision = newest(&self.link, &self.layout).await?;
         let loaded = load(&self.link, &self.layout, self.layout.objects(), revision).await?;

@@ -57,8 +57,8 @@ impl EtcdStore {
     /// Reads every object of the store of `config` at one revision.
     ///
     /// # Errors
-    /// `Unavailable` when etcd does not answer or nothing was ever stored there; `Unreadable` when a value is
-    /// no object.
+    /// `Unavailable` when etcd does not answer or nothing was ever stored there; `Unreadable` when a
+    /// value is not an object.
     pub async fn export(config: &EtcdConfig) -> Result<Snapshot, StoreError> {
         let link = Link::new(config)?;
         let layout = Layout::new(&config.prefix, &config.encryption);

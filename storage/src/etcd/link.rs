@@ -1,8 +1,8 @@
 //! Calls to etcd: choice of the member, time limit, and retries.
 //!
-//! One member serves everything until it fails; then the next one does. A call that only reads is made
-//! again until its time is over. A write is made again only when etcd certainly did not take it;
-//! otherwise it may have been made, and the error says that this is unknown.
+//! One member gets all calls until it fails; then the next one does. A read is repeated until its time
+//! is over. A write is repeated only when etcd certainly did not do it. Otherwise the error says that
+//! its outcome is unknown.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,9 +16,9 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::error::StoreError;
 use crate::etcd::config::EtcdConfig;
 
-/// Time limit of one call. etcd itself gives up on a write after about seven seconds without a leader.
+/// Time limit of one call. etcd itself ends a write after about seven seconds without a leader.
 const CALL: Duration = Duration::from_secs(5);
-/// Time for which a call is repeated, in all.
+/// Total time for the repetitions of a call.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The pause before a call is made again, which doubles up to the second figure.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(800));
@@ -47,10 +47,10 @@ struct Member {
     client: Mutex<Option<Client>>,
 }
 
-/// Why a call failed.
+/// Reason why a call failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// No member answered, or not in time; whether the call had an effect is not known.
+    /// No member answered in time; the outcome of the call is unknown.
     Unknown(String),
     /// The call certainly had no effect, and may be made again.
     NotTaken(String),
@@ -88,7 +88,8 @@ impl Failure {
 
     fn of(error: &Error) -> Self {
         let Error::GRpcStatus(status) = error else {
-            // Everything else happens before anything is sent: URLs, certificates, connections, credentials.
+            // All other steps come before anything is sent: URLs, certificates, connections,
+            // credentials.
             return Self::NotTaken(with_causes(&error.to_string(), error));
         };
         let message = status.message();
@@ -137,7 +138,7 @@ fn causes<'a>(
     std::iter::successors(Some(error), |error| error.source())
 }
 
-/// Message with the last of the error's causes, which is what really happened.
+/// Message of the innermost cause, which is the real problem.
 fn with_causes(said: &str, error: &(dyn std::error::Error + 'static)) -> String {
     let last = causes(error).skip(1).last().map(ToString::to_string);
     match last {
@@ -150,7 +151,7 @@ impl Link {
     /// The way to the members `config` names; nothing is connected yet.
     ///
     /// # Errors
-    /// `Unavailable`, naming what does not fit in `config`.
+    /// `Unavailable`, naming the problem of `config`.
     pub(crate) fn new(config: &EtcdConfig) -> Result<Self, StoreError> {
         let members = config.endpoints.iter().map(|endpoint| Member {
             endpoint: endpoint.clone(),
@@ -200,7 +201,7 @@ impl Link {
         self.client(self.current()).await
     }
 
-    /// Makes the next call to `member` connect and log in anew.
+    /// Makes the next call to `member` connect and log in again.
     pub(crate) async fn forget(&self, member: usize) {
         drop(self.members[member].client.lock().await.take());
     }

@@ -25,17 +25,17 @@ pub(crate) type Shelves = BTreeMap<GroupResource, OrdMap<Name, Arc<Object>>>;
 pub(crate) struct Loaded {
     /// The objects.
     pub(crate) shelves: Shelves,
-    /// Objects whose values are none: key and problem.
+    /// Objects with invalid values: key and problem.
     pub(crate) unreadable: Vec<(Key, Unreadable)>,
 }
 
-/// Why a value cannot be read as the object at its key.
+/// Reason why a value is not the object of its key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unreadable {
     /// It may be whole, but it is encrypted, and the keys are not those.
     #[error("{0}")]
     Sealed(String),
-    /// It is no object, or that of another key.
+    /// It is not an object, or it is that of another key.
     #[error("{0}")]
     Malformed(String),
 }
@@ -105,7 +105,7 @@ fn take(loaded: &mut Loaded, layout: &Layout, kv: &KeyValue) {
 /// The object in a value, at the revision it was written at.
 ///
 /// # Errors
-/// Why it is none.
+/// Reason why it is none.
 pub(crate) fn object(layout: &Layout, key: &Key, kv: &KeyValue) -> Result<Object, Unreadable> {
     let revision = Revision(u64::try_from(kv.mod_revision()).unwrap_or_default());
     let json = layout.open(key.resource, kv.key(), kv.value())?;
@@ -131,7 +131,7 @@ pub(crate) fn object(layout: &Layout, key: &Key, kv: &KeyValue) -> Result<Object
     Ok(object)
 }
 
-/// The error for a value that is no object.
+/// The error for a value that is not an object.
 pub(crate) fn unreadable(link: &Link, layout: &Layout, key: &Key, why: Unreadable) -> StoreError {
     let place = link.place().to_owned();
     let key = layout.object(key).unwrap_or_else(|_| key.to_string());

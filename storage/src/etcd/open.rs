@@ -17,7 +17,8 @@ use crate::etcd::{EtcdStore, compact};
 use crate::history::Limits;
 use crate::state::State;
 
-/// The oldest releases whose watches tell their progress only after all changes before it.
+/// The oldest releases with reliable progress reports: such a report comes after all earlier changes of
+/// the watch.
 const OLDEST: [(u64, u64, u64); 2] = [(3, 4, 25), (3, 5, 8)];
 
 /// See [`EtcdStore::open`].
@@ -114,7 +115,7 @@ async fn read(
     let old = load(link, layout, layout.objects(), then).await;
     match old {
         Ok(loaded) if loaded.unreadable.is_empty() => Ok((then, loaded)),
-        // Records that could not be read then may be repaired by now.
+        // Records that were unreadable then may be repaired by now.
         Ok(_) | Err(Failure::Compacted) => {
             let loaded = load(link, layout, layout.objects(), now).await?;
             Ok((now, loaded))
@@ -123,7 +124,7 @@ async fn read(
     }
 }
 
-/// The mark of the store and its revision; a new one is made when there is none.
+/// The mark of the store and its revision; a missing one is created.
 pub(crate) async fn marker(
     link: &Link,
     layout: &Layout,
@@ -168,7 +169,7 @@ async fn check_version(link: &Link) -> Result<(), StoreError> {
     };
     let version = match asked(link).await {
         Ok(version) => version,
-        // The reads that follow say what is wrong, and wait for a member that answers.
+        // The later reads report problems, and wait for a member that answers.
         Err(failure) => {
             tracing::debug!(problem = failure.text(), "etcd does not tell its version");
             return Ok(());

@@ -42,7 +42,7 @@ struct View {
     others: HashMap<Key, Revision>,
     /// Last passings of fences.
     fences: HashMap<Arc<str>, Revision>,
-    /// Whether etcd said so just now, rather than the cache.
+    /// Whether etcd just reported it, rather than the cache.
     fresh: bool,
 }
 

@@ -11,7 +11,8 @@ use crate::eligibility::{Limits, Standing};
 use crate::kind::{self, MemberCluster, MemberClusterStatus, PropertyValue, Taint};
 use crate::names::{NAMESPACES_COLLECTED, RESOURCE_PROPERTY_PREFIX};
 
-/// The value of a property: exact for comparing, near for scaling, as written for telling.
+/// The value of a property: the exact one for comparing, a double for scaling, and the text for
+/// messages.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Amount {
     /// The quantity.
@@ -46,7 +47,8 @@ pub(crate) struct Cluster {
     pub(crate) taints: Arc<[Taint]>,
     /// The properties that are quantities, those made of the resource usage among them.
     pub(crate) properties: BTreeMap<Arc<str>, Amount>,
-    /// The values of those that are not. The version of Kubernetes is always one.
+    /// The values of the properties that are no quantities, the version of Kubernetes always among
+    /// them.
     pub(crate) unreadable: BTreeMap<Arc<str>, Arc<str>>,
     /// The namespaces that the agent reports.
     pub(crate) namespaces: Namespaces,
@@ -59,11 +61,11 @@ pub(crate) enum Namespaces {
     Uncollected,
     /// The agent collects them, and reports none at all.
     Unknown,
-    /// These.
+    /// The agent reports these.
     Known(Arc<BTreeSet<Arc<str>>>),
 }
 
-/// Namespaces for whose placements a change of a cluster matters.
+/// Namespaces with placements that a change of a cluster affects.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) enum NewNamespaces<'a> {
     /// None.
@@ -71,7 +73,7 @@ pub(crate) enum NewNamespaces<'a> {
     None,
     /// All of them.
     All,
-    /// These.
+    /// Those of these namespaces.
     Some(Vec<&'a str>),
 }
 
@@ -81,7 +83,8 @@ impl NewNamespaces<'_> {
         *self == Self::None
     }
 
-    /// Whether placements of `namespace`, empty for those of the whole hub, are concerned.
+    /// Whether a change affects placements of `namespace`, which is empty for cluster-scoped
+    /// placements.
     pub(crate) fn concern(&self, namespace: &str) -> bool {
         !namespace.is_empty()
             && match self {
@@ -141,7 +144,8 @@ impl Cluster {
         !self.standing.leaving && (better || self.standing.improves_on(&old.standing, limits))
     }
 
-    /// The namespaces whose placements may take the cluster now, and could not in its state `old`.
+    /// The namespaces whose placements may take the cluster now, and could not take it in its state
+    /// `old`.
     pub(crate) fn new_namespaces<'a>(&'a self, old: &Self) -> NewNamespaces<'a> {
         match (&old.namespaces, &self.namespaces) {
             (Namespaces::Unknown | Namespaces::Known(_), Namespaces::Uncollected) => NewNamespaces::All,

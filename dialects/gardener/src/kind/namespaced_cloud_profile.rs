@@ -1,4 +1,4 @@
-//! NamespacedCloudProfile: a cloud profile of one project, made of one without a namespace.
+//! NamespacedCloudProfile: a cloud profile of one project, derived from a CloudProfile.
 
 use berth_apimachinery::kind::Write;
 use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, described_by};

@@ -11,7 +11,7 @@ use super::outline::Members;
 /// The annotations of one object, in the order of their keys. Equal when keys and values are.
 #[derive(Clone, Copy, Debug)]
 pub struct Annotations<'a> {
-    /// The JSON object, braces included, as written here; empty where there is none.
+    /// The JSON object, braces included, as written here; empty where it is absent.
     bytes: &'a [u8],
 }
 
@@ -45,7 +45,7 @@ impl<'a> Annotations<'a> {
         self.keys().any(|own| own == key)
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.bytes.len() <= "{}".len()

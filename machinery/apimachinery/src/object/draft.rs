@@ -15,7 +15,7 @@ use super::{MANAGED, Meta, Object, text_of};
 use crate::revision::Revision;
 use crate::selector::LabelPrint;
 
-/// Why a JSON value cannot be an object.
+/// Reason why a JSON value cannot be an object.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {problem}")]
 pub struct Malformed {
@@ -90,7 +90,7 @@ impl Draft {
         Ok(Self::of(writer.bytes, &spans, Arc::new(meta)))
     }
 
-    /// The draft whose JSON is `bytes`, in which things stand at `spans`.
+    /// The draft with the JSON `bytes` and the places `spans` in it.
     pub(super) fn of<'a>(bytes: impl Into<Cow<'a, [u8]>>, spans: &Spans, meta: Arc<Meta>) -> Self {
         let (text, spans) = Text::placed(bytes, spans);
         Self { text, spans, meta }
@@ -121,7 +121,7 @@ impl Draft {
         self.len() == 0
     }
 
-    /// Whether storing this draft over `object` would change nothing but the revision.
+    /// Whether storing this draft in place of `object` would change only the revision.
     #[must_use]
     pub fn same_as(&self, object: &Object) -> bool {
         let split = self.spans.revision.start();
@@ -136,7 +136,7 @@ impl Draft {
     /// Whether they are equal apart from the revision and the managed fields.
     #[must_use]
     pub fn same_but_managed(&self, object: &Object) -> bool {
-        // Managed fields stand before the revision.
+        // Managed fields come before the revision.
         fn parts<'a>(bytes: &'a [u8], spans: &Spans) -> [&'a [u8]; 3] {
             let (managed, revision) = (spans.managed.range(), spans.revision.range());
             [
@@ -155,7 +155,7 @@ impl Draft {
     pub fn unstored(&self) -> Object {
         const FIELD: &str = ",\"resourceVersion\":\"";
         let digits = self.spans.revision.start();
-        // The name stands before it, so there is a comma.
+        // The name comes before it, so there is a comma.
         let field = digits - FIELD.len()..digits + 1;
         let nowhere = field.start..field.start;
         self.object(Revision(0), field, "", nowhere)
@@ -191,7 +191,7 @@ fn text<'a>(root: &'a Map<String, Value>, name: &str) -> Result<&'a str, Malform
     }
 }
 
-/// Places of things that are written with metadata.
+/// Places in the metadata as written here.
 #[derive(Default)]
 struct Places {
     annotations: Range<usize>,
@@ -268,7 +268,7 @@ impl Writer<'_> {
             }
             count += 1;
         }
-        // There is a name in every metadata, which stands after the managed fields.
+        // Every metadata has a name, and it comes after the managed fields.
         places.revision = revision.unwrap_or_else(|| self.revision(count));
         self.bytes.push(b'}');
         places

@@ -1,4 +1,4 @@
-//! The parts of `metadata` that are kept beside the bytes.
+//! The parts of `metadata` in memory, in addition to the bytes.
 
 use serde::Deserialize;
 
@@ -155,7 +155,7 @@ impl Meta {
     /// `metadata.creationTimestamp`, to the microsecond.
     #[must_use]
     pub fn creation_timestamp(&self) -> Option<Timestamp> {
-        // The smallest number is no time.
+        // The smallest number means no time.
         Timestamp::from_microsecond(self.created.0).ok()
     }
 

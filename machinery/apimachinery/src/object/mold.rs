@@ -9,8 +9,7 @@ use crate::revision::Revision;
 use crate::selector::LabelPrint;
 use crate::time;
 
-/// Parts that some objects have in common: all but the name, the uid, and the fields behind the
-/// metadata.
+/// Parts that some objects share: all but the name, the uid, and the fields after the metadata.
 #[derive(Debug)]
 pub struct Mold {
     revision: Revision,

@@ -1,4 +1,4 @@
-//! Places of things in the bytes of an object as written here, found without making a tree of it.
+//! Places in the bytes of an object as written here. Finding them does not need a tree.
 //!
 //! Reading a store back is much of a server's start, and all it takes is the metadata and a few places in the
 //! bytes.
@@ -18,8 +18,8 @@ struct Outline {
     metadata: Meta,
 }
 
-/// The metadata and the places in `bytes`; `None` where they are not what [`super::Draft`] writes, as far as
-/// that shows in the two top levels.
+/// The metadata and the places in `bytes`; `None` where the two top levels are not of the form that
+/// [`super::Draft`] writes.
 pub(super) fn read(bytes: &[u8]) -> Option<(Meta, Spans)> {
     let Outline {
         api_version,

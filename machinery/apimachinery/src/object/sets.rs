@@ -17,8 +17,7 @@ const PARTS: usize = 16;
 /// Number of sets that a part keeps room for when most are gone.
 const ROOM: usize = 64;
 
-/// The sets in `bytes` that are kept once, by their places. `managed` is where the list of managed fields
-/// stands.
+/// The shared sets in `bytes`, by their places. `managed` is the place of the list of managed fields.
 pub(super) fn find(bytes: &[u8], managed: Range<usize>) -> Vec<Range<usize>> {
     let list = &bytes[managed.clone()];
     let mut found = Vec::new();
@@ -37,7 +36,7 @@ pub(super) fn find(bytes: &[u8], managed: Range<usize>) -> Vec<Range<usize>> {
     found
 }
 
-/// A set, of which there is one however many have it. The last of those forgets it.
+/// A set that many objects share. The last object that is dropped removes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Set(Arc<[u8]>);
 
@@ -57,8 +56,8 @@ impl Deref for Set {
 
 impl Drop for Set {
     fn drop(&mut self) {
-        // This one, and the one that is known. When two go at the same time, neither may be the last: then it
-        // is forgotten when there is no room.
+        // Two counts: this one, and that of the map. When two are dropped at the same time, neither may
+        // be the last. Then the set is removed when room is needed.
         if Arc::strong_count(&self.0) == 2 {
             let hash = KNOWN.hasher.hash_one(&*self.0);
             KNOWN.part(hash).forget(hash, &self.0);

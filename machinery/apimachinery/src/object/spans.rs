@@ -1,4 +1,4 @@
-//! Places of things in an object's bytes, in little room: every object has them.
+//! Places in an object's bytes, in a compact form: every object has them.
 
 use std::ops::Range;
 
@@ -40,9 +40,9 @@ pub(super) struct Spans {
     pub(super) api_version: Span,
     /// The value of `metadata`, braces included.
     pub(super) metadata: Span,
-    /// The value of `metadata.annotations`, braces included; empty where there is none.
+    /// The value of `metadata.annotations`, braces included; empty where it is absent.
     pub(super) annotations: Span,
-    /// The value of `metadata.managedFields`, brackets included; empty where there is none.
+    /// The value of `metadata.managedFields`, brackets included; empty where it is absent.
     pub(super) managed: Span,
     /// The digits of `metadata.resourceVersion`.
     pub(super) revision: Span,
@@ -72,7 +72,7 @@ impl Spans {
     /// Returns the spans where the managed fields take so many bytes.
     pub(super) fn resized(&self, managed: usize) -> Self {
         let cut = self.managed.range();
-        // The revision stands behind them.
+        // The revision comes after them.
         let digits = self.revision.range();
         let start = digits.start + managed - cut.len();
         match cut.is_empty() {

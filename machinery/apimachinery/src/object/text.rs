@@ -1,4 +1,4 @@
-//! The JSON of an object, of which what thousands of objects have alike is kept once for all of them.
+//! The JSON of an object. Parts that thousands of objects have in common are stored once.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::sets::{self, Set};
 use super::spans::Spans;
 
-/// Bytes that stand in the place of a set.
+/// Placeholder for a shared set.
 const EMPTY: &[u8] = b"{}";
 
 /// The JSON.
@@ -21,7 +21,7 @@ pub(super) struct Text {
 }
 
 impl Text {
-    /// `bytes`, of which nothing is kept elsewhere.
+    /// `bytes` without shared parts.
     pub(super) fn whole(bytes: impl Into<Bytes>) -> Self {
         Self {
             own: bytes.into(),
@@ -29,7 +29,7 @@ impl Text {
         }
     }
 
-    /// `bytes`, in which things stand at `spans`, and where they stand in the text's own bytes.
+    /// `bytes` with the places `spans`, and these places in the text's own bytes.
     pub(super) fn placed<'a>(bytes: impl Into<Cow<'a, [u8]>>, spans: &Spans) -> (Self, Spans) {
         let managed = spans.managed.range();
         let text = Self::sharing(bytes.into(), managed.clone());
@@ -37,7 +37,7 @@ impl Text {
         (text, spans)
     }
 
-    /// `bytes`, whose managed fields stand at `managed`.
+    /// `bytes` with the managed fields at `managed`.
     fn sharing(bytes: Cow<'_, [u8]>, managed: Range<usize>) -> Self {
         let found = sets::find(&bytes, managed);
         if found.is_empty() {
@@ -61,8 +61,8 @@ impl Text {
         }
     }
 
-    /// The bytes with empty sets where others are kept elsewhere: JSON, to which every place in the text
-    /// refers.
+    /// The own bytes, with empty sets in place of shared ones: JSON. Every place in the text is a place
+    /// in these.
     pub(super) fn own(&self) -> &Bytes {
         &self.own
     }
@@ -82,7 +82,7 @@ impl Text {
         self.own.len() + self.elsewhere()
     }
 
-    /// Writes what stands at `places` of the own bytes, sets and all.
+    /// Writes the own bytes at `places`, with the sets.
     pub(super) fn write(&self, places: Range<usize>, out: &mut Vec<u8>) {
         self.each(places, |piece| out.extend_from_slice(piece));
     }

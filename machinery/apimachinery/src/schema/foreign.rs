@@ -69,7 +69,7 @@ fn look(schema: &Value, path: &mut String, found: &mut Vec<(String, String)>) {
 fn below(schema: &Value, step: &str, path: &mut String, found: &mut Vec<(String, String)>) {
     let length = path.len();
     path.push_str(step);
-    // ObjectMeta is said as an object without fields, and is checked all the same.
+    // ObjectMeta is described as an object without fields, but is checked.
     look(schema, path, found);
     path.truncate(length);
 }

@@ -1,6 +1,6 @@
-//! The first value that a reader of a kind's own type stumbles over, as Go's decoder does: another type of
-//! JSON, a number that does not fit, a text that is no time or base64. Everything else about a value is a
-//! rule, and for validation to say.
+//! The first value that a kind's own type cannot have, as Go's decoder finds it: another type of JSON,
+//! a number out of range, a text that is no time or base64. All other rules about values are left to
+//! validation.
 
 use serde_json::Value;
 
@@ -9,12 +9,12 @@ use super::node::Type;
 use super::path::Path;
 use super::validate::{has_format, has_type, is_int32, type_name, wanted};
 
-/// A value that cannot be read as the type of its field, and where it stands.
+/// A value that does not fit the type of its field, and its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistyped {
     /// The field.
     pub path: String,
-    /// The type that stands there.
+    /// The type of the value.
     pub have: &'static str,
     /// The type that it is read as.
     pub want: String,

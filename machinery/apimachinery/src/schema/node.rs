@@ -19,7 +19,7 @@ pub(crate) enum Type {
     Boolean,
     /// `x-kubernetes-int-or-string`.
     IntOrString,
-    /// Anything at all.
+    /// Any value.
     Any,
 }
 
@@ -68,8 +68,8 @@ pub(crate) struct Node {
     pub(crate) preserve: bool,
     pub(crate) items: Option<Arc<Self>>,
     pub(crate) list: ListType,
-    /// Whether duplicates are allowed for every list type: in ObjectMeta the type only says how lists
-    /// merge.
+    /// Whether duplicates are allowed for every list type. In ObjectMeta, the type only describes how
+    /// lists merge.
     pub(crate) may_repeat: bool,
     pub(crate) pattern: Option<Pattern>,
     pub(crate) length: Size,
@@ -95,7 +95,7 @@ impl Node {
     /// Compiles a structural schema.
     ///
     /// # Panics
-    /// When a pattern is no regular expression.
+    /// When a pattern is not a regular expression.
     pub(crate) fn compile(schema: &Value) -> Self {
         let empty = Map::new();
         let schema = schema.as_object().unwrap_or(&empty);
@@ -159,7 +159,7 @@ fn properties(schema: &Map<String, Value>) -> BTreeMap<String, Arc<Node>> {
         .collect()
 }
 
-/// The one definition to which a schema may refer.
+/// The only definition that a schema may refer to.
 fn reference(schema: &Value) -> Option<Arc<Node>> {
     let refers = schema.get("$ref").and_then(Value::as_str) == Some(object_meta::REFERENCE);
     refers.then(|| Arc::clone(&OBJECT_META))

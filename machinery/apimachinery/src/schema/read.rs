@@ -50,8 +50,7 @@ impl<T> Reading<T> {
         self.errors.iter().take(self.found)
     }
 
-    /// The duration that `text`, which stands at `path`, says as Kubernetes writes it (`300s`, `1h30m`): zero
-    /// or more.
+    /// The duration in `text` at `path`, in Kubernetes' notation (`300s`, `1h30m`): zero or more.
     pub fn duration(&mut self, path: &str, text: &str) -> SignedDuration {
         self.duration_where(path, text, |length| {
             (!length.is_negative())
@@ -89,7 +88,7 @@ impl<T> Reading<T> {
         self.errors
     }
 
-    /// Returns what `make` makes of the value.
+    /// Returns the result of `make` for the value.
     ///
     /// # Errors
     /// Everything that is wrong.
@@ -103,8 +102,8 @@ impl<T> Reading<T> {
 }
 
 impl Schema {
-    /// Reads `value`, which stands at `path` (empty where it is a document of its own), with the defaults of
-    /// this schema and of `T`. A `null` is read as an empty object. Unknown fields are mistakes, except below
+    /// Reads `value` at `path` (empty for a whole document), with the defaults of this schema and of
+    /// `T`. A `null` is read as an empty object. Unknown fields are errors, except below
     /// `x-kubernetes-preserve-unknown-fields`.
     ///
     /// `T` must accept every value that the schema allows. It does where the schema is derived from `T`
@@ -117,8 +116,8 @@ impl Schema {
         reading
     }
 
-    /// Reads `value` like [`Schema::read`], and returns what it has that is unknown beside it, for forms that
-    /// take fields of newer releases.
+    /// Reads `value` like [`Schema::read`], and returns its unknown fields too, for forms that accept
+    /// fields of newer releases.
     #[must_use]
     pub fn read_known<T: DeserializeOwned + Default>(
         &self,
@@ -175,7 +174,7 @@ fn unknown(node: &Node, value: &Value, at: &Path<'_>) -> Vec<FieldError> {
     errors
 }
 
-/// Whether `value` is something that `node` can be at all: of its type, and one of its choices.
+/// Whether `value` can be a value of `node`: of its type, and one of its choices.
 fn fits(node: &Node, value: &Value) -> bool {
     if value.is_null() {
         return node.nullable || node.kind == Type::Any;

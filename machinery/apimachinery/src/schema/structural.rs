@@ -1,5 +1,5 @@
-//! From what schemars says of a Rust type to a structural OpenAPI v3 schema: no references, no unions, no
-//! `null` types.
+//! Conversion of schemars' output for a Rust type to a structural OpenAPI v3 schema: no references, no
+//! unions, no `null` types.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -161,7 +161,7 @@ fn any_text(list: &[Value]) -> Value {
     schema
 }
 
-/// All fields of all variants; required is only what every variant requires.
+/// All fields of all variants. A field is required only if every variant requires it.
 fn any_object(list: Vec<Value>) -> Value {
     let required: Vec<Value> = list[0]["required"].as_array().cloned().unwrap_or_default();
     let everywhere = |name: &Value| {
@@ -236,7 +236,7 @@ fn choices(from: &mut Map<String, Value>, to: &mut Map<String, Value>) {
     }
 }
 
-/// OpenAPI knows int32 and int64; the other widths have a minimum and a maximum beside them.
+/// OpenAPI knows int32 and int64; the other widths get a minimum and a maximum.
 fn format(from: &mut Map<String, Value>, to: &mut Map<String, Value>) {
     let Some(Value::String(format)) = from.remove("format") else {
         return;
@@ -311,7 +311,7 @@ fn default(from: &mut Map<String, Value>, to: &mut Map<String, Value>, option: b
     }
 }
 
-/// Whether a `default` looks like one that schemars read off serde: empty, or a whole object.
+/// Whether a `default` looks like one that schemars took from serde: empty, or a whole object.
 fn is_serdes(value: &Value) -> bool {
     match value {
         Value::Null | Value::Object(_) => true,

@@ -54,7 +54,7 @@ impl QuantityText {
     /// The quantity.
     ///
     /// # Errors
-    /// Where it is no quantity.
+    /// When it is no quantity.
     pub fn get(&self) -> Result<quantity::Quantity, quantity::QuantityError> {
         match self {
             Self::Text(text) => quantity::Quantity::parse(text),

@@ -9,13 +9,14 @@ use super::path::Path;
 /// The paths of unknown fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unknown {
-    /// The first of them.
+    /// The first paths.
     pub paths: Vec<String>,
     /// Number of further fields.
     pub more: usize,
 }
 
-/// All texts of paths together, in bytes: names can be long, and stand above many.
+/// Limit of the paths' total size, in bytes: names can be long, and a long name can be part of many
+/// paths.
 const MOST_TEXT: usize = 64 * 1024;
 
 /// Looks for unknown fields.
@@ -27,7 +28,7 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// At most `most` are reported.
+    /// Returns a search that reports at most `most` fields.
     pub(super) fn of(most: usize) -> Self {
         Self {
             most,
@@ -46,8 +47,8 @@ impl Search {
         self.found.paths.push(path);
     }
 
-    /// Finds every unknown field below `value`, which is at `node`, but those that `old` has in the same
-    /// place.
+    /// Finds every unknown field below `value`, which is at `node`, except fields that `old` has in the
+    /// same place.
     pub(super) fn find(&mut self, node: &Node, value: &Value, old: Option<&Value>, path: &Path<'_>) {
         match value {
             Value::Object(fields) => {

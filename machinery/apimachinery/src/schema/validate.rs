@@ -234,7 +234,8 @@ pub(super) fn has_format(format: &str, text: &str) -> bool {
         "uuid" => text.parse::<uuid::Uuid>().is_ok(),
         "byte" => {
             use base64::Engine as _;
-            // Line breaks may stand anywhere, as in the output of `base64`: Go's decoder passes over them.
+            // Line breaks are allowed everywhere, as in the output of `base64`: Go's decoder skips
+            // them.
             let text: Vec<u8> = text
                 .bytes()
                 .filter(|byte| !matches!(byte, b'\r' | b'\n'))
@@ -265,7 +266,7 @@ fn is_offset(text: &str) -> bool {
     matches!(bytes, [b'+' | b'-', _, _, b':', _, _])
 }
 
-/// Whether `number` is none that an `int32` does not hold.
+/// Whether `number` is in the range of `int32`, or no number.
 pub(super) fn is_int32(number: &Number) -> bool {
     number.as_i64().is_none_or(|number| i32::try_from(number).is_ok())
 }

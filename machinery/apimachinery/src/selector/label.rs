@@ -17,7 +17,7 @@ const VALUE_RULE: &str = "a valid label must be an empty string or consist of al
 /// The longest label value and the longest name part of a key, in bytes.
 const LONGEST: usize = 63;
 
-/// One thing wrong with a label's key or value.
+/// One problem of a label's key or value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LabelProblem {
     /// More than one `/`.
@@ -28,7 +28,7 @@ pub enum LabelProblem {
     /// A `/` with nothing before it.
     #[error("prefix part must be non-empty")]
     EmptyPrefix,
-    /// The part before the `/` is no subdomain.
+    /// The part before the `/` is not a subdomain.
     #[error("prefix part {0}")]
     Prefix(NameError),
     /// No name.
@@ -48,7 +48,7 @@ pub enum LabelProblem {
     ValueShape,
 }
 
-/// Everything wrong with a label's key or value, worded as Kubernetes words it and joined by `; `.
+/// All problems of a label's key or value, in Kubernetes' words and joined by `; `.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabelError(pub Vec<LabelProblem>);
 

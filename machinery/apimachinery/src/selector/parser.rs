@@ -1,7 +1,7 @@
 //! The string form of label selectors: a lexer and a parser for `a=b,c!=d,e in (f,g),!h,i>1`.
 //!
-//! The grammar and the error words are those clients know from kube-apiserver. Keywords (`in`, `notin`) are
-//! names wherever a key or a value may stand.
+//! Grammar and error texts are kube-apiserver's. Keywords (`in`, `notin`) are names in the place of a
+//! key or a value.
 
 use super::label::{validate_label_key, validate_label_value};
 use super::{Operator, Requirement, Selector, SelectorError};

@@ -1,5 +1,5 @@
-//! A short print of an object's labels, by which most objects that a selector does not match are passed over
-//! without looking at a label.
+//! A short print of an object's labels. With it, most objects that do not match a selector are skipped
+//! without reading a label.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 

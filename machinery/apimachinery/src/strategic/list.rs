@@ -140,8 +140,8 @@ impl<'a> Keyed<'a> {
     }
 }
 
-/// A new list is taken unchanged, also with elements without the key or with the same key: there is
-/// nothing to merge it with, and the schema or the kind's rules report its problems.
+/// A new list is stored unchanged, even with elements without the key or with equal keys. There is no
+/// list to merge it with, and the schema or the kind's rules report its problems.
 fn by_key(
     items: Option<&Node>,
     key: &str,
@@ -237,7 +237,7 @@ impl<'a> Order<'a> {
     }
 }
 
-/// Key by which an element differs from others.
+/// Merge key of an element.
 fn identity<'v>(key: Option<&str>, element: &'v Value) -> Option<&'v Value> {
     match key {
         Some(key) => element.get(key),

@@ -9,7 +9,7 @@ use super::Set;
 use crate::MAX_DEPTH;
 use crate::element::Element;
 
-/// Why some `fieldsV1`, or a list of managed fields, is none.
+/// Reason why some `fieldsV1`, or a list of managed fields, is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Invalid(String);
@@ -24,7 +24,7 @@ impl Set {
     /// Reads `fieldsV1`. `null` is the empty set.
     ///
     /// # Errors
-    /// When it is no object, a key is no path element, or it is nested too deep.
+    /// When it is not an object, a key is no path element, or it is nested too deep.
     pub fn decode(fields: &Value) -> Result<Self, Invalid> {
         serde::Deserialize::deserialize(fields).map_err(|error: serde_json::Error| invalid(&error))
     }
@@ -32,7 +32,7 @@ impl Set {
     /// Reads `fieldsV1` from its bytes.
     ///
     /// # Errors
-    /// As [`Set::decode`], and when the bytes are no JSON or something follows it.
+    /// As [`Set::decode`], and when the bytes are not JSON, or something follows the JSON.
     pub fn decode_bytes(fields: &[u8]) -> Result<Self, Invalid> {
         serde_json::from_slice(fields).map_err(|error| invalid(&error))
     }

@@ -39,7 +39,7 @@ impl Managers {
         }
     }
 
-    /// Gives the fields of `later` to the owner of ancient changes in its version. If there is none,
+    /// Moves the fields of `later` to the owner of ancient changes in its version. If there is none,
     /// `first` becomes it.
     fn join(&mut self, first: &Identity, later: &Identity) {
         let ancient = Identity {

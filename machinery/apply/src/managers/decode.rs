@@ -35,7 +35,7 @@ fn nullable<'de, D: Deserializer<'de>>(text: D) -> Result<String, D::Error> {
 }
 
 impl Managers {
-    /// Reads the list from its JSON. No bytes are no managers.
+    /// Reads the list from its JSON. Empty bytes are an empty list.
     ///
     /// # Errors
     /// When any entry is invalid: of a list that cannot be read whole nothing is believed. Lists over

@@ -12,7 +12,8 @@ pub struct Asked {
     pub content: &'static str,
     /// Its body.
     pub body: Value,
-    /// Whether what it makes is to be cleared of its owners: the stored fields have no owner.
+    /// Whether the resulting object is stored without managed fields: then the stored fields have no
+    /// owner.
     pub seeds: bool,
 }
 

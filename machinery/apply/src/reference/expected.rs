@@ -73,7 +73,7 @@ pub fn seen(object: &Value) -> Seen {
     Seen { object, owns }
 }
 
-/// Holds what `step` says against what it led to, `object` or `error`.
+/// Compares the expectations of `step` with its result, `object` or `error`.
 ///
 /// # Panics
 /// When they differ.

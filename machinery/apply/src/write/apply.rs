@@ -39,7 +39,7 @@ pub struct Conflict {
     pub paths: Set,
 }
 
-/// Why nothing was applied. [`fmt::Display`] is the message of kube-apiserver.
+/// Reason why nothing was applied. [`fmt::Display`] is the message of kube-apiserver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// The configuration does not fit the schema. `object` identifies it: `ns/name; group/version,
@@ -59,7 +59,7 @@ pub enum Refused {
     },
     /// The version of the configuration is not served.
     Version(String),
-    /// Others own what would change; by owner, in the order of messages.
+    /// Other managers own fields that would change; by owner, in the order of messages.
     Conflicts(Vec<Conflict>),
 }
 
@@ -89,7 +89,7 @@ impl fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 impl Refused {
-    /// The first conflicts one by one, as causes of a `Status` tell them: the message and the field.
+    /// The first conflicts one by one, as in the causes of a `Status`: the message and the field.
     pub fn causes(&self) -> impl Iterator<Item = (String, String)> {
         let conflicts = match self {
             Self::Conflicts(conflicts) => conflicts.as_slice(),
@@ -138,15 +138,15 @@ fn message(conflicts: &[Conflict]) -> String {
 
 impl Managers {
     /// Merges `config` into `live`, removes the fields that this manager applied before and that no
-    /// manager owns now, and makes the manager the owner of the fields of `config`. Fields of others
-    /// are changed only with `force`, and then are no longer theirs.
+    /// manager owns now, and makes the manager the owner of the fields of `config`. Fields of other
+    /// managers change only with `force`, and these managers then lose them.
     ///
-    /// `live` is `{apiVersion, kind}` where the object is missing; all its fields belong to
-    /// `before-first-apply` where there are no owners yet. Neither object has the list of managed
-    /// fields: `self` is that list.
+    /// For a missing object, `live` is `{apiVersion, kind}`; then, and as long as there are no owners,
+    /// all its fields belong to `before-first-apply`. Neither object has the list of managed fields:
+    /// `self` is that list.
     ///
     /// # Errors
-    /// When `config` or `live` does not fit the schema, or others own what would change.
+    /// When `config` or `live` does not fit the schema, or other managers own fields that would change.
     pub fn apply(
         mut self,
         versions: &dyn Versions,
@@ -267,7 +267,8 @@ impl Managers {
             );
             let back = types.put_back(&from, &to, &owned)?;
             pruned = versions.convert(&back, other, version).into_owned();
-            // By path, as sets cannot be converted: it only tells which emptied containers stay, empty.
+            // By path, as sets cannot be converted. It only matters for emptied containers: those with
+            // an owner stay, empty.
             all = all.union(&owned);
         }
         let outcome = types.without_dangling(&converted, &pruned, &last.set, &all)?;

@@ -11,9 +11,9 @@ use crate::types::Types;
 
 /// Versions of a kind. [`Only`] is a kind with one.
 pub trait Versions {
-    /// The types of objects in `api_version`; `None` when it is not served, or not any more. Entries of such
-    /// versions are dropped. Versions of one shape should give the same reference: then nothing is compared
-    /// twice.
+    /// The types of objects in `api_version`; `None` when it is not served. Entries of such versions
+    /// are dropped. Versions with the same types should return the same reference, so that they are
+    /// compared only once.
     fn types(&self, api_version: &str) -> Option<&Types>;
 
     /// `object`, which is in version `from`, in version `to`. Borrowed where they differ in `apiVersion`
@@ -40,7 +40,7 @@ impl Versions for Only<'_> {
     }
 }
 
-/// Changes of a write, as far as it may make them.
+/// Possible changes of a write.
 #[derive(Clone, Default)]
 pub(super) struct Changes {
     /// Modified and added.

@@ -85,8 +85,7 @@ impl Checker<'_> {
             self.pattern(place, pattern);
         }
         self.calls.push(function.clone());
-        // An operator looks at the values itself: numbers of any type that are not known before can be
-        // compared.
+        // An operator checks the values itself: numbers of unknown types can be compared.
         if !function.starts_with(|first: char| first.is_ascii_alphabetic()) {
             let args = vec![Type::Dyn; nodes.len()].into();
             candidates = candidates
@@ -149,8 +148,8 @@ impl Checker<'_> {
         format!("found no matching overload for '{function}' applied to '{applied}'")
     }
 
-    /// Compiles a pattern that stands in the expression. One that cannot be compiled is an error of the
-    /// evaluation, or of the compilation where the environment validates literals.
+    /// Compiles a literal pattern. If that fails, the error is one of the evaluation, or of the
+    /// compilation where the environment validates literals.
     fn pattern(&mut self, at: usize, pattern: &str) {
         match Pattern::compile(pattern) {
             Ok(compiled) => drop(self.patterns.insert(pattern.to_owned(), Arc::new(compiled))),
@@ -174,7 +173,7 @@ fn constant(node: &Node) -> bool {
     }
 }
 
-/// Why a call of literals has no value.
+/// Reason why a call of literals has no value.
 fn impossible(node: &Node) -> Option<String> {
     const LIMIT: u64 = 10_000;
     let mut evaluator = Evaluator::new(&[], Meter::new(LIMIT, Arc::default(), true), None);

@@ -10,20 +10,19 @@ use crate::program::Program;
 use crate::review::Decisions;
 use crate::value::Value;
 
-/// Longest chain of variables that are made of one another. Each takes a piece of the stack.
+/// Longest chain of variables that use one another. Each takes a part of the stack.
 const DEEPEST: usize = 32;
 
 /// A variable that is an expression.
 #[derive(Debug)]
 pub struct Variable {
-    /// Its name, without what stands before the dot.
+    /// Its name, without the part before the dot.
     pub name: String,
     /// The expression, or why it could not be compiled.
     pub program: Result<Program, String>,
 }
 
-/// Variables made of expressions, for several evaluations over the same values. Each may mention those before
-/// it.
+/// Variables with expressions, for several evaluations over the same values. Each may use earlier ones.
 pub struct Lazy<'a> {
     variables: &'a [Variable],
     globals: &'a [Value<'a>],
@@ -35,7 +34,7 @@ pub struct Lazy<'a> {
 }
 
 impl<'a> Lazy<'a> {
-    /// `variables` over `globals`, each of which may cost `limit`.
+    /// `variables` over `globals`; each may cost `limit`.
     #[must_use]
     pub fn new(
         variables: &'a [Variable],

@@ -50,7 +50,7 @@ fn whole(digits: &str, radix: u32, after: &str, length: usize) -> Result<(Token,
         let value = value.map_err(|_| "invalid uint literal".to_owned())?;
         return Ok((Token::Uint(value), length + 1));
     }
-    // One above the largest int is read here: a minus may stand before it.
+    // One more than the largest int is accepted here, as a minus may precede it.
     match value {
         Ok(value) if value <= 1 << 63 => Ok((Token::Int(value), length)),
         _ => Err("invalid int literal".to_owned()),
@@ -59,7 +59,7 @@ fn whole(digits: &str, radix: u32, after: &str, length: usize) -> Result<(Token,
 
 /// The string or bytes at the start of `rest`, if there is one, and its length.
 pub(super) fn quoted(rest: &str) -> Result<Option<(Token, usize)>, String> {
-    // At most two letters stand before a quote.
+    // At most two letters come before a quote.
     let quote = rest.bytes().take(3).position(|byte| matches!(byte, b'"' | b'\''));
     let Some(prefix) = quote.and_then(|length| rest.get(..length)) else {
         return Ok(None);

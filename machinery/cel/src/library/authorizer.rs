@@ -1,6 +1,6 @@
-//! Access reviews. An expression only names them. Their answers are looked up among the reviews that
-//! were made, and a missing one ends the evaluation with [`Error::Unasked`], so that the caller, who
-//! may wait, can make it and evaluate again.
+//! Access reviews. An expression only names them. Their answers come from the reviews so far. A missing
+//! one ends the evaluation with [`Error::Unasked`], so that the caller can make the review and evaluate
+//! again.
 
 use std::sync::Arc;
 
@@ -124,7 +124,7 @@ fn resource<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     }
 }
 
-/// Returns the receiver, an access check, with one thing more said.
+/// Returns the receiver, an access check, with one more property set.
 fn said<'a>(meter: &mut Meter, args: &[Value<'a>], say: impl FnOnce(&mut Asked, Arc<str>)) -> Outcome<'a> {
     match with_text(meter, args)? {
         (Access::Check(account, asked), text) => {

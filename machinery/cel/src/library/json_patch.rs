@@ -1,4 +1,4 @@
-//! Values of which JSON Patches are made.
+//! Values that JSON Patches consist of.
 
 use super::{Function, function};
 use crate::error::Error;

@@ -140,7 +140,7 @@ fn sum<'a>(meter: &mut Meter, args: &[Value<'a>], zero: Value<'a>) -> Outcome<'a
     let mut total = zero;
     for element in list(args)?.iter() {
         total = match (&total, &element) {
-            // Of a list whose type was not known, the elements say what is summed.
+            // For a list of unknown type, the elements determine the type of the sum.
             (Value::Int(0), Value::Double(_) | Value::Uint(_) | Value::Duration(_)) => element,
             _ => super::operators::add(meter, &[total, element])?,
         };

@@ -81,7 +81,7 @@ fn validate<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
 /// Errors of `text` as one of `format`.
 fn problems(format: &str, text: &str) -> Vec<String> {
     let prefixed = |text: &str| match text.strip_suffix('-') {
-        // A name is made of it by adding to it.
+        // The format of a prefix: a name results from appending to it.
         Some(start) => format!("{start}a"),
         None => text.to_owned(),
     };

@@ -279,7 +279,7 @@ fn contains<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     }
 }
 
-/// The element of a list or map, an error where there is none.
+/// The element of a list or map; an error where it is absent.
 fn found<'a>(of: &Value<'a>, at: &Value<'a>) -> Outcome<'a> {
     match of {
         Value::List(list) => {

@@ -55,7 +55,7 @@ fn find_all<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     let mut all = Vec::new();
     let mut behind = None;
     for found in pattern.regex().find_iter(text).take(most) {
-        // Each match is looked for anew, up to the end where there is none.
+        // Each search for a match starts over, up to the end where there is none.
         meter.charge(1)?;
         meter.bytes(found.len())?;
         // Nothing is not found right behind something, as in Go.

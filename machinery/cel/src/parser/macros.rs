@@ -1,4 +1,4 @@
-//! Macros: calls whose arguments are no values but variables and conditions.
+//! Macros: calls with variables and conditions as arguments.
 
 use super::Syntax;
 use crate::ast::{Comprehension, Expr, Fold, Kind, Select};
@@ -28,8 +28,8 @@ pub(super) fn has(at: usize, mut args: Vec<Expr>) -> Result<Expr, Issue> {
     }
 }
 
-/// Macro that `name` with so many arguments is: the comprehension, the number of its variables, whether a
-/// condition stands before the body.
+/// The macro of `name` with this number of arguments: the comprehension, the number of its variables,
+/// whether a condition comes before the body.
 fn fold(name: &str, arguments: usize, syntax: Syntax) -> Option<(Comprehension, usize, bool)> {
     let two = syntax.two_variables;
     Some(match (name, arguments) {

@@ -12,7 +12,7 @@ pub enum Access {
     Of(Option<(Arc<str>, Arc<str>)>),
     /// `authorizer.group('apps')`
     Group(Option<(Arc<str>, Arc<str>)>, Arc<str>),
-    /// All but the verb.
+    /// All parts but the verb.
     Check(Option<(Arc<str>, Arc<str>)>, Asked),
     /// A decision.
     Decided(Arc<Decision>),

@@ -10,7 +10,7 @@ use super::{Key, Text, Value};
 /// A list.
 #[derive(Clone, Debug)]
 pub enum List<'a> {
-    /// Of JSON.
+    /// A JSON list.
     Json(&'a [Json]),
     /// Made by an expression.
     Values(Arc<[Value<'a>]>),
@@ -19,7 +19,7 @@ pub enum List<'a> {
 /// A map.
 #[derive(Clone, Debug)]
 pub enum Map<'a> {
-    /// Of JSON.
+    /// A JSON object.
     Json(&'a serde_json::Map<String, Json>),
     /// Made by an expression.
     Values(Arc<BTreeMap<Key<'a>, Value<'a>>>),

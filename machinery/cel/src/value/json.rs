@@ -11,7 +11,7 @@ impl Value<'_> {
     /// The value as JSON. Bytes are base64, durations and moments are strings in their parsed form.
     ///
     /// # Errors
-    /// When there is no JSON for it, or for a part of it.
+    /// When it, or a part of it, has no JSON form.
     pub fn to_json(&self) -> Result<Json, Error> {
         Ok(match self {
             Self::Null => Json::Null,
@@ -88,7 +88,7 @@ impl Message<'_> {
                 self.name
             ));
         }
-        // The value of a patch begins anew.
+        // The value of a patch has a nesting of its own.
         let within = |name: &str| (path != "JSONPatch").then(|| format!("{path}.{name}"));
         self.fields
             .iter()

@@ -60,7 +60,7 @@ impl<'a> Key<'a> {
         })
     }
 
-    /// The key that is looked up with `value`: doubles find whole numbers.
+    /// The key for a look-up with `value`: doubles find whole numbers.
     pub(crate) fn wanted(value: &Value<'a>) -> Option<Self> {
         match value {
             Value::Double(number) => super::compare::whole(*number).and_then(|whole| {

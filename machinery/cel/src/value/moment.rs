@@ -55,8 +55,8 @@ impl Moment {
     /// Date and time that clocks and calendars show in a time zone, or where it was written.
     pub(crate) fn within(&self, zone: Option<TimeZone>) -> DateTime {
         let offset = match zone {
-            // The last day of the year 9999 is beyond what zones have rules for: they are those of the day
-            // before.
+            // The last day of the year 9999 is beyond the rules of zones: those of the day before are
+            // used.
             Some(zone) => {
                 let seconds = self.seconds().min(Timestamp::MAX.as_second());
                 Timestamp::from_second(seconds).map_or(Offset::UTC, |at| zone.to_offset(at))

@@ -70,7 +70,7 @@ impl Quantity {
     }
 }
 
-/// The base and the exponent a suffix stands for.
+/// The base and the exponent of a suffix.
 fn suffixed(suffix: &str) -> Option<(i128, i32)> {
     let decimal = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
     if let Some(place) = decimal.iter().position(|known| *known == suffix) {

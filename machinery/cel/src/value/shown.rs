@@ -1,6 +1,6 @@
 //! Numbers as Go writes them.
 
-/// A double in as few digits as tell it from every other, with an exponent where that is below -4 or above 5.
+/// A double in the fewest digits that identify it, with an exponent below -4 or above 5.
 pub(crate) fn double(value: f64) -> String {
     if value.is_nan() {
         return "NaN".to_owned();

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use berth_apimachinery::{FieldError, Key};
 use berth_dialect_contract::{Dialect, names};
 
-/// An object to place that no server would have, so that nothing is decided about it.
+/// An object that would be placed, but that no server would accept. Nothing is decided about it.
 #[derive(Clone)]
 pub struct Aside {
-    /// The dialect that would place it.
+    /// The dialect of the object.
     pub dialect: Arc<dyn Dialect>,
     /// Its key; the name may be missing.
     pub demand: Key,
@@ -18,7 +18,7 @@ pub struct Aside {
     pub kind: &'static str,
     /// Place of the object in the input: a file and a document, in words.
     pub at: String,
-    /// Everything wrong with it.
+    /// All problems of the object.
     pub errors: Vec<FieldError>,
 }
 
@@ -29,7 +29,7 @@ impl Aside {
         names::place(&*self.dialect, &self.demand)
     }
 
-    /// Everything wrong with it, and where it stands, as one sentence.
+    /// All problems and the place of the object, as one sentence.
     #[must_use]
     pub fn message(&self) -> String {
         format!(

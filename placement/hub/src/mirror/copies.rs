@@ -27,19 +27,19 @@ impl Copies {
         copies.get(&key.namespace, &key.name).map(Arc::clone)
     }
 
-    /// The revision up to which copies are at hand.
+    /// The revision that the copies have reached.
     pub fn revision(&self) -> Revision {
         self.store.revision()
     }
 
-    /// The hub's resourceVersion of `copy`; `None` where the hub is known to be further.
+    /// The hub's resourceVersion of `copy`; `None` where the hub is known to have a newer one.
     pub fn version(&self, key: &Key, copy: &Object) -> Option<String> {
         let hub_version = self.versions.get(key)?;
         hub_version.is_of(copy).then_some(hub_version.version)
     }
 
-    /// Waits until what the hub has at `key` passes `test` and its copy shows it, at most `limit`; whether it
-    /// does.
+    /// Waits, at most `limit`, until the hub's object at `key` passes `test` and its copy is the same.
+    /// Returns whether that happened.
     pub async fn until(
         &self,
         key: &Key,
@@ -53,9 +53,9 @@ impl Copies {
         tokio::time::timeout(limit, shown).await.is_ok()
     }
 
-    /// Waits until the copy at `key` shows what the hub has.
+    /// Waits until the copy at `key` is the hub's object.
     async fn shown(&self, key: &Key) {
-        // The watch begins before the first look, so that nothing is missed between them.
+        // The watch begins before the first read, so that no change in between is missed.
         let Ok(mut changes) = self.store.watch(Scope::One(key.resource), self.store.revision()) else {
             return;
         };
