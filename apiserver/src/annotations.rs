@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// kube-apiserver.
 #[derive(Clone, Debug, Default)]
 pub struct Annotations {
-    /// The domain of those that the server makes itself; empty where it has none.
+    /// The domain of the annotations from the server itself; empty where it has none.
     domain: Arc<str>,
     noted: Arc<Mutex<Noted>>,
 }
@@ -61,7 +61,7 @@ impl Annotations {
         self.noted().wants_object = true;
     }
 
-    /// Notes what a body that is no JSON says, if the event has it.
+    /// Records the text of a body that is no JSON, if the event has bodies.
     pub(crate) fn object(&self, read: impl FnOnce() -> Vec<u8>) {
         let mut noted = self.noted();
         if noted.wants_object {
@@ -69,7 +69,7 @@ impl Annotations {
         }
     }
 
-    /// Takes what was noted.
+    /// Takes the recorded annotations.
     pub(crate) fn take_object(&self) -> Option<Vec<u8>> {
         self.noted().object.take()
     }

@@ -76,7 +76,7 @@ pub enum Access {
     Allow(String),
     /// Refused, also where others allow, with the reason.
     Deny(String),
-    /// Not mine to say, with the reason.
+    /// No opinion, with the reason.
     NoOpinion(String),
 }
 
@@ -94,7 +94,7 @@ pub trait Authorizer: Send + Sync + 'static {
     /// Judges one request.
     ///
     /// # Errors
-    /// When the question could not be answered at all: the request fails with 500, never open.
+    /// When the question could not be answered: the request then fails with 500.
     async fn authorize(&self, attributes: &Attributes) -> Result<Access, Unanswered>;
 
     /// Whether it answers from memory, without a request.

@@ -1,10 +1,11 @@
 //! Authentication: request headers of a trusted front proxy, client certificates, bearer tokens, or
 //! anonymous.
 //!
-//! The methods are tried in that order; the first that knows the user wins. If none does and one of them
-//! refused what the client showed, the answer is 401; only a client that showed nothing at all, no user in
-//! headers either, is anonymous. Trust in front proxies and trust in client certificates are separate: a
-//! certificate of the client CA never makes `X-Remote-User` count (docs/reference.md, "Identity").
+//! The methods are tried in that order; the first that knows the user wins. If none does and one of
+//! them refused the client's credentials, the answer is 401. Only a client without credentials and
+//! without a user in headers is anonymous. Trust in front proxies and trust in client certificates are
+//! separate: a certificate of the client CA never makes `X-Remote-User` count (docs/reference.md,
+//! "Identity").
 
 mod certificate;
 mod connection;
@@ -40,10 +41,10 @@ pub const UNAUTHENTICATED: &str = "system:unauthenticated";
 /// Judges bearer tokens.
 #[async_trait]
 pub trait TokenAuthenticator: Send + Sync + 'static {
-    /// The user the token stands for; `None` when it is not valid.
+    /// The user of the token; `None` when it is not valid.
     ///
     /// # Errors
-    /// When the token could not be judged at all. It counts as refused.
+    /// When the token could not be judged. It counts as refused.
     async fn authenticate(&self, token: &str) -> Result<Option<UserInfo>, Unanswered>;
 }
 
@@ -85,7 +86,7 @@ impl Authentication {
         verdict.is_some_and(|verdict| verdict.client.is_ok() || verdict.front_proxy.is_ok())
     }
 
-    /// Finds out who asks and removes every credential from `headers`.
+    /// Authenticates the request, and removes every credential from `headers`.
     ///
     /// # Errors
     /// What each method had against the credentials shown, for the log; the client gets 401.
@@ -99,8 +100,8 @@ impl Authentication {
         let verdict = connection.verdict(&trust, now);
         let mut refusals = Vec::new();
         let mut found = by_certificate(verdict.as_deref(), &trust, headers, &mut refusals);
-        // Whoever names a user without being one who may is no anonymous user: it is a forgery or a broken
-        // proxy.
+        // A peer that names a user without the right to do so is not anonymous: the request is a
+        // forgery, or a proxy is misconfigured.
         if verdict.is_none()
             && let Some(trust) = &trust.request_header
             && !matches!(headers::user(headers, trust), Ok(None))
@@ -171,7 +172,7 @@ fn by_certificate(
     }
 }
 
-/// The token of an `Authorization: Bearer` header; an empty one is none.
+/// The token of an `Authorization: Bearer` header; an empty one counts as absent.
 fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, String> {
     let Some(value) = headers.get(AUTHORIZATION) else {
         return Ok(None);

@@ -110,7 +110,7 @@ pub struct AlwaysAllowPaths {
 }
 
 impl AlwaysAllowPaths {
-    /// Paths as flags give them; a trailing `*` stands for any rest.
+    /// Paths as in flags; a trailing `*` matches any rest.
     pub fn new<S: AsRef<str>>(paths: &[S]) -> Self {
         let mut rules = Self {
             exact: Vec::new(),
@@ -178,7 +178,7 @@ fn selected(info: &RequestInfo) -> Selected {
     )
 }
 
-/// Limits that selectors set; one that is none limits nothing.
+/// Limits by selectors; an invalid selector limits nothing.
 fn limited(fields: Option<&str>, labels: Option<&str>) -> Selected {
     let fields = fields.and_then(|text| FieldSelector::parse(text).ok());
     let labels = labels.and_then(|text| Selector::parse(text).ok());

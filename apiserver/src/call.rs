@@ -44,7 +44,7 @@ impl Warnings {
         }
     }
 
-    /// There are `count` more that are not told.
+    /// Adds `count` to the number of causes that are left out.
     pub fn add_more(&self, count: usize) {
         self.told().more += count;
     }

@@ -58,7 +58,7 @@ pub struct Limits {
     pub body: usize,
     /// Time limit of a request that is not long-running.
     pub request_timeout: Duration,
-    /// Time for which a client may read nothing of an answer of a few kilobytes.
+    /// Time limit for reading an answer of a few kilobytes.
     pub unread: Duration,
 }
 
@@ -83,7 +83,7 @@ pub struct ChainConfig {
     /// The program's authorizer. `system:masters` and the always-allowed paths are decided before it is
     /// asked.
     pub authorizer: Arc<dyn Authorizer>,
-    /// Paths that need no rights; a trailing `*` stands for any rest. See [`authz::ALWAYS_ALLOWED`].
+    /// Paths that need no rights; a trailing `*` matches any rest. See [`authz::ALWAYS_ALLOWED`].
     pub always_allowed: Vec<String>,
     /// Bounds.
     pub limits: Limits,
@@ -106,7 +106,7 @@ pub struct ChainConfig {
 /// Bytes that the trees of a stored object take, for each byte of it: there are several while it is changed.
 const STORED: usize = 8;
 
-/// An answer up to this size is read at once by a client that reads at all.
+/// A client that reads at all receives an answer of this size at once.
 const SMALL_ANSWER: u64 = 64 * 1024;
 
 /// The pipeline of a server.
@@ -133,8 +133,8 @@ pub struct Chain {
 /// `charge` as they arrive.
 ///
 /// # Errors
-/// 413 when it is longer, by its own word or in fact; 429 when there is no memory for it; 400 when it breaks
-/// off; 408 when it trickles.
+/// 413 when it is longer, by its header or in fact; 429 when there is no memory for it; 400 when it
+/// breaks off; 408 when it is too slow.
 pub async fn read_body(
     headers: &HeaderMap,
     body: Body,
@@ -333,7 +333,7 @@ impl Chain {
         }
         self.authorize(&info, &user, trail).await?;
         trail.long_running = info.is_long_running();
-        // After authorization, so that nothing is read in vain; the place comes once the body is whole.
+        // After authorization, so that refused bodies are not read. A place is taken for whole bodies only.
         let reads = !info.is_resource || matches!(info.verb, "get" | "list" | "watch");
         let (body, weight) = if reads {
             (bytes::Bytes::new(), 0)
@@ -583,8 +583,8 @@ fn holder(user: &UserInfo) -> &str {
     }
 }
 
-/// Memory that a request holds at least, in bytes. The selectors of a watch are kept, and every
-/// change is compared with them: a user who selects by more has fewer watches.
+/// Minimal memory of a request, in bytes, the selectors of a watch included: they are kept, and compared with
+/// every change.
 fn least(info: &RequestInfo) -> usize {
     match info.is_long_running() {
         true => memory::LONG_RUNNING + info.selectors() * memory::SELECTOR,

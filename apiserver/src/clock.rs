@@ -1,6 +1,6 @@
 //! The system clock.
 //!
-//! Only a program makes one; everything else is given a [`Clock`], so that tests decide what time it is.
+//! Only a program creates one. All other code gets a [`Clock`], so that tests determine the time.
 
 use berth_apimachinery::{Clock, Timestamp};
 

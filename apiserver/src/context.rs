@@ -81,15 +81,16 @@ pub trait Api: Send + Sync + 'static {
     /// is not served. Only these names label metrics, so made-up paths add no series.
     fn route(&self, info: &RequestInfo) -> Option<Route>;
 
-    /// Size in bytes of the stored object that a write would change; 0 where there is none. Asked before the
-    /// write, to know what it will cost.
+    /// Size in bytes of the stored object that a write would change; 0 where it is absent. Called
+    /// before the write, to estimate its cost.
     fn changes(&self, info: &RequestInfo) -> usize;
 
-    /// Cost of the answer beside the bytes of the body and of the object that a write would change
-    /// ([`Api::changes`]), in bytes that could be parsed meanwhile: see [`crate::heavy`].
+    /// Cost of the answer beside the size of the body and of the object that a write would change
+    /// ([`Api::changes`]). The unit is the number of bytes that could be parsed in the same time: see
+    /// [`crate::heavy`].
     fn effort(&self, info: &RequestInfo, headers: &HeaderMap) -> usize;
 
-    /// Frees data that is kept for requests that did not come. Called every minute.
+    /// Frees data that are kept for later requests. Called every minute.
     async fn tidy(&self);
 
     /// Answers one request, errors included (as a [`Status`] body, see [`crate::respond::status`]).

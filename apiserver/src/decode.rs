@@ -28,9 +28,9 @@ pub trait BodyDecoder: Send + Sync + 'static {
 /// A decoded body.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Decoded {
-    /// The value; of a field that stands twice, the last one.
+    /// The value: for duplicate fields, that of the last one.
     pub(crate) value: Value,
-    /// The paths of fields that stand twice.
+    /// The paths of duplicate fields.
     pub(crate) duplicates: Vec<String>,
 }
 
@@ -66,8 +66,8 @@ pub(crate) fn media_type(headers: &HeaderMap) -> String {
     }
 }
 
-/// Decodes the body of a create, an update or a delete. `doubles` says whether a number that is written as a
-/// double stays one.
+/// Decodes the body of a create, an update or a delete. `doubles` says whether numbers in double
+/// notation stay doubles.
 pub(crate) fn body(
     decoder: Option<&dyn BodyDecoder>,
     headers: &HeaderMap,
@@ -101,7 +101,7 @@ pub(crate) fn body(
     ))
 }
 
-/// Reads JSON; errors say the line and column.
+/// Reads JSON; errors have the line and column.
 pub(crate) fn json(bytes: &[u8]) -> Result<Decoded, Status> {
     json_with(bytes, Doubles::Whole)
 }
@@ -146,7 +146,7 @@ pub(crate) fn applied(bytes: &[u8]) -> Result<Decoded, Status> {
     }
 }
 
-/// Reads one YAML document; errors say the line and column.
+/// Reads one YAML document; errors have the line and column.
 pub(crate) fn read_yaml(bytes: &[u8]) -> Result<Decoded, Status> {
     let refuse =
         |problem: String| Status::bad_request(format!("unable to decode the body as YAML: {problem}"));

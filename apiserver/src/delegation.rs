@@ -48,7 +48,7 @@ pub enum Unanswered {
     /// The server that was asked gave no answer.
     #[error(transparent)]
     Review(#[from] ReviewError),
-    /// The answer is no review.
+    /// The answer is not a review.
     #[error("the answer to a {review} has no proper status: {problem}")]
     Malformed {
         /// The kind of the review.

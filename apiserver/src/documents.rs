@@ -28,7 +28,7 @@ use content::Content;
 pub struct Document {
     /// The path, without a slash at the end.
     pub path: String,
-    /// Its forms; the first is what clients get that accept anything.
+    /// Its forms; the first one is for clients that accept anything.
     pub forms: Vec<Form>,
     /// The hash clients put into the query (`?hash=`) of an OpenAPI v3 document; such an answer never
     /// changes.
@@ -53,7 +53,7 @@ impl Form {
         Self {
             content_type: HeaderValue::from_static(content_type),
             accepts: accept::parse(content_type),
-            // An ETag is a quoted hash; one that is no header value is as good as none.
+            // An ETag is a quoted hash; without a valid header value there is no ETag.
             etag: etag.and_then(|etag| HeaderValue::from_str(etag).ok()),
             public,
             content: Content::new(body),

@@ -1,4 +1,4 @@
-//! The one place where a store's errors become what a client sees.
+//! The only conversion of a store's errors to a client's errors.
 
 use berth_apimachinery::{CommitError, FieldError, GroupResource, KindInfo, Revision, Status, Why};
 use berth_storage::StoreError;
@@ -83,7 +83,7 @@ pub(crate) fn of_store(error: StoreError, served: &Served) -> Status {
     }
 }
 
-/// 422: a body's resourceVersion is none that a server gives.
+/// 422: a body's resourceVersion is invalid.
 #[must_use]
 pub(crate) fn no_version(kind: &KindInfo, name: &str, version: &str) -> Status {
     let detail = "must be an unsigned integer, as the server gave it";

@@ -36,11 +36,11 @@ use crate::resource::{Backing, Group};
 use crate::respond;
 use crate::served::Served;
 
-/// Time for which lists of projections are kept for the following pages, and most of them.
+/// Time for keeping lists of projections for their further pages, and their maximal number.
 const HELD_FOR: std::time::Duration = std::time::Duration::from_secs(300);
 const HELD_MOST: u64 = 256;
 
-/// Everything the handlers share.
+/// Shared state of the handlers.
 pub struct ApiState {
     registry: Arc<Registry>,
     decoder: Option<Arc<dyn BodyDecoder>>,
@@ -53,7 +53,7 @@ impl ApiState {
     /// The API of `groups`; writes pass `chain`, and in-process ones happen at `clock`'s time.
     ///
     /// # Errors
-    /// When a resource stands twice, or in a group that is not its own.
+    /// When a resource is a duplicate, or in a group that is not its own.
     pub fn new(groups: &[Group], chain: Chain, clock: Arc<dyn Clock>) -> Result<Self, InstallError> {
         let registry = Registry::new(chain, clock);
         registry.install(groups)?;

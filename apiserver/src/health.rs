@@ -80,7 +80,7 @@ impl Default for Health {
 }
 
 impl Health {
-    /// `ping` everywhere, and `shutdown` for readiness, which fails once the server is told to stop.
+    /// `ping` everywhere, and `shutdown` for readiness, which fails when the server begins to stop.
     #[must_use]
     pub fn new() -> Self {
         let stopping = Arc::new(AtomicBool::new(false));

@@ -1,12 +1,11 @@
 //! Heavy requests run on threads of their own, a few at a time, so that those of the runtime stay free
 //! for other requests.
 //!
-//! The cost of a request grows with the bytes that were sent, with the object it changes and with
-//! the objects it asks about: decoding, patching, admission, validation and serializing megabytes
-//! take a good part of a second, and so does looking at ten thousand objects. Nothing else would
-//! run on that thread meanwhile, probes included. The cost is estimated before the request begins,
-//! in bytes that could be parsed meanwhile (some ten nanoseconds each). Users take turns
-//! ([`queue`]).
+//! The cost of a request grows with its body, with the object it changes and with the objects it
+//! compares. Decoding, patching, admission, validation and serializing of megabytes take a good part of
+//! a second, and so does comparing ten thousand objects. Nothing else would run on that thread in that
+//! time, probes included. The cost is estimated before the request begins, as the number of bytes that
+//! could be parsed in the same time (some ten nanoseconds each). Users take turns ([`queue`]).
 
 mod queue;
 
@@ -60,9 +59,9 @@ impl Heavy {
         }
     }
 
-    /// Runs `work` on a thread of its own, once it is the turn of `user`. When this future is dropped,
-    /// because the time allotted is over or the client is gone, the work ends at its next `await`, and so
-    /// does what it counts ([`berth_apimachinery::Budget`]).
+    /// Runs `work` on a thread of its own, in the turn of `user`. When this future is dropped, because
+    /// its time is over or the client is gone, the work ends at its next `await`, and so does counted
+    /// work inside it ([`berth_apimachinery::Budget`]).
     ///
     /// # Errors
     /// 503 when the server is shutting down.

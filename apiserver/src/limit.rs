@@ -1,5 +1,5 @@
-//! Limits on requests in flight, reads and writes counted apart, so that neither starves the other, and by
-//! user, so that none starves the rest.
+//! Limits on requests in flight. Reads and writes are counted separately, so that neither blocks the
+//! other, and each user has a limit, so that no user blocks the rest.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -15,10 +15,9 @@ const KEPT: usize = 4;
 
 /// A bound on requests in flight.
 ///
-/// A request holds its place from when all of it is there until its answer is, or, where that is made while
-/// it is read, until the last byte is handed over. A client that stops reading would hold it for ever, so a
-/// place older than the request time-out can be taken over when there is no other; no timers are needed for
-/// that.
+/// A request has its place from its last byte to its answer, or, for streamed answers, to the last sent
+/// byte. A client that stops reading would keep it for ever. So another request can take over a place
+/// that is older than the request time-out when no other is free; this needs no timers.
 #[derive(Debug)]
 pub(crate) struct Limiter {
     most: usize,
@@ -34,7 +33,7 @@ struct Held {
     by_holder: HashMap<Arc<str>, usize>,
 }
 
-/// A place among the requests in flight, given back when dropped.
+/// A place among the requests in flight; dropping returns it.
 #[derive(Debug)]
 pub(crate) struct Place {
     limiter: Arc<Limiter>,

@@ -1,4 +1,4 @@
-//! Bodies of many objects, given out in chunks and never held as one buffer.
+//! Bodies of many objects, sent in chunks and never held as one buffer.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use http_body::{Frame, SizeHint};
 use crate::render::View;
 use crate::served::Served;
 
-/// A chunk is given out once it has this many bytes; one object more makes it larger at most.
+/// A chunk is sent when it has this size; it is larger by one object at most.
 pub(crate) const CHUNK: usize = 128 * 1024;
 
 /// A body made beforehand, in chunks.
@@ -67,7 +67,7 @@ pub(crate) struct ListBody {
     view: View,
     head: Bytes,
     items: std::vec::IntoIter<Arc<Object>>,
-    /// The next thing to write.
+    /// The next part to write.
     stage: Stage,
     remaining: u64,
 }

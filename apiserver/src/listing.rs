@@ -16,7 +16,7 @@ pub trait Listing: Send + Sync {
     /// Number of objects.
     fn len(&self) -> usize;
 
-    /// Whether there are none.
+    /// Whether it is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -33,9 +33,9 @@ pub trait Listing: Send + Sync {
     /// The `Status` the client gets.
     fn object(&self, index: usize) -> Result<Arc<Object>, Status>;
 
-    /// Writes the objects at `places` as JSON behind what is in `out`, with commas between them: to the byte
-    /// those of [`Listing::object`]. For lists that can do it without making each object; `false`, and
-    /// nothing is written, for those that cannot.
+    /// Appends the objects at `places` to `out` as JSON, with commas between them: the same bytes as
+    /// [`Listing::object`]. For lists that can do it without computing each object; others return
+    /// `false` and write nothing.
     ///
     /// # Errors
     /// The `Status` the client gets.
@@ -94,7 +94,7 @@ const KEPT_MOST: u32 = 8 * 1024 * 1024;
 
 #[derive(Clone)]
 struct Kept {
-    /// Identity of the list and of its reader: the pages of one are no business of another's.
+    /// Identity of the list and of its reader: pages of one reader are not for another.
     asked: Arc<str>,
     listing: Arc<dyn Listing>,
 }
@@ -126,8 +126,9 @@ impl Listings {
         self.kept.run_pending_tasks();
     }
 
-    /// Keeps `listing` for the next page of the one who `asked`; the number of its token. Numbers are drawn,
-    /// so that those of another process or of before a restart mean nothing here.
+    /// Keeps `listing` for the next page of the same reader (`asked`). Returns the number for its
+    /// token. Numbers are random, so that those of another process or from before a restart are unknown
+    /// here.
     pub(crate) fn keep(&self, asked: &str, listing: Arc<dyn Listing>) -> u64 {
         let number = Uuid::new_v4().as_u64_pair().0;
         let kept = Kept {
@@ -139,7 +140,7 @@ impl Listings {
         number
     }
 
-    /// The listing `number`, if it is kept and was made for the one who `asked`.
+    /// The listing `number`, if it is kept and belongs to the reader (`asked`).
     pub(crate) fn get(&self, number: u64, asked: &str) -> Option<Arc<dyn Listing>> {
         let kept = self.kept.get(&number)?;
         (*kept.asked == *asked).then_some(kept.listing)

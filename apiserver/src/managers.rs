@@ -1,4 +1,4 @@
-//! The name a write's fields are owned under: `fieldManager`, else what the client calls itself.
+//! The manager of a write's fields: `fieldManager`, else the client's user agent.
 
 use berth_apply::{NAME_LIMIT, is_printable};
 use http::HeaderMap;
@@ -17,7 +17,7 @@ pub(crate) fn of_request(headers: &HeaderMap, query: &Query) -> String {
     }
 }
 
-/// The user agent up to the first slash, as far as it can be printed.
+/// The user agent up to the first slash, without unprintable characters.
 fn of_agent(headers: &HeaderMap) -> String {
     let agent = headers
         .get(USER_AGENT)

@@ -1,8 +1,9 @@
 //! Limit on the bytes that requests hold at once, over the whole server: bodies as they arrive, the trees
 //! parsed from them, and answers that are not read yet.
 //!
-//! Everything is charged to a *holder* (a user, all anonymous callers together, the admission webhooks), and
-//! no holder gets more than its [`Share`], so that one of them cannot take what the others need.
+//! Everything is charged to a *holder* (a user, all anonymous callers together, the admission
+//! webhooks), and no holder gets more than its [`Share`], so that none of them can use up the memory of
+//! the others.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,15 +27,14 @@ pub const SELECTOR: usize = 64;
 /// Bodies up to this size are charged as if they were as dense as JSON can be: counting would take longer.
 const SMALL: usize = 2 * 1024;
 
-/// Charge of a parsed tree for each value: the value itself, room that lists and maps keep for growth, and a
-/// second tree beside the first while defaults and admission work on it.
+/// Charge for each value of a parsed tree: the value itself, room for growth in lists and maps, and a
+/// second tree for defaults and admission.
 const NODE: usize = 72;
 
 /// Share of the whole that one holder may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Share {
-    /// All of it, and more: counted but never refused. For administrators, who must get in to end an
-    /// overload.
+    /// Unlimited: counted but never refused. For administrators, who must be able to end an overload.
     Exempt,
     /// The whole divided by this.
     OneIn(usize),
@@ -54,7 +54,7 @@ impl Share {
     }
 }
 
-/// Most bytes that requests hold at once where nothing else is said: 256 MiB.
+/// Default of the memory for concurrent requests: 256 MiB.
 pub const DEFAULT_BYTES: usize = 256 << 20;
 
 /// A bound on the bytes that requests hold at once.
@@ -70,7 +70,7 @@ struct Held {
     by_holder: HashMap<Arc<str>, usize>,
 }
 
-/// Bytes that a holder has; given back when dropped.
+/// Bytes that a holder has; dropping returns them.
 #[derive(Debug)]
 pub struct Charge {
     limiter: Arc<ByteLimiter>,
@@ -92,7 +92,7 @@ impl ByteLimiter {
     /// A charge of `bytes` to `holder`.
     ///
     /// # Errors
-    /// 429 where there is no room now, 413 where there never is.
+    /// 429 when there is no room now, 413 when there never is.
     pub fn charge(self: &Arc<Self>, holder: &str, share: Share, bytes: usize) -> Result<Charge, Status> {
         let mut charge = self.free(holder, share);
         charge.grow(bytes)?;
@@ -189,8 +189,8 @@ impl Drop for Charge {
     }
 }
 
-/// About how many bytes the tree takes that is parsed from `body`. Text formats say by their punctuation how
-/// many values there can be.
+/// Approximate size of the tree that is parsed from `body`. In text formats, the punctuation limits the
+/// number of values.
 #[must_use]
 pub fn tree(body: &[u8]) -> usize {
     if body.len() <= SMALL {

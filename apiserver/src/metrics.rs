@@ -120,7 +120,7 @@ pub struct Metrics {
     health: Family<HealthCheck, Gauge<f64, AtomicU64>>,
 }
 
-/// Counts the events of one watch, with nothing to be looked up.
+/// Counts the events of one watch without look-ups.
 pub(crate) struct WatchMeter {
     events: Counter,
     sizes: Histogram,
@@ -424,7 +424,7 @@ impl Metrics {
     }
 }
 
-/// The label of a user: names themselves would add series without end, and tell who works here.
+/// The label of a user. Names themselves would add series without limit, and disclose the users.
 fn kind_of_name(user: &str) -> &'static str {
     const KNOWN: [&str; 5] = [
         "admin",

@@ -97,7 +97,7 @@ pub(crate) fn negotiate(headers: &HeaderMap, query: &Query, answer: Answer) -> R
     }
     let clauses = in_order(text.split(',').filter_map(Clause::parse).collect());
     let found = clauses.iter().find_map(|clause| clause.accept(answer, pretty));
-    // YAML has no form for watches: one is refused where it is what the client prefers.
+    // YAML has no form for watches: a watch is refused where the client prefers YAML.
     let served = found.filter(|found| answer != Answer::Watch || found.encoding != Encoding::Yaml);
     served.ok_or_else(|| match answer {
         Answer::Watch => Status::not_acceptable(&["application/json", "application/json;stream=watch"]),
@@ -125,8 +125,7 @@ fn in_order(mut clauses: Vec<Clause<'_>>) -> Vec<Clause<'_>> {
     clauses
 }
 
-/// Whether a `Status` is to be YAML: where a `Status` is the answer, `Accept` is honoured as far as it can
-/// be, never refused.
+/// Whether a `Status` is YAML. For a `Status`, `Accept` is a preference that never leads to a refusal.
 pub(crate) fn wants_yaml(headers: &HeaderMap) -> bool {
     // Nearly no request uses it, and every request passes here.
     let named = headers
@@ -159,7 +158,7 @@ fn json(pretty: bool, answer: Answer) -> Encoding {
     }
 }
 
-/// People look at answers with these; programs do not say `pretty`.
+/// These clients are for people; programs set no `pretty`.
 fn wants_pretty(headers: &HeaderMap, query: &Query) -> bool {
     if query.first("pretty").is_some() {
         return query.flag("pretty");
@@ -177,7 +176,7 @@ fn wants_pretty(headers: &HeaderMap, query: &Query) -> bool {
 struct Clause<'a> {
     kind: &'a str,
     subkind: &'a str,
-    /// In thousandths.
+    /// Weight in thousandths.
     quality: u32,
     convert: &'a str,
     group: &'a str,
@@ -220,8 +219,8 @@ impl<'a> Clause<'a> {
         }
     }
 
-    /// Whether it is moved before `other`, its direct predecessor. This is no order: two may each
-    /// precede the other.
+    /// Whether it is moved before `other`, its direct predecessor. The relation is no order: of two,
+    /// each may precede the other.
     fn precedes(&self, other: &Self) -> bool {
         self.quality > other.quality
             || (self.kind != "*" && other.kind == "*")

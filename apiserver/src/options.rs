@@ -222,8 +222,8 @@ impl WriteOptions {
     }
 }
 
-/// Whether nothing is to be stored. Only `All` is known: an empty value (a script's unset variable, say) must
-/// not write.
+/// Whether nothing is stored. Only `All` is known. An empty value (a script's unset variable, say) is
+/// an error and not a write.
 fn dry_run(values: &[&str], errors: &mut Vec<FieldError>) -> bool {
     if values.iter().any(|value| *value != "All") {
         errors.push(FieldError::not_supported("dryRun", Value::from(values), &["All"]));

@@ -70,7 +70,7 @@ impl Token {
     /// Reads a token.
     ///
     /// # Errors
-    /// 400 when it is not one of ours.
+    /// 400 when the token is invalid.
     pub(crate) fn parse(text: &str) -> Result<Self, Status> {
         let refuse = |problem: String| Status::bad_request(format!("continue key is not valid: {problem}"));
         let bytes = URL_SAFE_NO_PAD

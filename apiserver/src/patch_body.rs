@@ -26,9 +26,8 @@ pub(crate) enum PatchBody {
 /// patches need the `schema` with merge rules for lists.
 ///
 /// # Errors
-/// 400 for a body that is not a patch, 413 for too many operations or too much that is copied, 415 for
-/// a format that is not taken, 422 when an operation fails or the outcome is no object or nested too
-/// deeply.
+/// 400 for a body that is not a patch, 413 for too many operations or too large copies, 415 for an
+/// unknown format, 422 when an operation fails or the result is not an object or nested too deeply.
 pub fn patched(
     media_type: &str,
     bytes: &[u8],
@@ -49,7 +48,7 @@ const MERGE: &str = "application/merge-patch+json";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
 pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 
-/// Formats that a resource takes beside JSON patches and merge patches.
+/// Formats that a resource accepts in addition to JSON patches and merge patches.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Formats {
     pub(crate) strategic: bool,
@@ -96,7 +95,7 @@ impl PatchBody {
                 Some(Value::Object(metadata)) => metadata.contains_key("managedFields"),
                 metadata => metadata.is_some(),
             },
-            // Lists of directives stand beside the lists themselves.
+            // Lists of directives are fields next to the lists.
             Self::Strategic(patch) => match patch.get("metadata") {
                 Some(Value::Object(metadata)) => metadata
                     .keys()
@@ -189,7 +188,7 @@ fn operations(bytes: &[u8]) -> Result<(Operations, Vec<String>), Status> {
     };
     let Decoded { value, duplicates } = decode::json(bytes)?;
     let Some(list) = value.as_array() else {
-        // Nothing at all is no operations.
+        // An empty body has no operations.
         return match value {
             Value::Null => Ok((Ok(Patch(Vec::new())), Vec::new())),
             _ => Err(refuse(&"a JSON patch must be an array of operations")),

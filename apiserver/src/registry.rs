@@ -1,5 +1,5 @@
-//! The registry: the served resources, and the one way in which objects are written, for requests and
-//! in-process writers alike.
+//! The registry: the served resources, and the only way to write objects, for requests and in-process
+//! writers alike.
 //!
 //! Handlers of requests are thin: they decode, call the registry and render. Controllers and handlers of
 //! subresources use [`Registry::commit`], which takes a list of writes through the same admission and
@@ -76,16 +76,16 @@ impl Registry {
         })
     }
 
-    /// Sets what is served, once.
+    /// Sets the served groups, once.
     ///
     /// # Errors
-    /// When a resource stands twice, or when groups were installed before.
+    /// When a resource is a duplicate, or when groups were installed before.
     pub fn install(&self, groups: &[Group]) -> Result<(), InstallError> {
         let index = Index::new(groups)?;
         self.index.set(index).map_err(|_| InstallError::Already("groups"))
     }
 
-    /// Sets what is done about each create that a client asks for, once.
+    /// Sets the hook for creates by clients, once.
     ///
     /// # Errors
     /// When it is set already.

@@ -17,7 +17,7 @@ pub(crate) enum Rendered<'a> {
     InVersion(&'a str, &'a Object),
     /// Its metadata, behind this head.
     Metadata(&'static [u8], &'a Object),
-    /// Made anew, where other fields are served than are stored.
+    /// Rendered again, where the served fields differ from the stored ones.
     Made(Bytes),
 }
 
@@ -66,7 +66,7 @@ pub(crate) enum View {
 }
 
 impl View {
-    /// The view of a shape that is no table.
+    /// The view of a form other than a table.
     pub(crate) fn of(shape: Shape) -> Self {
         match shape {
             Shape::Full | Shape::Table(_) => Self::Full,
@@ -138,7 +138,7 @@ fn shown(served: &Served, object: &Object, parse: fn(&Object) -> Value) -> Value
         })
 }
 
-/// The object without its managed fields where `served` shows it with other fields than are stored.
+/// The object without its managed fields, where `served` has other fields than the stored object.
 pub(crate) fn converted(served: &Served, object: &Object) -> Option<Value> {
     if object.api_version() == &*served.api_version {
         return None;

@@ -1,8 +1,8 @@
 //! A request's aim, read off its method, path and query alone, before anything else is known.
 //!
-//! Authentication, authorization, limits, metrics and dispatch all look at the same [`RequestInfo`], so that
-//! what was authorized is what is done. It follows kube-apiserver's reading of paths (docs/reference.md,
-//! "Serving").
+//! Authentication, authorization, limits, metrics and dispatch all use the same [`RequestInfo`], so
+//! that the authorized request is the executed one. Paths are read as in kube-apiserver
+//! (docs/reference.md, "Serving").
 
 mod query;
 
@@ -25,7 +25,7 @@ pub struct RequestInfo {
     /// The decoded URL path.
     pub path: String,
     /// For resources `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`,
-    /// `proxy`, or empty for a method no verb stands for; for paths the HTTP method in lower case.
+    /// `proxy`, or empty for a method without a verb; for paths the HTTP method in lower case.
     pub verb: &'static str,
     /// `api` (the core group) or `apis`; empty for paths.
     pub prefix: &'static str,
@@ -43,7 +43,7 @@ pub struct RequestInfo {
     /// the field selector asks for, so that rules on resource names hold for them too; see
     /// [`RequestInfo::named_in_path`].
     pub name: String,
-    /// Whether the name stands in the path, rather than in a field selector.
+    /// Whether the name is from the path, rather than from a field selector.
     pub named_in_path: bool,
     /// Rest of the path after the subresource, without a leading slash (`proxy/<rest>`).
     pub rest: String,
@@ -114,7 +114,7 @@ impl RequestInfo {
             "apis" => true,
             _ => return Ok(()),
         };
-        // `/api/v1` and `/apis/g/v` are discovery documents; only what is below them is a resource.
+        // `/api/v1` and `/apis/g/v` are discovery documents; only longer paths are resources.
         if parts.len() < 3 + usize::from(grouped) {
             return Ok(());
         }
@@ -131,7 +131,7 @@ impl RequestInfo {
         Ok(())
     }
 
-    /// The verb of the method, or of the two prefixes (`/api/v1/watch/pods`) that stand for one.
+    /// The verb of the method, or of the two prefixes for a verb (`/api/v1/watch/pods`).
     fn read_verb(&mut self, parts: &mut Vec<&str>, method: &Method) -> Result<(), Status> {
         let prefix = match parts[0] {
             "watch" => Some("watch"),
@@ -158,7 +158,7 @@ impl RequestInfo {
         let mut parts = parts;
         if parts[0] == "namespaces" && parts.len() > 1 {
             parts[1].clone_into(&mut self.namespace);
-            // There are no namespaces in a namespace: that would be an unknown subresource.
+            // A namespace has no namespaces: that would be an unknown subresource.
             let own = |part: &str| NAMESPACE_SUBRESOURCES.contains(&part) || part == "namespaces";
             if parts.len() > 2 && !own(parts[2]) {
                 parts = &parts[2..];

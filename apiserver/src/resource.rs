@@ -17,11 +17,11 @@ use crate::request_info::RequestInfo;
 /// One resource of one group, in all its versions.
 #[derive(Clone)]
 pub struct Resource {
-    /// Names, schema, rules and columns. Its `verbs` are what is served.
+    /// Names, schema, rules and columns. Its `verbs` are the served ones.
     pub kind: Arc<dyn Kind>,
     /// Source of the objects.
     pub backing: Backing,
-    /// Subresources beside `status`, which every kind with `status: true` has by itself when it is stored.
+    /// Subresources except `status`, which every stored kind with `status: true` has by itself.
     pub subresources: Vec<Subresource>,
     /// Effort of its writes beside the size of their bodies; none where it is `None`.
     pub effort: Option<Effort>,
@@ -111,7 +111,7 @@ impl Resource {
 /// Source of a resource's objects.
 #[derive(Clone)]
 pub enum Backing {
-    /// A store of ours: every verb.
+    /// A store of Berth: every verb.
     Stored(Arc<dyn Store>),
     /// A source that another component fills: get, list and watch.
     Projected(Arc<dyn Source>),
@@ -145,7 +145,7 @@ pub struct Change<'a> {
     pub key: &'a Key,
     /// `status`, or the empty string.
     pub subresource: &'static str,
-    /// The user who writes.
+    /// The user of the write.
     pub actor: Actor<'a>,
     /// Whether the resource version may be missing.
     pub unconditional: bool,
@@ -153,9 +153,9 @@ pub struct Change<'a> {
     pub edit: &'a mut (dyn FnMut(&Object) -> Result<Value, Status> + Send),
 }
 
-/// A resource made at each request. Verbs not in the kind's list are never called; a `patch` is done by the
-/// server (get, patch, update), and so is `deletecollection` (list, delete). `connect` is a matter of
-/// subresources ([`SubresourceHandler::api`]).
+/// A resource made at each request. Verbs not in the kind's list are never called; a `patch` is done by
+/// the server (get, patch, update), and so is `deletecollection` (list, delete). Subresources do
+/// `connect` ([`SubresourceHandler::api`]).
 #[async_trait]
 pub trait Computed: Send + Sync + 'static {
     /// Effort of the answer beside the size of the body, in bytes that could be parsed in the same time, or
@@ -197,8 +197,8 @@ pub trait Computed: Send + Sync + 'static {
         Err(Status::method_not_allowed())
     }
 
-    /// Deletes an object, for which the client's preconditions and admission hold. Returns the object where
-    /// it is not gone yet.
+    /// Deletes an object, after the client's preconditions and admission were checked. Returns the
+    /// object where it is not gone yet.
     ///
     /// # Errors
     /// The `Status` the client gets.
@@ -213,7 +213,7 @@ pub trait Computed: Send + Sync + 'static {
     }
 }
 
-/// A subresource beside `status`.
+/// A subresource other than `status`.
 #[derive(Clone)]
 pub struct Subresource {
     /// `binding`.

@@ -99,7 +99,7 @@ impl Selection {
         Budget::new("selecting by labels and fields", MOST, 0)
     }
 
-    /// Whether nothing but the namespace is asked for.
+    /// Whether the selection is a namespace only.
     pub(crate) fn is_everything(&self) -> bool {
         self.fields.is_empty() && self.labels.is_everything()
     }

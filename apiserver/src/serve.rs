@@ -1,9 +1,9 @@
 //! The server: a port, connections, and an orderly end.
 //!
-//! Stopping goes in the order that loses no request (docs/reference.md, "Health, metrics, stopping"):
-//! readiness turns red while everything is still served, so that load balancers move on; then the port
-//! closes and connections are told to finish (GOAWAY); watches end, so that clients open them
-//! elsewhere; requests in flight complete; the audit log is written.
+//! The order of stopping loses no request (docs/reference.md, "Health, metrics, stopping"): readiness
+//! fails while everything is still served, so that load balancers move on; then the port closes and
+//! connections begin to finish (GOAWAY); watches end, so that clients open them elsewhere; requests in
+//! flight complete; the audit log is written.
 
 mod activity;
 mod connection;
@@ -31,7 +31,7 @@ use crate::health::Health;
 use crate::metrics::Metrics;
 use crate::tls;
 
-/// Interval at which leftovers of requests that did not come are let go.
+/// Interval for freeing data of requests that did not come.
 const TIDY: Duration = Duration::from_mins(1);
 
 /// Bounds on connections. The defaults are kube-apiserver's for aggregated servers.
@@ -43,9 +43,9 @@ pub struct ConnectionLimits {
     pub handshake: Duration,
     /// Time limit of a request's head.
     pub header_read: Duration,
-    /// Time for which a connection may do nothing.
+    /// Time limit of an idle connection.
     pub idle: Duration,
-    /// Time for which a peer may read nothing of its data.
+    /// Time limit of a peer that reads none of its data.
     pub stall: Duration,
     /// Bytes of a request's head.
     pub header_bytes: u32,
@@ -83,7 +83,7 @@ pub struct ServerConfig {
     pub open_address: Option<SocketAddr>,
     /// Bounds on connections.
     pub connections: ConnectionLimits,
-    /// Time for which to go on serving, unready, after being told to stop.
+    /// Time of further serving, unready, after the signal to stop.
     pub shutdown_delay: Duration,
     /// Time for requests in flight to complete after that.
     pub drain: Duration,
@@ -106,7 +106,7 @@ impl ServerConfig {
     }
 }
 
-/// Why a server could not start.
+/// Reason why a server could not start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BindError {
@@ -138,7 +138,7 @@ pub struct Server {
 struct Serving {
     acceptor: TlsAcceptor,
     endpoint: Arc<connection::Endpoint>,
-    /// Endpoint of the listener of the open routes, where they have one of their own.
+    /// Endpoint of the separate listener of the open routes, if there is one.
     open_endpoint: Arc<connection::Endpoint>,
     health: Arc<Health>,
     audit: Option<Audit>,
@@ -281,7 +281,7 @@ impl Serving {
             }
         }
         drop((listener, open_listener));
-        // Told to finish what they have begun; then, if they do not, cut off.
+        // They get the signal to finish their requests; if they do not, they are cut off.
         finish.cancel();
         self.closing.cancel();
         let drained = async {
@@ -327,7 +327,7 @@ async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), BindEr
     Ok((listener, bound))
 }
 
-/// The next connection; never one where there is no listener.
+/// The next connection; pending for ever without a listener.
 async fn accept(listener: Option<&TcpListener>) -> io::Result<(TcpStream, SocketAddr)> {
     match listener {
         Some(listener) => listener.accept().await,

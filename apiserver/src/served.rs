@@ -1,4 +1,4 @@
-//! One resource in one of its versions, as everything that reads or writes its objects knows it.
+//! One resource in one of its versions, with the data that all readers and writers of its objects use.
 
 use std::sync::{Arc, OnceLock};
 
@@ -100,7 +100,7 @@ impl Served {
         self.info().strategic
     }
 
-    /// Merging of its objects: made of the schema when it is first asked for.
+    /// Merge rules of its objects: computed from the schema on first use.
     pub(crate) fn merging(&self) -> &Merging {
         self.merging.get_or_init(|| Merging::of(self))
     }

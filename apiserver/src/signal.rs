@@ -1,4 +1,4 @@
-//! Waiting for a cancellation beside something that happens far more often.
+//! Waiting for a cancellation together with a much more frequent event.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,9 +10,8 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 /// Ready once a token is cancelled.
 ///
-/// The token's own future takes a lock that all who wait share whenever it is polled, and a thousand
-/// connections poll theirs at every event they send. This one looks at the token only when the token has
-/// rung.
+/// The token's own future takes a shared lock at every poll, and a thousand connections poll theirs at
+/// every event they send. This one reads the token only when the token has woken it.
 #[derive(Debug)]
 pub(crate) struct Signal(FuturesUnordered<WaitForCancellationFutureOwned>);
 

@@ -78,7 +78,7 @@ impl TableForm {
         out.push(b'}');
     }
 
-    /// A row's cells, up to where its object stands.
+    /// The cells of a row, up to the place of its object.
     pub(crate) fn cells(&self, cells: &[Cell], out: &mut Vec<u8>) {
         out.extend_from_slice(CELLS);
         for (index, cell) in cells.iter().enumerate() {

@@ -1,9 +1,9 @@
 //! The TLS side of the server: protocol versions, ALPN, and a client-certificate verifier that leaves
 //! judgement to the request.
 //!
-//! An unknown certificate must lead to a 401 `Status`, not to a TLS alert, and which CA it chains to
-//! decides what it may do (client identity, or the right to name another user). Both are only known per
-//! request, so the handshake asks for a certificate and checks nothing but that the peer holds its key
+//! An unknown certificate must lead to a 401 `Status`, not to a TLS alert, and its rights depend on its
+//! CA (client identity, or the right to name another user). Both are only known per request, so the
+//! handshake asks for a certificate and checks nothing but that the peer holds its key
 //! (docs/reference.md, "Identity").
 
 use std::sync::Arc;
@@ -33,8 +33,7 @@ pub fn server_config(resolver: Arc<dyn ResolvesServerCert>) -> Result<ServerConf
     Ok(config)
 }
 
-/// Takes any certificate whose key the peer can be shown to hold. (Version 1 certificates cannot be read at
-/// all.)
+/// Accepts any certificate whose key the peer proves to have. (Version 1 certificates cannot be read.)
 #[derive(Debug)]
 struct AnyClientCertificate {
     algorithms: WebPkiSupportedAlgorithms,

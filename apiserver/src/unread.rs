@@ -1,8 +1,8 @@
 //! Ends the streams of HTTP/2 peers that do not read their answers.
 //!
-//! A peer may keep the window of a stream shut while its connection is well: nothing polls the body then, so
-//! nothing in the body could end it. The task of the stream can, and that is what [`Streams`] spawns: it
-//! gives up when the answer made no progress for as long as the answer itself allows.
+//! A peer may keep the window of a stream shut while its connection is well: nothing polls the body
+//! then, so the body itself cannot end. [`Streams`] spawns the task of the stream, which can: it ends
+//! when the answer made no progress within the answer's own limit.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -29,7 +29,7 @@ pub(crate) struct Patience(Arc<State>);
 struct State {
     /// In milliseconds; 0 is for ever.
     longest: AtomicU32,
-    /// Counts what was handed over.
+    /// Counts sent bytes.
     progress: AtomicU32,
 }
 

@@ -79,8 +79,8 @@ fn names(fields: &Fields, served: &Served, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// A prefix of names as a name, as kube-apiserver judges it: a letter stands in for a dash at its end
-/// and the character before it, so that a prefix may be one longer than a name.
+/// A prefix of names as a name, as kube-apiserver judges it: a letter replaces a dash at its end
+/// together with the character before it, so that a prefix may be one longer than a name.
 fn as_name(prefix: &str) -> Cow<'_, str> {
     let masked = || prefix.strip_suffix('-')?.get(..prefix.len().checked_sub(2)?);
     match masked() {

@@ -18,7 +18,7 @@ pub struct VersionInfo {
     pub git_tree_state: String,
     /// Time of the build, RFC 3339; empty when it is not known.
     pub build_date: String,
-    /// Clients expect a Go version here; there is none.
+    /// Clients expect a Go version here; Berth has none.
     pub go_version: String,
     /// The compiler.
     pub compiler: String,
@@ -29,9 +29,9 @@ pub struct VersionInfo {
 impl VersionInfo {
     /// A build of `product`'s `version` that answers as the Kubernetes of `kubernetes` (`1.34`) does.
     ///
-    /// Clients decide by major and minor version what a server can do, and kubectl warns of one that is more
-    /// than a minor version away, so these are Kubernetes'. The product's own version stands where semver has
-    /// room for it: in the build part of `gitVersion`, which comparisons leave out.
+    /// Clients decide by major and minor version which features a server has, and kubectl warns of a
+    /// difference of more than one minor version. So these are Kubernetes'. The product's own version
+    /// is in the part that comparisons ignore: the build part of `gitVersion`.
     #[must_use]
     pub fn of_kubernetes(
         kubernetes: &str,

@@ -4,7 +4,7 @@
 //! [`ViewRules`] define the visible objects of the registry, their form, and the treatment of writes.
 //! Writes are made as the view's own user: in the registry, or, for copies of a hub's objects, by their
 //! [`Origin`]. A [`ViewApi`] is the API around it: discovery, OpenAPI, get, list, watch, update and
-//! patch, by the same handlers as everywhere. An object that looks as stored is served as the stored
+//! patch, by the same handlers as everywhere. An object in its stored form is served as the stored
 //! bytes.
 
 mod api;
@@ -24,9 +24,9 @@ pub use api::{ViewApi, documents};
 pub use origin::{Origin, OriginWrite};
 pub use source::ViewSource;
 
-/// View of the objects of a registry for one reader. Its form of an object depends on that object
-/// alone, so that watches and lists agree. Where it depends on more, new rules begin when that changes,
-/// and watches by the former rules end with 410, so that clients list again.
+/// View of the objects of a registry for one reader. The form of an object depends on that object
+/// alone, so that watches and lists agree. Where it depends on other data, a change of these begins new
+/// rules: watches by the former rules end with 410, so that clients list again.
 #[async_trait]
 pub trait ViewRules: Send + Sync + 'static {
     /// Whether `object` is visible. Called for every object, so it should read little (labels).
@@ -53,7 +53,7 @@ pub trait ViewRules: Send + Sync + 'static {
         std::future::pending().await
     }
 
-    /// The user who writes.
+    /// The user of the write.
     fn user(&self) -> &UserInfo;
 
     /// Store of the objects, where the registry does not keep them.
@@ -61,13 +61,12 @@ pub trait ViewRules: Send + Sync + 'static {
         None
     }
 
-    /// Place in which a write to `subresource` (`status`, or the empty string for the object itself) is
-    /// stored.
+    /// Place for writes to `subresource` (`status`, or the empty string for the object itself).
     fn through(&self, subresource: &'static str) -> &'static str {
         subresource
     }
 
-    /// Waits until [`ViewRules::write`] knows what it needs about `key`.
+    /// Waits until the data of [`ViewRules::write`] for `key` are known.
     ///
     /// # Errors
     /// The `Status` the client gets.

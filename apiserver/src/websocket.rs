@@ -20,7 +20,7 @@ const VERSION: &str = "13";
 /// The text that RFC 6455 adds to the client's key.
 const KEY_SUFFIX: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// A subprotocol that begins so is a browser's way to send a token along, and none to speak.
+/// A subprotocol with this prefix carries a token from a browser, and is never the chosen one.
 const TOKEN_PROTOCOL: &str = "base64url.bearer.authorization.k8s.io.";
 
 /// Answer to a request that opens a WebSocket.
@@ -100,7 +100,7 @@ fn is_key(key: &HeaderValue) -> bool {
         .is_ok_and(|bytes| bytes.len() == 16)
 }
 
-/// The digest by which the client knows that its key was read.
+/// The digest that proves to the client that its key was read.
 fn accept(key: &[u8]) -> String {
     let mut digest = ring::digest::Context::new(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY);
     digest.update(key);
@@ -108,8 +108,7 @@ fn accept(key: &[u8]) -> String {
     STANDARD.encode(digest.finish())
 }
 
-/// The first subprotocol that the client names, as kube-apiserver takes it: events look the same in all of
-/// them.
+/// The client's first subprotocol, as in kube-apiserver: events look the same in all of them.
 fn protocol(headers: &HeaderMap) -> Option<HeaderValue> {
     let named = entries(headers, &SEC_WEBSOCKET_PROTOCOL)
         .find(|protocol| !protocol.is_empty() && !protocol.starts_with(TOKEN_PROTOCOL))?;

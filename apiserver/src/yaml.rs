@@ -1,5 +1,5 @@
-//! YAML of bodies, answers and files, where the feature `yaml` is on: without it, a server speaks only
-//! JSON, and refuses YAML.
+//! YAML of bodies, answers and files, with the feature `yaml`. Without it, a server speaks only JSON,
+//! and refuses YAML.
 
 use berth_apimachinery::Status;
 use berth_apimachinery::json::Document;
@@ -46,7 +46,7 @@ pub(crate) fn document(text: &str) -> Result<Document, String> {
         .map_err(|problem| format!("this server reads JSON alone, and this is none: {problem}"))
 }
 
-/// Reads one document in which no field stands twice.
+/// Reads one document without duplicate fields.
 ///
 /// # Errors
 /// Its first problem.

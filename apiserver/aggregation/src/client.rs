@@ -12,7 +12,7 @@ pub struct Kubeconfigs {
     pub objects: Option<PathBuf>,
     /// For TokenReviews and the ConfigMap extension-apiserver-authentication.
     pub authentication: Option<PathBuf>,
-    /// For SubjectAccessReviews.
+    /// Client for SubjectAccessReviews.
     pub authorization: Option<PathBuf>,
 }
 
@@ -30,11 +30,11 @@ impl Kubeconfigs {
 /// The clients of a hub. They may have different identities.
 #[derive(Clone)]
 pub struct Clients {
-    /// For objects.
+    /// Client for objects.
     pub objects: Client,
     /// Token reviews, and the CAs that the hub trusts.
     pub authentication: Client,
-    /// For who may do what.
+    /// Client for questions about rights.
     pub authorization: Client,
 }
 
@@ -42,7 +42,7 @@ impl Clients {
     /// Makes the clients. Nothing is sent yet.
     ///
     /// # Errors
-    /// When a kubeconfig cannot be used, or there is none and this is no Pod.
+    /// When the kubeconfig is invalid, or there is none and this is not a Pod.
     pub async fn connect(files: &Kubeconfigs) -> Result<Self> {
         let objects = client(files.objects.as_deref()).await?;
         let other = async |file: Option<&Path>| match file {

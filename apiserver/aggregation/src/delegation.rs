@@ -48,7 +48,7 @@ pub enum Lookup {
     Required,
     /// It is read; until it can be, requests through the aggregator get 401.
     Tolerated,
-    /// It is not read: only what was given counts.
+    /// It is not read: only given values count.
     Skipped,
 }
 

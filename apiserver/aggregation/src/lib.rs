@@ -1,8 +1,8 @@
-//! Everything that makes an API server an aggregated one: everything between `apiserver` and a kube-apiserver
-//! in front of it (a hub).
+//! All parts of an aggregated API server: the layer between `apiserver` and the kube-apiserver in front
+//! of it (a hub).
 //!
 //! - [`Delegation`]: users are who the hub says they are (client CAs and front proxy from the ConfigMap
-//!   kube-system/extension-apiserver-authentication, TokenReviews) and may do what it says
+//!   kube-system/extension-apiserver-authentication, TokenReviews) with the rights that the hub grants
 //!   (SubjectAccessReviews).
 //! - [`Registration`]: the caBundles of APIServices and webhook configurations follow the serving
 //!   certificate's CA, which replicas may share.
@@ -10,9 +10,9 @@
 //!   admission policies known, for the kinds that this server stores, because kube-apiserver passes requests
 //!   for them on before its own admission.
 //!
-//! It stands on `apiserver` (and `client`) alone and knows no kind, so any server made with that library can
-//! use it. The module `options` (feature `options`) has the flags of such a server and runs it:
-//! `examples/aggregated_flunders.rs` is a whole one. Without it, this makes a server ask the hub:
+//! It depends only on `apiserver` (and `client`) and has no kinds, so any server based on that library
+//! can use it. The module `options` (feature `options`) has the flags of such a server and runs it: see
+//! `examples/aggregated_flunders.rs`. Without it, this makes a server ask the hub:
 #![doc = include_str!("../README.md")]
 
 pub mod client;

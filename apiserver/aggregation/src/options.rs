@@ -1,7 +1,7 @@
-//! Flags of every aggregated server, under the names that k8s.io/apiserver gives them, and a server that does
-//! as they say (feature `options`).
+//! Flags of every aggregated server, under the names that k8s.io/apiserver gives them, and a server
+//! that they configure (feature `options`).
 //!
-//! A program flattens [`Options`] into its own arguments and says what it serves as a [`Program`]:
+//! A program flattens [`Options`] into its own arguments, and describes itself with a [`Program`]:
 //!
 //! ```no_run
 //! use berth_aggregation::options::{Options, Program};

@@ -55,8 +55,8 @@ pub const WATCHED: [(&str, &str); 6] = [
     (GROUP, catalog::KINDS[3].1),
 ];
 
-/// The label of the cluster roles whose rules say what else may be the parameters of policies, beside
-/// ConfigMaps.
+/// The label of cluster roles whose rules allow further kinds of parameters for policies, in addition
+/// to ConfigMaps.
 pub const PARAMETERS: &str = "rbac.berth.dev/aggregate-to-policy-params";
 
 /// Resource that is read to find the way to a webhook.

@@ -1,6 +1,6 @@
-//! Trust of the hub, followed: the ConfigMap kube-system/extension-apiserver-authentication, watched, and
-//! read again every minute in case the watch is deaf. A rotation needs no restart and leaves open watches
-//! alone.
+//! Trust of the hub, followed: the ConfigMap kube-system/extension-apiserver-authentication is watched,
+//! and read every minute in case the watch loses events. A rotation needs no restart and leaves open
+//! watches alone.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_secs(2);
 /// The resource version of a watch that begins with the present objects.
 const ANY: &str = "0";
 
-/// Trust that the command line states. It wins over what the hub publishes.
+/// Trust by the command line. It overrides the hub's ConfigMap.
 #[derive(Clone, Debug, Default)]
 pub struct StaticTrust {
     /// The CAs of client certificates.
@@ -53,7 +53,7 @@ impl Published {
         }
     }
 
-    /// Reads it once and takes it up.
+    /// Reads it once and applies it.
     pub(super) async fn load(&self, trust: &Trust) -> Result<()> {
         let map = self
             .maps
@@ -98,8 +98,8 @@ impl Published {
             match change? {
                 WatchEvent::Added(map) | WatchEvent::Modified(map) => told(self.take(trust, map)),
                 WatchEvent::Error(status) => return Err(kube::Error::Api(status)),
-                // Whom it named stays believed: a hub is not left without users because a ConfigMap is made
-                // anew.
+                // The former trust stays: a hub must not lose its users while the ConfigMap is
+                // recreated.
                 WatchEvent::Deleted(_) | WatchEvent::Bookmark(_) => {}
             }
         }
@@ -124,15 +124,14 @@ impl Published {
     }
 }
 
-/// Logs what went wrong.
+/// Logs the problem.
 fn told(taken: Result<()>) {
     if let Err(problem) = taken {
         tracing::error!(%problem, "cannot read extension-apiserver-authentication; keeping the previous client CAs");
     }
 }
 
-/// Trust in certificates: what is `given` on the command line, and otherwise that of the ConfigMap's
-/// `data`.
+/// Trust in certificates: the `given` one of the command line, or else that of the ConfigMap's `data`.
 fn believed(
     given: &StaticTrust,
     data: &BTreeMap<String, String>,

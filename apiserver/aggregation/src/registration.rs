@@ -26,7 +26,7 @@ use shared_ca::SharedCa;
 pub use objects::whose;
 pub use shared_ca::SharedCaOptions;
 
-/// The Service by which a hub reaches a server.
+/// The Service through which a hub reaches a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
     /// Its name.
@@ -48,9 +48,9 @@ impl Service {
 /// Sentences that name the source of a missing object or right, for logs and readiness.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
-    /// For APIServices.
+    /// Client for APIServices.
     pub api_services: String,
-    /// For webhook configurations.
+    /// Client for webhook configurations.
     pub webhooks: String,
     /// For the Secret of a shared CA.
     pub ca_secret: String,
@@ -118,11 +118,12 @@ pub struct Registration {
     /// Interval while nothing is.
     calm: Duration,
     clock: Arc<dyn Clock>,
-    /// Reason why the hub does not find or trust this server, as last seen; `None` before the first look.
+    /// Reason why the hub does not find or trust this server, by the last check; `None` before the
+    /// first check.
     state: Mutex<Option<Result<(), String>>>,
 }
 
-/// Why the hub may not find or trust this server.
+/// Reason why the hub may not find or trust this server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotRegistered {
@@ -146,7 +147,7 @@ enum Trusted {
     Elsewhere,
 }
 
-/// Observations of one look.
+/// Observations of one check.
 struct Seen {
     standing: Standing,
     /// Problems.
@@ -158,9 +159,9 @@ struct Seen {
 /// State of the registration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
-    /// Everything is as it should be.
+    /// All is in order.
     Settled,
-    /// Something is missing or under way: look again soon.
+    /// Something is missing or in progress: check again soon.
     Unsettled,
 }
 
@@ -181,7 +182,7 @@ impl Registration {
         let trusted = match issuer {
             Issuer::Own => Trusted::Own(folder.ca().certificate_pem().to_owned()),
             Issuer::Shared(options) => {
-                // A server that looks twice in a step has seen it when the next one begins.
+                // A server that checks twice per step has seen the step when the next one begins.
                 calm = calm.min(options.step.unsigned_abs() / 4);
                 let ca = SharedCa::new(client.clone(), &service.namespace, options, &sources.ca_secret);
                 Trusted::Shared(Box::new(ca))
@@ -204,7 +205,7 @@ impl Registration {
         }
     }
 
-    /// The serving certificate of the CA that all servers share; `None` where there is none.
+    /// The serving certificate of the shared CA; `None` where there is none.
     ///
     /// # Errors
     /// When the Secret cannot be read or written, or is damaged.
@@ -248,7 +249,7 @@ impl Registration {
         })
     }
 
-    /// Whether the hub finds this server and trusts its certificate, as of the last look.
+    /// Whether the hub finds this server and trusts its certificate, by the last check.
     ///
     /// # Errors
     /// What is missing or went wrong.
@@ -259,7 +260,7 @@ impl Registration {
         }
     }
 
-    /// Remembers what was seen, and logs it when it is new.
+    /// Records the observations, and logs changes.
     fn say(&self, state: Result<(), String>) {
         let mut last = self.state.lock();
         if last.as_ref() == Some(&state) {
@@ -274,9 +275,9 @@ impl Registration {
         *last = Some(state);
     }
 
-    /// Looks at everything once: creates what is missing, moves a rotation on, and fills in the CA to
-    /// trust. Objects are read before the CA, and patched only at the read version, so that a server
-    /// that knows the newer CA wins.
+    /// Checks everything once: creates missing objects, advances a rotation, and sets the caBundles.
+    /// Objects are read before the CA, and patched only at the read version, so that a server with the
+    /// newer CA wins.
     async fn look(&self, certificate: &ServingCertificate) -> Result<Seen> {
         let service = &self.service;
         let mut seen = Seen {

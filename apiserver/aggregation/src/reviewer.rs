@@ -18,7 +18,7 @@ impl Reviewer for HubReviewer {
     }
 }
 
-/// Creates `object` at `path` and gives what came back.
+/// Creates `object` at `path` and returns the answer.
 ///
 /// # Errors
 /// The hub's refusal, or that it could not be reached.

@@ -2,8 +2,8 @@
 //!
 //! It follows every change of the store and does what kube-controller-manager's does (Background,
 //! Foreground with blockOwnerDeletion, Orphan). Nothing is polled; a timer only repeats writes that the
-//! store could not take. Its writes skip admission, since it cleans up after others; but like other
-//! users it does not delete objects in use ([`Protection`]).
+//! store could not do. Its writes skip admission, since they are clean-up; but like other users, it
+//! does not delete objects in use ([`Protection`]).
 
 mod graph;
 mod kinds;
@@ -79,7 +79,7 @@ struct Collector {
 struct Owners {
     /// Some are there and stay.
     solid: bool,
-    /// The uids of those that are gone, or go as soon as this object is gone.
+    /// The uids of objects that are gone, or that go as soon as this object is gone.
     leaving: Vec<String>,
     /// Whether any of those wait for this object.
     waiting: bool,
@@ -165,7 +165,7 @@ impl Collector {
         }
     }
 
-    /// Does what is to be done about one object; returns what to look at next.
+    /// Does the pending work for one object. Returns the next objects.
     async fn visit(&self, graph: &Graph, key: &Key) -> Result<Vec<Key>, NotRemoved> {
         let Some(object) = self.find(key) else {
             return Ok(Vec::new());

@@ -2,10 +2,10 @@
 //! in every cluster, which a server without a hub must do itself.
 //!
 //! The kinds of [`core`] with RBAC as authorizer ([`rbac`]), the reviews that ask it ([`reviews`]), the
-//! garbage collector ([`garbage`]), the namespace controller ([`namespaces`]), quotas ([`quota`]), the types
-//! in admission policies ([`type_checking`]) and protobuf request bodies ([`protobuf`]). It stands on
-//! `apiserver` and knows nothing of scheduling. Behind an aggregator none of it is registered: there
-//! kube-apiserver serves these kinds. Start reading at [`core::groups`].
+//! garbage collector ([`garbage`]), the namespace controller ([`namespaces`]), quotas ([`quota`]), the
+//! types in admission policies ([`type_checking`]) and protobuf request bodies ([`protobuf`]). It
+//! depends on `apiserver`, and is independent of scheduling. Behind an aggregator none of it is
+//! registered: there kube-apiserver serves these kinds. Start reading at [`core::groups`].
 #![doc = include_str!("../README.md")]
 
 pub mod core;

@@ -1,6 +1,6 @@
-//! Kubernetes' protobuf, as far as clients send it for the kinds served here: kubectl creates namespaces,
-//! configmaps, secrets, serviceaccounts, services, deployments, RBAC objects and reviews with it, and client
-//! libraries may delete with it.
+//! Kubernetes' protobuf, for the kinds and messages that clients send: kubectl creates namespaces,
+//! configmaps, secrets, serviceaccounts, services, deployments, RBAC objects and reviews with it, and
+//! client libraries may delete with it.
 //!
 //! A body is the four bytes `k8s\0` and an envelope (runtime.Unknown) that names apiVersion and kind and
 //! holds the message. Go writes every field that is not a pointer, empty ones too, so empty texts, zeros and
@@ -78,7 +78,7 @@ trait ToJson: Message + Default {
     }
 }
 
-/// The fields of a message by its apiVersion and kind; `None` when it is none of ours.
+/// The fields of a message by its apiVersion and kind; `None` for unknown kinds.
 fn message(version: &str, kind: &str, raw: &[u8]) -> Option<Result<Fields, String>> {
     fn read<T: ToJson>(raw: &[u8]) -> Option<Result<Fields, String>> {
         Some(
@@ -121,7 +121,7 @@ fn message(version: &str, kind: &str, raw: &[u8]) -> Option<Result<Fields, Strin
     }
 }
 
-/// The fields of a message, or the refusal of one that says more than is read.
+/// The fields of a message, or the refusal of a message with further fields.
 fn whole_message<T: ToJson>(version: &str, kind: &str, raw: &[u8]) -> Option<Result<Fields, String>> {
     let message = T::decode(raw).map_err(|problem| problem.to_string());
     Some(message.and_then(|message| match message.unread() {

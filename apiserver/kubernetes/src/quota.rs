@@ -1,9 +1,9 @@
 //! ResourceQuota: how many objects of a resource may be in a namespace (docs/admission.md, "Quota").
 //!
-//! A create is judged by the objects there are, not by a number kept beside them, and passes a fence that
-//! every create of that resource in that namespace passes: two that count the same room cannot both be
-//! stored, and nothing has to be put right after a crash. The numbers in a quota's status are for its readers
-//! ([`spawn`]).
+//! A create is judged by counting the existing objects, not by a stored number. It passes a fence that
+//! every create of that resource in that namespace passes. So two concurrent creates cannot both use
+//! the last room, and a crash leaves nothing to repair. The numbers in a quota's status are for readers
+//! only ([`spawn`]).
 
 mod usage;
 
@@ -23,7 +23,7 @@ pub use usage::spawn;
 /// Core resources whose limit may also be named without `count/`.
 const SHORT: [&str; 4] = ["configmaps", "resourcequotas", "secrets", "services"];
 
-/// Whether objects of `resource` are counted at all. Events come by themselves, and no quota of Kubernetes
+/// Whether objects of `resource` are counted. Events come by themselves, and no quota of Kubernetes
 /// counts them.
 fn is_counted(resource: GroupResource) -> bool {
     resource.resource != "events"
@@ -92,7 +92,7 @@ impl ResourceQuotas {
         let limits = self.limits(request.resource, request.namespace);
         limits.into_iter().find_map(|limit| {
             let most = limit.most.units();
-            // No further than it matters.
+            // Counted only up to the limit.
             let enough = usize::try_from(most).unwrap_or_default();
             let used = objects.iter(Some(request.namespace), None).take(enough).count();
             (used >= enough).then(|| {

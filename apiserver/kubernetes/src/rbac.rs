@@ -1,8 +1,8 @@
 //! RBAC as Kubernetes evaluates it, over the roles and bindings in a store.
 //!
 //! Everything is compiled into look-ups by user and group when a role or binding has changed, so that a
-//! request costs a few hash look-ups. Aggregated cluster roles are put together in that step, their stored
-//! rules are not considered: those are for people and tools to read, and follow ([`aggregation`]).
+//! request costs a few hash look-ups. Aggregated cluster roles are computed in that step. Their stored
+//! rules do not count: they are for people and tools, and are updated later ([`aggregation`]).
 
 pub mod aggregation;
 pub mod bootstrap;
@@ -37,14 +37,14 @@ pub struct Rbac {
 }
 
 impl Rbac {
-    /// Evaluates what `source` holds, as of each question.
+    /// Evaluates the content of `source` at the time of each question.
     #[must_use]
     pub fn new(source: Arc<dyn Source>) -> Arc<Self> {
         let compiled = RwLock::new(Arc::new(Compiled::of(compiled::lists(&*source))));
         Arc::new(Self { source, compiled })
     }
 
-    /// Why a request is allowed, in kube-apiserver's words; `None` when no rule allows it.
+    /// Reason why a request is allowed, in kube-apiserver's words; `None` when no rule allows it.
     #[must_use]
     pub fn allows(&self, attributes: &Attributes) -> Option<String> {
         let compiled = self.current();
@@ -66,7 +66,7 @@ impl Rbac {
         held(&compiled, user, namespace).cloned().collect()
     }
 
-    /// Rules among `wanted` that the user does not hold in `namespace`; the first `told` parts of it.
+    /// Rules of `wanted` that the user does not hold in `namespace`: their first `told` parts.
     ///
     /// # Errors
     /// A sentence when the rules are too many to be compared.
@@ -100,7 +100,7 @@ impl Rbac {
     }
 }
 
-/// The rules a user holds; those of a role that several bindings give stand there once.
+/// The rules of a user. Those of a role with several bindings occur once.
 fn held<'a>(
     compiled: &'a Compiled,
     user: &UserInfo,

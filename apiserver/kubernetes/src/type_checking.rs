@@ -22,7 +22,7 @@ const MANAGER: &str = "validatingadmissionpolicy-status";
 /// The user of the writes.
 const USER: &str = "system:serviceaccount:kube-system:validatingadmissionpolicy-status-controller";
 
-/// Checks the policies in `source` against the kinds of `groups`, and writes what is found through
+/// Checks the policies in `source` against the kinds of `groups`, and writes the results through
 /// `registry`, until `stop` is cancelled.
 pub fn spawn(
     registry: &Arc<Registry>,

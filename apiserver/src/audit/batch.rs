@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use crate::metrics::Metrics;
 
-/// Why a batch of events was not taken.
+/// Reason why a batch of events was not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NotDelivered(pub String);
@@ -102,7 +102,7 @@ impl Batches {
         }
     }
 
-    /// Waits until what was pushed so far is delivered or given up.
+    /// Waits until all earlier events are delivered or given up.
     pub(super) async fn flush(&self) {
         let (done, flushed) = oneshot::channel();
         if self.queue.send(Message::Flush(done)).await.is_ok() {

@@ -1,4 +1,5 @@
-//! Bodies in audit events: JSON on one line, without what the policy leaves out, and never a Secret.
+//! Bodies in audit events: JSON on one line, without the parts that the policy leaves out, and never a
+//! Secret.
 
 use std::io::Read;
 
@@ -17,7 +18,7 @@ use crate::respond::Joined;
 /// The largest body that is written. An event is one line, and lines of lists could be as large as the store.
 const LARGEST: usize = 1024 * 1024;
 
-/// Why a body is not in its event, for an annotation.
+/// Reason why a body is not in its event, for an annotation.
 pub(crate) const TOO_LARGE: &str = "larger than 1 MiB, or of unknown size";
 /// Note in place of a body that is never written.
 pub(crate) const CONFIDENTIAL: &str = "it holds credentials";

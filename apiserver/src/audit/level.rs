@@ -5,7 +5,7 @@ use serde::Serialize;
 /// Stages of a request's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) enum Stage {
-    /// It is known what is asked and who asks.
+    /// The request and its user are known.
     RequestReceived,
     /// A long-running request's headers are sent.
     ResponseStarted,
@@ -18,7 +18,7 @@ pub(crate) enum Stage {
 /// Level of detail of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Level {
-    /// There is none.
+    /// No event.
     None,
     /// User, operation, time and outcome.
     Metadata,

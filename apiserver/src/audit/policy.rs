@@ -35,7 +35,7 @@ struct Rule {
     omit_managed_fields: Option<bool>,
 }
 
-/// An audit policy: the first rule that matches holds, and where none does there is no event.
+/// An audit policy: the first rule that matches counts. Without a matching rule, there is no event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     rules: Vec<Rule>,
@@ -53,7 +53,7 @@ pub(crate) struct Verdict {
     pub(crate) omit_managed_fields: bool,
 }
 
-/// Attributes that a policy looks at.
+/// Attributes that a policy compares.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked<'a> {
     pub(crate) user: &'a str,

@@ -98,7 +98,7 @@ impl Rotating {
         Ok(())
     }
 
-    /// The old files, the newest first. Files with other names are none of ours.
+    /// The old files, the newest first. Files with other names are ignored.
     fn old_files(&self) -> io::Result<Vec<(Timestamp, PathBuf)>> {
         let folder = match self.path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,

@@ -46,13 +46,13 @@ pub struct AuditConfig {
     pub log: Option<AuditLog>,
     /// The webhook.
     pub webhook: Option<(Arc<dyn Deliver>, Batching)>,
-    /// The domain of the annotations that the server makes itself: with `example.com`,
-    /// `audit.example.com/cause` says what made it write. Without a domain the key is `audit/cause`.
+    /// The domain of the server's own annotations: with `example.com`, `audit.example.com/cause` is the
+    /// cause of a write. Without a domain the key is `audit/cause`.
     pub domain: String,
 }
 
 impl AuditConfig {
-    /// Everything at level Metadata to the file at `path`, which is never rotated.
+    /// Writes everything at level Metadata to the file at `path`, which is never rotated.
     #[must_use]
     pub fn to_file(path: &str) -> Self {
         let rotation = Rotation {
@@ -87,7 +87,7 @@ struct Log {
     bytes: Arc<Semaphore>,
 }
 
-/// Why an audit log could not be opened.
+/// Reason why an audit log could not be opened.
 #[derive(Debug, thiserror::Error)]
 #[error("audit log {path:?} cannot be opened: {problem}")]
 pub struct AuditError {
@@ -236,7 +236,7 @@ impl Log {
             .map_err(|_| ENDED)
     }
 
-    /// Returns the line where there is no room.
+    /// Returns the line if the queue is full.
     fn try_send(&self, line: Bytes) -> Option<Bytes> {
         let Ok(room) = Arc::clone(&self.bytes).try_acquire_many_owned(weight(&line)) else {
             return Some(line);

@@ -32,7 +32,7 @@ struct Membership {
     result: Result<(), NotCertified>,
 }
 
-/// Why a peer does not count as certified by a CA.
+/// Reason why a CA does not certify a peer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotCertified {
     /// It showed no certificate.
@@ -76,7 +76,7 @@ impl Connection {
         }
     }
 
-    /// Says that the peer is known, or that one of its requests authenticated.
+    /// Notes that the peer is known, or that one of its requests authenticated.
     pub(crate) fn identified(&self) {
         self.stranger.lock().take();
     }

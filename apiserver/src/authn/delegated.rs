@@ -1,5 +1,5 @@
-//! Trust that a hub publishes: the ConfigMap in which a kube-apiserver tells extension servers whose
-//! certificates it believes, and with which certificate and headers it passes users on (docs/reference.md,
+//! Trust that a hub publishes. In a ConfigMap, a kube-apiserver gives extension servers the CAs for
+//! clients, and the certificate and headers with which it passes users on (docs/reference.md,
 //! "Identity").
 
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ const EXTRA_PREFIXES: &str = "requestheader-extra-headers-prefix";
 /// Trust that a hub publishes.
 #[derive(Clone, Debug)]
 pub struct Delegated {
-    /// The CAs of client certificates; empty where the hub publishes none, which is no mistake.
+    /// The CAs of client certificates; empty where the hub publishes none, which is valid.
     pub client: CaPool,
     /// Front proxies that are believed about users in headers, where the hub has an aggregator.
     pub request_header: Option<RequestHeaderTrust>,

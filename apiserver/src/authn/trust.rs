@@ -19,14 +19,14 @@ pub struct CaPool {
     validity: Vec<RangeInclusive<i64>>,
 }
 
-/// Why CA certificates could not be used.
+/// Reason why CA certificates could not be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrustError {
     /// The text is not PEM.
     #[error("not PEM: {0}")]
     Pem(String),
-    /// There is no certificate in it.
+    /// The file has no certificate.
     #[error("no certificate found; expected one or more PEM blocks labelled CERTIFICATE")]
     Empty,
     /// One certificate cannot be a trust anchor.
@@ -40,7 +40,7 @@ pub enum TrustError {
     /// A header name that HTTP does not allow.
     #[error("{0:?} is not a header name")]
     HeaderName(String),
-    /// One CA for users and for front proxies, with which every user could pass for any other.
+    /// One CA for users and for front proxies: every user could then impersonate any other.
     #[error(
         "a CA of client certificates is a CA of front proxies too, so that every client certificate could name any user \
          in request headers: name the front proxies with --requestheader-allowed-names, or give them a CA of their own"
@@ -63,7 +63,7 @@ impl CaPool {
     /// Takes DER certificates.
     ///
     /// # Errors
-    /// No certificate at all, or one that cannot be a CA.
+    /// No certificate, or one that cannot be a CA.
     pub fn from_certificates(certificates: &[CertificateDer<'_>]) -> Result<Self, TrustError> {
         if certificates.is_empty() {
             return Err(TrustError::Empty);
@@ -219,7 +219,7 @@ impl Trust {
         self.state.load_full()
     }
 
-    /// Exchanges both. Open connections are judged anew at their next request.
+    /// Replaces both. Open connections are judged again at their next request.
     pub fn replace(&self, client: &CaPool, request_header: Option<&RequestHeaderTrust>) {
         self.state.rcu(|old| TrustState {
             generation: old.generation + 1,

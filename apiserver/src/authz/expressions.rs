@@ -13,7 +13,7 @@ use crate::auth::{Access, Attributes, Authorizer};
 pub struct Reviewer(Union);
 
 impl Reviewer {
-    /// One that asks `authorizer`, for users who are not in `system:masters`.
+    /// An authorizer for `authorizer` in expressions, for users who are not in `system:masters`.
     #[must_use]
     pub fn new(authorizer: &Arc<dyn Authorizer>) -> Self {
         Self(Union::new(vec![Arc::new(Masters), Arc::clone(authorizer)]))

@@ -91,7 +91,7 @@ impl Authorizer for SubjectAccessReviews {
     }
 }
 
-/// The spec of the review that asks what `attributes` ask.
+/// The spec of the review for `attributes`.
 fn spec(attributes: &Attributes) -> Value {
     let user = &attributes.user;
     let mut spec = Map::new();
@@ -135,8 +135,8 @@ fn spec(attributes: &Attributes) -> Value {
     Value::Object(spec)
 }
 
-/// A requirement as reviews write it. Comparisons have no form there; without one the question is about more
-/// than is asked for, which is never answered yes where the narrower one would be answered no.
+/// A requirement in the form of reviews. Comparisons have no form there and are left out. The question
+/// is then about more objects, so a yes also holds for the narrower one.
 fn requirement(requirement: &Requirement) -> Option<Value> {
     let operator = match requirement.operator {
         Operator::In => "In",

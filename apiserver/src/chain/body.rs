@@ -37,8 +37,8 @@ const LEAST_RATE: usize = 4 * 1024;
 /// Reads a whole request body of at most `limit` bytes, which are added to `charge` as they arrive.
 ///
 /// # Errors
-/// 413 when it is longer, by its own word or in fact; 429 when there is no memory for it; 400 when it breaks
-/// off; 408 when it trickles.
+/// 413 when it is longer, by its header or in fact; 429 when there is no memory for it; 400 when it
+/// breaks off; 408 when it is too slow.
 pub(super) async fn read(
     headers: &HeaderMap,
     mut body: Body,
@@ -104,7 +104,7 @@ fn joined(mut parts: Vec<Bytes>, length: usize) -> Bytes {
     }
 }
 
-/// Reads and forgets what is left of `body`, within bounds.
+/// Reads and drops the rest of `body`, within bounds.
 async fn discard(mut body: Body) {
     let reading = async {
         let mut left = DISCARD;

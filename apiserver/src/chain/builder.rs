@@ -1,4 +1,4 @@
-//! A pipeline with the defaults of kube-apiserver for all that is not said.
+//! A pipeline with the defaults of kube-apiserver.
 
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ impl ChainBuilder {
     /// The configuration; its fields can still be changed.
     ///
     /// # Errors
-    /// When a resource stands twice, or in a group that is not its own.
+    /// When a resource is a duplicate, or in a group that is not its own.
     pub fn build(self) -> Result<ChainConfig, InstallError> {
         let metrics = Arc::new(Metrics::new());
         metrics.count_stored(crate::resource::stored(&self.groups));

@@ -1,4 +1,4 @@
-//! Paths that are no resources: health, version, metrics, discovery, OpenAPI.
+//! Non-resource paths: health, version, metrics, discovery, OpenAPI.
 
 use axum::body::Body;
 use berth_apimachinery::Status;

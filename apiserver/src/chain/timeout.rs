@@ -6,7 +6,7 @@ use berth_apimachinery::{Status, duration};
 
 use crate::request_info::RequestInfo;
 
-/// Writes wait for little but the disk; a longer one is stuck (kube-apiserver's figure).
+/// Writes wait for little but the disk; one that takes longer is stuck (kube-apiserver's figure).
 const LONGEST_WRITE: Duration = Duration::from_secs(34);
 
 /// Time limit of the request; `None` for long-running ones.

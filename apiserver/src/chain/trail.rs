@@ -284,7 +284,7 @@ impl Ending {
         audit: Option<Audit>,
     ) -> Self {
         if let (None, Some(audit)) = (&trail.verdict, &audit) {
-            // It ended before it was known who asks.
+            // The request ended before its user was known.
             trail.verdict = Some(trail.verdict_of(audit));
         }
         let long_running = trail.long_running.then(|| metrics.long_running(&trail.labels));
@@ -307,8 +307,8 @@ impl Ending {
         }
     }
 
-    /// Notes bytes handed over. This is done for every event of every watcher: the needed data are
-    /// looked up beforehand.
+    /// Counts sent bytes. This is done for every event of every watcher, so the needed data are looked
+    /// up beforehand.
     pub(super) fn sent(&mut self, data: &Bytes) {
         self.sent += data.len() as u64;
         let Some(watching) = &mut self.watching else {
@@ -344,7 +344,7 @@ impl Ending {
 
     fn event<'a>(&'a self, verdict: &Verdict, stage: Stage) -> Event<'a> {
         let (reason, message) = match &self.failure {
-            // Errors may quote what was sent.
+            // Errors may quote the request.
             Some(failure) if self.trail.is_confidential() => (failure.reason.as_str(), ""),
             Some(failure) => (failure.reason.as_str(), failure.message.as_str()),
             None => ("", ""),

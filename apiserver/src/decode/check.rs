@@ -1,5 +1,5 @@
-//! Checks of a decoded body before anything looks at its meaning: the right kind, metadata of the right
-//! types, and no unknown or duplicate fields where the client asks for that.
+//! Checks of a decoded body before its content counts: the right kind, metadata of the right types, and
+//! no unknown or duplicate fields where the client asks for that.
 
 use berth_apimachinery::schema::{Mistyped, Unknown};
 use berth_apimachinery::{Schema, Status};
@@ -208,7 +208,7 @@ fn name_of(value: &Value) -> &'static str {
 /// Most unknown fields, and most duplicate ones, that are reported.
 pub(crate) const TOLD: usize = 100;
 
-/// Messages about the fields at `paths`, which stand twice.
+/// Messages about duplicate fields at `paths`.
 pub(crate) fn duplicate_fields(paths: &[String]) -> Vec<String> {
     paths
         .iter()

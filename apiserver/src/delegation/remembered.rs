@@ -1,4 +1,4 @@
-//! Answers kept for a while. Those who ask the same at the same time wait for one answer.
+//! Answers that are kept for a while. Concurrent callers with the same question wait for one answer.
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -37,8 +37,8 @@ where
         }
     }
 
-    /// The answer to `question`, asked for only when none is kept. An answer is kept for the time that
-    /// `keep` returns. A failure goes to all waiters, and is not kept.
+    /// The answer to `question`. It is requested only when no answer is kept, and kept for the time
+    /// that `keep` returns. A failure goes to all waiters, and is not kept.
     pub(crate) async fn get(
         &self,
         question: K,

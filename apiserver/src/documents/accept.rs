@@ -13,7 +13,7 @@ pub(super) struct Clause {
 }
 
 impl Clause {
-    /// Whether a client with this clause takes what is `offered`.
+    /// Whether a client with this clause accepts the `offered` form.
     pub(super) fn takes(&self, offered: &Self) -> bool {
         let media_type = self.media_type == offered.media_type
             || self.media_type == "*/*"

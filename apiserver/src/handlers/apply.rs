@@ -1,4 +1,4 @@
-//! `patch` with `application/apply-patch+yaml`: the fields a manager wants, merged into what others want.
+//! `patch` with `application/apply-patch+yaml`: a manager's fields are merged with those of others.
 
 mod config;
 mod last_applied;
@@ -171,7 +171,7 @@ impl Apply<'_> {
         })
     }
 
-    /// The object made of the configuration alone.
+    /// The object that the configuration alone results in.
     async fn create(&self) -> Result<std::sync::Arc<Object>, CommitError> {
         let (cx, config) = (self.cx, self.config);
         cx.may_create().await?;
@@ -202,7 +202,7 @@ impl Apply<'_> {
         registry.create_asked(cx.served, actor, cx.namespace, body).await
     }
 
-    /// Checks what was applied as the body of an update or a create.
+    /// Checks the result like the body of an update or a create.
     fn check(&self, value: &mut Value) -> Result<(), Status> {
         let cx = self.cx;
         drop_nulls(value);

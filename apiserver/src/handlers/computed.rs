@@ -127,7 +127,7 @@ impl<'a> Rest<'a> {
         Ok(Some((page, items)))
     }
 
-    /// A page of at most `limit` objects (0 is all), each of which is made and looked at.
+    /// A page of at most `limit` objects (0 is all). Each of them is computed and compared.
     fn made(&self, limit: usize) -> Result<Page, Status> {
         let mut page = Page {
             revision: self.listing.revision(),

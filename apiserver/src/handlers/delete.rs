@@ -13,7 +13,7 @@ use crate::negotiation::Answer;
 use crate::options::{DeleteOptions, ListOptions};
 use crate::registry::{Deleted, Target};
 
-/// Number of objects of a collection that are deleted at a time; the store joins what is queued into one
+/// Number of objects of a collection that are deleted at once; the store joins queued writes into one
 /// commit.
 const AT_ONCE: usize = 32;
 
@@ -42,7 +42,7 @@ pub(super) async fn handle_collection(cx: &Cx<'_>) -> Result<Response<Body>, Sta
                 name: object.meta().name(),
             };
             match cx.state.registry.delete(target, actor, options).await {
-                // The answer is what the collection was.
+                // The answer is the former collection.
                 Ok(_) => Ok(Some(object)),
                 // An object that another client deleted meanwhile is deleted as requested.
                 Err(error) if error.why == Why::Gone => Ok(None),

@@ -1,5 +1,5 @@
-//! The effort of answering a request beside the bytes that were sent, as far as it can be known
-//! before, in bytes that could be parsed meanwhile. It decides where the request runs
+//! The effort of answering a request beside the size of its body, as far as it is known in advance. The
+//! unit is the number of bytes that could be parsed in the same time. It decides where the request runs
 //! ([`crate::heavy`]).
 
 use berth_admission::client::{Form, Subject};
@@ -16,7 +16,7 @@ use crate::served::Served;
 
 /// An object that is considered, and joined with others.
 const OBJECT: usize = 8;
-/// A term of a selector that is looked up in the labels of one object.
+/// A term of a selector for one object's labels.
 const TERM: usize = 4;
 /// The fields of an object that are selected by: it is parsed once for them.
 const FIELDS: usize = 64;
@@ -24,7 +24,7 @@ const FIELDS: usize = 64;
 const ROW: usize = 100;
 /// An object as a view shows it.
 const SEEN: usize = 500;
-/// A byte that is parsed and written anew, as indented JSON or as YAML.
+/// A byte that is parsed and written again, as indented JSON or as YAML.
 const REWRITTEN: usize = 4;
 
 /// The effort of the request with `info` and `headers`.
@@ -53,7 +53,7 @@ fn seen(state: &ApiState, inner: &RequestInfo, headers: &HeaderMap) -> usize {
     read(served, inner, headers).saturating_add(shown)
 }
 
-/// The effort of reading, and of writing down what was read.
+/// The effort of reading and of writing the result.
 fn read(served: &Served, info: &RequestInfo, headers: &HeaderMap) -> usize {
     if let Backing::Computed(_) = served.resource.backing {
         // Each object is made by its handler, whose effort that is; here each is compared.
@@ -84,8 +84,8 @@ fn begins_with_objects(info: &RequestInfo) -> bool {
     matches!(of("resourceVersion"), "" | "0") || of("sendInitialEvents") == "true"
 }
 
-/// The effort of looking at every object that a list may have. A selector raises this effort
-/// instead of lowering it: no object is skipped, and each is compared.
+/// The effort of comparing every object that a list may have. A selector raises this effort instead of
+/// lowering it: no object is skipped, and each is compared.
 fn listed(served: &Served, info: &RequestInfo, accepted: Option<Accepted>) -> usize {
     let text = |name: &str| info.query.first(name).unwrap_or_default();
     let terms = |text: &str| match text {
@@ -118,7 +118,7 @@ fn listed(served: &Served, info: &RequestInfo, accepted: Option<Accepted>) -> us
     count.saturating_mul(each).saturating_add(rewritten) + info.selectors()
 }
 
-/// Cost of a list that looks at objects, each of cost `each`: as many at most as make it heavy.
+/// Cost of a list that compares objects at `each`. The sum ends where the request is heavy.
 fn looked_at(served: &Served, info: &RequestInfo, each: usize) -> (usize, Collection) {
     let Some(source) = served.source() else {
         return (0, Collection::default());

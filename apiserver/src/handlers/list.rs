@@ -16,7 +16,7 @@ use crate::paging::Token;
 use crate::resource::Backing;
 use crate::selection::Selection;
 
-/// Size of requested pages from which on tables of computed objects are answered whole.
+/// Size of a page from which tables of computed objects are complete in one page.
 ///
 /// kubectl asks for tables in pages of 500 rows, and for five pages a second after the first ten, so
 /// that it waits six seconds for a fleet of 20,000. A server may answer more rows than requested, as
@@ -30,7 +30,7 @@ pub(super) struct Page {
     pub(super) revision: Revision,
     /// Start of the next page, when there is one.
     pub(super) next: Option<String>,
-    /// Number of objects that follow this page, where that is known without looking at each.
+    /// Number of objects after this page, where that is known without comparing each.
     pub(super) remaining: Option<usize>,
 }
 
@@ -116,12 +116,12 @@ fn freshness(options: &ListOptions) -> At {
     }
 }
 
-/// The collection, as fresh as `at` says.
+/// The collection, as recent as `at` asks.
 pub(super) async fn read(cx: &Cx<'_>, at: At) -> Result<Collection, Status> {
     let source = cx.served.source().ok_or_else(Status::method_not_allowed)?;
     let result = match at {
-        // A projection's revisions are given out here alone: one from ahead will not come, however long we
-        // wait.
+        // A projection's revisions exist only here: a later one will not come, however long the request
+        // waits.
         At::NotOlderThan(asked) | At::Exact(asked)
             if cx.served.own_sequence() && asked > source.revision() =>
         {

@@ -256,7 +256,7 @@ impl<'a> Custom<'a> {
         apply::to_part(self.cx, subresource, expected, self.schema(), part).await
     }
 
-    /// Get, patch, update; again when what was read is no longer what is there.
+    /// Get, patch, update; again after a concurrent write.
     async fn patch(&self) -> Result<Reply, Status> {
         let cx = self.cx;
         let patch = Patching::read(

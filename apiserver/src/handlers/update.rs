@@ -44,7 +44,7 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
     }
 }
 
-/// Creates what an update did not find.
+/// Creates the object that an update did not find.
 async fn create(
     cx: &Cx<'_>,
     dry_run: bool,
@@ -92,7 +92,7 @@ impl Cx<'_> {
     }
 }
 
-/// Stores what `edit` makes of the object in the path, where the resource keeps its objects.
+/// Stores the result of `edit` for the object in the path, where the resource keeps its objects.
 pub(super) async fn write(
     cx: &Cx<'_>,
     dry_run: bool,

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-/// A user with nothing running is let in though all places are taken, until this many times as many
-/// run: then other users' work takes only a share of the processors.
+/// Limit of additional work, as a multiple of all places. A user without running work is admitted
+/// although all places are taken, until this limit. Then other users' work takes only a share of the
+/// processors.
 const BEYOND: usize = 2;
 
-/// Places, and who waits for one.
+/// Places, and the queue for them.
 #[derive(Debug)]
 pub(super) struct Queue {
     most: usize,
@@ -87,7 +88,7 @@ impl Queue {
     /// Gives free places to the users whose turn it is.
     fn admit(self: &Arc<Self>) {
         loop {
-            // Told outside of the lock: the place of one who is gone comes back at once.
+            // Sent outside of the lock: a dropped receiver returns its place at once.
             let Some((user, tell)) = self.state.lock().begin(self.most) else {
                 return;
             };
@@ -123,7 +124,7 @@ impl State {
         self.forget(user);
     }
 
-    /// The next one who may begin.
+    /// The next waiter that may begin.
     fn begin(&mut self, most: usize) -> Option<(Arc<str>, oneshot::Sender<Place>)> {
         let (free, beyond) = (self.running < most, self.running < most * BEYOND);
         let users = &self.users;

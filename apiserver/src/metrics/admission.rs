@@ -51,7 +51,7 @@ impl AdmissionMetrics {
 }
 
 impl Metrics {
-    /// Exposes what `admission` counts.
+    /// Exposes the counters of `admission`.
     pub fn count_admission(&self, admission: &AdmissionMetrics) {
         self.register(|registry| {
             registry.register(

@@ -53,7 +53,7 @@ impl PolicyMetrics {
         })
     }
 
-    /// Notes what a policy had to say about a write.
+    /// Records the result of a policy for a write.
     pub fn checked(&self, check: &Check<'_>) {
         let (policy, policy_binding) = (check.policy.to_owned(), check.binding.to_owned());
         let (error_type, seconds) = (check.error.label(), check.took.as_secs_f64());
@@ -82,7 +82,7 @@ impl PolicyMetrics {
 }
 
 impl Metrics {
-    /// Exposes what `policies` counts.
+    /// Exposes the counters of `policies`.
     pub fn count_policies(&self, policies: &PolicyMetrics) {
         self.register(|registry| {
             registry.register(

@@ -1,4 +1,5 @@
-//! The `process_*` metrics, read from `/proc` at each scrape. Elsewhere than on Linux there are none.
+//! The `process_*` metrics, read from `/proc` at each scrape. On other systems than Linux they are
+//! absent.
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};

@@ -23,7 +23,7 @@ impl TypedMetric for Unsuffixed {
 
 impl EncodeMetric for Unsuffixed {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> Result<(), std::fmt::Error> {
-        // A sample with nothing behind its name is what the encoder calls a gauge.
+        // The encoder calls a sample without a suffix a gauge.
         encoder.encode_gauge(&self.0.get())
     }
 

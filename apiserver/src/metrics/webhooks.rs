@@ -22,12 +22,12 @@ fn latencies() -> Histogram {
     Histogram::new(LATENCIES)
 }
 
-/// Why a write was refused on account of a webhook.
+/// Reason why a webhook led to a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
-    /// The webhook said no, with this code.
+    /// The webhook refused, with this code.
     Denied(u16),
-    /// The webhook could not be asked, or did not keep to the rules.
+    /// The webhook could not be called, or its answer was invalid.
     Uncalled,
     /// The change that the webhook wanted could not be made here.
     Internal(u16),
@@ -195,7 +195,7 @@ impl WebhookMetrics {
 }
 
 impl Metrics {
-    /// Exposes what `webhooks` counts.
+    /// Exposes the counters of `webhooks`.
     pub fn count_webhooks(&self, webhooks: &WebhookMetrics) {
         self.register(|registry| {
             registry.register(

@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::annotations::Annotations;
 use crate::call::Warnings;
 
-/// Admission of a write, and the reader of notes beside yes and no.
+/// Admission of a write, and the recorder of its annotations.
 #[derive(Clone, Copy)]
 pub(crate) struct Admission<'a> {
     pub(crate) chain: &'a Chain,
@@ -48,18 +48,18 @@ pub(crate) struct Asked<'a> {
 
 /// Object between the passes.
 pub(crate) trait Candidate: Send {
-    /// Adds what others see of it and it does not have on its way.
+    /// Adds fields for policies and webhooks that the object does not have at this point.
     fn show(&mut self, _value: &mut Value) {}
 
     /// Removes that again, and restores fields that others may not change. `changers` are their names.
     ///
     /// # Errors
-    /// When they changed what they may not, and it cannot be taken back in silence.
+    /// When they changed a field that they must not change, and a silent reset is impossible.
     fn hide(&mut self, _value: &mut Value, _changers: &[Arc<str>]) -> Result<(), Status> {
         Ok(())
     }
 
-    /// Makes it what it will be: defaults, the kind's own preparation, validation with every error at once.
+    /// Completes the object: defaults, the kind's own preparation, validation with every error at once.
     fn finish(&mut self, value: Value) -> Result<Value, Status>;
 }
 

@@ -27,7 +27,7 @@ pub struct Wanted<'a> {
     pub subresource: &'static str,
     /// The configuration, in any served version.
     pub config: &'a Value,
-    /// The revision on which it was decided; `None` where there must be no object yet.
+    /// The revision of the decision; `None` where the object must not exist yet.
     pub base: Option<Revision>,
 }
 
@@ -155,7 +155,7 @@ impl ToStored<'_> {
         ownership.applied(Some((self.current, &self.live)), config, force)
     }
 
-    /// Returns what was applied as a wish.
+    /// Returns the applied object as a write.
     pub(crate) fn wish(self, applied: Applied) -> Wish {
         let is_as_stored = render::is_as_stored(self.application.served, self.current);
         Wish::Applied {

@@ -166,7 +166,7 @@ fn uri(write: &Write, group: &str, version: &str, resource: &str) -> String {
     uri
 }
 
-/// Outcome of a write. The message of one about credentials is left out: it may quote what was to be written.
+/// Outcome of a write. Messages about credentials are left out: they may quote the object.
 fn status<'a>(
     verb: Verb,
     outcome: Result<Option<&Object>, &'a Status>,

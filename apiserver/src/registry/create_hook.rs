@@ -47,7 +47,8 @@ pub struct Extension {
     pub writes: Vec<Write>,
     /// Further conditions of the commit.
     pub guards: Vec<Guard>,
-    /// Called once all of it is committed; dropped where the object is stored without them.
+    /// Called when all of it is committed; dropped where the object is stored without the additional
+    /// writes.
     pub on_commit: OnCommit,
 }
 
@@ -190,8 +191,8 @@ impl Hooked<'_> {
         }
     }
 
-    /// Stores `draft` where `guards` hold: with the writes of the hook, or alone where there are none
-    /// or they are refused.
+    /// Stores `draft` under `guards`: with the writes of the hook, or alone where there are none or
+    /// they are refused.
     ///
     /// # Errors
     /// Why `draft` itself is not stored.

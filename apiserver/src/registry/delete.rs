@@ -23,7 +23,7 @@ const ORPHAN: &str = "orphan";
 /// Rest after a delete.
 #[derive(Debug)]
 pub(crate) enum Deleted {
-    /// Nothing; this is what it was.
+    /// No change; the former object.
     Gone(Arc<Object>),
     /// The object, waiting for its finalizers.
     Pending(Arc<Object>),
@@ -80,7 +80,8 @@ pub(crate) fn pending_state(
     (served.kind().holds_deletion(&mut value, actor.now) || held).then_some(value)
 }
 
-/// The finalizers after this deletion began: those of the propagation policy come and go, the others stay.
+/// The finalizers after this deletion began: those of the propagation policy are set or removed, the
+/// others stay.
 fn finalizers(served: &Served, propagation: Option<Propagation>, current: &Object) -> Vec<String> {
     let mut list = current.meta().finalizers().to_vec();
     let Some(propagation) = propagation else {

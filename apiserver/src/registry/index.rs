@@ -1,5 +1,4 @@
-//! Index of served resources: every (group, version, resource), looked up once built without
-//! allocating.
+//! Index of served resources: every (group, version, resource). Look-ups allocate nothing.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,11 +10,11 @@ use crate::served::Served;
 
 type ByName<T> = HashMap<&'static str, T>;
 
-/// Why something cannot be served.
+/// Reason why something cannot be served.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstallError {
-    /// A resource stands in a group that is not its own.
+    /// A resource is in a group that is not its own.
     #[error("{resource} is in the group {group:?}, which is not its own")]
     WrongGroup {
         /// The resource.
@@ -23,7 +22,7 @@ pub enum InstallError {
         /// The group.
         group: &'static str,
     },
-    /// A resource stands twice in one version.
+    /// A resource occurs twice in one version.
     #[error("{resource} is served twice in version {version}")]
     Twice {
         /// The resource.
@@ -53,7 +52,7 @@ impl Index {
     /// The index of `groups`.
     ///
     /// # Errors
-    /// When a resource stands twice, or in a group that is not its own.
+    /// When a resource is a duplicate, or in a group that is not its own.
     pub fn new(groups: &[Group]) -> Result<Self, InstallError> {
         let mut index = Self::default();
         for group in groups {

@@ -18,7 +18,7 @@ use crate::call::Warnings;
 pub(crate) enum Wish {
     /// The body of a create or an update.
     Sent(Value),
-    /// An update made of the stored object.
+    /// An update based on the stored object.
     Patched {
         /// The outcome.
         value: Value,
@@ -114,7 +114,7 @@ fn is_alike(one: &Served, other: &Served) -> bool {
     one.name == other.name && schema(one) == schema(other)
 }
 
-/// A write that changes who owns what.
+/// A write that changes managed fields.
 pub(crate) struct Ownership<'a> {
     versions: Stored<'a>,
     via: Via,
@@ -179,7 +179,8 @@ impl<'a> Ownership<'a> {
         before.update(&self.versions, live, value, &self.writer())
     }
 
-    /// `config` applied to `stored`, `live` in the served version; to nothing where there is none.
+    /// `config` applied to `stored`, which is `live` in the served version; to an empty object where
+    /// there is none.
     pub(crate) fn applied(
         &self,
         stored: Option<(&Object, &Value)>,

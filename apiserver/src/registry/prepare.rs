@@ -98,7 +98,7 @@ impl Writing<'_> {
         self.settle(value, managers, Some((stored, &old))).await
     }
 
-    /// The body of a create, and who owns what of it.
+    /// The body of a create, and its managed fields.
     fn created(&self, mut value: Value) -> Result<(Value, Managers), Status> {
         self.complete(&mut value);
         self.served.kind().read_body(None, &mut value);
@@ -107,7 +107,7 @@ impl Writing<'_> {
         Ok((value, managers))
     }
 
-    /// The body of an update of `stored`, which is `old` when parsed, and who owns what of it.
+    /// The body of an update of `stored`, which is `old` when parsed, and its managed fields.
     fn updated(
         &self,
         mut value: Value,
@@ -167,8 +167,8 @@ impl Writing<'_> {
         }
     }
 
-    /// Takes from the stored object what this write may not touch: system fields, and the status or all but
-    /// it.
+    /// Restores the fields of the stored object that this write must not change: system fields, and the
+    /// status or everything else.
     fn confine(&self, mut value: Value, old: &Value) -> Value {
         if self.via == Via::Subresource("status") {
             value = system::only_status(value, old);

@@ -10,11 +10,11 @@ use crate::registry::prepare::is_moved;
 use crate::registry::{CONFLICT_ATTEMPTS, Target};
 use crate::served::Served;
 
-/// Why a write came to nothing.
+/// Reason why a write failed.
 pub(crate) enum Refused {
     /// By the rules, or by the stored state.
     Judged(Box<CommitError>),
-    /// By the store.
+    /// Refused by the store.
     Store(StoreError),
 }
 

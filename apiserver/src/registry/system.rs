@@ -41,7 +41,7 @@ pub(crate) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value["metadata"][field].as_str().unwrap_or_default()
 }
 
-/// Sets what the server sets on a new object, and wipes what it does not let clients set.
+/// Sets the system fields of a new object, and resets fields that clients may not set.
 pub(crate) fn on_create(value: &mut Value, served: &Served, namespace: &str, now: Timestamp) {
     let fields = metadata(value);
     // Where generations are not counted, a given one is kept.
@@ -62,7 +62,8 @@ pub(crate) fn on_create(value: &mut Value, served: &Served, namespace: &str, now
     }
 }
 
-/// Every attempt to set or change by hand what only a deletion sets. Taking it away is none: it is put back.
+/// All attempts to set or change fields of a deletion by hand. Removing them is no error: they are
+/// restored.
 pub(crate) fn touched(value: &Value, old: &Value) -> Vec<FieldError> {
     let field = |object: &Value, name: &str| object["metadata"][name].clone();
     let mut errors = Vec::new();
@@ -114,7 +115,7 @@ pub(crate) fn deduplicate_owners(value: &mut Value) -> Option<String> {
     })
 }
 
-/// Takes what an update never changes from the stored object.
+/// Restores fields of the stored object that an update never changes.
 pub(crate) fn on_update(value: &mut Value, old: &Value) {
     let fields = metadata(value);
     for field in DROPPED {
@@ -236,7 +237,7 @@ pub(crate) fn drop_nulls(value: &mut Value) {
     }
 }
 
-/// Whether the object stands in the namespace the request names; an object that names none goes there.
+/// Checks that the object is in the namespace of the request. An object without a namespace is valid.
 pub(crate) fn check_namespace(value: &Value, served: &Served, namespace: &str) -> Result<(), Status> {
     let own = text(value, "namespace");
     if served.info().namespaced() && !own.is_empty() && own != namespace {

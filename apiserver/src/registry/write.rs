@@ -45,14 +45,14 @@ impl Target<'_> {
 pub(crate) enum Next {
     /// It stays, as this.
     Stays(Draft),
-    /// Its last finalizer went, so it goes; this is what it was in the end.
+    /// Its last finalizer is removed, so it is deleted; this is its last state.
     Goes(Draft),
 }
 
 impl Registry {
-    /// Stores the next state of an object. `edit` makes it from the current one, in the served version;
-    /// a resource version in its result must be the current one. `unconditional` says whether it may be
-    /// missing.
+    /// Stores the next state of an object. `edit` computes it from the current one, in the served
+    /// version. A resource version in its result must be the current one; `unconditional` says whether
+    /// it may be missing.
     pub(crate) async fn update<E: Into<CommitError>>(
         &self,
         target: Target<'_>,
@@ -200,7 +200,8 @@ async fn store_next(
         guards,
     };
     let object = apply_one(store, step).await?;
-    // The store keeps what was there before; the client sees what it wrote, at the revision of the removal.
+    // The store keeps the former state; the client gets the object it wrote, at the revision of the
+    // removal.
     Ok(last.map_or(object.clone(), |draft| Arc::new(draft.at(object.revision()))))
 }
 

@@ -312,7 +312,7 @@ async fn requests(endpoint: &Endpoint, secured: Secured, activity: Arc<Activity>
 }
 
 /// Serves requests until the connection ends, is idle for too long, or `finish` is cancelled and its
-/// requests are answered. `shut_down` tells `http` to accept no further ones.
+/// requests are answered. `shut_down` makes `http` refuse further ones.
 async fn drive<H: Future<Output = hyper::Result<()>>>(
     http: H,
     shut_down: impl Fn(Pin<&mut H>),
@@ -324,7 +324,7 @@ async fn drive<H: Future<Output = hyper::Result<()>>>(
     let mut finish = Signal::of(&finish);
     let mut told = false;
     loop {
-        // While requests run the connection is not quiet, so this looks again one idle time later.
+        // The connection is not idle while requests run, so this checks again after the idle time.
         let look_again = if told {
             CLOSING
         } else {

@@ -72,7 +72,7 @@ impl Crowd {
 }
 
 impl Inside {
-    /// The one that has been quiet for longest; of those that are equally busy the one that came first.
+    /// The connection that was idle for longest; among equally busy ones, the oldest.
     fn send_one_away(&mut self) {
         let mut longest: Option<(Duration, u64)> = None;
         for (&id, stranger) in &self.strangers {

@@ -17,8 +17,7 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tokio_websockets::{Error, Limits, Message, ServerBuilder, WebSocketStream};
 
-/// Interval at which a client is asked whether it is there, which also keeps what lies between from
-/// forgetting the connection.
+/// Interval of pings to a client, which also keep proxies in between from closing the connection.
 const PING_EVERY: Duration = Duration::from_secs(30);
 
 /// Time limit of the client's answer that the connection is closed.
@@ -27,8 +26,7 @@ const CLOSING: Duration = Duration::from_secs(5);
 /// Messages of clients have no meaning; they are read and dropped.
 const LONGEST_MESSAGE: usize = 4096;
 
-/// Slot in which a request of a connection leaves the session to run when the connection has
-/// switched.
+/// Slot for the session of a request, which runs when the connection has switched protocols.
 #[derive(Clone, Default)]
 pub(super) struct Switch(Arc<Mutex<Option<Session>>>);
 
@@ -54,14 +52,14 @@ impl Session {
     /// Sends every line until the body ends or the client leaves, and closes the connection.
     ///
     /// # Errors
-    /// When the connection breaks or the client does not keep to the protocol.
+    /// When the connection breaks or the client violates the protocol.
     pub(super) async fn run(self) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         let stream = TokioIo::new(self.upgrade.await?);
         let limits = Limits::default().max_payload_len(Some(LONGEST_MESSAGE));
         let mut socket = ServerBuilder::new().limits(limits).serve(stream);
         // The watch is over with this, even if the client does not close the connection.
         let sent = send(&mut socket, self.body).await;
-        // A client that does not say goodbye has missed nothing.
+        // A client that leaves without a closing frame has missed nothing.
         tokio::time::timeout(CLOSING, socket.close())
             .await
             .unwrap_or(Ok(()))?;

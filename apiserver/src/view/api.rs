@@ -30,7 +30,7 @@ impl ViewApi {
     /// same resources (see [`documents`]).
     ///
     /// # Errors
-    /// When a resource is not served, or stands twice.
+    /// When a resource is not served, or is a duplicate.
     pub fn new(
         registry: &Arc<Registry>,
         rules: Arc<dyn ViewRules>,
@@ -85,7 +85,7 @@ impl Inner for ViewApi {
 /// They are the same for every view on these resources.
 ///
 /// # Errors
-/// When a resource is not served, or stands twice.
+/// When a resource is not served, or is a duplicate.
 pub fn documents(
     registry: &Arc<Registry>,
     resources: &[GroupResource],

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// A write through a view.
 pub struct OriginWrite<'a> {
-    /// The user who writes.
+    /// The user of the write.
     pub user: &'a UserInfo,
     /// Key of the object.
     pub key: &'a Key,

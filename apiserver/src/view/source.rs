@@ -130,14 +130,14 @@ impl Watch for SeenWatch {
 }
 
 impl SeenWatch {
-    /// Objects may look different without a write: the watcher has to list again.
+    /// The form of objects may have changed without a write: the watcher has to list again.
     fn outlived(&self) -> StoreError {
         let asked = self.watch.revision();
         let oldest = Revision(asked.0 + 1);
         StoreError::Expired { asked, oldest }
     }
 
-    /// The visible form of the event, if it is visible. An event that looks as stored stays unchanged,
+    /// The event in its visible form, if it is visible. An event in its stored form stays unchanged,
     /// with its shared frame.
     fn look(&self, event: &Arc<Event>) -> Option<Arc<Event>> {
         let change = &event.change;

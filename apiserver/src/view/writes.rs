@@ -1,6 +1,6 @@
-//! Writes through a view: the client changes what it sees, the view says what that makes of the stored
-//! object, and the registry stores it as the view's user, through the same admission and validation as every
-//! write. Where the registry has copies, the view's [`Origin`] stores it, with its own.
+//! Writes through a view: the client changes the visible form, the view computes the stored object from
+//! it, and the registry stores that as the view's user, through the same admission and validation as
+//! every write. Where the registry has copies, the view's [`Origin`] stores it, with its own admission.
 
 use std::sync::Arc;
 
@@ -112,7 +112,7 @@ impl ViewSource {
     /// that the client knows.
     fn next(&self, edit: &mut Edit<'_>, current: &Object) -> Result<Value, CommitError> {
         let (served, key) = (edit.served, edit.key);
-        // The registry hands out what is stored; it is seen as a list would show it.
+        // The registry returns the stored object; the client gets the form of a list.
         let current = Arc::new(current.draft().at(current.revision()));
         let missing = || CommitError::gone(served.name, &key.name);
         let seen = self.look(&current).ok_or_else(missing)?;

@@ -1,10 +1,10 @@
-//! Flags about the Service by which a hub reaches the server, and about its APIServices.
+//! Flags about the server's Service for a hub, and about its APIServices.
 
 use clap::Args;
 
 use crate::registration::Service;
 
-/// Name of the file in which a Pod finds its namespace.
+/// Name of the file with a Pod's namespace.
 const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
 /// Arguments about the registration on the hub.

@@ -22,7 +22,7 @@ use crate::{Clients, Delegation, Registration};
 /// The annotations of audit events that the library itself makes.
 const DOMAIN: &str = "berth.dev";
 
-/// Why a server could not start, or ended badly.
+/// Reason why a server could not start, or failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
@@ -58,7 +58,7 @@ pub enum RunError {
     Interrupted,
 }
 
-/// A running server, with all that goes on beside it.
+/// A running server, with its background tasks.
 pub struct Running {
     server: berth_apiserver::Running,
     kubeconfig: Option<PathBuf>,
@@ -80,7 +80,7 @@ impl Options {
     /// When it cannot start, or ends badly.
     pub async fn run(self, program: Program) -> Result<(), RunError> {
         let name = program.name.clone();
-        // Whoever sees that it serves may tell it to stop.
+        // A caller may stop the server as soon as it serves.
         let mut signals = Signals::listen().map_err(RunError::Signals)?;
         let running = self.start(program).await?;
         tracing::info!(%name, address = %running.address(), "serving");
@@ -224,8 +224,8 @@ impl Running {
         self.kubeconfig.as_deref()
     }
 
-    /// Ends in order: unready, no new connections, watches ended, requests completed, then what goes on
-    /// beside them.
+    /// Ends in order: unready, no new connections, watches ended, requests completed, background tasks
+    /// ended.
     ///
     /// # Errors
     /// When the server's task failed.

@@ -34,7 +34,7 @@ pub struct TrustArgs {
     pub anonymous_auth: bool,
 }
 
-/// Why what the flags give cannot be used.
+/// Reason why the flags are unusable.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GivenError {
@@ -43,7 +43,7 @@ pub enum GivenError {
     Unreadable {
         /// The file.
         file: PathBuf,
-        /// Problem that the system tells.
+        /// Error of the system.
         problem: io::Error,
     },
     /// A file without certificates that can be a CA.
@@ -54,7 +54,7 @@ pub enum GivenError {
         /// Problem of the file.
         problem: TrustError,
     },
-    /// A header name that is none.
+    /// An invalid header name.
     #[error(transparent)]
     Header(#[from] TrustError),
 }
@@ -63,7 +63,7 @@ impl TrustArgs {
     /// Returns the trust of the flags, which comes before that of a hub.
     ///
     /// # Errors
-    /// When a CA file cannot be read, or a header name is none.
+    /// When a CA file cannot be read, or a header name is invalid.
     pub fn given(&self) -> Result<StaticTrust, GivenError> {
         let client = self.client_ca_file.as_deref().map(ca).transpose()?;
         let request_header = match &self.requestheader_client_ca_file {
@@ -80,7 +80,7 @@ impl TrustArgs {
     /// Returns the flags' headers, believed from front proxies of `front_proxy`.
     ///
     /// # Errors
-    /// When a header name is none.
+    /// When a header name is invalid.
     pub fn request_header(&self, front_proxy: CaPool) -> Result<RequestHeaderTrust, TrustError> {
         Ok(RequestHeaderTrust {
             username_headers: RequestHeaderTrust::header_names(&self.requestheader_username_headers)?,

@@ -20,7 +20,7 @@ use crate::reviewer::chain;
 
 /// The most bytes an answer may have.
 const MOST_BYTES: usize = berth_admission::webhook::MOST_BYTES;
-/// Time for which an unused connection is kept.
+/// Time for keeping an unused connection.
 const IDLE: Duration = Duration::from_secs(90);
 
 /// Calls one webhook.
@@ -73,7 +73,7 @@ impl Caller {
     /// Sends `body` and gives the answer's.
     ///
     /// # Errors
-    /// Why there is none, in words that follow `failed calling webhook "x": `.
+    /// The reason, as the text after `failed calling webhook "x": `.
     pub(super) async fn call(&self, body: Bytes, timeout: Duration) -> Result<Bytes, String> {
         let said = |problem: String| format!("failed to call webhook: Post \"{}\": {problem}", self.uri);
         match tokio::time::timeout(timeout, self.exchange(body)).await {
@@ -122,7 +122,7 @@ fn with_timeout(url: &str, timeout: Duration) -> Result<Uri, String> {
     Ok(uri)
 }
 
-/// Trusted certificate authorities: the bundle's, or where there is none the system's.
+/// Trusted certificate authorities: those of the bundle, or the system's where there is no bundle.
 fn trust(bundle: &[u8]) -> Result<ClientConfig, String> {
     let config = ClientConfig::builder_with_provider(Arc::new(Folder::provider()))
         .with_safe_default_protocol_versions()

@@ -1,5 +1,5 @@
-//! The hub's admission policies, with their bindings and the parameters they name, watched. Parameters of
-//! kinds that are stored here are read where they are.
+//! Watches of the hub's admission policies, their bindings and parameters. Parameters of kinds that
+//! this server stores are read from the store.
 //!
 //! Known policies stay in force while a watch is lost. A policy comes into force once its parameters were
 //! listed, so that it is not evaluated without them only because it is new.
@@ -26,7 +26,7 @@ use crate::reviewer::chain;
 
 /// The versions these kinds have had, newest first. Before Kubernetes 1.36 mutating policies are `v1beta1`.
 const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
-/// Time for which a kind that the hub does not serve is left alone.
+/// Time before another attempt to watch a kind that the hub does not serve.
 const AGAIN: Duration = Duration::from_mins(1);
 /// Longest wait of a policy for its parameters before it comes into force without them.
 const PARAMS: Duration = Duration::from_secs(5);
@@ -143,7 +143,7 @@ impl HubPolicies {
         self.changed.send_replace(());
     }
 
-    /// Watches parameters of `kinds` and no others, and waits for those that are new.
+    /// Watches parameters of exactly these `kinds`, and waits for new ones.
     async fn watch(&self, kinds: &BTreeSet<ParamKind>) {
         let mut new = Vec::new();
         {

@@ -1,5 +1,5 @@
-//! `matchConditions`: CEL expressions over the request, its object and the old one, all of which must hold
-//! for the webhook to be called.
+//! `matchConditions`: CEL expressions over the request, its object and the old one. The webhook is
+//! called if all hold.
 //!
 //! A condition that cannot be compiled, evaluated or afforded is an evaluation error, and the failure policy
 //! decides.
@@ -91,7 +91,7 @@ impl Conditions {
     }
 }
 
-/// Why it is not known whether a condition holds.
+/// Reason why a condition could not be evaluated.
 enum Unheld {
     Unasked(Review),
     Problem(String),

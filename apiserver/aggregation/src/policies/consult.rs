@@ -18,7 +18,7 @@ use super::Policies;
 use super::conditions::Verdict;
 use super::prepared::Prepared;
 
-/// Most rounds in which conditions are judged again for access reviews.
+/// Maximal number of rounds that evaluate conditions again after access reviews.
 const MOST_ROUNDS: usize = 64;
 
 /// The domains of kube-apiserver's audit annotations.
@@ -57,7 +57,7 @@ impl client::Policies for Policies {
 }
 
 impl Policies {
-    /// One round of mutating webhooks, one after the other: each sees what those before it did.
+    /// One round of mutating webhooks, in order: each sees the changes of earlier ones.
     async fn change(
         &self,
         subject: &Subject<'_>,
@@ -157,7 +157,7 @@ impl<'a> Asking<'a> {
         &self.prepared.hook.name
     }
 
-    /// Returns the question about `object`; nothing when the webhook has no say in it.
+    /// Returns the question about `object`; nothing when the webhook does not concern it.
     async fn question(&self, object: Option<&Value>) -> Result<Option<Question<'a>>, Status> {
         let hook = &self.prepared.hook;
         let labels = |namespace: &str| self.policies.labels(namespace);
@@ -303,7 +303,7 @@ impl<'a> Asking<'a> {
         format!("failed-open.{domain}/{}", self.place)
     }
 
-    /// Carries out what the answer wants done; whether that changed anything.
+    /// Applies the changes of the answer. Returns whether there were any.
     fn apply(&self, question: &Question<'_>, answer: &Answer, object: &mut Value) -> Result<bool, Status> {
         let Some(patch) = &answer.patch else {
             return Ok(false);

@@ -101,7 +101,7 @@ pub(super) fn snapshots(
     })
 }
 
-/// Whether the hub does not serve what is watched.
+/// Whether the hub does not serve the watched resource.
 pub(super) fn is_missing(problem: &watcher::Error) -> bool {
     match problem {
         watcher::Error::InitialListFailed(kube::Error::Api(status))
@@ -111,7 +111,7 @@ pub(super) fn is_missing(problem: &watcher::Error) -> bool {
     }
 }
 
-/// Takes one event in; whether what is known is complete and to be put in force.
+/// Applies one event. Returns whether the known objects are complete and to be put in force.
 fn take(
     event: Event<DynamicObject>,
     known: &mut BTreeMap<String, Arc<Value>>,

@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 use super::follow;
 use crate::reviewer::chain;
 
-/// Time for which a kind that the hub does not know is left alone.
+/// Time before another attempt to watch a kind that the hub does not serve.
 const AGAIN: Duration = Duration::from_secs(10);
 
 /// Namespace and name.
@@ -68,13 +68,13 @@ impl Watched {
         })
     }
 
-    /// Waits until they are listed, or the hub said that it has no such kind.
+    /// Waits until they are listed, or the hub answered that it has no such kind.
     pub(super) async fn settled(&self) {
         // An error is that the task ended, which it does only with this.
         self.settled.clone().wait_for(|settled| *settled).await.ok();
     }
 
-    /// Whether the hub has such a kind; it counts as one that it has until the hub said no.
+    /// Whether the hub has such a kind: true until the hub answers that it does not.
     pub(super) fn find(&self) -> Result<(), ParamError> {
         match *self.known.read() {
             Known::Unserved => Err(self.kind.unknown()),
@@ -228,7 +228,7 @@ fn take(
     }
 }
 
-/// A parameter as expressions see it. Items of a list do not say what they are.
+/// A parameter as expressions see it. Items of a list have no apiVersion and kind.
 fn value(object: DynamicObject, resource: &ApiResource) -> Arc<Value> {
     let (mut metadata, mut value) = (object.metadata, object.data);
     metadata.managed_fields = None;

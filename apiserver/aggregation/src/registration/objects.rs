@@ -1,4 +1,4 @@
-//! The objects by which a hub knows this server: APIServices and webhook configurations, and their caBundles.
+//! The hub's objects about this server: APIServices and webhook configurations, and their caBundles.
 
 use anyhow::{Result, anyhow};
 use base64::Engine as _;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{Service, Sources};
 use crate::reviewer::chain;
 
-/// The annotation by which another program fills in caBundles.
+/// The annotation with which another program sets caBundles.
 const INJECTED: &str = "cert-manager.io/inject-ca-from";
 
 /// One such object, by name.

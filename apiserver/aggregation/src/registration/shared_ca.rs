@@ -61,7 +61,7 @@ impl SharedCa {
         }
     }
 
-    /// Reads it; where there is none yet, makes the first one, unless another server is faster.
+    /// Reads it. Creates the first one where it is missing, unless another server is faster.
     pub(super) async fn open(&self, now: Timestamp) -> Result<Read> {
         for _ in 0..ATTEMPTS {
             let found = self.secrets.get_opt(&self.options.secret).await;
@@ -89,7 +89,7 @@ impl SharedCa {
         bail!("too many conflicts on {}", self.place.display())
     }
 
-    /// Takes the next step of a rotation, if it is time for one. `announced` says whether every client
+    /// Takes the next step of a rotation when its time has come. `announced` says whether every client
     /// trusts the present bundle.
     pub(super) async fn advance(&self, read: Read, now: Timestamp, announced: bool) -> Result<Read> {
         let annotations = read.secret.metadata.annotations.as_ref();

@@ -1,7 +1,7 @@
 //! `admissionregistration.k8s.io`: ValidatingAdmissionPolicy, MutatingAdmissionPolicy and their bindings.
 //! The crate `berth-policies` evaluates them; here are their forms and rules.
 //!
-//! Mutating ones are served in `v1` and in `v1beta1`, in which manifests name them that are older than
+//! Mutating policies are served in `v1` and in `v1beta1`, the version in manifests from before
 //! Kubernetes 1.36.
 
 mod binding;

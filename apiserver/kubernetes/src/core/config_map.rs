@@ -93,7 +93,7 @@ fn keys(map: &Object) -> Cell {
     Cell::Value(count.into())
 }
 
-/// Keys that stand in both places.
+/// Keys that are in both fields.
 fn twice(new: &Value) -> Vec<FieldError> {
     let Some(binary) = value::object(new, &["binaryData"]) else {
         return Vec::new();

@@ -30,7 +30,7 @@ fn config_key(key: &str) -> Result<(), String> {
     }
 }
 
-/// Every key of the object in `field` that is none.
+/// All invalid keys of the object in `field`.
 pub(crate) fn keys(object: &Value, field: &str) -> Vec<FieldError> {
     let entries = value::object(object, &[field]).into_iter().flatten();
     entries
@@ -62,7 +62,7 @@ pub(crate) fn encodings(object: &Value, field: &str) -> Vec<FieldError> {
     let entries = value::object(object, &[field]).into_iter().flatten();
     entries
         .filter_map(|(key, entry)| {
-            // Where, and not what: it may be a Secret's.
+            // The path without the value: it may be a Secret's.
             let place = match STANDARD.decode(entry.as_str()?).err()? {
                 DecodeError::InvalidByte(at, _) | DecodeError::InvalidLastSymbol(at, _) => {
                     format!("illegal data at input byte {at}")

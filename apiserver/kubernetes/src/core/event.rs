@@ -16,7 +16,7 @@ use crate::core::value;
 
 /// The group of the newer API.
 pub const GROUP: &str = "events.k8s.io";
-/// The resource in which both are stored.
+/// The resource under which both are stored.
 pub const STORED: GroupResource = GroupResource::new("", "events");
 
 /// The fields of an Event in `v1`.
@@ -145,7 +145,7 @@ const CORE_SELECTABLE: &[SelectableField] = fields![
         SelectableField::computed("source", |event| row::component(event).to_owned())
 ];
 
-/// The stored form is what is selected on, whichever API asks.
+/// Selectors compare the stored form, in both APIs.
 const SELECTABLE: &[SelectableField] = fields![
         "regarding.kind" => "involvedObject"."kind",
         "regarding.namespace" => "involvedObject"."namespace",

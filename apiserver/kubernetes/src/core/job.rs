@@ -81,8 +81,8 @@ static DEFINITION: Definition = Definition {
     )
 };
 
-/// Fills in that one Pod runs and is to succeed, where nothing is said. Without completions any one that
-/// succeeds is enough.
+/// Sets the default of one Pod that runs and has to succeed. Without completions, one successful Pod is
+/// enough.
 fn prepare(new: &mut Value) {
     let Some(spec) = new.get_mut("spec").filter(|spec| spec.is_object()) else {
         return;

@@ -17,7 +17,7 @@ use crate::core::value;
 
 /// The resource.
 pub const RESOURCE: GroupResource = GroupResource::new("", "namespaces");
-/// The finalizer that stands for the namespace's content: the namespace deleter takes it off last.
+/// The finalizer of the namespace's content: the namespace deleter removes it last.
 pub const FINALIZER: &str = "kubernetes";
 /// The label that carries the namespace's own name, for selectors.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
@@ -219,7 +219,7 @@ fn finalizer_errors(new: &Value) -> Vec<FieldError> {
 /// its deletion back any more.
 ///
 /// # Errors
-/// Never for an object that was stored; the text says what is malformed otherwise.
+/// Never for a stored object. Otherwise, the text is the syntax error.
 pub(crate) fn finalized(current: &Object, finalizers: Vec<Value>) -> Result<Step, String> {
     let meta = current.meta();
     let goes = meta.deletion_timestamp().is_some() && finalizers.is_empty() && meta.finalizers().is_empty();

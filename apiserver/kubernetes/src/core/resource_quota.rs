@@ -137,7 +137,7 @@ fn check_name(name: &str, path: &str) -> Option<FieldError> {
     (!known).then(|| FieldError::invalid(path, name, "must be a standard resource for quota"))
 }
 
-/// Whether the limit counts things, of which there are no halves.
+/// Whether the limit is a count, which must be a whole number.
 fn counts(name: &str) -> bool {
     if name.contains('/') {
         return !name.contains("kubernetes.io/") && !name.starts_with("requests.");

@@ -68,7 +68,7 @@ impl Kind for Secret {
         encode_texts(body);
         data::unbroken(body, "data");
         value::drop_empty(body, &["data"]);
-        // One that is no text stays, for the schema to refuse.
+        // Other types than texts stay, and the schema refuses them.
         if body
             .get("type")
             .is_none_or(|given| given.is_null() || given == "")
@@ -106,7 +106,7 @@ impl Kind for Secret {
     }
 }
 
-/// Moves stringData into data. Texts that are none stay, for the schema to refuse.
+/// Moves stringData into data. Other types than texts stay, and the schema refuses them.
 fn encode_texts(new: &mut Value) {
     let Some(Value::Object(texts)) = new.get("stringData") else {
         return;

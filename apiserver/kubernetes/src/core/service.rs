@@ -1,5 +1,5 @@
-//! `v1` Service. Standalone nothing balances behind it and no addresses are given out: it is stored for
-//! programs that sync it to a cluster that does, such as kcp's syncers.
+//! `v1` Service. Standalone, there is no load balancing behind it, and it gets no address. It is stored
+//! for programs that sync it to a cluster with both, such as kcp's syncers.
 
 mod rules;
 

@@ -6,7 +6,7 @@ use berth_apimachinery::{FieldError, Schema};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// Longest text of a problem that is reported: it may quote what was sent.
+/// Longest text of a reported problem, as it may quote the request.
 const TOLD: usize = 300;
 
 /// The first field of `new` that a client's `T` cannot hold; none where `schema` refuses the object already.

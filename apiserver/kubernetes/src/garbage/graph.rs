@@ -12,7 +12,7 @@ pub(crate) struct Graph {
     owners: HashMap<Key, Box<[Arc<str>]>>,
 }
 
-/// Keys, one of which needs no set: most owners own one object.
+/// Keys. A single key needs no set: most owners own one object.
 enum Keys {
     One(Key),
     Many(HashSet<Key>),
@@ -27,7 +27,7 @@ impl Keys {
         }
     }
 
-    /// Takes `key` out; whether none is left.
+    /// Removes `key`. Returns whether the set is empty afterwards.
     fn remove(&mut self, key: &Key) -> bool {
         match self {
             Self::One(known) => known == key,

@@ -35,7 +35,7 @@ pub trait Protection: Send + Sync + 'static {
     async fn permits(&self, key: &Key, object: &Object) -> Result<Vec<Guard>, String>;
 }
 
-/// Why an object was not deleted.
+/// Reason why an object was not deleted.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotRemoved {
     /// The store did not take it.
@@ -96,8 +96,8 @@ impl Removal {
         }
     }
 
-    /// Changes the object while it is still the one with `uid`; `edit` says whether it changed anything. An
-    /// object being deleted goes with its last finalizer.
+    /// Changes the object while it is still the one with `uid`. `edit` returns whether it changed
+    /// anything. An object that is being deleted is removed with its last finalizer.
     pub(crate) async fn edit(
         &self,
         key: &Key,

@@ -1,7 +1,7 @@
 //! Empties namespaces that are being deleted, then lets them go.
 //!
-//! Driven by the changes of the store: a namespace is considered when it begins to terminate, and again
-//! whenever something in it comes or goes. A timer only repeats what the store could not take.
+//! Driven by the changes of the store: a namespace is checked when it begins to terminate, and again at
+//! every change in it. A timer only repeats writes that the store could not do.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -51,7 +51,7 @@ struct Deleter {
     kinds: Arc<Kinds>,
     clock: Arc<dyn Clock>,
     removal: Removal,
-    /// The namespaces to look at.
+    /// The namespaces to check.
     dirty: BTreeSet<String>,
 }
 

@@ -81,7 +81,7 @@ impl Plugin for NamespaceLifecycle {
         }
         let namespaces = self.namespaces.cached(RESOURCE);
         let namespace = namespaces.get("", request.namespace);
-        // A namespace that is gone or terminating by now has no revision: the guard refuses the write.
+        // A namespace that is gone or terminating has no revision: the guard refuses the write.
         let live = namespace.filter(|namespace| !is_terminating(namespace));
         vec![Guard::Unchanged {
             key: Key::new(RESOURCE, "", request.namespace),

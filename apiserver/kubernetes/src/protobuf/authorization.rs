@@ -1,5 +1,5 @@
-//! Messages of `authorization.k8s.io/v1` and `authentication.k8s.io/v1`. The status of a review is the
-//! server's to fill in, so what clients send there is left out.
+//! Messages of `authorization.k8s.io/v1` and `authentication.k8s.io/v1`. The server sets the status of
+//! a review, so a client's status is ignored.
 
 use k8s_pb::api::authentication::v1 as authentication_v1;
 use k8s_pb::api::authorization::v1 as authorization_v1;

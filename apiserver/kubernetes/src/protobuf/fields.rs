@@ -21,7 +21,7 @@ impl Fields {
         self
     }
 
-    /// A boolean that is a pointer in Go: false is said too.
+    /// A boolean that is a pointer in Go: false is written.
     pub(crate) fn flag(&mut self, name: &str, flag: Option<bool>) -> &mut Self {
         if let Some(flag) = flag {
             self.0.insert(name.to_owned(), flag.into());
@@ -29,7 +29,7 @@ impl Fields {
         self
     }
 
-    /// A number that is a pointer in Go: zero is said too.
+    /// A number that is a pointer in Go: zero is written.
     pub(crate) fn number(&mut self, name: &str, number: Option<impl Into<i64>>) -> &mut Self {
         if let Some(number) = number {
             self.0.insert(name.to_owned(), number.into().into());
@@ -37,7 +37,7 @@ impl Fields {
         self
     }
 
-    /// A number that is none when it is zero.
+    /// A number that is left out when it is zero.
     pub(crate) fn count(&mut self, name: &str, number: Option<impl Into<i64>>) -> &mut Self {
         self.number(name, number.map(Into::into).filter(|&number| number != 0))
     }

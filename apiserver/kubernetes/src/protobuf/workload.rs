@@ -1,5 +1,5 @@
-//! Services and Deployments, as far as `kubectl create` makes them. Their messages have hundreds of fields.
-//! A message that sets a field which is not read here is refused, with its kind; no field is dropped.
+//! Services and Deployments, with the fields that `kubectl create` sets. Their messages have hundreds
+//! of fields. A message with any other field is refused, with its kind; no field is dropped.
 
 use k8s_pb::api::apps::v1 as apps_v1;
 use k8s_pb::api::core::v1 as core_v1;

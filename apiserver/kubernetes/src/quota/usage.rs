@@ -1,5 +1,5 @@
-//! The numbers in the status of quotas: counted again whenever something comes or goes in a namespace that
-//! has one.
+//! The numbers in the status of quotas: counted again after every creation or deletion in a namespace
+//! with a quota.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use super::{is_counted, limits, names};
 use crate::core::resource_quota::RESOURCE;
 use crate::garbage::Kinds;
 
-/// Time for which changes are collected before they are counted, so that a thousand creates are not a
-/// thousand counts.
+/// Time for collecting changes before a count, so that a thousand creates do not lead to a thousand
+/// counts.
 const COLLECT: Duration = Duration::from_millis(100);
 
 /// Counts in `store` until `stop` is cancelled.
@@ -39,7 +39,7 @@ pub fn spawn(store: Arc<dyn Store>, kinds: &Kinds, stop: CancellationToken) -> t
 
 struct Counter {
     store: Arc<dyn Store>,
-    /// The resource that a limit's name stands for.
+    /// The resource of a limit's name.
     by_name: BTreeMap<String, GroupResource>,
     /// The namespaces to count in.
     dirty: BTreeSet<String>,

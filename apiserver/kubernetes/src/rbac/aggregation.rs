@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 use super::compiled::cluster_roles_of;
 use crate::core::rbac::{CLUSTER_ROLES, PolicyRule};
 
-/// Time for which changes are collected: an application's roles come one after the other, and each concerns
-/// all.
+/// Time for collecting changes: an application's roles come one after the other, and each affects all
+/// aggregated roles.
 const COLLECT: Duration = Duration::from_millis(50);
 
 /// Writes them in `store` until `stop` is cancelled.

@@ -12,7 +12,7 @@ use crate::rbac::covering;
 
 /// Berth's own group.
 const BERTH: &str = "scheduling.berth.dev";
-/// The annotation by which an administrator keeps a role unchanged (`false`).
+/// The annotation that keeps a role unchanged (`false`).
 const AUTOUPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
 /// Most attempts at a role that others change meanwhile.
 const ATTEMPTS: usize = 8;
@@ -64,9 +64,9 @@ pub async fn ensure(store: &Arc<dyn Store>, clock: &dyn Clock, reach: &Reach) ->
     Ok(())
 }
 
-/// The cluster roles for Berth's users as manifests: names, rules and the labels that aggregate them, without
-/// what only a stored object has (uid, time) and without the marks of the roles a server restores by itself.
-/// A hub gets them applied; a standalone server makes the same ones in [`ensure`].
+/// The cluster roles for Berth's users as manifests: names, rules and the labels that aggregate them.
+/// They lack the fields of stored objects (uid, time) and the marks of roles that a server restores by
+/// itself. They are applied to a hub; a standalone server creates the same ones in [`ensure`].
 #[must_use]
 pub fn manifests(reach: &Reach) -> Vec<Value> {
     berth_roles(reach).iter().map(role_manifest).collect()
@@ -273,7 +273,7 @@ fn berth_roles(reach: &Reach) -> Vec<Bootstrap> {
             ],
             &["get"],
         ),
-        // A user who may ask for the scheduler's present reasons may also read earlier ones.
+        // A user with the right to the scheduler's present reasons also has the right to earlier ones.
         rule(
             BERTH,
             &["decisions/history", "clusterdecisions/history"],
@@ -346,7 +346,8 @@ fn role_manifest(role: &Bootstrap) -> Value {
         let labels = json!({"matchLabels": {aggregate_label(of): "true"}});
         object["aggregationRule"] = json!({"clusterRoleSelectors": [labels]});
     }
-    // A namespace's administrators may what its editors may, and those what its viewers may.
+    // The administrators of a namespace have the rights of its editors, and the editors those of its
+    // viewers.
     let above: &[&str] = match role.name {
         "edit" => &["admin"],
         "view" => &["edit"],

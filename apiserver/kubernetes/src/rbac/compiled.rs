@@ -1,4 +1,4 @@
-//! Roles and bindings as look-ups by user and group.
+//! Look-ups of roles and bindings by user and group.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -33,7 +33,7 @@ pub struct Granted<'a> {
 
 struct Grant {
     binding: String,
-    /// Namespace in which it holds; `None` is everywhere.
+    /// Namespace of the binding; `None` is everywhere.
     namespace: Option<String>,
     role: RoleRef,
     rules: Arc<[PolicyRule]>,
@@ -41,7 +41,7 @@ struct Grant {
 
 type ByName = HashMap<String, Vec<(Arc<Grant>, Subject)>>;
 
-/// Everything, ready to be asked.
+/// All roles and bindings, compiled.
 pub(crate) struct Compiled {
     lists: Lists,
     roles: HashMap<(String, String), Arc<[PolicyRule]>>,
@@ -183,7 +183,7 @@ fn parsed<'a, T: Deserialize<'a>>(object: &'a Object) -> Option<T> {
     }
 }
 
-/// The parts of roles that matter here.
+/// The parts of roles that RBAC evaluates.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct RoleView {

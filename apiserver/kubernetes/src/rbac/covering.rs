@@ -28,7 +28,7 @@ pub(crate) struct Missing {
     pub(crate) more: bool,
 }
 
-/// The smallest rules of `wanted` that `held` does not cover; it is not looked further once `told` are found.
+/// The smallest rules of `wanted` that `held` does not cover. The search ends after `told` of them.
 ///
 /// # Errors
 /// A sentence when the question is too large to be answered.
@@ -90,7 +90,7 @@ struct Product<'a> {
     urls: Vec<&'a str>,
 }
 
-/// The smallest thing a rule allows.
+/// The smallest unit that a rule allows.
 #[derive(Clone, Copy)]
 struct Part<'a> {
     verb: &'a str,

@@ -23,7 +23,7 @@ pub struct EscalationGuard {
 }
 
 impl EscalationGuard {
-    /// A guard that knows who has what from `rbac`.
+    /// A guard that gets the rights of users from `rbac`.
     #[must_use]
     pub fn new(rbac: Arc<Rbac>) -> Self {
         Self { rbac }

@@ -1,4 +1,4 @@
-//! SelfSubjectReview (who am I) and SelfSubjectRulesReview (what may I).
+//! SelfSubjectReview (the caller's identity) and SelfSubjectRulesReview (the caller's rights).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -71,7 +71,7 @@ pub struct RulesStatus {
     pub evaluation_error: Option<String>,
 }
 
-/// Answers who the caller is.
+/// Answers with the caller's identity.
 pub(crate) struct WhoAmI;
 
 #[async_trait]
@@ -96,7 +96,7 @@ impl Computed for WhoAmI {
     }
 }
 
-/// Answers what the caller may do.
+/// Answers with the caller's rights.
 pub(crate) struct Rules {
     rbac: Arc<Rbac>,
 }

@@ -22,7 +22,7 @@ const STAGES: [(&str, Stage); 4] = [
     ("Panic", Stage::Panic),
 ];
 
-/// Everything that is wrong in a policy file.
+/// All problems of a policy file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicyErrors(pub Vec<FieldError>);
 
@@ -205,7 +205,7 @@ impl Reader {
         all
     }
 
-    /// The fields of an object, of which only `known` ones may be there.
+    /// The fields of an object. Only `known` ones are allowed.
     fn fields<'a>(&mut self, value: &'a Value, path: &str, known: &[&str]) -> Option<&'a Map<String, Value>> {
         let Some(fields) = value.as_object() else {
             self.errors

@@ -1,6 +1,6 @@
 //! `kubectl apply` from the client keeps the applied configuration in an annotation. When kubectl
-//! changes to server-side apply, fields that still have its values are its own, also where the server
-//! knows another manager. The annotation is kept current, for the way back.
+//! switches to server-side apply, it owns the fields that still have its values, even if the server has
+//! another manager for them. The annotation is kept current, for a switch back.
 
 use berth_apply::Conflict;
 use serde_json::Value;
@@ -16,7 +16,7 @@ const KUBECTL: &str = "kubectl";
 /// The size of all annotations that a server takes.
 const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 
-/// The conflicts that remain when kubectl takes what it applied from the client.
+/// The conflicts that remain after kubectl has taken over the fields it applied from the client.
 pub(super) fn foreign(cx: &Cx<'_>, live: &Value, conflicts: Vec<Conflict>) -> Vec<Conflict> {
     let Some(before) = last_applied(cx, live) else {
         return conflicts;

@@ -31,7 +31,7 @@ pub(in crate::handlers) async fn update(cx: &Cx<'_>) -> Result<Response<Body>, S
     cx.reply(accepted, StatusCode::OK, &reply)
 }
 
-/// Get, patch, update; again when what was read is no longer what is there.
+/// Get, patch, update; again after a concurrent write.
 pub(in crate::handlers) async fn patch(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let accepted = cx.negotiate(Answer::Object)?;
     let formats = Formats {
@@ -57,7 +57,7 @@ pub(in crate::handlers) async fn patch(cx: &Cx<'_>) -> Result<Response<Body>, St
     cx.reply(accepted, StatusCode::OK, &reply)
 }
 
-/// Hands the program what is to be in the place of `current`, once admission and the kind's rules let it.
+/// Passes the next state of `current` to the program, after admission and the kind's rules.
 async fn replace(cx: &Cx<'_>, call: &Call, current: &Object, value: Value) -> Result<Reply, Status> {
     // An object without a revision has none that could be old.
     let unconditional = cx.served.info().unconditional_update || current.revision() == Revision(0);
@@ -101,7 +101,7 @@ pub(in crate::handlers) async fn delete_collection(cx: &Cx<'_>) -> Result<Respon
             ..cx.call(options.dry_run)
         };
         match remove(cx, &call, &options, object).await {
-            // The answer is what the collection was.
+            // The answer is the former collection.
             Ok(_) => items.push(object.clone()),
             // An object that another client deleted meanwhile is deleted as requested.
             Err(status) if status.is(StatusReason::NotFound) => {}
@@ -121,7 +121,7 @@ async fn remove(
 ) -> Result<Option<Reply>, Status> {
     options.check_preconditions(cx.served.name, current)?;
     let actor = cx.actor(call.dry_run);
-    // Guards are about other objects of a store, and there is none.
+    // Guards concern other objects of a store, and here is no store.
     let _guards = admit_delete(cx.state.registry.chain(), cx.served, &actor, current).await?;
     handler(cx)?.delete(call).await
 }

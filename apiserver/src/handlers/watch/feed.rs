@@ -74,7 +74,7 @@ pub(super) struct Feed {
     /// Rings when the next bookmark is due, and at the deadline. One for all events: setting one up is not
     /// free.
     timer: Pin<Box<Sleep>>,
-    /// Told what is handed out.
+    /// Observer of sent bytes.
     progress: Progress,
 }
 
@@ -171,7 +171,8 @@ impl Feed {
         Some(out.into())
     }
 
-    /// Waits for changes, a bookmark or the end. An empty chunk is none: nothing of interest happened.
+    /// Waits for changes, a bookmark or the end. An empty chunk means that no change concerned the
+    /// watch.
     async fn live(&mut self, mut watch: Box<dyn Watch>) -> Option<Bytes> {
         let result = tokio::select! {
             biased;
@@ -198,7 +199,7 @@ impl Feed {
         Some(out.into())
     }
 
-    /// The last event, which says what went wrong.
+    /// The last event, with the error.
     fn failed(&self, status: &Status) -> Bytes {
         self.progress.add(1);
         Framer::error(status)
@@ -273,7 +274,7 @@ impl Feed {
 /// The selected objects that are there.
 ///
 /// # Errors
-/// 422 where comparing exceeds the limit, 504 when the answer is no longer awaited.
+/// 422 where comparing exceeds the limit, 504 when the client no longer waits.
 pub(super) fn present(
     collection: &Collection,
     selection: &Selection,

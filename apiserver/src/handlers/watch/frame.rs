@@ -33,8 +33,8 @@ impl EventType {
 
 const TAIL: &[u8] = b"}\n";
 
-/// The annotation that tells an informer that it has seen everything there was (docs/reference.md, "Lists and
-/// watches").
+/// The annotation that informs an informer that it has all initial objects (docs/reference.md, "Lists
+/// and watches").
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
 enum Form {
@@ -105,7 +105,7 @@ impl Framer {
         out.extend_from_slice(TAIL);
     }
 
-    /// A bookmark: everything up to `revision` has been given out.
+    /// A bookmark: every change up to `revision` has been sent.
     pub(super) fn bookmark(&mut self, revision: Revision, initial_events_end: bool, out: &mut Vec<u8>) {
         let mut metadata = json!({"resourceVersion": revision.to_string(), "creationTimestamp": null});
         if initial_events_end {
@@ -144,7 +144,7 @@ impl Framer {
         text.into()
     }
 
-    /// The table up to its one row. Only the first one of a watch says the columns.
+    /// The table up to its only row. Only the first table of a watch has the columns.
     fn open_table(&mut self, revision: Revision, out: &mut Vec<u8>) -> TableForm {
         let now = self.clock.now();
         let Form::Table {

@@ -103,7 +103,7 @@ fn params_shown(params: &Value) -> String {
     let name = value::text(params, &["name"]);
     if !name.is_empty() {
         let namespace = value::text(params, &["namespace"]);
-        // Whether they are in namespaces at all is not known here.
+        // The scope of the parameters' kind is unknown here.
         let namespace = if namespace.is_empty() { "*" } else { namespace };
         return format!("{namespace}/{name}");
     }

@@ -25,7 +25,7 @@ pub(super) fn one_of(holder: &Value, path: &str, field: &str, supported: &[&str]
     }
 }
 
-/// Errors in the parts that both kinds of policies have, beside their expressions.
+/// Errors in the fields that both kinds of policies have, except their expressions.
 pub(super) fn policy(spec: &Value, operations: &[&str]) -> Vec<FieldError> {
     let mut errors: Vec<FieldError> = one_of(spec, "spec", "failurePolicy", &["Fail", "Ignore"])
         .into_iter()
@@ -152,7 +152,7 @@ fn rule(rule: &Value, path: &str, operations: &[&str]) -> Vec<FieldError> {
     errors
 }
 
-/// A list that must name something, and nothing beside `*`.
+/// A list that must not be empty, and in which `*` must be alone.
 fn alone(rule: &Value, path: &str, field: &str, what: &str) -> Option<FieldError> {
     let path = format!("{path}.{field}");
     let given = value::texts(rule, &[field]);
@@ -207,7 +207,7 @@ fn named(rule: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// Operations of rules about which a mutation can do nothing.
+/// Operations of rules for which a mutation has no effect.
 pub(super) fn only_changes(of: &Value, path: &str) -> Vec<FieldError> {
     let rules = value::list(of, &["resourceRules"]).iter();
     let operations = rules.flat_map(|rule| value::texts(rule, &["operations"]));

@@ -131,7 +131,7 @@ fn validation(one: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// Errors in the audit annotations of the policy `name`, beside expressions that do not compile.
+/// Errors in the audit annotations of the policy `name`, except expressions that do not compile.
 fn annotated(name: &str, annotations: &[Value]) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut known = BTreeSet::new();

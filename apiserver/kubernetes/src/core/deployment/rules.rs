@@ -38,7 +38,7 @@ pub(super) fn prepare(new: &mut Value) {
     }
 }
 
-/// Everything wrong with the deployment.
+/// All errors of the deployment.
 pub(super) fn validate(old: Option<&Value>, new: &Value) -> Vec<FieldError> {
     const NUMBERS: [&str; 4] = [
         "replicas",
@@ -66,7 +66,7 @@ pub(super) fn validate(old: Option<&Value>, new: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Everything wrong with an object whose Pods are found by a selector and never end; `numbers` are not
+/// All errors of an object whose Pods are found by a selector and never end. `numbers` must not be
 /// negative.
 pub(crate) fn workload_errors(
     old: Option<&Value>,
@@ -206,7 +206,7 @@ fn pods(template: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Everything wrong with the containers: there are some, with names and images.
+/// All errors of the containers: there must be some, with names and images.
 pub(crate) fn container_errors(template: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if value::list(template, &["spec", "containers"]).is_empty() {

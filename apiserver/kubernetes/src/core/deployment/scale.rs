@@ -145,7 +145,7 @@ fn shown(deployment: &Object) -> Value {
     })
 }
 
-/// The selector of a deployment as `kubectl -l` takes it.
+/// The selector of a deployment in the form of `kubectl -l`.
 pub(super) fn selector_text(deployment: &Value) -> String {
     let path = ["spec", "selector", "matchLabels"];
     let labels = value::object(deployment, &path).into_iter().flatten();

@@ -69,7 +69,7 @@ pub(crate) fn new_api(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// A series is of two events at least, the last of which has a time.
+/// A series has at least two events, and the last of them a time.
 fn series(new: &Value) -> Vec<FieldError> {
     let Some(series) = new.get("series").filter(|series| series.is_object()) else {
         return Vec::new();

@@ -35,7 +35,7 @@ pub(super) fn name(name: &str) -> Result<(), NameError> {
     Ok(())
 }
 
-/// Everything wrong with the service.
+/// All errors of the service.
 pub(super) fn validate(new: &Value) -> Vec<FieldError> {
     if value::object(new, &["spec"]).is_none() {
         return vec![FieldError::required("spec", "")];
