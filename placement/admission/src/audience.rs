@@ -11,7 +11,7 @@ pub enum Audience {
     /// A caller that is known: a user whose request is served here, or a kube-apiserver with a certificate.
     #[default]
     Known,
-    /// Anyone who reaches the port.
+    /// Any caller that reaches the port.
     Anyone,
 }
 

@@ -30,7 +30,7 @@ pub(super) fn is_on(engine: &Engine, dialect: &str, namespace: &str, labels: &im
 }
 
 impl AutoBind {
-    /// Binds what is made in `registry`, writing through `committer`.
+    /// Binds new objects in `registry`, writing through `committer`.
     #[must_use]
     pub fn new(engine: Arc<Engine>, committer: Arc<dyn Committer>, registry: Arc<Registry>) -> Self {
         let dialects = engine
@@ -48,7 +48,7 @@ impl AutoBind {
         }
     }
 
-    /// The dialect that binds what is `created`, and the demand, where it does so by itself.
+    /// The dialect that binds the `created` object by itself, and the demand, if there is one.
     fn concerned(&self, created: &Created) -> Option<(&'static str, Key)> {
         let &dialect = self.dialects.get(&created.resource)?;
         let meta = created.object.meta();
@@ -87,7 +87,8 @@ impl AutoBind {
 
     /// The object as the binding left it.
     async fn after(&self, created: &Created, key: &Key, bound: &Bound) -> Arc<Object> {
-        // A controller may have been faster: then nothing was left to write, but the object is another.
+        // A controller may have been faster. Then there was nothing to write, but the object has
+        // changed.
         if bound.written.is_empty() && bound.decision.demand_revision == created.object.revision() {
             return Arc::clone(&created.object);
         }
@@ -98,7 +99,7 @@ impl AutoBind {
         }
     }
 
-    /// Why there is no binding; nothing when the dialect leaves the object alone.
+    /// Reason why there is no binding; nothing when the dialect leaves the object alone.
     fn problem(&self, dialect: &str, key: &Key, error: &BindError) -> Option<String> {
         if !matches!(error, BindError::NotFound(_)) {
             return Some(error.to_string());

@@ -92,7 +92,7 @@ impl Judged {
         }
     }
 
-    /// The right to bind, which is what it takes to go where the scheduler would not.
+    /// The right to bind, which a user needs for another place than the scheduler's.
     fn needs(&self, request: &Request<'_>, object: &Value, held: Held) -> Option<Needed> {
         let (field, name) = (self.own.field(), self.own.read(object)?);
         let problem = match (&self.feasible, held) {
@@ -118,7 +118,7 @@ impl Judged {
     }
 }
 
-/// Whether the system's decisions go by the rules of its newest release.
+/// Whether the system's decisions follow the rules of its newest release.
 fn by_current(snapshot: &Snapshot) -> bool {
     let in_force = snapshot.inventory.rules_in_force();
     in_force.is_some_and(|in_force| in_force.rules == Rules::Current)

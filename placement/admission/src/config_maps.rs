@@ -14,7 +14,7 @@ use serde_json::Value;
 /// The label that names the dialect.
 pub const LABEL: &str = "scheduling.berth.dev/config";
 
-/// Kubernetes' own ConfigMaps, in which the systems' configuration files may stand.
+/// Kubernetes' own ConfigMaps, which may have the systems' configuration files.
 pub const CONFIG_MAPS: GroupResource = GroupResource::new("", "configmaps");
 
 /// The plugin.

@@ -20,7 +20,7 @@ pub(super) struct Configurations {
 }
 
 impl Configurations {
-    /// Warns only: the kind itself refuses what is wrong.
+    /// Warnings only: the kind itself refuses errors.
     pub(super) fn warning(dialects: Vec<Arc<dyn Dialect>>, served: Vec<GroupResource>) -> Self {
         Self {
             dialects,
@@ -29,7 +29,7 @@ impl Configurations {
         }
     }
 
-    /// Refuses what is wrong, and warns.
+    /// Refuses errors, and warns.
     pub(super) fn judging(dialects: Vec<Arc<dyn Dialect>>) -> Self {
         let kind = Some(SchedulerConfiguration::new(dialects.clone()));
         Self {
@@ -94,7 +94,7 @@ fn judge(kind: &SchedulerConfiguration, request: &Request<'_>, object: &Value) -
             kind::Via::Update
         },
         old: request.old,
-        // No rule of this kind looks at the time.
+        // No rule of this kind depends on the time.
         now: berth_apimachinery::Timestamp::UNIX_EPOCH,
     };
     let mut errors = kind.schema(config::VERSION).validate(object);

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::in_force::Rules;
 
-/// The audit annotation of a write that a rule let pass unjudged; its value names the rule.
+/// The audit annotation of a write that a rule did not judge; its value names the rule.
 const NOT_JUDGED: &str = "not-judged";
 
 /// Rules that a plugin applies, by their owner.
@@ -40,7 +40,7 @@ impl Entrusted {
         Arc::new(Self { plugin, whose })
     }
 
-    /// Whether the plugin has no say about `request`, which makes `object`.
+    /// Whether the plugin leaves `request`, which makes `object`, alone.
     fn passes(&self, request: &Request<'_>, object: Option<&Value>) -> bool {
         let is_guard = self.plugin.is_guard();
         let passes = |rules: &Arc<Rules>| rules.pass(request, object, is_guard);

@@ -18,7 +18,7 @@ pub(super) struct Forecast {
     pub(super) outcome: Outcome,
     /// Warning to the client that not all is placed.
     pub(super) warning: Option<String>,
-    /// Further warnings for the client, beside `warning`.
+    /// Further warnings for the client, in addition to `warning`.
     pub(super) more: Vec<String>,
     /// The object after the writes.
     pub(super) object: Arc<Object>,

@@ -2,11 +2,11 @@
 //! `spec.seedName`): the creator gets a warning when the scheduler finds no place. The place itself is
 //! written by the controller, moments later.
 //!
-//! A webhook must not pick the place. It decides on copies that lag behind the hub and cannot reserve what it
-//! picked: the create may be a dry run or may be refused after it, another replica is asked about the next
-//! create, and none of them is stored before all are answered. So many creates at once would all be sent to
-//! the same place, past what that takes. The controller decides after the object is stored and writes under
-//! the fences of the counted capacity (`placement/hub/src/fences.rs`).
+//! A webhook must not pick the place. It decides on copies that lag behind the hub, and cannot reserve
+//! a place: the create may be a dry run or may be refused later, another replica may get the next
+//! create, and none of them is stored before all are answered. So many concurrent creates would all get
+//! the same place, beyond its capacity. The controller decides after the object is stored and writes
+//! under the fences of the counted capacity (`placement/hub/src/fences.rs`).
 
 use std::sync::Arc;
 
@@ -65,8 +65,8 @@ impl Forewarn {
     ) -> Option<Warning> {
         let forecast = match self.forecast(request, object, dialect) {
             Ok(forecast) => forecast?,
-            // The owner of the kind refuses what is wrong with it; here it only means that nothing can be
-            // picked yet.
+            // The owner of the kind refuses invalid objects. Here, an invalid object only means that no
+            // place can be picked yet.
             Err(problem) => return Some(Warning::Unplaced(format!("not bound: {problem}"))),
         };
         if forecast.outcome == Outcome::Scheduled {
@@ -81,7 +81,7 @@ impl Forewarn {
 enum Warning {
     /// Place the object would get.
     Placed(String),
-    /// Why it goes nowhere yet.
+    /// Reason why it has no place yet.
     Unplaced(String),
 }
 

@@ -44,7 +44,7 @@ pub struct Front {
     chain: Chain,
     /// Resources that the plugins may know, by plural name.
     resources: HashMap<&'static str, Vec<GroupResource>>,
-    /// Rules of the dialects beside that.
+    /// Further rules of the dialects.
     rules: Vec<Arc<Rules>>,
     /// CA of the client certificates that are demanded.
     client_ca: Option<CaPool>,
@@ -53,7 +53,7 @@ pub struct Front {
     sources: Arc<Sources>,
     /// Queue for reviews that take long to read and judge.
     heavy: Heavy,
-    /// Cost of judging beside the review's bytes.
+    /// Cost of judging, in addition to the review's bytes.
     effort: Work,
 }
 
@@ -90,7 +90,7 @@ impl Front {
         Self { rules, ..self }
     }
 
-    /// Sets the `effort` of judging beside reading.
+    /// Sets the `effort` of judging, in addition to reading.
     #[must_use]
     pub fn taking(self, effort: Work) -> Self {
         Self { effort, ..self }
@@ -154,7 +154,8 @@ impl Front {
         }
     }
 
-    /// Subject of the review in `body`, where no plugin concerns it: then its objects are not read.
+    /// Subject of the review in `body`, if no plugin concerns it. In that case its objects are not
+    /// read.
     fn unknown(&self, body: &[u8]) -> Option<Subject> {
         let subject = Subject::of(body)?;
         self.known(&subject.group, &subject.resource)

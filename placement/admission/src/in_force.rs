@@ -1,5 +1,5 @@
-//! The admission rules of a dialect as its configuration changes them, and whether they hold at all. A change
-//! takes effect live; one that is invalid and got past everything leaves the last valid one in force
+//! The admission rules of a dialect by its configuration, and whether they hold. A change takes effect
+//! live. An invalid configuration that was stored all the same leaves the last valid one in force
 //! (docs/concepts.md, "Configuration").
 
 use std::collections::BTreeSet;
@@ -57,8 +57,8 @@ impl Rules {
         self.resources.contains(&resource)
     }
 
-    /// Whether the rules hold nothing against `request`, which makes `object`: `is_guard` says of which sort
-    /// they are.
+    /// Whether the rules leave `request`, which makes `object`, alone; `is_guard` is the class of the
+    /// rules.
     pub(super) fn pass(&self, request: &Request<'_>, object: Option<&Value>, is_guard: bool) -> bool {
         !self.engine.guards(self.dialect.name())
             || !is_guard && self.now().users.includes(&request.user.name)
@@ -74,8 +74,8 @@ impl Rules {
         let source = &**self.engine.source();
         let mut demands = self.dialect.demands().iter();
         if demands.any(|demand| demand.resource == request.resource) {
-            // By its state before the write: a user who takes it from Berth takes it with its present
-            // decision.
+            // By its state before the write: a user who takes an object away from Berth takes its
+            // present decision along.
             let stated = request.old.or(object);
             return stated
                 .is_some_and(|object| !requests.include(source, request.namespace, &LabelsOf(object)));
@@ -124,8 +124,7 @@ impl Rules {
         self.now().plugins.get(number).map(Arc::clone)
     }
 
-    /// Policies in force. Asked several times in every request, so that nothing is looked up while nothing
-    /// changes.
+    /// Policies in force. Read several times in every request, so the result is kept until a change.
     fn now(&self) -> MutexGuard<'_, Kept> {
         let all = self.engine.source().cached(config::RESOURCE);
         let mut kept = self.kept.lock();

@@ -61,7 +61,7 @@ use bound_on_create::Held;
 use entrusted::Entrusted;
 use knowledge::Knowledge;
 
-/// Parts of which the plugins are made.
+/// Common parts of the plugins.
 pub struct Parts {
     /// The engine, which knows the world.
     pub engine: Arc<Engine>,

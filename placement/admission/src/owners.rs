@@ -1,9 +1,9 @@
 //! Rights that owner references take, as kube-apiserver's plugin OwnerReferencesPermissionEnforcement asks
 //! for them.
 //!
-//! An owner that is gone takes its dependents with it, so who changes the owners of an object that is there
-//! must be allowed to delete it. And an owner waits for dependents that block its deletion, so who makes an
-//! object block one must be allowed to set finalizers on that.
+//! When an owner is deleted, its dependents are deleted too. So a change of an existing object's owners
+//! needs the right to delete the object. And an owner waits for dependents that block its deletion. So
+//! a dependent that blocks needs the right to set finalizers on its owner.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ impl Plugin for OwnerReferences {
     }
 
     fn handles(&self, request: &Request<'_>) -> bool {
-        // Berth's own actors write what they decided, with the owners that the systems' schedulers give it.
+        // Berth's own actors write their decisions with the owners that the systems' schedulers set.
         matches!(request.operation, Operation::Create | Operation::Update)
             && !request.user.name.starts_with("berth:")
     }
@@ -85,8 +85,8 @@ impl Plugin for OwnerReferences {
     }
 }
 
-/// The right to make objects block an owner of a kind that is not known: only who may set finalizers on
-/// everything has it.
+/// The right to make objects block an owner of an unknown kind: only users with the right to set
+/// finalizers on all resources have it.
 fn over_all(owner: &OwnerReference) -> Needed {
     let right = Right {
         verb: "update".to_owned(),
@@ -106,7 +106,7 @@ fn over_all(owner: &OwnerReference) -> Needed {
     )
 }
 
-/// The owners of an object, as far as they can be read.
+/// The readable owners of an object.
 fn owners(object: Option<&Value>) -> Vec<OwnerReference> {
     let list = object.and_then(|object| object["metadata"]["ownerReferences"].as_array());
     let owners = list.into_iter().flatten();

@@ -1,6 +1,6 @@
 //! Users cannot read objects through a policy that they may not read themselves. A user who names a
-//! kind of parameters must be allowed to get all of them, and a user who binds some must be allowed to
-//! read those, as in kube-apiserver.
+//! kind of parameters needs the right to get all of them, and a user who binds some needs the right to
+//! get those, as in kube-apiserver.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::StoredPolicies;
 
-/// Name that stands for unknown parameters, where everything must be allowed.
+/// Name for unknown parameters, which need the right to all.
 const ANY: &str = "*";
 
 /// The admission plugin.
@@ -126,7 +126,7 @@ fn needed(right: Right, field: &str, text: String) -> Needed {
     Needed { right, refusal }
 }
 
-/// A user as Go prints one, which is what kube-apiserver's message has.
+/// A user in Go's notation, as in kube-apiserver's message.
 fn shown(user: &UserInfo) -> String {
     let extra: Vec<String> = user
         .extra

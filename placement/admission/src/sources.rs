@@ -22,7 +22,7 @@ pub(super) struct Sources {
     asked: Mutex<HashMap<IpAddr, (i64, Timestamp)>>,
 }
 
-/// A place, given back when dropped.
+/// A place; dropping returns it.
 #[derive(Debug)]
 pub(super) struct Place {
     sources: Arc<Sources>,

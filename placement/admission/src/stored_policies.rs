@@ -22,7 +22,7 @@ pub struct StoredPolicies {
     last: Mutex<Option<Last>>,
 }
 
-/// Findings of the last look.
+/// Findings of the last check.
 struct Last {
     collections: [Collection; 4],
     stored: Arc<Stored>,

@@ -1,4 +1,4 @@
-//! Decision and ClusterDecision: where a placeable object stands, in one shape for all systems.
+//! Decision and ClusterDecision: the state of a placeable object, in one form for all systems.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -276,7 +276,7 @@ fn kind(info: KindInfo) -> Virtual {
     }
 }
 
-/// Why it is not bound; for a partial binding, `13 of 40`.
+/// Reason why it is not bound; for a partial binding, `13 of 40`.
 fn reason(decision: &Object) -> Cell {
     match part_at::<DecisionStatus>(decision.value(), "/status") {
         Some(status) if status.phase == "Partial" && status.wanted.is_some() => {

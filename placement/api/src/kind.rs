@@ -58,7 +58,7 @@ impl Kind for Virtual {
         (self.rules)(new)
     }
 
-    /// Virtual names are made of other names, so they are path segments of any length.
+    /// Virtual names are composed of other names, so they are path segments of any length.
     fn validate_name(&self, name: &str) -> Result<(), NameError> {
         name::path_segment(name)
     }

@@ -193,7 +193,7 @@ pub struct MovedCluster {
 }
 
 impl MovedCluster {
-    /// A cluster of which nothing more is known.
+    /// A cluster without further data.
     #[must_use]
     pub fn named(name: &str, change: Move) -> Self {
         Self {
@@ -206,12 +206,12 @@ impl MovedCluster {
     }
 }
 
-/// Direction in which a cluster moved.
+/// Direction of a cluster's change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Move {
     /// The object is bound to it now.
     Joined,
-    /// It is no longer.
+    /// It left.
     Left,
 }
 
@@ -305,7 +305,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl RecordCause {
-    /// A cause that is no object.
+    /// A cause other than an object.
     #[must_use]
     pub fn of(r#type: CauseType) -> Self {
         Self {

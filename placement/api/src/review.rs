@@ -143,7 +143,7 @@ pub fn kind() -> Virtual {
     }
 }
 
-/// The kind of `localschedulingreviews`: the same about the objects of one namespace, for users who may
+/// The kind of `localschedulingreviews`: reviews about the objects of one namespace, for users who may
 /// explain there.
 #[must_use]
 pub fn local() -> Virtual {
@@ -263,7 +263,7 @@ fn decision_rules(spec: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// The selector of `entry`, which stands at `path` in `spec.decisions`, if it has one.
+/// The selector of `entry`, which is at `path` in `spec.decisions`, if it has one.
 ///
 /// # Errors
 /// Everything wrong with it.

@@ -72,7 +72,7 @@ pub const fn verdict(picked: bool, feasible: bool, out_of_scope: bool) -> &'stat
 /// Facts about a candidate for its row.
 #[derive(Default)]
 pub struct Judged<'a> {
-    /// The Target, or the cluster where there is none.
+    /// The Target, or the cluster where it has none.
     pub name: &'a str,
     /// The place in the ranking, or null.
     pub rank: Value,

@@ -19,13 +19,13 @@ pub struct Manifest<T> {
     /// The metadata.
     #[serde(default)]
     pub metadata: Map<String, Value>,
-    /// The fields beside.
+    /// The other fields.
     #[serde(flatten)]
     pub body: T,
 }
 
 impl<T> Manifest<T> {
-    /// The object of `kind` that says `body`.
+    /// The object of `kind` with the fields of `body`.
     pub fn new(kind: impl Into<Token>, metadata: Map<String, Value>, body: T) -> Self {
         Self {
             api_version: API_VERSION.into(),
@@ -35,7 +35,7 @@ impl<T> Manifest<T> {
         }
     }
 
-    /// The text of metadata in `field`; empty where there is none.
+    /// The text of metadata in `field`; empty where it is absent.
     #[must_use]
     pub fn metadata(&self, field: &str) -> &str {
         let text = self.metadata.get(field).and_then(Value::as_str);
@@ -44,7 +44,7 @@ impl<T> Manifest<T> {
 }
 
 /// Reference to the source of a virtual object.
-// One is kept for every decision, so its strings have no spare capacity.
+// There is one for every decision, so its strings have no spare capacity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SourceRef {

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The text at `path` of a value; the empty string where there is none.
+/// The text at `path` of a value; the empty string where it is absent.
 pub(crate) fn text_at(value: &Value, path: &str) -> String {
     match value.pointer(path) {
         Some(Value::String(text)) => text.clone(),
@@ -12,7 +12,7 @@ pub(crate) fn text_at(value: &Value, path: &str) -> String {
     }
 }
 
-/// The part of `value` at `path`; nothing where there is none that can be read.
+/// The part of `value` at `path`; nothing where it is absent or unreadable.
 pub(crate) fn part_at<'a, T: Deserialize<'a>>(value: &'a Value, path: &str) -> Option<T> {
     T::deserialize(value.pointer(path)?).ok()
 }

@@ -10,7 +10,7 @@ use super::requests;
 /// The condition's type.
 pub const DECIDING: &str = "Deciding";
 
-/// State that the condition tells.
+/// State of the condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Words {
     /// True or False.

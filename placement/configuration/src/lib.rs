@@ -1,7 +1,6 @@
-//! SchedulerConfiguration (docs/concepts.md, "Configuration"): one object per dialect, named after it,
-//! holding the system's own configuration form. The dialect interprets it. This crate has the kind,
-//! [`SchedulerConfiguration`], and [`validity`], which sets the condition that says whether it is in
-//! force.
+//! SchedulerConfiguration (docs/concepts.md, "Configuration"): one object per dialect, of the dialect's
+//! name, with the system's own configuration. The dialect interprets it. This crate has the kind,
+//! [`SchedulerConfiguration`], and [`validity`], which sets the condition about its being in force.
 //!
 //! ```
 //! use berth_configuration::AutoBindMode;
@@ -289,7 +288,7 @@ impl Kind for SchedulerConfiguration {
             return vec![FieldError::not_supported("metadata.name", name, &known)];
         };
         let mut errors = Vec::new();
-        // The schema has told its errors already, and the dialect tells them again.
+        // The schema has reported its errors already, and the dialect reports them again.
         let told = self.schema.validate(new);
         errors.extend(requests::problems(&**dialect, new, &told));
         let spec = new["spec"].as_object();

@@ -45,7 +45,7 @@ impl Mode {
 /// Whether a system is decided here, and if not, the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It is observed, since no setting says that it is to be decided.
+    /// Observed by default: no setting asks for deciding it.
     Observes,
     /// It is observed, since the configuration that is stored is invalid, and none was valid since the server
     /// started.
@@ -67,7 +67,7 @@ pub struct Modes {
     selected: Mutex<HashMap<String, Selected>>,
 }
 
-/// Selection made of a configuration's `spec.requests`.
+/// Selection by a configuration's `spec.requests`.
 struct Selected {
     seen: Arc<Object>,
     requests: Option<Arc<Requests>>,

@@ -17,7 +17,7 @@ pub enum OtherScheduler {
     /// Berth waits, and observes until that one is stopped.
     #[default]
     Wait,
-    /// Berth decides beside it.
+    /// Berth decides although it runs.
     Ignore,
 }
 
@@ -61,8 +61,8 @@ impl Default for OwnSchedulers {
 }
 
 impl OwnSchedulers {
-    /// Notes what was `seen` of the scheduler of `dialect`: `None` where it does not run. Returns whether that
-    /// is news.
+    /// Records that the scheduler of `dialect` was `seen`, or that it does not run (`None`). Returns
+    /// whether that is a change.
     pub fn note(&self, dialect: &'static str, seen: Option<&str>) -> bool {
         let mut running = self.running.lock();
         let before = running.get(dialect).map(|text| &**text);

@@ -60,7 +60,8 @@ pub(super) fn read(configuration: &Value) -> Result<Option<Arc<Requests>>, Vec<F
     }
 }
 
-/// Problems of it in a configuration of `dialect`; `told` are the errors that the schema has told already.
+/// Problems of it in a configuration of `dialect`, without those in `told`: the errors that the schema
+/// has reported already.
 pub(super) fn problems(dialect: &dyn Dialect, configuration: &Value, told: &[FieldError]) -> Vec<FieldError> {
     let said = &configuration["spec"][FIELD];
     if said.is_null() {

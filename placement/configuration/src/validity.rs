@@ -86,7 +86,7 @@ impl Handler for Keeper {
     }
 }
 
-/// Waits for a change; for ever where there are none any more.
+/// Waits for a change; for ever when no more changes can come.
 async fn changed<T>(receiver: &mut watch::Receiver<T>) {
     if receiver.changed().await.is_err() {
         std::future::pending::<()>().await;
@@ -200,7 +200,7 @@ pub struct Said<'a> {
     pub message: &'a str,
 }
 
-/// `object` with the conditions in `said`; `None` when it has them already.
+/// `object` with these conditions; `None` when it has them already.
 pub fn with_conditions(object: &Object, said: &[Said<'_>], now: Timestamp) -> Option<Value> {
     let mut value = Value::clone(object.value());
     let generation = object.meta().generation();

@@ -32,7 +32,7 @@ use search::Search;
 
 pub use patch::Form;
 
-/// Number of targets that are advised about where nothing else is said.
+/// Default number of targets with advice.
 pub const TARGETS: usize = 10;
 
 /// Most steps of one piece of advice: one step is the cost of judging a target, some 150 ns.
@@ -51,10 +51,10 @@ pub struct Terms {
     pub only: Option<String>,
 }
 
-/// Why there is no advice.
+/// Reason why there is no advice.
 #[derive(Debug, thiserror::Error)]
 pub enum NoAdvice {
-    /// There is no such demand.
+    /// The demand does not exist.
     #[error("{0} not found")]
     Demand(Key),
     /// [`Terms::only`] names no target.
@@ -63,7 +63,7 @@ pub enum NoAdvice {
     /// A dialect broke its contract.
     #[error(transparent)]
     Fault(#[from] Fault),
-    /// The advice is no longer awaited.
+    /// The caller no longer waits for the advice.
     #[error(transparent)]
     Ended(Exceeded),
 }
@@ -77,7 +77,7 @@ pub struct Advice {
     pub targets: Vec<Advised>,
     /// Number of further targets that are not in the resulting set.
     pub remaining: usize,
-    /// Why the search ended before its time.
+    /// Reason why the search ended early.
     pub gave_up: Option<String>,
 }
 
@@ -113,7 +113,7 @@ pub struct Set {
     pub patches: Vec<Patch>,
 }
 
-/// One thing to do.
+/// One proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// As a sentence in the imperative.
@@ -148,7 +148,7 @@ pub struct Patch {
 }
 
 impl Set {
-    /// Whether all of it is the asker's own to do.
+    /// Whether the caller has the rights for all of it.
     #[must_use]
     pub fn is_own(&self) -> bool {
         self.changes.iter().all(|change| change.whose == Whose::Request)
@@ -227,7 +227,7 @@ fn decide(
     }
 }
 
-/// Whether the filters ran at all.
+/// Whether the filters ran.
 fn considered(decision: &Decision) -> bool {
     !decision.solved.feasible.is_empty() || !decision.solved.rejections.is_empty()
 }

@@ -1,6 +1,6 @@
-//! Agreement: whether a demand has the clusters that would be decided for it now, its own place included
-//! (docs/beside.md, "What agreement means"). Sets of clusters are compared, not the writes or texts of two
-//! schedulers.
+//! Agreement: whether a demand has the clusters that a decision now would give it, its own place
+//! included (docs/beside.md, "What agreement means"). Sets of clusters are compared, not the writes or
+//! texts of two schedulers.
 
 mod sentence;
 
@@ -27,11 +27,11 @@ pub enum Agreement {
     Same,
     /// It has others; the verdict on the change.
     Different(Verdict),
-    /// Nothing can be said.
+    /// Unknown.
     Unknown(Unknown),
 }
 
-/// Why nothing can be said of a demand.
+/// Reason why the agreement of a demand is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
     /// It cannot be understood.
@@ -212,7 +212,7 @@ impl Comparison {
     }
 }
 
-/// The end of the grace that began at `since`; `None` beyond what a timestamp holds.
+/// The end of the grace period that began at `since`; `None` beyond the range of timestamps.
 #[must_use]
 pub fn ends(since: Timestamp, grace: Duration) -> Option<Timestamp> {
     since.checked_add(grace).ok()
@@ -247,7 +247,8 @@ fn contested(name: &str, candidates: &[Candidate], placed: &[Placed]) -> Contest
     }
 }
 
-/// `Plugin/Reason: sentence`, or `Reason: sentence` where others are better, which is no plugin's doing.
+/// `Plugin/Reason: sentence`, or `Reason: sentence` where others are better, for which no plugin is
+/// responsible.
 fn told(rejection: &RejectionEntry) -> String {
     let (plugin, reason, message) = (&rejection.plugin, &rejection.reason, &rejection.message);
     match plugin.is_empty() {

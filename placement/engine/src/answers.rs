@@ -23,7 +23,7 @@ pub(crate) struct Answers {
 /// Result of a decision that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
-    /// Revision up to which the decided world had every change.
+    /// Revision of the decided world: it has every change up to there.
     pub(crate) through: Revision,
     /// The outcome.
     pub(crate) outcome: Outcome,
@@ -46,7 +46,7 @@ impl Answers {
         self.foreseen.lock().insert(uid, answer);
     }
 
-    /// The outcome of creating the demand of this `uid` is no longer awaited, made or not.
+    /// The caller no longer waits for the outcome of creating the demand of this `uid`.
     pub(crate) fn forget(&self, uid: &str) {
         self.foreseen.lock().remove(uid);
     }

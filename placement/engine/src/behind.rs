@@ -1,8 +1,8 @@
-//! Why an engine cannot decide for now.
+//! Reason why an engine cannot decide now.
 
 use berth_apimachinery::Revision;
 
-/// Why there is no world to decide on for now.
+/// Reason why there is no world for decisions now.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Behind {
     /// The engine has not taken in a revision in time: it is starting, or its source does not answer.

@@ -32,7 +32,7 @@ pub trait Committer: Send + Sync + 'static {
 }
 
 impl Engine {
-    /// Binds `bind.demand`. Binding what is bound already writes nothing.
+    /// Binds `bind.demand`. Where it is bound already, nothing is written.
     ///
     /// # Errors
     /// See [`BindError`].
@@ -165,7 +165,7 @@ impl Engine {
 }
 
 impl Engine {
-    /// Judges whether what is `bound` may be written, beside others who write the same.
+    /// Judges whether `bound` may be written, together with others that write the same objects.
     fn allowed(
         &self,
         slot: &Slot,
@@ -181,7 +181,7 @@ impl Engine {
         judged.map_err(BindError::Contested)
     }
 
-    /// Has what is shown of the demand made anew, though nothing of it was folded.
+    /// Has the objects about the demand rendered again, though nothing of it was folded.
     fn restate(&self, bind: Bind<'_>) {
         let Some(slot) = self.slot(bind.dialect) else {
             return;
@@ -208,11 +208,11 @@ pub(crate) fn span(bind: &Bind<'_>, with_create: bool) -> Span {
 /// A race that was lost: the world moved between deciding and writing.
 struct Lost {
     status: Status,
-    /// Whether capacity was counted, so that others who count it are likely to win again.
+    /// Whether capacity was counted, so that other decisions about it are likely to win again.
     is_scarce: bool,
 }
 
-/// Whether a decision neither places nor lets go of anything.
+/// Whether a decision neither places nor releases anything.
 fn places_nothing(decision: &Decision) -> bool {
     let lets_go = decision
         .changes
@@ -262,7 +262,7 @@ pub(crate) fn newest(objects: &[Arc<Object>]) -> Revision {
     revisions.max().unwrap_or_default()
 }
 
-/// The name under which what `actor` sets for `dialect` is owned: `berth-gardener-scheduler`.
+/// The field manager of `actor` for `dialect`: `berth-gardener-scheduler`.
 pub(crate) fn manager(dialect: &str, actor: &str) -> String {
     let part = actor.rsplit(':').next().unwrap_or(actor);
     format!("berth-{dialect}-{part}")

@@ -8,7 +8,8 @@ use berth_dialect_contract::{Decision, Refused};
 use crate::behind::Behind;
 use crate::snapshot::Snapshot;
 
-/// Is told of all bindings, of controllers and users. Called on the binding's own task: must not block.
+/// Observer of all bindings, of controllers and users. Called on the binding's own task: must not
+/// block.
 pub trait BindObserver: Send + Sync + 'static {
     /// Result of `wish`: `bound` is committed (or nothing was to be written). Not called for dry runs.
     fn bound(&self, wish: &Bind<'_>, bound: &Bound);
@@ -20,7 +21,7 @@ pub trait BindObserver: Send + Sync + 'static {
 /// Treatment of a decision that places nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unplaced {
-    /// Refuse it, unless it lets something go: for callers who asked for a binding.
+    /// Refuse it, unless it releases a place: for callers who asked for a binding.
     Refuse,
     /// Commit its writes (such as status conditions) like any other's: for controllers.
     Commit,
@@ -39,7 +40,7 @@ pub struct Bind<'a> {
     pub dry_run: bool,
     /// Treatment of a decision that would place nothing.
     pub unplaced: Unplaced,
-    /// The user who asked for it; `None` where Berth does it by itself.
+    /// The user who asked for it; `None` where Berth binds by itself.
     pub by: Option<&'a str>,
 }
 
@@ -65,7 +66,7 @@ pub struct Commit {
     pub cause: String,
     /// The writes, in order.
     pub writes: Vec<Write>,
-    /// Conditions besides the writes' own bases. They guard the list as a whole.
+    /// Conditions in addition to the bases of the writes. They guard the list as a whole.
     pub guards: Vec<Guard>,
     /// Whether to check everything and store nothing.
     pub dry_run: bool,
@@ -77,14 +78,14 @@ pub struct Commit {
 pub struct Contest {
     /// Sentence with the other writer, the changed fields, and the remedy.
     pub text: Arc<str>,
-    /// Whether this is said for the first time.
+    /// Whether this is the first report of it.
     pub is_new: bool,
 }
 
-/// Why there is no binding.
+/// Reason why there is no binding.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    /// There is no such demand.
+    /// The demand does not exist.
     #[error("{0} not found")]
     NotFound(Key),
     /// The chosen targets cannot be bound.

@@ -142,8 +142,9 @@ impl Contests {
         }
     }
 
-    /// Whether `change`, of an object that holds the decision about `demand`, is another program's, and is to
-    /// be looked at: not while Berth writes there, and not of one that is left alone.
+    /// Whether `change`, of an object with the decision about `demand`, was made by another program and
+    /// has to be checked. Changes are not checked while Berth writes there, nor for objects that are
+    /// left alone.
     pub(crate) fn is_others(&self, demand: &Key, change: &Change) -> bool {
         if self.writing.lock().contains_key(demand) {
             return false;
@@ -155,7 +156,7 @@ impl Contests {
         held.contest.is_none() && is_others(held.wrote.get(&change.key), change.new.as_ref())
     }
 
-    /// Whether another program has changed what was written of `demand` last, in `source`.
+    /// Whether another program has changed the last written decision of `demand`, in `source`.
     pub(crate) fn is_disturbed(&self, demand: &Key, source: &dyn Source) -> bool {
         let all = self.held.lock();
         all.get(demand).is_some_and(|held| {

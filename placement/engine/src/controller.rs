@@ -3,16 +3,17 @@
 //! Folded changes make demands due ([`berth_dialect_contract::Due::decide`]); each dialect has one
 //! queue of due keys, decides them with bounded parallelism and writes through [`Engine::bind`], like
 //! every caller. A demand that fails or finds no place is tried again with growing delays
-//! ([`berth_dialect_contract::Pace`]), one that time may change at its time
-//! ([`berth_dialect_contract::Decision::due_at`]). Time is the engine's clock; tests that move a clock
-//! by hand call [`Controllers::look`].
+//! ([`berth_dialect_contract::Pace`]). A demand whose decision depends on time is due again at that
+//! time ([`berth_dialect_contract::Decision::due_at`]). Time is the engine's clock; tests that move a
+//! clock by hand call [`Controllers::look`].
 //!
 //! Beside the controller that decides a dialect may have reconcilers
 //! ([`berth_dialect_contract::Reconciler`]), which carry out and report. They run here too, each with a queue
 //! of its own.
 //!
-//! Several replicas may run over one store. The [`LeaderElector`] says whose controllers work; correctness
-//! does not rest on it, since every write is guarded, but two would decide everything twice.
+//! Several replicas may run over one store. The [`LeaderElector`] chooses the replica whose controllers
+//! work. Correctness does not depend on it, since every write is guarded, but two replicas would decide
+//! everything twice.
 
 mod leader;
 mod lease;
@@ -42,16 +43,16 @@ pub use observer::{Attempt, Observer, Silent, StepResult, Stepped};
 pub struct Settings {
     /// The names of the dialects whose controllers run.
     pub dialects: Vec<&'static str>,
-    /// The names of the reconcilers that run. They carry out what is decided and decide nothing, so the gate
-    /// is not theirs.
+    /// The names of the running reconcilers. They carry out decisions and make none, so they do not
+    /// wait for the right to decide.
     pub reconcilers: Vec<&'static str>,
     /// Writes the decisions.
     pub committer: Arc<dyn Committer>,
-    /// Returns whether a dialect binds by itself at all. Asked after every change, so it must be cheap.
+    /// Returns whether a dialect binds by itself. Called after every change, so it must be cheap.
     pub gate: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     /// Returns whether this replica is the one that works. Not asked by [`Controllers::under`] a leadership.
     pub elector: Arc<dyn LeaderElector>,
-    /// Is told what happens.
+    /// Observer of the controllers.
     pub observer: Arc<dyn Observer>,
 }
 

@@ -10,7 +10,7 @@ use berth_dialect_contract::{Affected, Due};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-/// A set of marked things, or all there are.
+/// A set of marked items, or all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Marked<T> {
     /// These.
@@ -58,12 +58,12 @@ pub struct Dirty {
     pub demands: Marked<Key>,
     /// The targets, by cluster name, whose view may differ.
     pub targets: Marked<Arc<str>>,
-    /// The last change that made one of those in `decide` due. Says nothing where that is all.
+    /// The last change that made a member of `decide` due. Unset where that is all.
     pub since: Revision,
 }
 
 impl Dirty {
-    /// Everything.
+    /// All of them.
     #[must_use]
     pub fn everything() -> Self {
         Self {

@@ -39,7 +39,7 @@ pub enum AlreadySet {
     Mandate,
 }
 
-/// Is told of every change when it is folded, before any decision on it. Called by the feeder under a
+/// Observer of every change when it is folded, before any decision on it. Called by the feeder under a
 /// dialect's lock: must be quick. Objects found by the initial load are no changes.
 pub trait Witness: Send + Sync + 'static {
     /// `change` was folded into the inventory of `dialect`, and made `due` stale.
@@ -53,7 +53,7 @@ pub(crate) struct Slot {
     pub(crate) state: Mutex<State>,
     /// Taken by bindings that lost a race, so that they try again one after the other and not all at once.
     pub(crate) turn: tokio::sync::Mutex<()>,
-    /// Taken while a demand is made together with a place of which there are only so many.
+    /// Held while a demand is created together with a place of limited number.
     pub(crate) making: Arc<tokio::sync::Mutex<()>>,
     /// Turns of the scheduler's own wishes about demands, while they are decided and written.
     pub(crate) settling: Turns<Settled>,
@@ -81,12 +81,12 @@ pub struct Engine {
     pub(crate) configurations: Arc<Configurations>,
     /// Revision up to which every change is folded; `None` before the first load.
     pub(crate) folded: watch::Sender<Option<Revision>>,
-    /// Asks the feeder to look whether its watch has moved past changes that are none of its business.
+    /// Asks the feeder to check whether its watch has moved past changes that do not concern it.
     pub(crate) nudge: Notify,
     subscribers: Mutex<Vec<Weak<Subscription>>>,
     /// The dialects whose world is not complete, and the missing resources.
     held: Mutex<BTreeMap<&'static str, String>>,
-    /// The dialects for which it is not known yet whether they are decided here.
+    /// The dialects whose mode is not known yet.
     doubted: Mutex<BTreeSet<&'static str>>,
     /// As many decisions for bindings at once as there are processors: each that takes a while has a thread
     /// of its own, and every thread keeps memory that it used once.
@@ -133,7 +133,7 @@ impl Engine {
         })
     }
 
-    /// Notes that the objects of `dialect` are those of a hub on which the system runs.
+    /// Sets that the objects of `dialect` are those of a hub on which the system runs.
     pub fn set_on_hub(&self, dialect: &str) {
         for slot in self.slots.iter().filter(|slot| slot.dialect.name() == dialect) {
             slot.on_hub.store(true, Ordering::Relaxed);
@@ -157,7 +157,7 @@ impl Engine {
         self.witness.set(witness).map_err(|_| AlreadySet::Witness)
     }
 
-    /// Sets who says what is decided here, once. Without a word everything is.
+    /// Sets the right to decide, once. Without it, everything is decided here.
     ///
     /// # Errors
     /// When there is one already.
@@ -183,14 +183,14 @@ impl Engine {
         !self.is_doubted(dialect) && self.mandate.get().is_none_or(|mandate| mandate.decides(dialect))
     }
 
-    /// The requests of `dialect` that are decided here, where anything of it is; `None`: all.
+    /// The requests of `dialect` that are decided here, if the dialect is decided here; `None`: all.
     #[must_use]
     pub fn requests(&self, dialect: &str) -> Option<Arc<Requests>> {
         self.mandate.get().and_then(|mandate| mandate.requests(dialect))
     }
 
-    /// Whether a request with `labels` in `namespace` is among those of `dialect` that are decided here,
-    /// where anything of it is.
+    /// Whether a request with `labels` in `namespace` is among the requests of `dialect` that are
+    /// decided here, if the dialect is.
     #[must_use]
     pub fn includes(&self, dialect: &str, namespace: &str, labels: &impl LabelSet) -> bool {
         let requests = self.requests(dialect);
@@ -211,13 +211,13 @@ impl Engine {
         object.is_none_or(|object| requests.include(&*self.source, &demand.namespace, object.meta().labels()))
     }
 
-    /// Whether what the decisions of `dialect` are written in is kept from others.
+    /// Whether the fields of `dialect`'s decisions are protected from other writers.
     #[must_use]
     pub fn guards(&self, dialect: &str) -> bool {
         !self.is_doubted(dialect) && self.mandate.get().is_none_or(|mandate| mandate.guards(dialect))
     }
 
-    /// Marks what the configuration says of `dialect` as not known yet: until it is, the dialect is neither
+    /// Marks the configuration of `dialect` as unknown. Until it is known, the dialect is neither
     /// decided nor guarded, since others may be about to decide it.
     pub fn doubt(&self, dialect: &'static str, unknown: bool) {
         let mut doubted = self.doubted.lock();
@@ -271,7 +271,7 @@ impl Engine {
         self.slots.iter().find(|slot| slot.dialect.name() == dialect)
     }
 
-    /// The present snapshot of the dialect named `dialect`; `None` when there is no such dialect.
+    /// The present snapshot of the dialect named `dialect`; `None` for an unknown dialect.
     #[must_use]
     pub fn snapshot(&self, dialect: &str) -> Option<Snapshot> {
         self.slot(dialect).map(Slot::snapshot)
@@ -304,7 +304,7 @@ impl Engine {
         }
     }
 
-    /// A snapshot that holds every write acknowledged before this call; `None` when there is no such dialect.
+    /// A snapshot with every write acknowledged before this call; `None` for an unknown dialect.
     ///
     /// # Errors
     /// As [`Engine::caught_up`], and when the dialect is held.
@@ -332,7 +332,7 @@ impl Engine {
         self.remark(&[]);
     }
 
-    /// Marks what is stale though nothing was folded.
+    /// Marks objects as stale without a folded change.
     pub(crate) fn remark(&self, dirty: &[(&'static str, Dirty)]) {
         let subscribers = self.subscribers.lock();
         if let Some(through) = *self.folded.borrow() {

@@ -1,5 +1,5 @@
-//! Changes of the set of requests decided here: of the configuration, and of the labels by which
-//! requests are selected.
+//! Changes of the set of requests decided here: of the configuration, and of the labels that select
+//! requests.
 
 use std::sync::Arc;
 

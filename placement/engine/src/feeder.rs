@@ -1,4 +1,4 @@
-//! The feeder: lists and watches what the dialects read, and folds it into their inventories.
+//! The feeder: lists and watches the resources of the dialects, and folds them into their inventories.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -27,7 +27,7 @@ const RETRY: Duration = Duration::from_secs(1);
 type Lists = BTreeMap<GroupResource, Collection>;
 
 impl Engine {
-    /// Follows the source for ever; starts anew whenever its watch is lost.
+    /// Follows the source for ever; starts over when its watch is lost.
     pub(crate) async fn feed(self: Arc<Self>) {
         loop {
             let Err(error) = self.follow().await;

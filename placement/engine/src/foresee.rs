@@ -37,8 +37,8 @@ struct Expected {
 
 impl Engine {
     /// Decides `demand` of `dialect` as if `object` were stored already: the decision, and the writes
-    /// for one step with it. `None` where that cannot be foreseen soon, or others compete for the same
-    /// places: then it is bound after it is stored.
+    /// for one step with it. `None` where the decision would take long, or other demands compete for
+    /// the same places. Such a demand is bound after it is stored.
     pub async fn foresee(
         self: &Arc<Self>,
         committer: &dyn Committer,
@@ -99,7 +99,7 @@ impl Engine {
     }
 }
 
-/// Whether other demands may take what `commit` takes: counted capacity, or an object that is changed.
+/// Whether other demands compete for the resources of `commit`: counted capacity, or a changed object.
 fn is_contested(commit: &Commit, demand: &Key) -> bool {
     let mut writes = commit.writes.iter();
     !commit.guards.is_empty() || writes.any(|write| write.key != *demand && write.base.is_some())

@@ -40,7 +40,7 @@ impl InForce {
     }
 }
 
-/// Test of a whole SchedulerConfiguration: whether it is valid.
+/// Test of a whole SchedulerConfiguration: its validity.
 pub type Judge = Arc<dyn Fn(&Object) -> bool + Send + Sync>;
 
 /// The configurations in force. Asked before every write, so that each object is judged once.

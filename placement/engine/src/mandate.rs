@@ -16,8 +16,8 @@ pub trait Mandate: Send + Sync + 'static {
     /// Whether the decisions of `dialect` are made and written here.
     fn decides(&self, dialect: &str) -> bool;
 
-    /// Whether what they are written in is kept from others. Where another scheduler writes it, it must not
-    /// be.
+    /// Whether other writers are kept from the fields of decisions. Where another scheduler writes
+    /// them, they must not be.
     fn guards(&self, dialect: &str) -> bool;
 
     /// The requests of `dialect` that this selects; `None` for all.
@@ -29,7 +29,7 @@ pub trait Mandate: Send + Sync + 'static {
 /// Selection of a system's requests, by their labels and by those of their namespaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Requests {
-    /// None at all.
+    /// None.
     None,
     /// Those that both selectors match.
     Matching {

@@ -1,10 +1,10 @@
 //! Plans: the effect of a change on the decisions, before it is made (docs/concepts.md, "Planning").
 //!
-//! A plan changes a copy of a world and does what the controllers would do: demands that the change
-//! makes due are decided in key order, each decision's writes are made before the next, and demands
-//! that those make due are decided after. Where a dialect retries demands without a place, these are
-//! decided again too, as long as anything changed. At the end the places of every demand are compared
-//! with those it had.
+//! A plan changes a copy of a world and then works like the controllers. Demands that the change makes
+//! due are decided in key order. Each decision's writes come before the next decision, and demands that
+//! these make due are decided later. Where a dialect retries demands without a place, these are decided
+//! again too, as long as anything changes. At the end the places of every demand are compared with its
+//! former places.
 //!
 //! Start reading at [`Plan::of`]; [`change`] has the sorts of changes, [`mod@compare`] the reported
 //! differences of a decision.
@@ -74,8 +74,8 @@ impl Plan {
         Self::of_some(before, world, terms, asked, |_| true)
     }
 
-    /// Plan like that of [`Plan::of`], which tells and counts only the demands that `shown` is true for: the
-    /// others are decided all the same, since what becomes of them matters to these.
+    /// Plan like that of [`Plan::of`], with entries and counts only for demands with `shown`. The
+    /// others are decided all the same, since these depend on them.
     ///
     /// # Errors
     /// When the dialect breaks its contract.
@@ -106,7 +106,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Adds what another world's plan says.
+    /// Adds the plan of another world.
     pub fn add(&mut self, other: Self) {
         self.counts.add(&other.counts);
         self.decided += other.decided;
@@ -253,7 +253,7 @@ impl Run<'_> {
         }
     }
 
-    /// Puts in the queue what has no place and is tried again by time alone.
+    /// Queues demands without a place that time alone makes due again.
     fn retry(&mut self) {
         let inventory = Arc::clone(&self.world.snapshot().inventory);
         let waits = |demand: &Key| {

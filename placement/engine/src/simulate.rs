@@ -20,14 +20,14 @@ use crate::plan::{self, Plan, Step};
 use crate::snapshot::Snapshot;
 use crate::what_if::{Catalog, Unreadable, World};
 
-/// One object, and where it stands (a file and a document, in words).
+/// One object, and its place (a file and a document, in words).
 #[derive(Clone, Debug)]
 pub struct Input {
     /// Position of the object, for problems.
     pub at: String,
     /// The object.
     pub value: Value,
-    /// The paths of its fields that stand twice.
+    /// The paths of its duplicate fields.
     pub duplicates: Vec<String>,
 }
 
@@ -82,7 +82,7 @@ pub struct Decided<'a> {
     pub kind: &'static str,
 }
 
-/// A world for each dialect, made of the same objects.
+/// A world for each dialect, of the same objects.
 pub struct Simulation {
     worlds: Vec<World>,
     /// The objects that were taken, in their order.
@@ -106,7 +106,7 @@ impl Simulation {
         load::load(dialects, catalog, configurations, inputs, now)
     }
 
-    /// Treats the objects as those of a hub on which the systems run.
+    /// Sets that the objects are those of a hub on which the systems run.
     pub fn set_on_hub(&mut self) {
         self.worlds.iter_mut().for_each(World::set_on_hub);
     }
@@ -213,18 +213,18 @@ impl Simulation {
     }
 }
 
-/// Why there is no plan.
+/// Reason why there is no plan.
 #[derive(Debug)]
 pub enum NoPlan {
-    /// Everything wrong with the changes.
+    /// All errors of the changes.
     Problems(Vec<Problem>),
     /// A dialect is at fault.
     Fault(Fault),
 }
 
 impl Simulation {
-    /// Plan of `steps`, once all they ask for is decided: see [`Plan`], which tells the demands that `wanted`
-    /// is true for.
+    /// Plan of `steps`, when all due demands are decided: see [`Plan`]. It has the demands with
+    /// `wanted`.
     ///
     /// # Errors
     /// Everything wrong with the changes, or the [`Fault`] of a dialect.
@@ -290,8 +290,8 @@ impl Terms {
     }
 }
 
-/// Decides one demand and shows it; returns what binding it would write. A demand that an earlier decision
-/// removed has nothing to decide.
+/// Decides one demand and reports it; returns the writes of its binding. A demand that an earlier
+/// decision removed has no decision.
 fn step<E: From<Fault>>(
     world: &World,
     demand: &Key,

@@ -29,7 +29,7 @@ impl fmt::Debug for Snapshot {
     }
 }
 
-/// The inventory for changing: in place if there is no snapshot of it, else a fork.
+/// The inventory for a change: in place if there is no snapshot of it, else a fork.
 pub(crate) fn writable(inventory: &mut Arc<dyn Inventory>) -> &mut dyn Inventory {
     if Arc::get_mut(inventory).is_none() {
         *inventory = inventory.fork();
@@ -39,8 +39,8 @@ pub(crate) fn writable(inventory: &mut Arc<dyn Inventory>) -> &mut dyn Inventory
 
 impl Snapshot {
     /// Decides `demand` at `now`, with the seed every live decision on this state of the demand has
-    /// (docs/reference.md, "The scheduling report"): a binding does what the report read before it said.
-    /// `None` when the demand is not there.
+    /// (docs/reference.md, "The scheduling report"): so a binding does what an earlier report
+    /// announced. `None` when the demand does not exist.
     ///
     /// # Errors
     /// Only with `chosen`: the targets that cannot be bound, each with its reasons.

@@ -1,13 +1,14 @@
 //! Names that are nearly the same.
 
-/// Names are no longer than that, in Kubernetes: longer ones are not compared.
+/// Names in Kubernetes are no longer than that: longer ones are not compared.
 const LONGEST: usize = 253;
 /// Number of letters that may differ; in short names, one.
 const MOST: usize = 2;
 /// From so many letters on a name is not short.
 const LONG: usize = 6;
 
-/// Whether `one` and `other` differ in case, or in so few letters that one is probably the other, mistyped.
+/// Whether `one` and `other` differ in case, or in so few letters that one is probably a misspelling of
+/// the other.
 #[must_use]
 pub fn near(one: &str, other: &str) -> bool {
     if one.eq_ignore_ascii_case(other) {

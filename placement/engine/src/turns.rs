@@ -1,4 +1,4 @@
-//! One does what several want at a time; the others wait for his answer.
+//! One of several concurrent callers does the work; the others wait for its answer.
 
 use std::collections::HashMap;
 

@@ -113,7 +113,7 @@ impl Catalog {
     /// another API server may have stored it all the same.
     ///
     /// # Errors
-    /// Why it is no object of its kind at all.
+    /// Reason why it is no object of its kind.
     pub(crate) fn judge(
         &self,
         mut value: Value,
@@ -135,7 +135,7 @@ impl Catalog {
         value["apiVersion"] = info.api_version(info.storage_version).into();
         let schema = kind.schema(info.storage_version);
         schema.default(&mut value);
-        // As an update of itself: rules for new objects would reset what the state says (taint times,
+        // As an update of itself: rules for new objects would reset fields of its state (taint times,
         // status).
         let old = value.clone();
         let write = kind::Write {
@@ -144,7 +144,7 @@ impl Catalog {
             now,
         };
         kind.prepare(&write, &mut value);
-        // Fields filled in by preparing are no change of the object. An object that was never stored is
+        // Fields set by preparation are no change of the object. An object that was never stored is
         // judged as on create.
         let old = value.clone();
         let is_new = !stored(&value);
@@ -191,8 +191,8 @@ impl Catalog {
         })
     }
 
-    /// The paths of fields that the kind of `value` has not; the first ones, and none where there is no such
-    /// kind.
+    /// The paths of fields that the kind of `value` does not have: the first ones, and none for an
+    /// unknown kind.
     #[must_use]
     pub fn unknown_fields(&self, value: &Value) -> Vec<String> {
         let text = |field: &str| value[field].as_str().unwrap_or_default();
@@ -202,7 +202,7 @@ impl Catalog {
         })
     }
 
-    /// Known kind that is similar to one that is not in the catalog: of another version or spelling.
+    /// Known kind that is similar to an unknown one: of another version or spelling.
     #[must_use]
     pub fn hint(&self, api_version: &str, kind: &str) -> Option<String> {
         let (group, _) = api_version.rsplit_once('/').unwrap_or(("", api_version));
@@ -318,7 +318,7 @@ fn place(value: &mut Value, info: &kind::KindInfo, path: &str) -> Result<(), Vec
     let namespace = match value["metadata"].get("namespace") {
         None | Some(Value::Null) => "",
         Some(Value::String(namespace)) => namespace,
-        // The schema says what is wrong with it.
+        // The schema reports the problem.
         Some(_) => return Ok(()),
     };
     if info.namespaced() {
@@ -346,11 +346,11 @@ fn place(value: &mut Value, info: &kind::KindInfo, path: &str) -> Result<(), Vec
 #[error("{0}")]
 pub struct Unreadable(pub String);
 
-/// A world that can be changed without an effect on others. A clone shares what neither changes.
+/// A world that can be changed without an effect on others. A clone shares the unchanged parts.
 #[derive(Clone)]
 pub struct World {
     snapshot: Snapshot,
-    /// Collections of the snapshot, to tell which object is replaced.
+    /// Collections of the snapshot, for finding replaced objects.
     base: BTreeMap<GroupResource, Collection>,
     objects: BTreeMap<Key, Option<Arc<Object>>>,
     /// The demands that changes made due, until they are taken.
@@ -359,7 +359,7 @@ pub struct World {
     changes: u64,
     /// The steps before decisions, while they are followed.
     preceding: Option<Preceding>,
-    /// Resources that the steps look at.
+    /// Resources that the steps read.
     followed: Arc<[GroupResource]>,
 }
 
@@ -394,7 +394,7 @@ impl World {
         }
     }
 
-    /// Forgets what was due and changed: returns the present world, for comparison with later ones.
+    /// Forgets due demands and changes. Returns the present world, for comparison with later ones.
     pub fn begin(&mut self) -> Snapshot {
         self.due = Marked::default();
         self.changes = 0;
@@ -418,18 +418,18 @@ impl World {
         &self.snapshot
     }
 
-    /// Whether decisions, or the steps before them, look at objects of `resource`.
+    /// Whether decisions, or the steps before them, read objects of `resource`.
     #[must_use]
     pub fn reads(&self, resource: GroupResource) -> bool {
         self.decides_by(resource) || self.followed.contains(&resource)
     }
 
-    /// The resources that the steps before decisions look at.
+    /// The resources that the steps before decisions read.
     pub(crate) fn followed(&self) -> &[GroupResource] {
         &self.followed
     }
 
-    /// Whether decisions look at objects of `resource`.
+    /// Whether decisions read objects of `resource`.
     pub(crate) fn decides_by(&self, resource: GroupResource) -> bool {
         self.snapshot.dialect.reads().contains(&resource)
     }
@@ -473,7 +473,7 @@ impl World {
         self.note(&change);
     }
 
-    /// Treats the objects as those of a hub on which the system runs.
+    /// Sets that the objects are those of a hub on which the system runs.
     pub fn set_on_hub(&mut self) {
         writable(&mut self.snapshot.inventory).set_on_hub();
     }
@@ -539,7 +539,7 @@ impl World {
     /// finalizers is marked, and removed when it loses the last one.
     ///
     /// # Errors
-    /// When a written object is none; a fault of the dialect.
+    /// When a written object is invalid; an error of the dialect.
     pub fn make(&mut self, writes: &[Write], now: Timestamp) -> Result<(), Malformed> {
         for write in writes {
             match write.verb {
@@ -553,7 +553,7 @@ impl World {
     /// Deletes the object at `key`; one with finalizers stays, marked.
     ///
     /// # Errors
-    /// When the marked object is none.
+    /// When the marked object is invalid.
     pub fn delete(&mut self, key: &Key, now: Timestamp) -> Result<(), Malformed> {
         let Some(stored) = self.get(key) else {
             return Ok(());
@@ -568,7 +568,8 @@ impl World {
         Ok(())
     }
 
-    /// Stores `value` at `key`, unless it is marked as deleted and holds no finalizer any more: then it goes.
+    /// Stores `value` at `key`, unless it is marked as deleted and has no finalizer left: then it is
+    /// deleted.
     fn store(&mut self, key: &Key, value: &Value) -> Result<(), Malformed> {
         let object = Object::new(value, self.snapshot.revision)?;
         let meta = object.meta();

@@ -45,7 +45,7 @@ pub(crate) struct Book {
 }
 
 impl Book {
-    /// Takes in that the decision at `place` stands at `to`, which is no change to be recorded.
+    /// Records `to` as the state of the decision at `place`, without a record of a change.
     pub(crate) fn know(&mut self, place: Name, about: About, to: Arc<Standing>) {
         self.known.insert(place, (about, to));
     }
@@ -70,7 +70,7 @@ impl Book {
         self.known.keys()
     }
 
-    /// Takes in where the decision at `place` stands now (`None`: it is gone).
+    /// Records the present state of the decision at `place` (`None`: it is gone).
     ///
     /// One about another object of the same name is another decision, even if it was not observed that
     /// there was none in between.
@@ -170,7 +170,8 @@ impl Book {
             .collect()
     }
 
-    /// Puts back what cannot be recorded yet: nothing newer was seen of it since it was taken.
+    /// Puts changes back that cannot be recorded yet. No newer state of these was seen since they were
+    /// taken.
     pub(crate) fn put_back(&mut self, place: Name, waiting: Waiting) {
         self.waiting.insert(place, waiting);
     }

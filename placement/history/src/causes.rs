@@ -1,8 +1,8 @@
 //! Causes of changed decisions: the changes of objects that made them due, noted when they are folded.
 //!
-//! A note for each change that made a decision due, the last few for each decision; their revisions
-//! tell apart two in quick succession. Notes are forgotten when they were used, or when they are too
-//! old. Their number is limited by the decisions, by [`EACH`] and by [`MOST`].
+//! A note for each change that made a decision due: the last few for each decision. Revisions
+//! distinguish two in quick succession. A note is forgotten after its use, or when it is too old. Their
+//! number is limited by the decisions, by [`EACH`] and by [`MOST`].
 
 mod notes;
 
@@ -19,9 +19,9 @@ use serde::Deserialize;
 
 use self::notes::{Dues, Views};
 
-/// Time after a decision in which a change may be its cause.
+/// Time after a decision in which a change may still be its cause.
 const SOON: Duration = Duration::from_secs(10);
-/// Time for which a change waits for the decision it makes due.
+/// Time for which a change waits for its decision.
 const LONG: Duration = Duration::from_mins(10);
 /// Most decisions with notes; then all are forgotten, and causes are missing for a moment.
 const MOST: usize = 200_000;
@@ -37,7 +37,7 @@ pub(crate) struct Changed {
     revision: Revision,
     /// The object after the change.
     object: Arc<Object>,
-    /// Field manager that wrote it, where the object itself does not say.
+    /// Field manager of the change, where the object itself does not have it.
     manager: Option<Arc<str>>,
 }
 
@@ -56,16 +56,16 @@ struct Note {
 struct Slot {
     /// Changes that made it due.
     decide: Dues,
-    /// Changes of how it looks.
+    /// Changes of its form.
     view: Views,
     /// Its own creation, of the newest object of that name.
     made: Option<Note>,
-    /// Its own deletion: later changes are no cause of its end, and the deletion is no cause for the
-    /// next object of that name.
+    /// Its own deletion. Later changes are not causes of its end, and the deletion is not the cause for
+    /// the next object of that name.
     gone: Option<Note>,
 }
 
-/// The causes of decisions to come.
+/// The causes of future decisions.
 pub(crate) struct Causes {
     clock: Arc<dyn Clock>,
     /// Resources that are named to readers of any namespace.
@@ -96,7 +96,7 @@ impl Causes {
         }
     }
 
-    /// Takes what made the decision on `demand` due, of the changes up to `through`.
+    /// Takes the cause of the decision on `demand`, of the changes up to `through`.
     pub(crate) fn take_due(&self, dialect: &str, demand: &Key, through: Revision) -> Option<RecordCause> {
         let mut notes = self.notes.lock();
         let now = self.clock.now();
@@ -119,7 +119,7 @@ impl Causes {
         }
     }
 
-    /// Changes that may have altered the look of `demand`, which was seen at `seen` and not decided
+    /// Changes that may have altered the form of `demand`, which was seen at `seen` and not decided
     /// here. Of several changes the newest one before that time counts; later ones wait for the changes
     /// that follow from them.
     pub(crate) fn take_seen(&self, dialect: &str, demand: &Key, seen: Timestamp) -> Option<RecordCause> {
@@ -189,7 +189,7 @@ impl Causes {
         }
     }
 
-    /// Forgets what can be no cause any more.
+    /// Forgets notes that can no longer be causes.
     pub(crate) fn sweep(&self) {
         let mut notes = self.notes.lock();
         let now = self.clock.now();
@@ -217,7 +217,7 @@ fn newest(one: Option<(Note, u64)>, other: Option<(Note, u64)>) -> Option<(Note,
     }
 }
 
-/// Of two the newer one, as far as both were there when what they explain was `seen`.
+/// The newer one of two that both existed when their effect was `seen`.
 fn earlier_seen(
     one: Option<(Note, u64)>,
     other: Option<(Note, u64)>,
@@ -279,7 +279,7 @@ fn kind(object: &Object) -> String {
         .map_or_else(|_| String::new(), |Kinded { kind }| kind)
 }
 
-/// Last writer of `object`, as its managed fields tell; empty where they do not.
+/// Last field manager of `object`; empty where its managed fields lack it.
 fn manager(object: &Object) -> String {
     #[derive(Default, Deserialize)]
     #[serde(default)]

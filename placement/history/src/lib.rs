@@ -15,20 +15,11 @@
 //! use berth_scheduling_rest::VirtualApi;
 //! use berth_scheduling_rest::records::Bounds;
 //!
-//! fn remember(
-//!     engine: &Arc<Engine>,
-//!     api: &VirtualApi,
-//!     store: &Arc<dyn Store>,
-//!     bounds: Bounds,
-//!     leading: watch::Receiver<bool>,
-//! ) -> Result<berth_history::Running, berth_engine::AlreadySet> {
-//!     let history = History::new(engine, api.projection(), store, bounds, None, None)?;
-//!     // It tells who bound what, so that a record says so.
-//!     if let Some(observer) = history.observer() {
-//!         engine.observe(observer)?;
-//!     }
-//!     Ok(history.spawn(leading))
-//! }
+//! fn remember( engine: &Arc<Engine>, api: &VirtualApi, store: &Arc<dyn Store>, bounds: Bounds,
+//! leading: watch::Receiver<bool>, ) -> Result<berth_history::Running, berth_engine::AlreadySet> { let
+//! history = History::new(engine, api.projection(), store, bounds, None, None)?; // The observer learns
+//! the user of each binding, for the record. if let Some(observer) = history.observer() {
+//! engine.observe(observer)?; } Ok(history.spawn(leading)) }
 //! ```
 
 mod book;
@@ -110,14 +101,14 @@ impl History {
         }))
     }
 
-    /// Observer that must be told of bindings; `None` where no history is kept.
+    /// Observer for bindings; `None` where no history is kept.
     #[must_use]
     pub fn observer(&self) -> Option<Arc<dyn BindObserver>> {
         (self.bounds.per_decision > 0).then(|| Arc::clone(&self.seen) as Arc<_>)
     }
 
-    /// Starts to record, or removes what there is where nothing is to be kept. Where servers share the store,
-    /// `leading` says whether this one records what no server did.
+    /// Starts to record, or removes all records where none are to be kept. Where servers share the
+    /// store, `leading` is true in the one that records changes of no known server.
     #[must_use]
     pub fn spawn(self: &Arc<Self>, leading: watch::Receiver<bool>) -> Running {
         let stop = CancellationToken::new();
@@ -135,7 +126,7 @@ impl History {
 }
 
 impl Running {
-    /// Records what was seen, and ends.
+    /// Records the last changes, and ends.
     pub async fn stop(self) {
         self.stop.cancel();
         if let Err(error) = self.task.await {

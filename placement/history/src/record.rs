@@ -1,4 +1,4 @@
-//! A record of one change of a decision, made from where it stood before and after: pure.
+//! A record of one change of a decision, computed from its state before and after: pure.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -33,9 +33,9 @@ pub(crate) struct Change<'a> {
     pub(crate) from: Option<&'a Standing>,
     /// Standing after.
     pub(crate) to: Option<&'a Standing>,
-    /// Words of the decision by which it changed, where Berth made it.
+    /// Words of the decision of that change, where Berth made it.
     pub(crate) said: Option<&'a Said>,
-    /// Else what happened to an object at that time.
+    /// Otherwise the change of an object at that time.
     pub(crate) seen: Option<RecordCause>,
     /// Whether it was not observed.
     pub(crate) unseen: bool,
@@ -164,7 +164,7 @@ pub(crate) fn number(name: &str) -> Option<i64> {
     i64::from_str_radix(number, 16).ok()
 }
 
-/// A DecisionRecord, or a ClusterDecisionRecord where there is no namespace.
+/// A DecisionRecord, or a ClusterDecisionRecord where it has no namespace.
 pub(crate) fn object(
     namespace: &str,
     name: &str,

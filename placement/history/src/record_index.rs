@@ -183,7 +183,7 @@ impl RecordIndex {
         all
     }
 
-    /// Takes out what there is no room for among the records of the decision at `place`.
+    /// Removes records of the decision at `place` beyond its limit.
     pub(crate) fn take_surplus_of(&mut self, place: &Name, bounds: &Bounds) -> Vec<(Name, Arc<str>)> {
         let Some(records) = self.records.get(place) else {
             return Vec::new();
@@ -195,8 +195,9 @@ impl RecordIndex {
         all
     }
 
-    /// Takes out what is too old at `now`, and then, while there is too much altogether, the oldest record of
-    /// the namespace that has most: one whose decisions flap takes no other's history.
+    /// Removes records that are too old at `now`. Then, while there are too many in total, removes the
+    /// oldest record of the namespace with most: a namespace with flapping decisions does not push out
+    /// the history of others.
     pub(crate) fn take_surplus(&mut self, bounds: &Bounds, now: Timestamp) -> Vec<(Name, Arc<str>)> {
         let mut all = Vec::new();
         if bounds.max_age != Duration::ZERO
@@ -220,7 +221,7 @@ impl RecordIndex {
         all
     }
 
-    /// Takes out what there is no room for, of every decision.
+    /// Removes records beyond the limit, of every decision.
     pub(crate) fn take_all_surplus(&mut self, bounds: &Bounds, now: Timestamp) -> Vec<(Name, Arc<str>)> {
         let over = |(_, records): &(&Name, &Vec<(Arc<str>, Kept)>)| records.len() > bounds.per_decision;
         let places: Vec<Name> = self

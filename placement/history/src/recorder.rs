@@ -24,11 +24,11 @@ use super::record::{self, Change};
 use super::record_index::{Last, RecordIndex};
 use super::standing::{self, About, Standing, differ};
 
-/// Time for which changes are collected before they are recorded.
+/// Time for collecting changes before they are recorded.
 const DELAY: Duration = Duration::from_millis(250);
 /// Time for which the leader, where servers share a store, leaves a change to the server that made it.
 const GRACE: Duration = Duration::from_secs(2);
-/// Interval at which old records are looked for.
+/// Interval between checks for old records.
 const SWEEP: Duration = Duration::from_secs(15);
 /// Delay before a store that did not answer is asked again.
 const RETRY: Duration = Duration::from_secs(1);
@@ -44,11 +44,11 @@ pub(super) struct Recorder {
     leading: watch::Receiver<bool>,
     book: Book,
     recorded: RecordIndex,
-    /// Time of the start: older decisions are no news when they are first seen.
+    /// Time of the start: older decisions are no changes when they are first seen.
     started: Timestamp,
     /// The last number in a name.
     number: i64,
-    /// Whether the index may not be what is stored.
+    /// Whether the index may differ from the store.
     is_stale: bool,
 }
 
@@ -101,7 +101,7 @@ impl Recorder {
         }
     }
 
-    /// Records until it is told to stop, and then the changes seen until then.
+    /// Records until it is stopped, and then the changes up to that time.
     pub(super) async fn run(mut self, stop: CancellationToken) {
         tokio::select! {
             () = stop.cancelled() => return,
@@ -124,7 +124,7 @@ impl Recorder {
         }
     }
 
-    /// Looks at all there is, and opens the watches that continue it.
+    /// Reads everything, and opens the watches that continue it.
     async fn begin(&mut self) -> Result<Followed, StoreError> {
         let store = &self.history.store;
         let records = store.watch(Scope::Many(vec![RECORDS, CLUSTER_RECORDS]), store.revision())?;
@@ -200,7 +200,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Takes in all that is shown by now.
+    /// Reads all pending changes.
     async fn hear_what_came(&mut self, followed: &mut Followed) -> Result<(), StoreError> {
         while let Ok(events) = tokio::time::timeout(Duration::ZERO, followed.decisions.next(BATCH)).await {
             self.hear(&events?, &followed.seen);
@@ -208,7 +208,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Records what was seen last: the next server to record would not know why.
+    /// Records the last changes: the next server would not know their causes.
     async fn end(&mut self, followed: &mut Followed) -> Result<(), StoreError> {
         if let Ok(Err(error)) = tokio::time::timeout(LAST, self.history.projection.caught_up()).await {
             tracing::info!(%error, "the last changes of decisions may be missing from the history");
@@ -218,7 +218,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Whether this server records what no server knows to be its own.
+    /// Whether this server records the changes that no server knows as its own.
     fn leads(&self) -> bool {
         !self.history.store.is_shared() || *self.leading.borrow()
     }
@@ -270,7 +270,8 @@ impl Recorder {
         }
     }
 
-    /// Whether `last` was recorded before this server did: then what came after it was not seen.
+    /// Whether `last` was recorded before this server recorded: then the changes after it were not
+    /// seen.
     fn is_of_another_time(&self, last: &Last) -> bool {
         record::number(&last.name).is_none_or(|number| number < self.started.as_microsecond())
     }
@@ -353,7 +354,7 @@ impl Recorder {
         }
     }
 
-    /// Records what has waited for `delay`.
+    /// Records the changes that have waited for `delay`.
     async fn flush(&mut self, delay: Duration) {
         let now = self.history.clock().now();
         let mut writes = Vec::new();
@@ -373,7 +374,7 @@ impl Recorder {
         self.write(writes).await;
     }
 
-    /// Whether another server may yet record what it did.
+    /// Whether another server may still record its change.
     fn leaves_to_others(&self, place: &Name, waiting: &Waiting, now: Timestamp) -> bool {
         let waited = Duration::try_from(now.duration_since(waiting.since)).unwrap_or_default();
         self.history.store.is_shared() && waited < GRACE && !self.history.seen.knows(place)
@@ -386,7 +387,7 @@ impl Recorder {
         if said.is_none() && !self.leads() {
             return None;
         }
-        // The end of the last record, where it differs: then this one continues from there.
+        // The end state of the last record, where it differs: this record then continues from there.
         let last = self.recorded.last(place).map(|last| last.to.clone());
         let from = last.unwrap_or_else(|| step.from.clone());
         if !differ(from.as_deref(), step.to.as_deref()) {
@@ -513,7 +514,8 @@ impl Recorder {
         }
         let now = self.history.clock().now();
         if self.history.projection.caught_up().await.is_ok() {
-            // Another server may have recorded what is not known here yet: that is not gone.
+            // Another server may have recorded changes that are unknown here: their decision is not
+            // gone.
             self.hear_what_came(followed).await?;
             self.look_for_the_gone(now);
         }

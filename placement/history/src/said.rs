@@ -25,9 +25,9 @@ pub(crate) struct Said {
     pub(crate) reasons: Reasons,
     /// The clusters it binds to or keeps.
     pub(crate) stays: BTreeSet<Arc<str>>,
-    /// Those it lets go.
+    /// The clusters it releases.
     pub(crate) leaves: BTreeSet<Arc<str>>,
-    /// Changes of those it binds to and lets go, at most [`SHOWN`] of each.
+    /// Changes of those it binds to and releases, at most [`SHOWN`] of each.
     pub(crate) clusters: Vec<MovedCluster>,
 }
 

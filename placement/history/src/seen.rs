@@ -39,8 +39,8 @@ impl Seen {
         }
     }
 
-    /// Takes what the decision said by which `joined` came to the one at `place` and `left` went, after which
-    /// it `is_gone` or not; the older ones about it are forgotten.
+    /// Takes the words of the decision that explains a change at `place`: `joined` came and `left`
+    /// went, and it `is_gone` or not. Older words about it are forgotten.
     pub(crate) fn take(&self, place: &Name, joined: &[&str], left: &[&str], is_gone: bool) -> Option<Said> {
         let mut all = self.said.lock();
         let list = all.get_mut(place)?;

@@ -21,7 +21,7 @@ pub const SHOWN: usize = 50;
 pub struct Standing {
     /// The phase of the Decision.
     pub phase: String,
-    /// Why it is not bound; empty once it is.
+    /// Reason why it is not bound; empty once it is.
     pub reason: String,
     /// The summary.
     pub message: String,
@@ -41,7 +41,7 @@ pub struct Standing {
 pub struct Agreement {
     /// `True`, `False` or `Unknown`, at once and without any grace.
     pub status: String,
-    /// Changes that Berth would make, or why that cannot be said.
+    /// Changes that Berth would make, or the reason why they are unknown.
     pub message: String,
     /// Whether it is only not compared yet.
     pub awaited: bool,
@@ -147,7 +147,7 @@ pub(crate) fn shared(mut standing: Standing, known: Option<&Arc<Standing>>) -> A
     standing.into()
 }
 
-/// Whether a decision that stood at `from` and stands at `to` (`None`: it was not there) is worth a record.
+/// Whether a change of a decision from `from` to `to` (`None`: absent) is worth a record.
 #[must_use]
 pub fn differ(from: Option<&Standing>, to: Option<&Standing>) -> bool {
     match (from, to) {
@@ -181,7 +181,7 @@ impl Agreement {
     fn of(status: &DecisionStatus) -> Option<Self> {
         let mut conditions = status.conditions.iter().flatten();
         let condition = conditions.find(|condition| condition.r#type == AGREES)?;
-        // There is no decision yet with which Berth could disagree.
+        // There is no decision yet that Berth could disagree with.
         let is_settled = condition.status == "False" || !status.decisions.is_empty();
         Some(match status.would_change.as_ref().filter(|_| is_settled) {
             Some(change) => Self {
@@ -204,7 +204,7 @@ impl Agreement {
 /// Subject and standing of the Decision `object`.
 ///
 /// # Errors
-/// When it is no Decision.
+/// When it is not a Decision.
 pub fn read(object: &Object) -> Result<(About, Standing), serde_json::Error> {
     let Decision { spec, status } = object.view()?;
     let status = status.ok_or_else(|| serde_json::Error::missing_field("status"))?;

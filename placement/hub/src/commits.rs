@@ -1,7 +1,8 @@
-//! Decisions carried out on the hub: each write a request of its own, as the system's scheduler, on the state
-//! it was decided for. Every prefix of the list is valid and deciding again finishes it (docs/concepts.md,
-//! "Where objects are"). Capacity that was counted is guarded by [`fences`](super::fences). [`list`] goes
-//! through a list, some of which may be Berth's own.
+//! Decisions carried out on the hub: each write a request of its own, as the system's scheduler, on the
+//! state it was decided for. Every prefix of the list is valid and deciding again finishes it
+//! (docs/concepts.md, "Where objects are"). Capacity that was counted is guarded by
+//! [`fences`](super::fences). [`list`] does a list of writes, some of them possibly to Berth's own
+//! store.
 
 mod apply;
 mod list;
@@ -27,7 +28,7 @@ use super::fences::Fences;
 use super::mirror::{Copies, HubVersion};
 use super::wire::{self, Ask, Wire};
 
-/// Time limit for the hub's own word about a write to come back.
+/// Time limit for the copy of a write to arrive.
 const ECHO: Duration = Duration::from_secs(5);
 
 /// Time limit for changes of others to be seen here.
@@ -117,7 +118,7 @@ impl HubCommitter {
         let version = match self.version(write) {
             Ok(version) => version,
             Err(behind) => {
-                // Whoever looks again at the same copy fails again.
+                // A new attempt on the same copy would fail again.
                 self.copies.until(&write.key, LESSON, |_| true).await;
                 return Err(behind);
             }
@@ -267,7 +268,7 @@ impl HubCommitter {
             .map_err(|problem| Status::internal(problem.to_string()).into())
     }
 
-    /// Waits until the copy has the change with which `write` conflicted: a decision on the same copy
+    /// Waits until the copy has the change that `write` conflicted with: a decision on the same copy
     /// would conflict again.
     async fn learn(&self, write: &Write, version: Option<&str>, why: Why) {
         let is_gone = why == Why::Gone;
@@ -283,7 +284,7 @@ impl HubCommitter {
         }
     }
 
-    /// Waits until the copy shows what the hub answered, or something later.
+    /// Waits until the copy is the hub's answer, or a later state.
     async fn echoed(&self, write: &Write, answer: &Value) {
         let metadata = &answer["metadata"];
         let version = metadata["resourceVersion"].as_str().unwrap_or_default();
@@ -303,7 +304,7 @@ impl HubCommitter {
     }
 }
 
-/// Error of the hub's answer to a write. Its codes are all it says, so they are read here and nowhere else.
+/// Error of the hub's answer to a write. Only here its codes are interpreted.
 fn refused(status: Status) -> CommitError {
     let why = match status.code {
         404 => Why::Gone,
@@ -343,7 +344,7 @@ impl HubCommitter {
         Ok(())
     }
 
-    /// Takes back what `write` has just made, if it came so late that it was abandoned at a fence.
+    /// Reverts `write`, which was just done, if it was too late and is already abandoned at a fence.
     async fn stays(&self, commit: &Commit, write: &Write, answer: &Value) -> Result<(), Doubt> {
         for (name, _) in fences(commit) {
             if !self
@@ -364,8 +365,8 @@ impl HubCommitter {
         Ok(())
     }
 
-    /// Deletes the object that `write` made, if it is unchanged: a client that uses it meanwhile keeps
-    /// it.
+    /// Deletes the object that `write` created, if it is unchanged: a client that has used it since
+    /// keeps it.
     async fn take_back(&self, actor: &str, write: &Write, answer: &Value) -> Result<(), Status> {
         let api_version = write.object["apiVersion"].as_str().unwrap_or_default();
         let path = wire::object(api_version, &write.key);
@@ -400,11 +401,11 @@ impl HubCommitter {
     }
 }
 
-/// Why what was just made may not stay.
+/// Reason why the new object may not stay.
 enum Doubt {
     /// It came too late, and is not there any more.
     TakenBack(CommitError),
-    /// The hub did not say whether it came too late, or did not let it be taken back.
+    /// The hub did not answer whether it was too late, or did not permit the reversal.
     Open(Status),
 }
 

@@ -168,7 +168,7 @@ impl Fences {
         Ok(abandoned.unwrap_or_default().iter().any(|noted| noted.is_of(key)))
     }
 
-    /// Settles the write that was `noted`: afterwards it is seen, or it is no longer possible.
+    /// Settles the `noted` write: afterwards its effect is visible, or it is no longer possible.
     async fn resolve(
         &self,
         noted: &Noted,

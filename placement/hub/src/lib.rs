@@ -4,10 +4,10 @@
 //! [`SyncStatus`] tells the engine which systems are not copied yet. [`HubCommitter`] writes decisions
 //! to the hub, guarded by the resourceVersion of a copy, and by fences, which keep counted capacity
 //! from being taken twice. [`LeaseLock`] elects the replica that runs controllers, and [`StoreLease`]
-//! ensures that a store that is not shared has one owner. This crate knows no system: dialects name the
-//! objects to copy and to write.
+//! ensures that an unshared store has one owner. This crate is independent of systems: dialects name
+//! the objects to copy and to write.
 //!
-//! Start reading at [`mirror`]. Which rights on the hub it takes is said in one way:
+//! Start reading at [`mirror`]. The rights that it needs on the hub follow from one list:
 //!
 //! ```
 //! use berth_hub::roles::{granted, rules};

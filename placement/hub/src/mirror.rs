@@ -1,9 +1,9 @@
 //! Copies of the hub's objects on which decisions depend, kept current in Berth's store.
 //!
-//! A copy has the hub's bytes, but for managedFields and the revision, which is one of Berth's store:
-//! so a copy is folded, guarded and decided on like any object stored here. A kind the hub does not
-//! have counts as a kind without objects, and is looked for again and again. Nothing waits for the hub:
-//! [`Progress`] says which copies are missing.
+//! A copy has the hub's bytes, except managedFields and the revision, which is one of Berth's store: so
+//! a copy is folded, guarded and decided on like any object stored here. A kind that the hub does not
+//! have counts as a kind without objects, and is tried again regularly. Nothing waits for the hub:
+//! [`Progress`] lists the missing copies.
 
 mod concerned;
 mod copies;
@@ -32,8 +32,8 @@ pub const ALWAYS: [(&str, &str); 2] = [
 /// Group and resource of the objects that are copied only where anything is written.
 pub const QUOTAS: (&str, &str) = ("", "resourcequotas");
 
-/// The annotation of a default that is kept beside the copies until the hub has an object of that name.
-/// Its value is the source.
+/// The annotation of a default that is kept in addition to the copies until the hub has an object of
+/// that name. Its value is the source.
 pub const FROM_FILE: &str = "config.berth.dev/from-file";
 
 /// Progress of the copies of one resource.

@@ -1,4 +1,4 @@
-//! Whether the schedulers that the systems bring along run on a hub, as their Leases tell.
+//! Whether the systems' own schedulers run on a hub, by their Leases.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use super::lease::LeaseLock;
 
-/// Seconds for which a Lease without a duration of its own holds: client-go's default.
+/// Duration of a Lease without one, in seconds: client-go's default.
 const DURATION: i64 = 15;
 
-/// Leases at the last look. Clocks differ: a Lease that is renewed between two looks is held, whatever
-/// its renewTime.
+/// Leases at the last check. Clocks differ: a Lease that is renewed between two checks is held,
+/// whatever its renewTime.
 #[derive(Debug, Default)]
 pub struct Renewals(BTreeMap<LeaseName, Renewal>);
 
@@ -34,7 +34,7 @@ impl Renewals {
             return None;
         };
         let stated = time::parse(&renewed).unwrap_or(now).min(now);
-        // The first look has nothing but the time that stands there; every further one its own.
+        // The first check has only the time in the Lease; later ones have their own.
         let since = match self.0.get(&name) {
             Some(before) if before.renewed == renewed && before.holder == holder => before.since,
             Some(_) => now,
@@ -61,7 +61,7 @@ fn read(lease: &Value) -> Option<(String, String, i64)> {
     Some((holder.to_owned(), renewed.to_owned(), seconds.unwrap_or(DURATION)))
 }
 
-/// Reads the Lease `name` on the hub; `None` where there is none.
+/// Reads the Lease `name` on the hub; `None` where it is absent.
 ///
 /// # Errors
 /// The hub's own answer where it refuses, or is out of reach.

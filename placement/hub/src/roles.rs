@@ -28,7 +28,7 @@ pub fn rules(resources: Vec<GroupResource>, subresources: &[&str], verbs: &[&str
         .collect()
 }
 
-/// A cluster role, and who has it.
+/// A cluster role, and its subjects.
 #[must_use]
 pub fn granted(name: &str, rules: &[Value], subject: &Value) -> [Value; 2] {
     [role(name, rules), bound(name, name, subject)]

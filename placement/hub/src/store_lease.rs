@@ -1,6 +1,6 @@
-//! One store of its own: a Berth that keeps systems' objects in its own file or memory must be the only one
-//! of its kind behind a hub, or every replica would answer from another truth. A Lease on the hub says whose
-//! store it is.
+//! One store of its own: a Berth that keeps systems' objects in its own file or memory must be the only
+//! one of its kind behind a hub, or every replica would answer from other data. A Lease on the hub
+//! names the owner.
 
 use std::path::Path;
 use std::sync::Arc;

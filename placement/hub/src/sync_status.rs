@@ -1,5 +1,5 @@
-//! Progress of each system's copies from the hub, told to the engine (which decides nothing for a system that
-//! is not all there) and to people.
+//! Progress of each system's copies from the hub, for the engine (which decides nothing for an
+//! incomplete system) and for people.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ pub struct SyncStatus {
 }
 
 impl SyncStatus {
-    /// Begins to tell `engine` how far `progress` is for each of `needs`.
+    /// Begins to report `progress` to `engine`, for each of `needs`.
     pub fn follow(
         needs: Vec<Needs>,
         engine: &Arc<Engine>,
@@ -149,7 +149,7 @@ pub async fn settled(mut progress: watch::Receiver<Progress>, limit: Duration) {
         let mut all = progress.values();
         all.all(|copied| !matches!(copied, Copied::Waiting(None)))
     };
-    // Whatever is missing after that is said where it is missed.
+    // Later absences are reported where they matter.
     drop(tokio::time::timeout(limit, progress.wait_for(is_settled)).await);
 }
 

@@ -82,7 +82,7 @@ impl Wire {
     /// # Errors
     /// As [`Wire::send`].
     pub async fn apply(&self, ask: Ask<'_>) -> Result<Value, Status> {
-        // There is no media type for it with `+json`; JSON is YAML.
+        // No media type with `+json` exists for it; JSON is YAML.
         self.answered(ask.request_with("application/apply-patch+yaml")?)
             .await
     }

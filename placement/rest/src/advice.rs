@@ -50,7 +50,7 @@ impl SubresourceHandler for Advising {
 /// Terms of `?limit=`, `?cluster=` and `?target=`.
 ///
 /// # Errors
-/// 400 for a limit that is no number of targets, and for two names.
+/// 400 for an invalid limit, and for two names.
 fn terms(query: &Query, now: Timestamp) -> Result<Terms, Status> {
     let limit = match query.first("limit").unwrap_or_default() {
         "" => advice::TARGETS,

@@ -85,7 +85,7 @@ impl Asked {
             })
     }
 
-    /// Errors about named objects that are not there. A selector that selects nothing is no error, as
+    /// Errors about missing named objects. A selector that selects nothing is not an error, as
     /// everywhere.
     pub(super) fn missing(self) -> Vec<FieldError> {
         let missing = self.missing.into_iter();

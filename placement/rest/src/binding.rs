@@ -208,7 +208,7 @@ fn object(snapshot: &Snapshot, demand: &Key, targets: Vec<String>, status: Bindi
     render::tree(&Manifest::new(kind, metadata, body))
 }
 
-/// Answer that tells the outcome of a binding.
+/// Answer with the outcome of a binding.
 fn answer(bound: &Bound, targets: Vec<String>) -> Value {
     let Bound {
         snapshot, decision, ..
@@ -237,7 +237,7 @@ fn bound_cluster(pick: Pick) -> ClusterBinding {
     }
 }
 
-/// The answer for the client when there is no binding.
+/// The answer for the client without a binding.
 fn refusal(error: BindError, name: &str, namespace: &str) -> Status {
     match error {
         BindError::NotFound(_) => Status::not_found(decisions_of(namespace), name),

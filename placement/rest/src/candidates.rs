@@ -82,7 +82,7 @@ impl Candidates {
         }
     }
 
-    /// The candidates of the decision `name`: none where there is no such decision.
+    /// The candidates of the decision `name`: none where it does not exist.
     async fn of_one(&self, call: &Call, query: &ListQuery, name: &str) -> Result<Arc<dyn Listing>, Status> {
         let decided = match About::Decision.find(&self.engine, &call.namespace, name).await {
             Ok(Found { snapshot, demand }) => self.of(&snapshot, &demand, call)?,
@@ -92,8 +92,8 @@ impl Candidates {
         Ok(Arc::new(Rows::new(decided.into_iter().collect(), query)))
     }
 
-    /// Candidates of one target in every decision of its system. A decision is let go once its candidate is
-    /// made: there may be thousands.
+    /// Candidates of one target in every decision of its system. Each decision is dropped after its
+    /// candidate: there may be thousands.
     fn of_target(
         &self,
         call: &Call,
@@ -170,13 +170,13 @@ struct Decided {
     snapshot: Snapshot,
     decision: Decision,
     places: Places,
-    /// Of what wants a place.
+    /// Uid of the demand.
     uid: Uuid,
     /// Common parts of its candidates.
     mold: Mold,
-    /// Of the Decision.
+    /// Namespace of the Decision.
     namespace: String,
-    /// Of the Decision.
+    /// Name of the Decision.
     name: Arc<str>,
     kind: &'static str,
 }
@@ -191,7 +191,7 @@ impl Decided {
         }
     }
 
-    /// The target's name without its dialect, or the cluster's own name where there is no target.
+    /// The target's name without its dialect, or the cluster's own name where it has no target.
     fn bare(&self, entry: Entry) -> Arc<str> {
         match entry {
             Entry::Target(candidate) if !self.snapshot.inventory.has_plain_names() => {
@@ -215,7 +215,7 @@ impl Decided {
         names::candidate(&self.name, &self.bare(entry))
     }
 
-    /// Whether `entry` is what the field selector asks for. Fields of metadata are the server's business.
+    /// Whether `entry` matches the field selector. The server checks fields of metadata.
     fn is_selected(&self, entry: Entry, query: &ListQuery) -> bool {
         let view = self.view();
         query.fields.terms.iter().all(|(path, equal, value)| {
@@ -295,7 +295,7 @@ impl Decided {
     }
 }
 
-/// The revision that what is made of `snapshot` has.
+/// The revision of objects that are computed from `snapshot`.
 fn shown_at(snapshot: &Snapshot) -> Revision {
     Revision(snapshot.revision.0.max(1))
 }

@@ -29,15 +29,15 @@ pub(super) fn in_force() -> Option<&'static Faults> {
     IN_FORCE.as_ref()
 }
 
-/// One write of the process that is no decision's, such as one of a Publication's, here or on a hub: dies if
-/// it is time to.
+/// One write of the process other than a decision's, such as one of a Publication's, here or on a hub:
+/// crashes if its time has come.
 pub fn point() {
     if let Some(faults) = in_force() {
         faults.point();
     }
 }
 
-/// Point of the crash, and the way in which lists are committed until then.
+/// Point of the crash, and the way of committing lists until then.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     /// The commit before which the process ends, counted from 1.

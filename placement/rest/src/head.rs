@@ -1,4 +1,4 @@
-//! Head of a virtual object that is made of one demand: Scheduling and SchedulingAdvice.
+//! Head of a virtual object for one demand: Scheduling and SchedulingAdvice.
 
 use berth_apimachinery::Key;
 use berth_engine::Snapshot;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::resolve::kind_of;
 use super::{names, render};
 
-/// Metadata and spec of an object of `kind` about `demand`; both say little of a demand that is not there.
+/// Metadata and spec of an object of `kind` about `demand`; both are short for a missing demand.
 pub(super) fn head(snapshot: &Snapshot, demand: &Key, kind: &str) -> (Map<String, Value>, SchedulingSpec) {
     let dialect = &*snapshot.dialect;
     let (namespace, name) = names::place(dialect, demand);

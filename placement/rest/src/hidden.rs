@@ -1,5 +1,6 @@
-//! Planned writes as a caller may see them. A report says what binding would write, which is whole objects:
-//! of those that the caller may not `get`, only kind, namespace, name and the paths that change are shown.
+//! Planned writes as a caller may see them. A report has the writes of a binding, which are whole
+//! objects. Where the caller may not `get` an object, only kind, namespace, name and the changed paths
+//! are shown.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +9,8 @@ use berth_apiserver::{Attributes, Call};
 use berth_engine::{Catalog, Engine};
 use serde_json::{Value, json};
 
-/// Most objects that are asked about one by one, each of which may be a SubjectAccessReview: further ones are
-/// not shown.
+/// Maximal number of checks of single objects, each of which may be a SubjectAccessReview; further
+/// objects are not shown.
 const ASKED: usize = 20;
 /// Most paths of an object that are named.
 const PATHS: usize = 100;
@@ -99,7 +100,7 @@ fn changed(old: &Value, new: &Value, path: &mut String, paths: &mut Vec<String>)
 /// Rights of one user to read, asked once.
 struct Reader<'a> {
     call: &'a Call,
-    /// By resource and namespace: whether the user may read all objects there.
+    /// Whether the user may read all objects there, by resource and namespace.
     whole: BTreeMap<Key, bool>,
     asked: usize,
 }

@@ -1,4 +1,4 @@
-//! Names of virtual objects (docs/reference.md, "Names"): made from the source's name, and read back.
+//! Names of virtual objects (docs/reference.md, "Names"): composed from the source's name, and parsed.
 //!
 //! A Decision is `<source name>.<dialect>`, a Target `<target name>.<dialect>`: the dialect follows the
 //! last dot. A Candidate is `<decision>:<target name>`, such as `p1.ocm:cluster1`: no object of any of
@@ -69,8 +69,8 @@ pub fn target(inventory: &dyn Inventory, dialect: &str, name: &str) -> Option<Ix
         .or_else(|| inventory.candidate(name))
 }
 
-/// The candidate whose Target is named `name`. In most systems that is the cluster name; only where it is not
-/// are all of them looked at.
+/// The candidate whose Target is named `name`. In most systems that is the cluster name; otherwise all
+/// candidates are compared.
 fn by_target_name(inventory: &dyn Inventory, name: &str) -> Option<Ix> {
     let likely = inventory
         .candidate(name)

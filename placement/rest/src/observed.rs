@@ -25,7 +25,7 @@ pub(crate) struct Compared {
     comparison: Comparison,
     /// Since when the two differ.
     since: Option<Timestamp>,
-    /// The place that was compared, as [`place`] tells it from others.
+    /// The compared place, in the form of [`place`].
     place: u64,
     /// Next time at which the decision may change without a write.
     due_at: Option<Timestamp>,

@@ -1,4 +1,4 @@
-//! The subresources that placeable objects carry beside their virtual ones.
+//! The subresources of placeable objects, in addition to their virtual objects.
 
 use std::sync::Arc;
 

@@ -15,12 +15,12 @@ use super::asked::Asked;
 use super::hidden;
 use super::reviews::Reviews;
 
-/// Most objects that are asked about one by one, each of which may be a SubjectAccessReview.
+/// Maximal number of checks of single objects, each of which may be a SubjectAccessReview.
 const ASKED: usize = 1000;
 
-/// Why there is no plan.
+/// Reason why there is no plan.
 enum NoPlan {
-    /// Everything wrong with the changes.
+    /// All errors of the changes.
     Problems(Vec<FieldError>),
     /// A dialect is at fault.
     Fault(String),
@@ -88,8 +88,8 @@ impl Reviews {
                     continue;
                 }
                 let version = self.catalog.version_of(key.resource).unwrap_or(config::VERSION);
-                // Whoever may read all of them, everywhere or there, need not be asked about each. One drain
-                // may change thousands: then only the first two count.
+                // A user with the right to read all of them, everywhere or there, needs no check of
+                // each. One drain may change thousands: then only the first two checks are needed.
                 let mut wanted = vec![everywhere];
                 if !key.namespace.is_empty() {
                     wanted.push(there);

@@ -88,7 +88,7 @@ impl Projection {
     /// revision.
     pub async fn caught_up(&self) -> Result<(), StoreError> {
         // Nothing of this resource is stored, but the answer is as new as the store. This process may
-        // have seen an older state: another server may have written.
+        // be behind it, as another server may have written.
         let newest = self.engine.source().list(TARGETS, At::Latest).await?;
         let wanted = newest.revision;
         let mut shown = self.shown.subscribe();

@@ -58,9 +58,9 @@ impl Default for Bounds {
 pub enum Medium {
     /// In the process: gone when it ends.
     Memory,
-    /// In the database file.
+    /// Place of the store: the database file.
     Database,
-    /// In etcd.
+    /// Place of the store: etcd.
     Etcd,
 }
 
@@ -96,8 +96,7 @@ impl SubresourceHandler for Past {
         EACH.saturating_mul(self.0.bounds.per_decision)
     }
 
-    /// Those who asked may not know that there is no such decision, or none any more: then there is no record
-    /// either.
+    /// The decision may be unknown or gone: then there is no record either.
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
         let limit = limit(&call.query)?;
         let resource = resource_of(&call.namespace);
@@ -118,7 +117,7 @@ impl SubresourceHandler for Past {
 }
 
 /// # Errors
-/// 400 for a limit that is no number of records.
+/// 400 for an invalid limit.
 fn limit(query: &Query) -> Result<usize, Status> {
     match query.first("limit").unwrap_or_default() {
         "" | "0" => Ok(usize::MAX),

@@ -54,13 +54,12 @@ pub(crate) fn source_ref(object: &Object, kind: &str) -> SourceRef {
     }
 }
 
-/// An object of this crate as a tree, which is what a store takes.
+/// An object of this crate as a tree, the form for a store.
 pub fn tree<T: Serialize>(object: &Manifest<T>) -> Value {
     serde_json::to_value(object).expect("names, texts and numbers are JSON")
 }
 
-/// Nothing but the kind is read: a tree kept for every cluster-like object would take more room than the
-/// objects.
+/// Only the kind is read: a tree for every cluster-like object would take more room than the objects.
 fn kind_of(object: &Object) -> String {
     #[derive(serde::Deserialize)]
     struct Kinded {
@@ -131,12 +130,12 @@ pub(crate) struct Shown<'a> {
     pub(crate) decided: Option<&'a Decision>,
     /// Words about the other scheduler's choice, where Berth observes.
     pub(crate) observed: Option<Told>,
-    /// The sentence about another writer, to which the decision is left.
+    /// The sentence about another writer that the decision is left to.
     pub(crate) contested: Option<Arc<str>>,
     pub(crate) now: Timestamp,
 }
 
-/// The Decision about `shown`. An unbound demand is decided, to tell a Pending one from an Unschedulable one,
+/// The Decision about `shown`. An unbound demand is decided, to distinguish Pending from Unschedulable,
 /// and so is one that may be Invalid.
 pub(crate) fn decision(shown: Shown<'_>, old: Option<&Object>) -> (Rendered, Tally) {
     let standing = Standing::of(&shown);
@@ -230,7 +229,7 @@ pub(crate) fn placed(placed: &[Placed]) -> Vec<ClusterBinding> {
 /// State of a demand, in words.
 struct Standing {
     phase: Phase,
-    /// Why it is not bound; empty once it is.
+    /// Reason why it is not bound; empty once it is.
     reason: String,
     message: String,
     rejections: Vec<RejectionCount>,
@@ -256,7 +255,7 @@ impl Standing {
                 }
                 view.by_number()
             }
-            // A user who waits for its deletion needs to know the obstacles.
+            // A user who waits for its deletion needs the obstacles.
             Phase::Releasing => {
                 let made = snapshot
                     .decide(shown.demand, None, shown.now)

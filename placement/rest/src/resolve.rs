@@ -46,7 +46,7 @@ pub fn behind(behind: &Behind) -> Status {
     Status::unavailable(behind.to_string(), RETRY_AFTER)
 }
 
-/// `decisions`, or `clusterdecisions` where there is no namespace.
+/// `decisions`, or `clusterdecisions` without a namespace.
 pub(crate) const fn decisions_of(namespace: &str) -> GroupResource {
     if namespace.is_empty() {
         CLUSTER_DECISIONS
@@ -56,7 +56,7 @@ pub(crate) const fn decisions_of(namespace: &str) -> GroupResource {
 }
 
 impl About {
-    /// Finds what `name` in `namespace` means, in a snapshot that holds every acknowledged write.
+    /// Finds the object of `name` in `namespace`, in a snapshot with every acknowledged write.
     pub(crate) async fn find(self, engine: &Engine, namespace: &str, name: &str) -> Result<Found, Status> {
         let missing = || match self {
             Self::Decision => Status::not_found(decisions_of(namespace), name),
@@ -94,8 +94,8 @@ impl About {
         }
     }
 
-    /// The effort of deciding on `name` in `namespace` and of reporting it, as far as it is known now,
-    /// in bytes that could be parsed meanwhile.
+    /// The effort of deciding on `name` in `namespace` and of reporting it, as far as it is known in
+    /// advance. The unit is the number of bytes that could be parsed in the same time.
     pub(crate) fn effort(self, engine: &Engine, namespace: &str, name: &str) -> usize {
         let of = || {
             let snapshot = engine.snapshot(self.dialect(name)?)?;

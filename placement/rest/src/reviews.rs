@@ -134,7 +134,7 @@ impl Reviews {
                 let (mut namespace, name) = (text("namespace"), text("name"));
                 let found = self.catalog.find(text("apiVersion"), text("kind"));
                 if found.is_some_and(|(kind, _)| !kind.info().namespaced()) {
-                    // Its decision may stand in a namespace (kcp's do); the object itself stands in none.
+                    // The decision may be namespaced (kcp's are) although the object is cluster-scoped.
                     namespace = "";
                 } else if kind.namespaced && namespace.is_empty() {
                     let detail = format!("a {} has a namespace", kind.kind);
@@ -208,9 +208,9 @@ fn within(namespace: &str, demand: &Demand) -> Result<(), FieldError> {
     Err(FieldError::invalid(path, key.namespace.to_string(), detail))
 }
 
-/// A review by reference needs `get` on the source; one on the live world needs `list targets`, unless
-/// it is about one namespace: users who may explain there see the targets in the reports about that
-/// namespace.
+/// A review by reference needs `get` on the source. A review of the live world needs `list targets`,
+/// except a review of one namespace: users who may explain there see the targets in the reports about
+/// that namespace.
 async fn authorize(call: &Call, demand: &Demand, mode: &str) -> Result<(), Status> {
     if demand.object.is_none() {
         readable(call, demand).await?;

@@ -11,7 +11,8 @@ use berth_scheduling_api::{GROUP, VERSION};
 
 use super::own_places;
 
-/// Most checked rights, each of which may be a SubjectAccessReview: further ones count as not granted.
+/// Maximal number of checked rights, each of which may be a SubjectAccessReview; further ones count as
+/// missing.
 const ASKED: usize = 60;
 
 /// Marks each set that the user of `call` may make, hides objects that they may not read, and sorts

@@ -20,7 +20,7 @@ use super::live::live;
 use super::resolve::{About, Found};
 use super::{hidden, rights_to_change};
 
-/// Reads what the scheduler would decide.
+/// Reads the scheduler's present decision.
 pub(super) struct Scheduling {
     /// The engine.
     pub(super) engine: Arc<Engine>,
@@ -115,8 +115,7 @@ struct Choice {
 
 impl Choice {
     /// # Errors
-    /// 400 for a limit that is no number of candidates, and for words that are none of those a parameter
-    /// takes.
+    /// 400 for an invalid limit, and for invalid values of a parameter.
     fn parse(query: &Query) -> Result<Self, Status> {
         let limit = match query.first("limit").unwrap_or_default() {
             "" | "0" => usize::MAX,
@@ -224,7 +223,7 @@ impl Document for Explained {
         Ok(out)
     }
 
-    /// One row per candidate, or one with the reason why there is none.
+    /// One row per candidate, or one with the reason for an empty list.
     fn rows(&self) -> Rows {
         let view = self.view();
         let (entries, _) = self.entries();

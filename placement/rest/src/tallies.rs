@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Properties by which a Decision is counted.
+/// Properties of a Decision for counting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tally {
     /// Its phase.

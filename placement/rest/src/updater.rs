@@ -1,5 +1,5 @@
-//! The updater: makes Targets and Decisions anew when the engine says they are stale, or when their time has
-//! come.
+//! The updater: renders Targets and Decisions again when the engine marks them as stale, or when their
+//! time has come.
 //!
 //! Deciding all demands of a large fleet takes seconds. No reader waits for the agreement of observed
 //! decisions: if a change makes many due, a few are compared at once, and the rest bit by bit, in half
@@ -26,11 +26,10 @@ use self::make::{Demanded, Made, Maker, Shown};
 use super::observed::Budget;
 use super::projection::Projection;
 
-/// Time for which changes are collected that no reader waits for. An object and its place, which
-/// follows at once, are then shown in one step, and a demand that is bound by the end of it is not
-/// decided before.
+/// Time for collecting changes that no reader waits for. An object and its place, which follows at
+/// once, are then shown in one step, and a demand that is bound within the time is not decided before.
 const TOGETHER: Duration = Duration::from_millis(20);
-/// Shortest delay before an object that says its time has come already is considered again.
+/// Shortest delay before the next update of an object whose time has come already.
 pub const AGAIN: jiff::SignedDuration = jiff::SignedDuration::from_secs(1);
 
 /// Subject of one virtual object.
@@ -71,7 +70,7 @@ struct Updater {
     /// Subjects of the objects, by dialect.
     shown: HashMap<&'static str, Following>,
     alarms: Alarms,
-    /// The state of each dialect when it was looked at last.
+    /// The state of each dialect at the last check.
     modes: HashMap<&'static str, Mode>,
     /// The observed demands that are to be compared when there is time, by dialect.
     waiting: BTreeMap<&'static str, BTreeSet<Key>>,
@@ -79,12 +78,12 @@ struct Updater {
     rest: Instant,
 }
 
-/// All that may change what is said of every observed decision of a dialect, though nothing of it was folded.
+/// All state that may change every observed decision of a dialect without a folded change.
 #[derive(Clone, Copy, PartialEq)]
 struct Mode {
-    /// Whether anything of it is decided here.
+    /// Whether any of it is decided here.
     decides: bool,
-    /// Whether all there is of it is known.
+    /// Whether all its objects are known.
     is_complete: bool,
     /// The version of its configuration.
     configuration: Revision,
@@ -130,7 +129,8 @@ impl Updater {
         self.projection.shown.send_replace(Some(batch.through));
     }
 
-    /// Renews what time has changed. The right to decide may have changed without a stored change.
+    /// Renews objects that time has changed. The right to decide may have changed without a stored
+    /// change.
     async fn ring(&mut self) {
         let mut due = self.alarms.take(self.projection.engine.clock().now());
         for dialect in self.turned() {
@@ -217,7 +217,8 @@ impl Updater {
         subjects
     }
 
-    /// Makes the objects about `subjects` anew, away from the async threads, and stores those that differ.
+    /// Renders the objects about `subjects` again, away from the async threads, and stores those that
+    /// differ.
     async fn renew(&mut self, dialect: &'static str, snapshot: Snapshot, subjects: BTreeSet<Subject>) {
         if subjects.is_empty() {
             return;

@@ -86,7 +86,7 @@ fn lists(before: &[Value], after: &[Value], path: &mut String, in_list: bool, ou
         return;
     }
     match taken_out(before, after) {
-        // From the end, so that the places of the others stay what they are.
+        // From the end, so that the places of the other elements stay valid.
         Some(places) => {
             for index in places.into_iter().rev() {
                 let place = format!("{path}/{index}");
@@ -121,7 +121,7 @@ fn test(wanted: bool, old: &Value, path: &str, out: &mut Vec<Value>) {
     }
 }
 
-/// `object` as a person makes it: without what servers fill in.
+/// `object` as a person writes it: without fields that servers set.
 #[must_use]
 pub fn made(mut object: Value) -> Value {
     for path in NOT_THEIRS

@@ -1,8 +1,8 @@
 //! The search for one target: sets of edits by their size, each step decided again on a fork of the world.
 //!
-//! Every refusal must go, so a step tries the remedies of the first one that is left, and a set is reached in
-//! one order only. The smallest sets come first. Where none of these is the asker's own to make, the search
-//! goes on for one that is.
+//! Every refusal has to be lifted. So a step tries the remedies of the first remaining refusal, and
+//! each set is tried in one order only. The smallest sets come first. Where the caller has the rights
+//! for none of these, the search continues for one that the caller can make.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,18 +23,18 @@ const SETS: usize = 4;
 const EDITS: usize = 8;
 /// Unfinished sets of one size that are followed.
 const WIDTH: usize = 32;
-/// Steps of a trial beside those of deciding: objects are read, judged and folded.
+/// Steps of a trial in addition to those of deciding: objects are read, judged and folded.
 const TRIAL: usize = 1_000;
 /// Steps for each target of a world that was forked: the data for decisions are derived again.
 const DERIVED: usize = 5;
-/// Cost of judging a target where expressions run, against one where none do.
+/// Cost of judging a target with expressions, relative to one without.
 const EXPRESSIONS: usize = 64;
 
-/// Why a search ends early.
+/// Reason why a search ends early.
 pub(super) enum Stop {
     /// It took too long.
     Spent(Exceeded),
-    /// The advice is no longer awaited.
+    /// The caller no longer waits for the advice.
     Ended(Exceeded),
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Search<'a> {
     demand: &'a Key,
     terms: &'a Terms,
     cluster: Arc<str>,
-    /// Number of demands: each is considered to tell which ones a change makes due.
+    /// Number of demands: each is checked for whether a change makes it due.
     demands: usize,
     budget: &'a mut Budget,
     found: Vec<(usize, Set)>,
@@ -110,7 +110,7 @@ impl<'a> Search<'a> {
         let mut found = std::mem::take(&mut self.found);
         found.sort_by_key(|(size, set)| (*size, set.of_others()));
         found.dedup_by(|(_, later), (_, first)| later.patches == first.patches);
-        // One that the asker can make alone is always told.
+        // A proposal that the caller can make alone is always reported.
         if let Some(own) = found.iter().position(|(_, set)| set.is_own())
             && own >= SETS
         {
@@ -233,7 +233,7 @@ impl<'a> Search<'a> {
         }))
     }
 
-    /// Spends what one more decision takes.
+    /// Spends the cost of one more decision.
     fn pay(&mut self) -> Result<(), Stop> {
         berth_apimachinery::budget::wanted()?;
         let inventory = &self.world.snapshot().inventory;
@@ -317,7 +317,7 @@ impl<'a> Search<'a> {
         node.touched.iter().filter_map(patch).collect()
     }
 
-    /// The apiVersion, the kind and the resource by which people know what is stored as `resource`.
+    /// The apiVersion, the kind and the resource that users know for the stored `resource`.
     fn known(&self, resource: GroupResource) -> Option<(String, &'static str, GroupResource)> {
         if resource == config::RESOURCE {
             let api_version = format!("{}/{}", config::GROUP, config::VERSION);

@@ -30,7 +30,7 @@ impl Advice {
         }
     }
 
-    /// `status.advice` of a Scheduling, whose report says the rest.
+    /// `status.advice` of a Scheduling, in addition to its report.
     #[must_use]
     pub fn short(&self) -> ShortAdvice {
         ShortAdvice {

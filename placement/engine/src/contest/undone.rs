@@ -1,5 +1,5 @@
-//! Telling a write that undoes what another program did to Berth's own last write from one that the world
-//! asks for.
+//! Distinguishing a write that undoes another program's change of Berth's own last write from a write
+//! that the world asks for.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use berth_apimachinery::{Key, Object, Verb, Write};
 use berth_storage::Source;
 use serde_json::Value;
 
-/// Time stamps of conditions, in which two writes of the same differ.
+/// Time stamps of conditions, which differ between two equal writes.
 const TIMES: [&str; 3] = ["lastTransitionTime", "lastUpdateTime", "lastHeartbeatTime"];
 /// Parts of an object's metadata that hold decisions: Kubernetes writes the rest.
 const METADATA: [&str; 3] = ["labels", "annotations", "finalizers"];
@@ -17,7 +17,7 @@ const METADATA: [&str; 3] = ["labels", "annotations", "finalizers"];
 pub(super) struct Undone {
     /// The object it changed.
     pub(super) key: Key,
-    /// The field manager it did so as, where the object tells.
+    /// The field manager of that write, where the object has it.
     pub(super) manager: Option<String>,
 }
 
@@ -115,7 +115,7 @@ fn is_managed(object: &Object, manager: &str) -> bool {
     managers(object).iter().any(|(name, _)| name == manager)
 }
 
-/// The field manager that wrote `object` last, beside `own`.
+/// The last field manager of `object`, other than `own`.
 fn other_manager(object: &Object, own: &str) -> Option<String> {
     let others = managers(object).into_iter().filter(|(name, _)| name != own);
     others

@@ -12,12 +12,13 @@ use super::observer::Observer;
 
 /// The longest sleep before the clock is considered again.
 const NAP: Duration = Duration::from_secs(30);
-/// Time limit of an elector. A leader waits no longer than its lease lasts, and then is none any more.
+/// Time limit of an elector. A leader waits no longer than the duration of its lease, and then loses
+/// the leadership.
 const ANSWER: Duration = Duration::from_secs(5);
 /// Delay before an elector that does not answer is asked again.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Whether this replica is the one that does what only one may do.
+/// Whether this replica is the one that does the work of a single replica.
 pub struct Leadership {
     leading: watch::Receiver<bool>,
     looks: watch::Sender<u64>,

@@ -1,8 +1,8 @@
 //! Election of a worker, where several replicas run over one store: a lock record that its holder renews and
 //! that expires.
 //!
-//! The record has the shape of a Kubernetes Lease (coordination.k8s.io/v1), so that people know how to read
-//! it. Expiry is judged by how long *this* replica has seen no renewal, so that clocks that differ do no
+//! The record has the form of a Kubernetes Lease (coordination.k8s.io/v1), which people know. A replica
+//! measures expiry itself, from the last renewal that *this* replica saw, so differing clocks do no
 //! harm.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -74,10 +74,10 @@ pub struct LeaseDurations {
     retry: Duration,
 }
 
-/// Why times of a lease do not fit together.
+/// Reason why the times of a lease contradict each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadDurations {
-    /// The Lease says its duration in seconds.
+    /// The Lease has its duration in seconds.
     #[error("the lease duration is {0:?}: whole seconds are expected, since the Lease says it in seconds")]
     Duration(Duration),
     /// Another may begin before its holder stops.
@@ -91,7 +91,7 @@ pub enum BadDurations {
         /// The lease duration.
         duration: Duration,
     },
-    /// Its holder may look too late.
+    /// Its holder might renew too late.
     #[error(
         "the retry period ({retry:?}) must be above zero and, with a fifth added, shorter than the renew deadline ({renew:?})"
     )]
@@ -136,14 +136,14 @@ impl LeaseDurations {
         })
     }
 
-    /// Longest interval between two looks.
+    /// Longest interval between two checks.
     #[must_use]
     pub const fn retry(&self) -> Duration {
         self.retry
     }
 
-    /// Time at which `identity`, after reading a record of `version`, looks again: not all replicas at
-    /// once.
+    /// Time of the next check by `identity`, after reading a record of `version`: replicas check at
+    /// different times.
     fn pause(&self, identity: &str, version: &str) -> Duration {
         let mut hasher = DefaultHasher::new();
         (identity, version).hash(&mut hasher);
@@ -170,7 +170,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// The leader by this record; empty where there is none.
+    /// The leader by this record; empty without one.
     #[must_use]
     pub fn holder(&self) -> &str {
         self.value["spec"]["holderIdentity"].as_str().unwrap_or_default()
@@ -183,7 +183,7 @@ pub trait ResourceLock: Send + Sync + 'static {
     /// The record's namespace and name.
     fn place(&self) -> (&str, &str);
 
-    /// The record, as new as every acknowledged write; `None` when there is none.
+    /// The record, as new as every acknowledged write; `None` when it does not exist.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -287,7 +287,7 @@ impl Lease {
         record.holder() == self.identity
     }
 
-    /// Time since which the record is unchanged, as far as this replica has seen.
+    /// Start of the time in which this replica has seen no change of the record.
     fn since(&self, version: &str, now: Timestamp) -> Timestamp {
         let mut seen = self.seen.lock();
         match &*seen {

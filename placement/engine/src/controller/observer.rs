@@ -7,14 +7,14 @@ use berth_dialect_contract::Outcome;
 
 use crate::bound::BindError;
 
-/// One finished attempt to decide a demand and write what was decided.
+/// One finished attempt to decide a demand and to write the decision.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt<'a> {
     /// The dialect.
     pub dialect: &'static str,
     /// The demand.
     pub demand: &'a Key,
-    /// Outcome of the decision, or the reason why there is none or it could not be written.
+    /// Outcome of the decision, or the reason why it was not made or not written.
     pub result: Result<Outcome, &'a BindError>,
     /// Time taken by deciding and writing.
     pub took: Duration,
@@ -57,7 +57,7 @@ pub struct Stepped<'a> {
     pub key: &'a Key,
     /// Outcome.
     pub result: StepResult,
-    /// Time taken by looking and writing.
+    /// Time for reading and writing.
     pub took: Duration,
 }
 
@@ -67,7 +67,7 @@ pub trait Observer: Send + Sync + 'static {
     /// A demand of `dialect` was put in the queue, which has `depth` of them now.
     fn queued(&self, dialect: &'static str, depth: usize);
 
-    /// A demand was taken from the queue, where it stood for `waited`; `depth` are left.
+    /// A demand was taken from the queue after `waited`; `depth` are left.
     fn taken(&self, dialect: &'static str, depth: usize, waited: Duration);
 
     /// A decision was made, or failed.

@@ -1,7 +1,7 @@
 //! The queue of one dialect: which demands are due, which are being worked on, and which wait for their time.
 //!
-//! A demand stands in it once, however often it becomes due, and is never worked on twice at a time: a
-//! key that becomes due meanwhile is due again afterwards.
+//! A demand is in it once, however often it becomes due, and is never worked on twice at the same time.
+//! A key that becomes due during its work is due again afterwards.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ pub(super) enum Next {
 
 #[derive(Debug, Default)]
 struct Entry {
-    /// Since when it stands in the queue.
+    /// Time of entry into the queue.
     queued: Option<Instant>,
     /// Whether it is being worked on.
     running: bool,
@@ -77,7 +77,7 @@ impl Queue {
         true
     }
 
-    /// Puts what is due at `now` in the queue; returns how many demands that are.
+    /// Queues the keys that are due at `now`; returns the number of demands among them.
     pub(super) fn ring(&mut self, now: Timestamp) -> usize {
         let mut rung = 0;
         while let Some((at, _)) = self.alarms.first()
@@ -143,7 +143,7 @@ impl Queue {
         false
     }
 
-    /// Forgets everything but the keys in work.
+    /// Forgets all keys that are not in work.
     pub(super) fn clear(&mut self) {
         self.ready.clear();
         self.alarms.clear();

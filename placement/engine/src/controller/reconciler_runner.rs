@@ -1,9 +1,9 @@
 //! The loop of one reconciler ([`berth_dialect_contract::Reconciler`]): changes in, due keys with back-off
 //! and alarms, one guarded step per key.
 //!
-//! A reconciler watches the source itself, since the resources it looks at are not all its dialect's, and may
-//! depend on the configuration. Whenever it may have missed changes (at the start, when the watch falls
-//! behind, when the configuration changes or leadership is won) it looks at everything once.
+//! A reconciler watches the source itself, since it reads resources of other dialects too, and these
+//! may depend on the configuration. Whenever it may have missed changes (at the start, when the watch
+//! falls behind, when the configuration changes or leadership is won), it checks everything once.
 
 mod objects;
 
@@ -42,14 +42,14 @@ pub(super) struct ReconcilerRunner {
     settings: Settings,
     dialect: Arc<dyn Dialect>,
     signals: Signals,
-    /// Wakes when the engine has something to say, such as that a dialect is complete.
+    /// Wakes for news of the engine, such as a complete dialect.
     subscription: Arc<Subscription>,
     reconciler: Arc<dyn Reconciler>,
     watched: Arc<[GroupResource]>,
     workers: Workers<Done>,
     /// Whether it works: it leads, and its dialect is complete and decided here.
     active: bool,
-    /// Whether everything is to be looked at.
+    /// Whether everything has to be checked.
     everything: bool,
 }
 
@@ -87,7 +87,7 @@ impl ReconcilerRunner {
         }
     }
 
-    /// Works until it is told to stop, and then finishes its running work.
+    /// Works until it is stopped, and then finishes its running work.
     pub(super) async fn run(mut self) {
         let stop = self.signals.stop.clone();
         loop {
@@ -348,7 +348,7 @@ impl Work {
         };
         match self.settings.committer.commit(commit).await {
             Ok(_) => (StepResult::Written, Done::Rest(step.due_at)),
-            // Others were faster, which is no error.
+            // Other writers were faster, which is not an error.
             Err(error) if error.why.is_moved() => {
                 tracing::debug!(problem = %error, "conflict in a reconcile; retrying");
                 (StepResult::Conflict, Done::Failed)

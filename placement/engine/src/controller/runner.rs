@@ -20,7 +20,7 @@ use crate::engine::Engine;
 
 /// The longest sleep before the clock is considered again, since clocks can be set.
 pub(super) const NAP: Duration = Duration::from_secs(30);
-/// Shortest delay before a demand that says its time has come already is considered again.
+/// Shortest delay before the next decision on a demand whose time has come already.
 pub(super) const AGAIN: Duration = Duration::from_secs(1);
 /// Back-off for writes that others change as they are stored: a user has to change their configuration
 /// first.
@@ -29,14 +29,14 @@ pub(super) const OVERRULED: Backoff = Backoff {
     most: Duration::from_secs(1000),
 };
 
-/// Delay before a demand that another writer contests is considered again: whether that one agrees by now.
+/// Delay before the next decision on a demand that another writer contests.
 const CONTESTED: Duration = Duration::from_mins(5);
 
 /// Signals for a runner from outside.
 pub(super) struct Signals {
     /// It is to end.
     pub(super) stop: CancellationToken,
-    /// It is to look at the clock.
+    /// It has to check the clock.
     pub(super) looks: watch::Receiver<u64>,
     /// Whether it is to work.
     pub(super) leading: watch::Receiver<bool>,
@@ -52,7 +52,7 @@ pub(super) struct Runner {
     workers: Workers<Done>,
     /// The changes up to here have been taken in.
     through: Revision,
-    /// Of demands in the queue that changes made due: up to which change.
+    /// For demands in the queue because of changes: the last of these.
     since: HashMap<Key, Revision>,
     pace: Pace,
     /// Whether it works: it leads, its dialect is decided here, and its gate is open.
@@ -63,7 +63,7 @@ pub(super) struct Runner {
 enum Done {
     /// There is a decision, and it is written.
     Decided(Outcome, Option<Timestamp>),
-    /// There is no such demand, or another scheduler decides it.
+    /// The demand does not exist, or another scheduler decides it.
     Gone,
     /// Another writer keeps changing the decision, so that it is left alone.
     LeftAlone,
@@ -96,7 +96,7 @@ impl Runner {
         }
     }
 
-    /// Works until it is told to stop, and then finishes its running work.
+    /// Works until it is stopped, and then finishes its running work.
     pub(super) async fn run(mut self) {
         let stop = self.signals.stop.clone();
         // Before the first load nothing can be decided.
@@ -274,7 +274,7 @@ async fn work(
             }
             Done::LeftAlone
         }
-        // Others were faster, which is no error.
+        // Other writers were faster, which is not an error.
         Err(error @ BindError::Moved(_)) => {
             tracing::debug!(dialect, %key, %error, "cannot write a decision; retrying");
             Done::Failed

@@ -1,5 +1,4 @@
-//! The queue of one controller and the keys of it that are worked on: the part of the loop that all
-//! controllers share.
+//! The queue of one controller and its keys in work: the part that all controllers share.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -44,13 +43,13 @@ impl<D: Send + 'static> Workers<D> {
         }
     }
 
-    /// Forgets everything but the keys in work.
+    /// Forgets all keys that are not in work.
     pub(super) fn clear(&mut self) {
         self.queue.clear();
         self.observer.queued(self.name, 0);
     }
 
-    /// Looks at the clock, and puts what is due by it in the queue.
+    /// Queues the keys that are due by the clock.
     pub(super) fn ring(&mut self) {
         for _ in 0..self.queue.ring(self.clock.now()) {
             self.observer.queued(self.name, self.queue.depth());
@@ -105,7 +104,7 @@ impl<D: Send + 'static> Workers<D> {
         self.clock.now().checked_add(delay).unwrap_or(Timestamp::MAX)
     }
 
-    /// Time in which nothing happens by itself; `longest` at most.
+    /// Time until the next key is due; `longest` at most.
     pub(super) fn pause(&self, longest: Duration) -> Duration {
         let now = self.clock.now();
         let next = self.queue.next_alarm();

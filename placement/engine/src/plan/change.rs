@@ -10,7 +10,7 @@ use crate::what_if::Catalog;
 /// Most changes of a plan.
 pub const MOST: usize = 1_000;
 
-/// One change, and where it stands.
+/// One change, and its place in the input.
 #[derive(Clone, Debug)]
 pub struct Step {
     /// Position of the change, for problems: a file and a document in words; empty in a review.
@@ -35,7 +35,7 @@ pub enum What {
 }
 
 impl Step {
-    /// Reads one entry of `spec.changes`, which stands at `path`.
+    /// Reads one entry of `spec.changes` at `path`.
     ///
     /// # Errors
     /// Unless it has exactly one of the fields a change has.

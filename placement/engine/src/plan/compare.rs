@@ -31,7 +31,7 @@ pub enum Verdict {
     Bound,
     /// It is new and finds no place.
     Unplaced,
-    /// The change takes it away.
+    /// The change removes it.
     Removed,
     /// It has the same clusters, with the same amounts.
     Same,
@@ -111,7 +111,7 @@ impl Counts {
         self.same += other.same;
     }
 
-    /// Number of decisions that change at all.
+    /// Number of changed decisions.
     #[must_use]
     pub fn changed(&self) -> usize {
         self.lost
@@ -153,8 +153,8 @@ pub struct Side {
     pub reason: String,
     /// The one-line summary.
     pub message: String,
-    /// The clusters it has, by the system's own names, with their amounts. Not serialized: an entry says what
-    /// changes.
+    /// The clusters it has, by the system's own names, with their amounts. Not serialized: an entry
+    /// lists the changes.
     #[serde(skip)]
     pub clusters: Held,
     /// Number of clusters it has.
@@ -165,7 +165,7 @@ pub struct Side {
 }
 
 impl Side {
-    /// Tells what the decision said that made this place, instead of one that finds it made.
+    /// Reports the decision that made this place, instead of a later one that finds it.
     pub(super) fn say(&mut self, said: &Said) {
         self.outcome = said.outcome;
         self.reason.clone_from(&said.reason);
@@ -181,7 +181,7 @@ pub(super) struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    /// `None` where there is no such demand.
+    /// `None` where the demand does not exist.
     pub(super) fn of(
         snapshot: &'a Snapshot,
         decision: Option<&'a Decision>,
@@ -216,8 +216,8 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// The clusters that `demand` has with their amounts, read from the objects; `None` where there is no such
-/// demand.
+/// The clusters of `demand` with their amounts, read from the objects; `None` where the demand does not
+/// exist.
 #[must_use]
 pub fn clusters(snapshot: &Snapshot, demand: &Key, now: Timestamp) -> Option<Held> {
     let view = snapshot.inventory.demand(demand, now)?;

@@ -16,8 +16,8 @@ use crate::snapshot::Snapshot;
 use crate::spelling;
 use crate::what_if::{Catalog, Unreadable, World};
 
-/// Makes `steps` happen in `worlds`, in order, and then the steps of the systems' own controllers,
-/// before anything is decided. An object may be changed once, so that the order never matters.
+/// Applies `steps` to `worlds`, in order, and then the steps of the systems' own controllers, before
+/// any decision. An object may be changed once, so that the order never matters.
 ///
 /// # Errors
 /// Everything wrong with any step; the worlds are not to be used then.
@@ -89,7 +89,7 @@ struct Editor<'a> {
     seen: BTreeMap<Key, usize>,
     /// The step that is made.
     by: usize,
-    /// Whether a name was suggested already, which takes a look at every target.
+    /// Whether there was a suggestion of a name already, which compares every target.
     suggested: bool,
 }
 
@@ -167,7 +167,7 @@ impl Editor<'_> {
         self.put(key, step, value)
     }
 
-    /// A server refuses to delete what is in use, so a plan of it would say what never happens.
+    /// A server refuses to delete an object in use, so a plan of such a deletion would be wrong.
     fn unused(&self, key: &Key, step: &Step) -> Result<(), Errors> {
         for world in &*self.worlds {
             let snapshot = world.snapshot();
@@ -358,8 +358,8 @@ fn suggested(worlds: &[World], target: &str) -> String {
     }
 }
 
-/// The demands of the world `before` that are on a cluster which one of `steps` drains: a user who
-/// drains it wants to know why one stays.
+/// The demands of the world `before` on a cluster that one of `steps` drains: a user who drains it
+/// wants to know the reason for each one that stays.
 #[must_use]
 pub fn on_drained(before: &Snapshot, steps: &[Step], now: Timestamp) -> BTreeSet<Key> {
     let inventory = &before.inventory;
@@ -382,8 +382,7 @@ pub fn on_drained(before: &Snapshot, steps: &[Step], now: Timestamp) -> BTreeSet
     inventory.demands().into_iter().filter(is_there).collect()
 }
 
-/// The candidate of `snapshot` that `target` names, and whether it does so in full, by the name of the
-/// Target.
+/// The candidate of `snapshot` that `target` names, and whether that is the full name of the Target.
 fn named(snapshot: &Snapshot, target: &str) -> Option<(Ix, bool)> {
     let (inventory, dialect) = (&snapshot.inventory, snapshot.dialect.name());
     let bare = target
@@ -427,7 +426,7 @@ fn keep(value: &mut Value, stored: &Value, field: &str) {
     };
 }
 
-/// Everything but metadata and status: the part that `metadata.generation` counts.
+/// All fields but metadata and status: the part that `metadata.generation` counts.
 pub(crate) fn substance(value: &Value) -> Vec<(&String, &Value)> {
     let fields = value.as_object().into_iter().flatten();
     fields

@@ -23,7 +23,7 @@ pub struct Aside {
 }
 
 impl Aside {
-    /// Namespace and name of its decision, by which the output is sorted.
+    /// Namespace and name of its decision, the sort key of the output.
     #[must_use]
     pub fn place(&self) -> (String, String) {
         names::place(&*self.dialect, &self.demand)

@@ -12,9 +12,9 @@ pub struct Findings {
     pub problems: Vec<Problem>,
     /// Unknown and duplicate fields.
     pub surplus: BTreeMap<(String, String), Surplus>,
-    /// The objects that no dialect looks at, by kind.
+    /// The objects that no dialect reads, by kind.
     pub unread: BTreeMap<String, Unread>,
-    /// Configurations that count for nothing beside others, in words.
+    /// Configurations without effect beside others, in words.
     pub unused: Vec<String>,
     /// Warnings about legal settings in configurations that are surely not intended.
     pub doubtful: Vec<String>,
@@ -42,17 +42,17 @@ impl fmt::Display for Surplus {
     }
 }
 
-/// The objects of a kind that no dialect looks at.
+/// The objects of a kind that no dialect reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unread {
     /// Number of objects.
     pub count: usize,
-    /// Whether its group is one of those that Berth serves.
+    /// Whether Berth serves its group.
     pub near: bool,
     /// Hint at a similar kind or other versions.
     pub hint: Option<String>,
-    /// Clause that names the counterpart by which decisions are made, where it is a kind of a system and
-    /// counts for nothing.
+    /// Clause that names the counterpart for decisions, where the kind is one of a system but has no
+    /// effect.
     pub counterpart: Option<&'static str>,
 }
 

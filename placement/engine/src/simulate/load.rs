@@ -62,7 +62,7 @@ struct Given {
     api_version: String,
 }
 
-/// Puts inputs where they belong and gathers what is to be said of them.
+/// Distributes the inputs and collects the findings.
 struct Loader<'a> {
     dialects: &'a [Arc<dyn Dialect>],
     catalog: &'a Catalog,
@@ -185,7 +185,7 @@ impl Loader<'_> {
         })
     }
 
-    /// Adds what every server of a system has, and people leave out of files.
+    /// Adds objects that every server of a system has, and that people leave out of files.
     fn add_built_in(&mut self) {
         for dialect in self.dialects {
             let world = self.simulation.world(dialect.name());
@@ -257,7 +257,7 @@ impl Loader<'_> {
         Some(completed)
     }
 
-    /// Sets aside what a server would refuse to create in the light of the other objects.
+    /// Sets objects aside that a server would refuse to create because of the other objects.
     fn judge_new(&mut self) {
         let mut refused = BTreeMap::new();
         for (key, object) in &self.simulation.objects {
@@ -315,7 +315,7 @@ impl Loader<'_> {
             if world.snapshot().inventory.demands().is_empty() {
                 continue;
             }
-            // Objects of which demands are made count where there are demands.
+            // Objects that lead to demands count where there are demands.
             let followed = world
                 .followed()
                 .iter()
@@ -395,7 +395,7 @@ impl Loader<'_> {
         }
         if self.placed(key.resource).is_some() {
             if !errors.is_empty() {
-                // No server of ours would store it, so it is not placed.
+                // No server of Berth would store it, so it is not placed.
                 self.set_aside(&at, &kind, errors.clone());
                 return self.note_aside(at, given, &kind, errors);
             }

@@ -31,7 +31,7 @@ struct Turn {
 }
 
 impl World {
-    /// Follows what changes make due before decisions, from now on.
+    /// Follows, from now on, the keys that changes make due before decisions.
     pub(crate) fn follow(&mut self, now: Timestamp) {
         let reconcilers = self.snapshot.dialect.controllers().preceding();
         self.preceding = (!reconcilers.is_empty()).then(|| Preceding {
@@ -46,7 +46,7 @@ impl World {
         self.extend_due(|reconciler, context| reconciler.all(context));
     }
 
-    /// Notes what `change`, which has been made, makes due.
+    /// Records the keys that the past `change` makes due.
     pub(super) fn note(&mut self, change: &Change) {
         self.extend_due(|reconciler, context| reconciler.due(change, context));
     }
@@ -75,7 +75,7 @@ impl World {
     /// Returns the keys of the written objects.
     ///
     /// # Errors
-    /// When a written object is none; a fault of the dialect.
+    /// When a written object is invalid; an error of the dialect.
     pub(crate) fn carry_out(&mut self) -> Result<BTreeSet<Key>, Malformed> {
         let mut written = BTreeSet::new();
         let mut times: BTreeMap<(usize, Key), u32> = BTreeMap::new();

@@ -6,7 +6,7 @@ use berth_apimachinery::{Revision, Timestamp};
 
 use super::{LONG, Note, SOON, within};
 
-/// Number of notes of one sort that are kept for each decision.
+/// Maximal number of notes of one kind for each decision.
 pub(super) const EACH: usize = 4;
 
 /// The changes that made a decision due.
@@ -103,7 +103,7 @@ impl Dues {
     }
 }
 
-/// The changes of how a decision looks.
+/// The changes of a decision's form.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Views(VecDeque<Note>);
 

@@ -14,7 +14,7 @@ use crate::wire::{self, Ask};
 pub struct Applying<'a> {
     /// The user of the request.
     pub actor: &'a str,
-    /// By which field manager.
+    /// Field manager of the write.
     pub manager: &'a str,
     /// The object.
     pub key: &'a Key,
@@ -22,17 +22,17 @@ pub struct Applying<'a> {
     pub subresource: &'static str,
     /// Wanted object.
     pub config: &'a Value,
-    /// The revision of the copy on which it was decided; `None` where there must be no object yet.
+    /// The revision of the copy for the decision; `None` where the object must not exist yet.
     pub base: Option<Revision>,
 }
 
 impl HubCommitter {
-    /// Applies a configuration on the state for which it was decided, and returns the copy after it.
-    /// Fields that others own in an existing object are taken over; an object created meanwhile is left
-    /// alone, unless it is the same.
+    /// Applies a configuration on the state of its decision, and returns the copy after it. Fields of
+    /// other managers in an existing object are taken over. An object created since then is left alone,
+    /// unless it is the same.
     ///
     /// # Errors
-    /// Why it was not applied: the object is another one by now, or the hub refuses it.
+    /// Reason why it was not applied: the object has changed, or the hub refuses it.
     pub async fn apply(&self, wanted: Applying<'_>) -> Result<Arc<Object>, CommitError> {
         let Applying {
             actor,

@@ -81,8 +81,7 @@ impl HubCommitter {
         made.map(|()| objects)
     }
 
-    /// The guards that Berth's own store can hold: all but those of copies, which the writes to the hub
-    /// change.
+    /// The guards for Berth's own store: all but those of copies, which the writes to the hub change.
     fn own_guards(&self, commit: &Commit) -> Vec<Guard> {
         let holds = |guard: &&Guard| match guard {
             Guard::Unchanged { key, .. } => !self.resources.contains(&key.resource),
@@ -129,7 +128,7 @@ impl HubCommitter {
             .make(commit.actor, write, version.as_deref(), commit.dry_run)
             .await?;
         if let Err(overruled) = self.stands(commit, write, &before, &answer).await {
-            // Wait for the object that is left on the hub, as for one that was made.
+            // Wait for the copy of the object that stays on the hub, as after a write.
             let left = overruled.left.map(|left| Made::There(write, left));
             progress.done.extend(left);
             return Err(overruled.error);

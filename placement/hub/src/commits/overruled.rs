@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use super::HubCommitter;
 use crate::wire::{self, Ask};
 
-/// A write of which the hub made something else.
+/// A write whose content the hub changed.
 pub(super) struct Overruled {
-    /// Object as the hub has it now; `None` where what was created is gone again.
+    /// The hub's present object; `None` where a created object is gone again.
     pub(super) left: Option<Value>,
-    /// Refusal that tells it.
+    /// Refusal with that message.
     pub(super) error: CommitError,
 }
 
@@ -105,7 +105,7 @@ impl HubCommitter {
 }
 
 /// Sentence about the fields in which `answer` differs from the result of `write` on `before`; `None`
-/// where there are none.
+/// without a difference.
 fn changed(write: &Write, before: &Value, answer: &Value) -> Option<String> {
     if write.verb == Verb::Delete {
         return None;
@@ -119,7 +119,7 @@ fn changed(write: &Write, before: &Value, answer: &Value) -> Option<String> {
     overruled::first(&decided, &before, &answer, Absent::MayBePruned)
 }
 
-/// Whether `now` has of `before` what `answer` had changed.
+/// Whether `now` has the values of `before` in the fields that `answer` had changed.
 fn changed_back(write: &Write, before: &Value, answer: &Value, now: &Value) -> bool {
     let back = Write {
         object: before.clone(),

@@ -1,5 +1,5 @@
-//! Whether the hub refused a write for want of a right. A refusal of admission has the same code and reason,
-//! so the hub is asked what the writer may do.
+//! Whether the hub refused a write because of a missing right. A refusal by admission has the same code
+//! and reason, so the hub is asked about the writer's rights.
 
 use berth_apimachinery::{CommitError, StatusReason, Why, Write};
 use http::Method;

@@ -45,7 +45,7 @@ impl Noted {
             namespace: text("namespace")?,
             name: text("name")?,
             version: text("resourceVersion")?,
-            // Older fences did not say.
+            // Older fences lack this field.
             holder: text("holder").unwrap_or_default(),
         })
     }

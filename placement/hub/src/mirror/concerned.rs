@@ -1,5 +1,5 @@
-//! Objects of a kind that are copied where not all of them are: those that concern a system, by their
-//! labels and annotations or those of their namespace. Not every Secret needs a copy.
+//! Selection of the objects to copy from a kind: those that concern a system, by their labels and
+//! annotations or those of their namespace. Not every Secret needs a copy.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(super) struct Concerned {
 }
 
 impl Concerned {
-    /// The ones known by now.
+    /// The namespaces that are known now.
     ///
     /// # Errors
     /// As [`berth_storage::Source::list`] and [`berth_storage::Source::watch`].

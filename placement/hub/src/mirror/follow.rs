@@ -1,4 +1,4 @@
-//! One kind followed: list, watch, and start anew whenever the watch is lost.
+//! Following one kind: list, watch, and a new start when the watch is lost.
 //!
 //! Where several replicas share a store, the leader writes the copies; it lists again when it becomes
 //! the leader. The others only track the hub's versions, to know which state a copy shows.
@@ -27,9 +27,9 @@ use super::{Copied, FROM_FILE, Progress};
 const BATCH: usize = 256;
 /// Pauses before a hub that failed is asked again: the first time, and at most.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(15));
-/// Pause before a kind that the hub does not have is looked for again.
+/// Pause before the next attempt at a kind that the hub does not have.
 const ABSENT: Duration = Duration::from_secs(5);
-/// Interval at which the writes of the replica that writes are looked for.
+/// Interval between checks for writes of the writing replica.
 const LOOK: Duration = Duration::from_millis(200);
 /// Interval at which copies that no longer concern a system are removed.
 const TIDY: Duration = Duration::from_secs(30);
@@ -105,7 +105,7 @@ impl Reflector {
         }
     }
 
-    /// Follows until this replica becomes the leader, or has to list anew.
+    /// Follows until this replica becomes the leader, or has to list again.
     async fn follow(&mut self) {
         let mut concerned = match self.concerned().await {
             Ok(concerned) => concerned,
@@ -226,7 +226,8 @@ impl Reflector {
         self.flush().await;
     }
 
-    /// Takes what the hub tells; of objects that are not worth a copy only those that have one.
+    /// Applies an event of the hub. Of objects without need of a copy, only existing copies are
+    /// updated.
     async fn take(&mut self, event: Event<DynamicObject>, concerned: Option<&mut Concerned>) {
         // Not shared across an await: a watch is for one task.
         match event {
@@ -315,7 +316,7 @@ impl Reflector {
         )
     }
 
-    /// Takes note of `object` and plans to store a copy, unless it is none of those `concerned`.
+    /// Records `object` and plans the write of a copy, unless it is not among the `concerned` ones.
     fn put(&mut self, mut object: DynamicObject, concerned: Option<&Concerned>) -> Option<Key> {
         let key = self.key(&object);
         let manager = manager(&object.metadata);
@@ -328,7 +329,7 @@ impl Reflector {
             return None;
         }
         let draft = value.and_then(|mut value| {
-            // The items of some lists do not say what they are.
+            // Items of some lists have no apiVersion and kind.
             value["apiVersion"] = Value::from(self.served.api_version.clone());
             value["kind"] = Value::from(self.served.kind.clone());
             Draft::new(&value).map_err(|problem| problem.to_string())
@@ -371,7 +372,8 @@ impl Reflector {
     }
 
     /// The list is complete: objects that are not in it are gone. The first time this includes copies
-    /// of an earlier process, later only those that this one knows. Defaults beside the copies stay.
+    /// of an earlier process, later only those that this process knows. Defaults in addition to the
+    /// copies stay.
     async fn finish(&mut self) {
         let mut gone: HashSet<Key> = self.known.difference(&self.listed).cloned().collect();
         if self.writes() && !self.is_swept {

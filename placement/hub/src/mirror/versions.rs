@@ -1,9 +1,7 @@
-//! State of the hub's object of a copy: the hub accepts a write only on the state for which it was
-//! made.
+//! State of the hub's object of a copy: a write is accepted only on the state of its decision.
 //!
-//! A copy is known by its content. Where several replicas share a store one of them writes the copies, and
-//! every other still knows which state of the hub's object it is looking at, since each follows the hub by
-//! itself.
+//! A copy is known by its content. Where several replicas share a store, one of them writes the copies.
+//! The others know the state of the hub's object too, since each of them follows the hub by itself.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -20,7 +18,7 @@ pub struct HubVersion {
     print: u64,
     /// Its resourceVersion.
     pub(crate) version: String,
-    /// The field manager that wrote it last, as far as its managed fields tell, which copies do not have.
+    /// Its last field manager, by its managed fields, which copies do not have.
     manager: Option<Arc<str>>,
 }
 
@@ -82,7 +80,7 @@ impl HubVersions {
         self.known.lock().get(key).cloned()
     }
 
-    /// The field manager that last wrote the object at `key`, as far as that is known.
+    /// The last field manager of the object at `key`, where it is known.
     pub fn manager(&self, key: &Key) -> Option<Arc<str>> {
         self.known.lock().get(key)?.manager.clone()
     }
@@ -100,7 +98,7 @@ impl HubVersions {
         self.changes.send_modify(|count| *count += 1);
     }
 
-    /// Waits until what is known of `key` passes `test`.
+    /// Waits until the known state of `key` passes `test`.
     pub async fn until(&self, key: &Key, test: impl Fn(Option<&HubVersion>) -> bool) {
         let mut changes = self.changes.subscribe();
         // It fails only when the sender is gone, which this borrows.

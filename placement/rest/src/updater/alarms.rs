@@ -18,7 +18,7 @@ pub struct Alarms {
 }
 
 impl Alarms {
-    /// Has `item` looked at again at `at`, or no longer.
+    /// Sets the time of the next update of `item` to `at`, or removes it.
     pub fn set(&mut self, item: Item, at: Option<Timestamp>) {
         if let Some(before) = self.of.remove(&item) {
             self.at.remove(&(before, item.clone()));
@@ -29,7 +29,7 @@ impl Alarms {
         }
     }
 
-    /// Takes out what is due at `now`, by dialect.
+    /// Takes the items that are due at `now`, by dialect.
     pub fn take(&mut self, now: Timestamp) -> BTreeMap<&'static str, BTreeSet<Subject>> {
         let mut due: BTreeMap<_, BTreeSet<Subject>> = BTreeMap::new();
         while let Some((at, _)) = self.at.first()

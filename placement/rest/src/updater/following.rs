@@ -18,7 +18,7 @@ pub(super) struct Following {
     demands: HashMap<Key, Followed>,
 }
 
-/// Knowledge of a demand beside its object.
+/// Knowledge of a demand in addition to its object.
 struct Followed {
     tally: Tally,
     /// The last comparison, where it is observed.
@@ -26,7 +26,7 @@ struct Followed {
 }
 
 impl Following {
-    /// Takes in made objects. `count` gets the Decisions that come and go, by their classes.
+    /// Stores rendered objects. `count` gets the added and removed Decisions, by their classes.
     pub(super) fn put(&mut self, made: &Made, mut count: impl FnMut(Tally, isize)) {
         let place = made.draft.as_ref().and(made.key.as_ref());
         match (&made.subject, place) {
@@ -53,7 +53,7 @@ impl Following {
         }
     }
 
-    /// The name of the object about `subject`, where that is not told by the subject itself.
+    /// The name of the object about `subject`, where it does not follow from the subject itself.
     pub(super) fn name(&self, subject: &Subject) -> Option<Arc<str>> {
         match subject {
             Subject::Target(cluster) => self.targets.get(cluster).cloned(),

@@ -31,7 +31,7 @@ pub(super) struct Made {
     pub(super) key: Option<Key>,
     pub(super) draft: Option<Draft>,
     pub(super) due_at: Option<Timestamp>,
-    /// Properties by which a Decision is counted.
+    /// Properties of a Decision for counting.
     pub(super) tally: Option<Tally>,
     /// The last comparison, where the demand is observed.
     pub(super) compared: Option<Arc<Compared>>,
@@ -52,7 +52,7 @@ impl Made {
         }
     }
 
-    /// Adds what was rendered for it.
+    /// Adds the rendered objects of it.
     fn with(mut self, rendered: Option<Rendered>) -> Self {
         let Some(Rendered { value, due_at }) = rendered else {
             return self;
