@@ -82,7 +82,7 @@ impl Bits {
         }
     }
 
-    /// Keeps only what is in `other` too.
+    /// Removes all that are not in `other`.
     pub fn intersect(&mut self, other: &Self) {
         for (word, only) in self.words.iter_mut().zip(&other.words) {
             *word &= only;

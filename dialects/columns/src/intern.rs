@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use imbl::HashMap;
 
-/// A growing table of texts. A clone shares what is there.
+/// A growing table of texts. A clone shares its content.
 #[derive(Clone, Default)]
 pub struct Interner {
     numbers: HashMap<Arc<str>, u32>,

@@ -65,7 +65,7 @@ fn term(requirement: &Requirement, labels: &Interner) -> Option<Term> {
         (Operator::Exists, Some(key)) => Some(Term::Exists(key)),
         (Operator::DoesNotExist, Some(key)) => Some(Term::Absent(key)),
         (Operator::NotIn | Operator::DoesNotExist, None) => None,
-        // The comparing operators exist in the string form only and cannot stand in an object.
+        // The comparing operators exist in the string form only and not in objects.
         (Operator::In | Operator::Exists, None) | (Operator::GreaterThan | Operator::LessThan, _) => {
             Some(Term::Never)
         }

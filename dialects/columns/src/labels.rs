@@ -69,7 +69,7 @@ impl Labels {
         }
     }
 
-    /// The labels after clusters came and went; `came` has the new numbers, ascending.
+    /// The labels after clusters were added and removed; `came` has the new numbers, ascending.
     pub fn moved(&self, renumbering: &Renumbering, came: Vec<(Ix, &berth_apimachinery::Labels)>) -> Self {
         let mut added: BTreeMap<&str, Vec<(Ix, &str)>> = BTreeMap::new();
         for (candidate, row) in came {

@@ -1,4 +1,5 @@
-//! New numbers of candidates when clusters come and go: columns are copied in stretches, not rebuilt.
+//! New numbers of candidates after clusters are added or removed: columns are copied in stretches, not
+//! rebuilt.
 
 use berth_scheduling::Ix;
 
@@ -69,7 +70,7 @@ impl Renumbering {
         Self { stretches, count: to }
     }
 
-    /// The numbers of the new candidates, given what [`Renumbering::new`] was.
+    /// The numbers of the new candidates, for the arguments of [`Renumbering::new`].
     pub fn fresh(&self, gone: &[Ix], came: &[Ix]) -> Vec<Ix> {
         let number = |(earlier, &place): (Ix, &Ix)| {
             let left = gone.partition_point(|&other| other < place);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use berth_apimachinery::Key;
 use berth_dialect_contract::Unusable;
 
-/// The objects that could not be read, by key. A clone shares what is there.
+/// The objects that could not be read, by key. A clone shares its content.
 #[derive(Clone, Debug, Default)]
 pub struct UnusableObjects(imbl::OrdMap<Key, Arc<str>>);
 
@@ -35,7 +35,7 @@ impl UnusableObjects {
         self.0.contains_key(key)
     }
 
-    /// Why the object at `key` could not be read.
+    /// Reason why the object at `key` could not be read.
     pub fn problem(&self, key: &Key) -> Option<String> {
         self.0.get(key).map(ToString::to_string)
     }

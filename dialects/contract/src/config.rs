@@ -74,7 +74,7 @@ fn recognize(
         .ok_or_else(|| {
             let mut detail = "is neither a SchedulerConfiguration nor a configuration file of a dialect".to_owned();
             if let ("ConfigMap", Some(data)) = (file["kind"].as_str().unwrap_or_default(), file["data"].as_object()) {
-                // The file is in there, as an operator keeps it.
+                // The object has the file as an operator keeps it.
                 let keys: Vec<&str> = data.keys().take(KEYS).map(String::as_str).collect();
                 detail.push_str(&format!(
                     ": it is a ConfigMap, and the file is the text below one of its keys ({}); give that text as a file of its own: \

@@ -12,7 +12,7 @@ use crate::system_users::SystemUsers;
 
 /// The settings of a dialect.
 pub trait Configuration {
-    /// Their form. Its defaults apply on read; nothing of them is stored.
+    /// Their form. Its defaults apply on read, and are not stored.
     fn schema(&self) -> &'static Schema {
         &NO_SETTINGS
     }
@@ -39,8 +39,8 @@ pub trait Configuration {
         None
     }
 
-    /// The field of its part by which it selects the requests that it places, where it has one of its own for
-    /// that and lets go of the others, so that no further selection is to be made.
+    /// The field of its part that selects the requests to place, if the system has one and releases all
+    /// other requests. Then no further selection is possible.
     fn selects_requests(&self) -> Option<&'static str> {
         None
     }
@@ -52,8 +52,9 @@ pub trait Configuration {
         None
     }
 
-    /// The resources beside [`Dialect::kinds`](crate::Dialect::kinds) that the admission rules guard, with
-    /// `spec` as the configuration in force, if there is one.
+    /// The resources that the admission rules guard in addition to
+    /// [`Dialect::kinds`](crate::Dialect::kinds), with `spec` as the configuration in force, if there
+    /// is one.
     fn guards(&self, _spec: Option<&Value>) -> Vec<GroupResource> {
         Vec::new()
     }

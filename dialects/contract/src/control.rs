@@ -15,8 +15,8 @@ pub trait Control {
         Pace::default()
     }
 
-    /// Events on the demand once `decision` is committed; `wrote` says whether anything changed by it.
-    /// `None` where the system has no events of its own: then they are [`default_notes`].
+    /// Events on the demand once `decision` is committed; `wrote` is whether it changed anything.
+    /// `None` where the system has no events of its own, for [`default_notes`].
     fn notes(&self, _decision: &Decision, _wrote: bool) -> Option<Vec<Note>> {
         None
     }
@@ -72,7 +72,7 @@ impl Default for Pace {
 pub enum NoteType {
     /// It did.
     Normal,
-    /// Somebody may want to look at it.
+    /// A person may have to check it.
     Warning,
 }
 
@@ -103,7 +103,7 @@ pub struct Related {
 pub struct Note {
     /// Its type.
     pub r#type: NoteType,
-    /// Why, as a token.
+    /// The reason, as a token.
     pub reason: &'static str,
     /// Action, as a token.
     pub action: &'static str,
@@ -113,8 +113,8 @@ pub struct Note {
     pub related: Option<Related>,
 }
 
-/// The events of systems that have none of their own: `Scheduled` and `FailedScheduling`, as kube-scheduler
-/// has them. `wrote` says whether the decision has changed anything.
+/// The events of systems without events of their own: `Scheduled` and `FailedScheduling`, as in
+/// kube-scheduler. `wrote` is whether the decision has changed anything.
 #[must_use]
 pub fn default_notes(inventory: &(impl Words + ?Sized), decision: &Decision, wrote: bool) -> Vec<Note> {
     let anew =

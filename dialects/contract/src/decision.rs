@@ -11,7 +11,7 @@ use berth_scheduling::Solved;
 pub enum Outcome {
     /// All that was wanted is placed.
     Scheduled,
-    /// Some of it is.
+    /// A part of it is bound.
     Partial,
     /// Nothing is.
     Unschedulable,
@@ -47,11 +47,11 @@ impl Outcome {
 /// Change to one cluster of a binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// It is bound anew.
+    /// It is bound to another cluster.
     Bind,
     /// It stays bound.
     Keep,
-    /// It is let go.
+    /// It is released.
     Unbind,
     /// It is made.
     Create,
@@ -81,7 +81,7 @@ impl Action {
 pub struct BindingChange {
     /// Kind of change.
     pub action: Action,
-    /// To which cluster.
+    /// The cluster.
     pub cluster_name: Arc<str>,
     /// The state before.
     pub from: &'static str,
@@ -89,7 +89,7 @@ pub struct BindingChange {
     pub to: &'static str,
     /// The amount before; `None` where it was not bound, or the system does not divide.
     pub amount_from: Option<i64>,
-    /// The amount after; `None` where it is let go, or the system does not divide.
+    /// The amount after; `None` where it is released, or the system does not divide.
     pub amount_to: Option<i64>,
 }
 

@@ -33,7 +33,7 @@ pub struct DemandKind {
 
 /// One multi-cluster system: its kinds, its rules, its way to decide.
 ///
-/// Six methods say what the system is; the others have an answer that fits systems without the matter.
+/// Six methods define the system. The others have defaults for systems without the feature.
 pub trait Dialect: Send + Sync + 'static {
     /// `ocm`, `gardener`, …: the last part of every virtual name.
     fn name(&self) -> &'static str;
@@ -47,8 +47,8 @@ pub trait Dialect: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Clause that names the counterpart of objects of `resource`, one of [`Dialect::further_kinds`], by
-    /// which decisions are made, where people may expect these to count.
+    /// Clause that names the objects that decide in place of objects of `resource`, one of
+    /// [`Dialect::further_kinds`], where people may expect these to count.
     fn counterpart(&self, _resource: GroupResource) -> Option<&'static str> {
         None
     }

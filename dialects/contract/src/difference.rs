@@ -1,9 +1,10 @@
-//! The difference of two reports: which clusters have another verdict, amount or score, and which reasons
-//! came and went.
+//! The difference of two reports: clusters with another verdict, amount or score, and added and removed
+//! reasons.
 //!
-//! Pure, over two [`Report`]s of one demand: before and after a change, yesterday and today, one fleet and
-//! another. Ranks are left out, since one better cluster moves every rank below it; so are sentences that
-//! only count others (why a feasible cluster was not picked), of which the token is compared.
+//! Pure, over two [`Report`]s of one demand: before and after a change, yesterday and today, one fleet
+//! and another. Ranks are left out, since one better cluster moves every rank below it. Sentences about
+//! feasible clusters that were not picked are left out too, as they only count others; their tokens are
+//! compared.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use serde::Serialize;
 
 use crate::report::{Candidate, Pick, RejectionEntry, Report, Score};
 
-/// A value that is not what it was.
+/// A changed value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Changed<T> {
     /// Value before.
@@ -31,7 +32,7 @@ impl<T: PartialEq> Changed<T> {
 /// Verdict of a report on one cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Verdict {
-    /// It is not considered: there is no such cluster, or nothing was decided.
+    /// Not considered: the cluster does not exist, or nothing was decided.
     Absent,
     /// A filter refuses it.
     Refused,
@@ -138,12 +139,12 @@ pub struct Difference {
     pub message: Option<Changed<String>>,
     /// Counts of the clusters below.
     pub counts: Counts,
-    /// The clusters of which something is different, by name.
+    /// The clusters with a difference, by name.
     pub candidates: Vec<CandidateDifference>,
 }
 
 impl Difference {
-    /// Whether the reports say the same of the demand and of every cluster.
+    /// Whether the reports are equal for the demand and for every cluster.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.outcome.is_none()
@@ -257,7 +258,7 @@ fn reasons(side: Option<&Candidate>) -> Vec<&RejectionEntry> {
     side.map_or(Vec::new(), |candidate| candidate.rejections.iter().collect())
 }
 
-/// Why a feasible cluster was not picked (there is no plugin then) counts others in its sentence.
+/// The sentence about a feasible cluster that was not picked (it has no plugin) counts others.
 fn same_reason(one: &RejectionEntry, other: &RejectionEntry) -> bool {
     one.plugin == other.plugin
         && one.reason == other.reason

@@ -1,7 +1,7 @@
-//! Rules for a hub: the writes of its own objects about which it has to ask Berth first.
+//! Rules for a hub: the writes of its own objects that it has to ask Berth about.
 //!
-//! Behind a kube-apiserver a dialect's admission rules are webhooks, and a webhook cannot refuse a write
-//! about which it is not asked. A [`HubRule`] selects the writes, with conditions (CEL, `matchConditions`)
+//! Behind a kube-apiserver a dialect's admission rules are webhooks, and a webhook only sees the writes
+//! that the hub asks about. A [`HubRule`] selects the writes, with conditions (CEL, `matchConditions`)
 //! that keep everything else away from the network: they are true whenever a rule may refuse or change
 //! something, and as seldom as possible otherwise (docs/admission.md, "Admission").
 

@@ -3,7 +3,7 @@
 /// Names that a sentence lists at most.
 const LISTED: usize = 10;
 
-/// Returns the first names and how many more there are; `no cluster` where there is none.
+/// Returns the first names and the number of further ones; `no cluster` for an empty list.
 pub fn clusters<'a>(all: impl ExactSizeIterator<Item = &'a str>) -> String {
     let count = all.len();
     if count == 0 {

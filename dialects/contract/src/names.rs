@@ -27,7 +27,7 @@ pub fn split(name: &str) -> Option<(&str, &str)> {
 
 /// Place of the virtual object of `demand`: its namespace (empty for a ClusterDecision) and its name.
 ///
-/// A namespaced demand lives beside its source; the decision about a Namespace lives in that namespace.
+/// A namespaced demand is next to its source; the decision about a Namespace is in that namespace.
 #[must_use]
 pub fn place(dialect: &dyn Dialect, demand: &Key) -> (String, String) {
     let namespaced = dialect

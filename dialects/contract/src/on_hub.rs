@@ -17,28 +17,29 @@ pub type Concerns = Arc<[Concern]>;
 /// Needs of a hub.
 #[derive(Clone, Debug, Default)]
 pub struct OnHub {
-    /// Rules about which it must ask for [`Dialect::admission`](crate::Dialect::admission) to work there.
-    /// Rules that follow from [`Dialect::guarded`](crate::Dialect::guarded) are asked for anyway.
+    /// Rules that the hub has to ask about for [`Dialect::admission`](crate::Dialect::admission) to
+    /// work there. Rules that follow from [`Dialect::guarded`](crate::Dialect::guarded) are added
+    /// anyway.
     pub rules: Vec<HubRule>,
     /// The finalizers that this dialect's controllers add to objects, and that no other program
     /// removes.
     pub holds: Vec<Hold>,
-    /// Resources that the scheduler creates, writes over and deletes beside those it places
-    /// ([`Dialect::demands`](crate::Dialect::demands)) and those reserved for it
+    /// Resources that the scheduler creates, overwrites and deletes, in addition to its demands
+    /// ([`Dialect::demands`](crate::Dialect::demands)) and to the resources reserved for it
     /// ([`Guarded::reserves`](crate::Guarded::reserves)): the scheduler needs rights on them.
     pub records: &'static [GroupResource],
     /// The users that the system's own programs write as, unless its SchedulerConfiguration names others
     /// ([`SystemUsers`](crate::SystemUsers)).
     pub users: &'static [&'static str],
-    /// The scheduler that the system brings along, where it does.
+    /// The system's own scheduler, where it has one.
     pub scheduler: Option<OwnScheduler>,
-    /// Tests for the objects of a resource that are the business of this dialect, where not all of them are:
-    /// those that pass, and those in a namespace that does. No other is copied. `None`: all of them.
+    /// Tests for the objects of a resource that concern this dialect, where not all of them do: those
+    /// that pass, and those in a namespace that passes. Others are not copied. `None`: all of them.
     pub concern: Option<fn(GroupResource) -> Option<Concern>>,
 }
 
 impl OnHub {
-    /// Returns the test for objects of `resource` that are its business; `None` where all of them are.
+    /// Returns the test for objects of `resource` that concern it; `None` where all of them do.
     #[must_use]
     pub fn concern(&self, resource: GroupResource) -> Option<Concern> {
         self.concern.and_then(|concern| concern(resource))

@@ -15,7 +15,7 @@ pub struct LeaseName {
 pub struct OwnScheduler {
     /// Name of it within a sentence: `OCM's placement controller`.
     pub name: &'static str,
-    /// The Leases of its usual installations: one of them is renewed while it runs. None where it holds
+    /// The Leases of its usual installations: one of them is renewed while it runs. Empty where it has
     /// no known one, so that Berth cannot see whether it runs.
     pub leases: &'static [LeaseName],
     /// Steps that stop it, each a sentence or a command.

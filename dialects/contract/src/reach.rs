@@ -8,7 +8,7 @@ pub struct Reach {
     pub elsewhere: bool,
     /// Consequence for decisions, as a clause after "without them": `nothing goes anywhere`.
     pub without: &'static str,
-    /// The labels of those that count, as a selector; empty for all.
+    /// The labels of the objects that count, as a selector; empty for all.
     pub labels: &'static str,
 }
 

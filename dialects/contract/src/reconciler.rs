@@ -1,8 +1,8 @@
-//! A dialect's further controllers, *reconcilers*: they carry out what was decided, and report what they see.
-//! The seeds describe them beside the scheduler (kcp's namespace and resource controllers).
+//! A dialect's further controllers, *reconcilers*: they carry out decisions, and report states (kcp's
+//! namespace and resource controllers).
 //!
-//! A reconciler is pure, like everything here: it says which keys each change makes due, and the writes
-//! for one key. The engine runs it: one queue of due keys with back-off and alarms, bounded
+//! A reconciler is pure, like everything here: it computes the keys that a change makes due, and the
+//! writes for one key. The engine runs it: one queue of due keys with back-off and alarms, bounded
 //! parallelism, and writes guarded by the revisions on which they are based.
 
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub struct Step {
 
 /// One further controller of a dialect.
 pub trait Reconciler: Send + Sync + 'static {
-    /// Its name among all controllers, `<dialect>-<what it does>`: as flags and metrics know it.
+    /// Its name among all controllers, `<dialect>-<task>`, as in flags and metrics.
     fn name(&self) -> &'static str;
 
     /// The user it writes as (docs/concepts.md, "Actors").
@@ -66,8 +66,8 @@ pub trait Reconciler: Send + Sync + 'static {
     /// to update these, with their status.
     fn writes(&self) -> Vec<GroupResource>;
 
-    /// Whether a program of the hub does its work where the system's objects are the hub's: it works only
-    /// where Berth stores what it writes.
+    /// Whether a program of the hub does its work where the objects are the hub's. Such a reconciler
+    /// only works where Berth stores its objects.
     fn is_left_to_hub(&self) -> bool {
         false
     }
@@ -80,11 +80,11 @@ pub trait Reconciler: Send + Sync + 'static {
     /// time are among them.
     fn all(&self, context: &Context<'_>) -> Vec<Key>;
 
-    /// Decides what is to be done about `key`. An object that is gone needs nothing.
+    /// Returns the writes for `key`. An object that is gone needs none.
     fn step(&self, key: &Key, context: &Context<'_>) -> Step;
 }
 
-/// A capability: controllers beside the one that decides.
+/// A capability: controllers in addition to the scheduler.
 pub trait Controllers {
     /// The name of the controller that decides, among all controllers; `None` where it is the dialect's own.
     fn decider(&self) -> Option<&'static str> {
@@ -96,14 +96,13 @@ pub trait Controllers {
         None
     }
 
-    /// The controllers beside it, with `spec` as the dialect's part of the SchedulerConfiguration in
-    /// force, if there is one. How many there are, and their names, do not depend on it.
+    /// The additional controllers, with `spec` as the dialect's part of the SchedulerConfiguration in
+    /// force, if there is one. Their number and names do not depend on it.
     fn reconcilers(&self, _spec: Option<&serde_json::Value>) -> Vec<Arc<dyn Reconciler>> {
         Vec::new()
     }
 
-    /// Those of the reconcilers that make what is decided: plans and simulations take their steps before they
-    /// decide.
+    /// The reconcilers that create demands: plans and simulations run their steps before decisions.
     fn preceding(&self) -> Vec<Arc<dyn Reconciler>> {
         Vec::new()
     }

@@ -14,7 +14,7 @@ use crate::edit::Edit;
 /// first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Whose {
-    /// The user's: the request, and the objects beside it in its namespace.
+    /// The user: for the request, and for further objects in its namespace.
     Request,
     /// The target's owner's.
     Target,
@@ -40,7 +40,7 @@ pub struct Remedy {
     /// Proposal, as a sentence in the imperative: `tolerate the taint gpu:NoSelect`. Without edits, the
     /// reason for that: `the cluster's own agent reports condition Ready`.
     pub text: String,
-    /// Person who can do it.
+    /// Person who can make it.
     pub whose: Whose,
     /// The changes. None where no change of an object is the cure.
     pub edits: Vec<Edit>,

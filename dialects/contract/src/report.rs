@@ -59,7 +59,7 @@ pub fn writes(inventory: &dyn Inventory, decision: &Decision) -> Vec<WriteEntry>
         .collect()
 }
 
-/// The refusal by which a target with these `refusals` is out of scope; `scope` is the filter for that.
+/// The refusal that puts a target with these `refusals` out of scope; `scope` is the filter for that.
 fn out_of_scope(scope: Option<u16>, refusals: &[Rejection]) -> Option<&Rejection> {
     let scope = scope?;
     refusals.iter().find(|refusal| refusal.plugin == scope)
@@ -178,7 +178,7 @@ pub fn nearest(inventory: &dyn Inventory, decision: &Decision, places: &Places) 
 pub enum Entry {
     /// The candidate of this number.
     Target(u32),
-    /// The name at this index of [`Decision::unknown`], of which there is no cluster.
+    /// The name of a missing cluster, at this index of [`Decision::unknown`].
     Unknown(u32),
 }
 
@@ -187,7 +187,7 @@ pub enum Entry {
 pub struct View<'a> {
     /// The name of the dialect.
     pub dialect: &'a str,
-    /// Inventory on which the decision was made.
+    /// Inventory of the decision.
     pub inventory: &'a dyn Inventory,
     /// The decision.
     pub decision: &'a Decision,
@@ -196,8 +196,8 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    /// Every target considered: in rank order, then the [nearest] to fitting first; then the names of which
-    /// there is no cluster.
+    /// All considered targets: in rank order, then those [nearest] to fitting first; then the names of
+    /// missing clusters.
     #[must_use]
     pub fn entries(&self) -> Vec<Entry> {
         let rest = match self.considered_count() {
@@ -211,7 +211,7 @@ impl View<'_> {
         ranked.chain(rest).map(Entry::Target).chain(unknown).collect()
     }
 
-    /// Every target considered by number: targets in name order, then the names of which there is no cluster.
+    /// All considered targets by number: targets in name order, then the names of missing clusters.
     #[must_use]
     pub fn entries_by_number(&self) -> Vec<Entry> {
         let unknown = (0..)
@@ -239,7 +239,7 @@ impl View<'_> {
         }
     }
 
-    /// The name of the Target object of `entry`; empty where there is none.
+    /// The name of the Target object of `entry`; empty for a missing cluster.
     #[must_use]
     pub fn target_name(&self, entry: Entry) -> String {
         match entry {
@@ -257,7 +257,7 @@ impl View<'_> {
         }
     }
 
-    /// Whether the target of `entry` is none to choose from.
+    /// Whether the target of `entry` is out of scope.
     #[must_use]
     pub fn is_out_of_scope(&self, entry: Entry) -> bool {
         match entry {
@@ -466,7 +466,7 @@ impl View<'_> {
         }
     }
 
-    /// Why `candidate` is refused, or why it is not picked.
+    /// Reason why `candidate` is refused, or not picked.
     fn reasons(&self, candidate: u32, refusals: &[Rejection]) -> Vec<RejectionEntry> {
         let refused = refusals.iter().map(|refusal| self.refusal(candidate, refusal));
         refused.chain(self.passed_over(candidate, refusals)).collect()
@@ -482,7 +482,7 @@ impl View<'_> {
         }
     }
 
-    /// Why `candidate` is not picked though nothing refuses it.
+    /// Reason why `candidate` is not picked though nothing refuses it.
     fn passed_over(&self, candidate: u32, refusals: &[Rejection]) -> Option<RejectionEntry> {
         if !refusals.is_empty() || self.places.picked[candidate as usize] {
             return None;

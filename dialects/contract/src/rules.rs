@@ -75,7 +75,7 @@ pub struct InForce {
     pub rules: Rules,
     /// Whether they are chosen, while the objects are of a release with the other ones.
     pub is_at_odds: bool,
-    /// Why these, as a clause: `2 of 3 Seeds are of Gardener 1.49 or newer`.
+    /// The reason for these rules, as a clause: `2 of 3 Seeds are of Gardener 1.49 or newer`.
     pub because: String,
 }
 

@@ -8,10 +8,10 @@ use crate::facts::{Facts, Producer};
 /// Views that a system offers beyond scheduling.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown {
-    /// Resources of its own that ordinary users may read, beside the demands.
+    /// Resources of its own that ordinary users may read, in addition to the demands.
     pub readable: &'static [GroupResource],
-    /// Kinds with namespaces that describe clusters: a user who may read a decision may see their
-    /// names, in any namespace.
+    /// Namespaced kinds that describe clusters: a user who may read a decision may see their names, in
+    /// any namespace.
     pub of_clusters: &'static [GroupResource],
     /// Function that reads the facts of a cluster off a cluster-like object.
     pub facts: fn(&Value) -> Facts,

@@ -1,4 +1,4 @@
-//! The users of a system's own programs except its scheduler: their work continues beside Berth's
+//! The users of a system's own programs except its scheduler: their work continues next to Berth's
 //! decisions.
 
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use serde_json::Value;
 /// The field of a SchedulerConfiguration's `spec` that names them.
 pub const FIELD: &str = "systemUsers";
 
-/// Names of users; one that ends in `*` stands for all that begin so.
+/// Names of users; a trailing `*` matches any rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SystemUsers(Vec<Arc<str>>);
 

@@ -13,7 +13,7 @@ use crate::view::Taint;
 const NAMED: usize = 10;
 
 impl fmt::Display for Taint {
-    /// Writes `key=value:effect` as `kubectl taint` does, without what is empty.
+    /// Writes `key=value:effect` as `kubectl taint` does, without empty parts.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.key)?;
         if !self.value.is_empty() {

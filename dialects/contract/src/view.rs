@@ -15,7 +15,7 @@ pub struct Taint {
     pub effect: String,
 }
 
-/// Used and allowed amounts of one countable thing.
+/// Used and allowed amounts of one counted resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quantities {
     /// Name of the counted resource in the system: `shoots`, `tenancy`, `decisions`.
@@ -53,8 +53,8 @@ pub struct TargetView {
     pub provider: String,
     /// The labels scheduling sees.
     pub labels: Labels,
-    /// Sentences about its problems beside readiness: objects that are not synced to it, objects that
-    /// it does not release.
+    /// Sentences about its problems other than readiness: objects that are not synced to it, objects
+    /// that it does not release.
     pub warnings: Vec<String>,
     /// Next time at which this view may change without a write.
     pub due_at: Option<Timestamp>,
@@ -98,7 +98,7 @@ impl Phase {
 /// An amount that a system divides among the clusters of a demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Amount {
-    /// The name of the thing divided, in lower case as columns have it: `replicas`.
+    /// The name of the divided resource, in lower case as in columns: `replicas`.
     pub name: &'static str,
     /// Wanted amount.
     pub wanted: i64,
@@ -119,8 +119,8 @@ pub struct Placed {
     pub state: String,
     /// The amount, where the system divides one among clusters.
     pub amount: Option<i64>,
-    /// Whether the demand is leaving it: the cluster is no longer a place of the demand, but is still
-    /// occupied.
+    /// Whether the demand is leaving it: the cluster is not a place of the demand any more, but is
+    /// still occupied.
     pub leaving: bool,
 }
 
@@ -131,9 +131,9 @@ pub struct DemandView {
     pub object: Arc<Object>,
     /// Its kind.
     pub kind: &'static str,
-    /// The phase. It is `Pending` for an unbound demand, of which the caller finds out whether it is
-    /// `Unschedulable` or `Invalid`. It is `Invalid` for a bound one that seems not to be understood,
-    /// which the caller verifies.
+    /// The phase. It is `Pending` for an unbound demand; the caller finds out whether it is
+    /// `Unschedulable` or `Invalid`. It is `Invalid` for a bound one that seems to be malformed, which
+    /// the caller verifies.
     pub phase: Phase,
     /// Places it is bound to, by cluster name.
     pub placed: Vec<Placed>,
@@ -144,7 +144,8 @@ pub struct DemandView {
 }
 
 impl DemandView {
-    /// The phase by the number of its places and by their amount; those on their way out are none.
+    /// The phase by the number of its places and by their amount; places that it is leaving do not
+    /// count.
     #[must_use]
     pub fn by_number(&self) -> Phase {
         let have = self.placed.iter().filter(|place| !place.leaving).count();

@@ -1,7 +1,7 @@
 //! Wordings of conditions. Another controller words the same condition differently, and two that
 //! correct each other's messages would never end. So only type, status and reason of a condition count.
 
-/// The sentences that a dialect writes in conditions, each by how it begins; `#` stands for a number, `*` for
+/// The sentences that a dialect writes in conditions, each by its beginning; `#` matches a number, `*`
 /// a word.
 #[derive(Clone, Copy, Debug)]
 pub struct Sentences(pub &'static [&'static str]);

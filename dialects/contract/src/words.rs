@@ -73,8 +73,8 @@ pub trait Words {
         None
     }
 
-    /// The rules that decisions go by, where the system of today differs from the documentation that
-    /// Berth follows.
+    /// The rules of decisions, where the system of today differs from the documentation that Berth
+    /// follows.
     fn rules_in_force(&self) -> Option<InForce> {
         None
     }
@@ -85,9 +85,9 @@ pub trait Words {
         Vec::new()
     }
 
-    /// Behaviour of the system's own scheduler by which it may choose differently from `decision`, as
-    /// an intended difference (docs/systems, "Differences from upstream"): a clause such as `OCM looks
-    /// at scores that expire at the next event`. `None` where the two should agree.
+    /// Behaviour of the system's own scheduler that may lead to another choice than `decision`, as an
+    /// intended difference (docs/systems, "Differences from upstream"): a clause such as `OCM looks at
+    /// scores that expire at the next event`. `None` where the two should agree.
     fn known_difference(&self, _decision: &Decision) -> Option<&'static str> {
         None
     }

@@ -1,8 +1,8 @@
-//! The admission rule beside the kinds' own validation (docs/systems/fleet.md, "What is guarded"):
-//! policy snapshots and bindings hold the scheduler's decisions, so only the scheduler writes them. The
-//! exception is the hub agent. Its rollout takes a binding over, fills in the rolled out resources,
-//! reports on it, and deletes Unscheduled and evicted ones. Its placement controller makes, labels and
-//! deletes its own snapshots, but does not write the decision, which is their status.
+//! The admission rule in addition to the kinds' own validation (docs/systems/fleet.md, "What is
+//! guarded"): policy snapshots and bindings contain the scheduler's decisions, so only the scheduler
+//! writes them. The exception is the hub agent. Its rollout takes a binding over, fills in the rolled
+//! out resources, reports on it, and deletes Unscheduled and evicted ones. Its placement controller
+//! makes, labels and deletes its own snapshots, but does not write the decision, which is their status.
 //!
 //! The rule compares the object before and after, for every subresource.
 
@@ -21,7 +21,7 @@ pub(crate) use hold::PlacementHold;
 /// Settings of the admission rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// The users that roll out what bindings say, beside those of KubeFleet's own programs.
+    /// The users that roll out bindings, in addition to KubeFleet's own programs.
     pub rollout_users: SystemUsers,
 }
 
@@ -63,11 +63,11 @@ impl DecisionGuard {
     }
 }
 
-/// Refuses a snapshot whose status, which says what was decided, comes or becomes another.
+/// Refuses a snapshot with a new or changed status, which contains the decision.
 fn keeps_status(request: &Request<'_>, object: Option<&Value>) -> Result<(), Denied> {
     let status = |object: Option<&Value>| object.map_or(Value::Null, |object| object["status"].clone());
     let (before, after) = (status(request.old), status(object));
-    // A status that comes with a new object is dropped, and one that goes with its object is no decision any
+    // The status of a new object is dropped, and the status of a deleted object is not a decision any
     // more.
     if request.operation != Operation::Update || before == after {
         return Ok(());

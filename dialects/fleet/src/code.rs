@@ -9,7 +9,7 @@ berth_scheduling::filters! {
     ClusterAffinity = "ClusterAffinity" {
         AffinityMismatch = "AffinityMismatch",
     }
-    /// The cluster may take anything at all (docs/systems/fleet.md, "Eligibility").
+    /// Eligibility of the cluster (docs/systems/fleet.md, "Eligibility").
     ClusterEligibility = "ClusterEligibility" {
         /// The detail is the number of an [`Ineligible`], whose name is the token.
         NotEligible = "NotEligible",
@@ -34,7 +34,7 @@ berth_scheduling::filters! {
     }
     /// The check of named clusters, which runs instead of the others.
     PickFixed = "PickFixed" {
-        /// Only of names, since there is no candidate.
+        /// For names only, since there is no candidate.
         NotFound = "NotFound",
         NotNamed = "NotEligible",
         /// The detail is the number of an [`Ineligible`].

@@ -22,7 +22,7 @@ pub(crate) struct Columns {
     index: Arc<HashMap<Arc<str>, Ix>>,
     /// The labels.
     pub(crate) labels: Labels,
-    /// Reports on which eligibility depends. They change with every heartbeat.
+    /// Reports for eligibility. They change with every heartbeat.
     pub(crate) standings: imbl::Vector<Standing>,
     /// The taints of each cluster, as a number of the table below.
     pub(crate) taints: Arc<Vec<u32>>,
@@ -30,7 +30,7 @@ pub(crate) struct Columns {
     pub(crate) taint_lists: Arc<TaintLists>,
     /// The properties, by name.
     properties: ByName<Amount>,
-    /// The values of properties that are no quantities, by name.
+    /// The values of properties that are not quantities, by name.
     unreadable: ByName<Arc<str>>,
 }
 
@@ -116,7 +116,7 @@ impl Columns {
         columns
     }
 
-    /// Numbers the lists of taints anew, without unused ones.
+    /// Numbers the lists of taints again, without unused ones.
     fn number_taints(&mut self) {
         let mut table = TaintLists::default();
         table.number(&Arc::from([]));
@@ -144,13 +144,13 @@ impl Columns {
         self.properties.get(name)
     }
 
-    /// Clusters whose value of the property `name` is no quantity, each with the value.
+    /// Clusters whose value of the property `name` is not a quantity, each with the value.
     pub(crate) fn unreadable(&self, name: &str) -> impl Iterator<Item = (Ix, &str)> {
         let column = self.unreadable.get(name).into_iter().flatten();
         column.map(|(&candidate, value)| (candidate, &**value))
     }
 
-    /// Whether any cluster has the property `name` with a value that is no quantity.
+    /// Whether any cluster has the property `name` with a value that is not a quantity.
     pub(crate) fn has_unreadable(&self, name: &str) -> bool {
         self.unreadable.contains_key(name)
     }

@@ -39,7 +39,7 @@ const HEALTH: &str = "clusterHealthCheckTimeout";
 /// The form.
 pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
 
-/// Reads `spec`, which stands at `path`; absent fields have their defaults.
+/// Reads `spec` at `path`; absent fields have their defaults.
 ///
 /// # Errors
 /// Everything that is wrong, with paths.

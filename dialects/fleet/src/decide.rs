@@ -40,8 +40,8 @@ pub(crate) fn decide(fleet: &Fleet, record: &PlacementRecord, ask: &Ask<'_>) -> 
     }
 }
 
-/// The clusters the placement is bound to, by name: each once, those that are let go and not
-/// cleaned yet included.
+/// The clusters the placement is bound to, by name: each once, including released ones that are not
+/// cleaned up yet.
 fn current(fleet: &Fleet, ask: &Ask<'_>) -> Vec<Current> {
     let places = fleet.places_of(ask.demand).into_iter();
     places
@@ -115,7 +115,7 @@ fn changes(
     current.iter().map(change).collect()
 }
 
-/// A placement that is being deleted lets go of everything.
+/// A placement that is being deleted releases everything.
 fn released(fleet: &Fleet, record: &PlacementRecord, ask: &Ask<'_>) -> Decision {
     let decision = unjudged(fleet, record, ask, Outcome::Released, "Terminating");
     let detail = Detail {
@@ -229,9 +229,9 @@ fn decided(policy: &Policy, selection: &Selection, ask: &Ask<'_>) -> Vec<Cluster
         .collect()
 }
 
-/// Steps for each binding, and the changes they make. New bindings come first, in the order of the picks, so
-/// that deciding again after some of them goes on where this decision stopped; then those go that are no
-/// longer wanted.
+/// Steps for each binding, and the changes they make. New bindings come first, in the order of the
+/// picks, so that a decision after some of them continues this one. Unwanted bindings are released
+/// last.
 fn steps(
     classes: &Classes<'_>,
     selection: &Selection,

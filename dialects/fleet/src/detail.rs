@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Facts that views and writes need beyond the decision.
 #[derive(Debug, Default)]
 pub(crate) struct Detail {
-    /// Why the policy cannot be understood, or carried out.
+    /// Reason why the policy cannot be understood, or carried out.
     pub(crate) problem: Option<String>,
     /// The bindings of a placement that is being deleted.
     pub(crate) released: Option<Vec<Arc<BindingRecord>>>,
@@ -22,7 +22,7 @@ pub(crate) struct Detail {
     pub(crate) filled: bool,
     /// Clusters that are kept though a filter refuses them today.
     pub(crate) unfit: Vec<Ix>,
-    /// For every constraint the emptiest domain; `None` where there is no domain.
+    /// The emptiest domain of every constraint; `None` where there are no domains.
     pub(crate) emptiest: Vec<Option<Emptiest>>,
     /// For every candidate that a constraint refuses, in their order: how many clusters its domain and the
     /// emptiest domain have.

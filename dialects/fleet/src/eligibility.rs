@@ -1,4 +1,4 @@
-//! Whether a cluster may take anything at all: the member agent's word (docs/systems/fleet.md,
+//! Whether a cluster is eligible, by the reports of the member agent (docs/systems/fleet.md,
 //! "Eligibility").
 
 use berth_apimachinery::Timestamp;
@@ -37,7 +37,7 @@ pub(crate) enum Health {
     Bad(Timestamp),
 }
 
-/// Reports on which eligibility depends.
+/// Reports for eligibility.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
     /// The MemberCluster is being deleted.
@@ -53,7 +53,7 @@ pub(crate) struct Standing {
 }
 
 berth_scheduling::names! {
-    /// Why a cluster is not eligible; the first reason in this order counts.
+    /// Reason why a cluster is not eligible; the first one in this order counts.
     pub(crate) enum Ineligible {
         /// It is leaving the fleet.
         Leaving = "Leaving",
@@ -127,7 +127,7 @@ impl Standing {
         }
     }
 
-    /// Why the cluster is not eligible at `now`; `None` when it is.
+    /// Reason why the cluster is not eligible at `now`; `None` when it is.
     pub(crate) fn judge(&self, now: Timestamp, limits: Limits) -> Option<Ineligible> {
         let older = |instant: Timestamp, limit| now.duration_since(instant) > limit;
         if self.leaving {

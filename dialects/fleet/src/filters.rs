@@ -1,5 +1,5 @@
-//! The filters. Each judges the whole fleet once, column by column; asking about one cluster is then a
-//! look-up.
+//! The filters. Each judges the whole fleet once, column by column; the answer about one cluster is
+//! then a look-up.
 
 pub(crate) mod spread;
 
@@ -66,9 +66,9 @@ impl Filter<Columns> for ClusterAffinity {
     }
 }
 
-/// Asks that the cluster may take anything at all (docs/systems/fleet.md, "Eligibility").
+/// Requires eligible clusters (docs/systems/fleet.md, "Eligibility").
 pub(crate) struct ClusterEligibility {
-    /// Why each cluster is not eligible; `None` where it is.
+    /// Reason why each cluster is not eligible; `None` where it is.
     reasons: Vec<Option<Ineligible>>,
 }
 
@@ -205,8 +205,8 @@ impl Filter<Columns> for TaintToleration<'_> {
     }
 }
 
-/// Keeps a placement from one cluster twice: clusters with a live binding are not picked. They are not
-/// refused either, since the decision that asks keeps them or lets them go.
+/// Keeps a placement from taking a cluster twice: clusters with a live binding are not picked. They are
+/// not refused either, since the decision keeps or releases them.
 pub(crate) struct SamePlacementAntiAffinity<'a>(pub(crate) &'a Bits);
 
 impl SamePlacementAntiAffinity<'_> {

@@ -67,8 +67,8 @@ impl Fleet {
         own.flat_map(|own| own.values())
     }
 
-    /// One binding of `placement` for each cluster, by cluster name: those on their way out included, where
-    /// there is none to stay.
+    /// One binding of `placement` for each cluster, by cluster name: one that is being released only
+    /// where there is no other.
     pub(crate) fn places_of(&self, placement: &Key) -> Vec<&Arc<BindingRecord>> {
         let mut places: Vec<&Arc<BindingRecord>> = self.bindings_of(placement).collect();
         places.sort_by(|a, b| a.cluster.cmp(&b.cluster).then_with(|| a.hold().cmp(&b.hold())));

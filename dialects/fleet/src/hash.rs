@@ -15,8 +15,7 @@ pub(crate) fn policy(policy: Option<&PlacementPolicy>) -> String {
     STANDARD.encode(hex(&Sha256::digest(as_go_writes(&json))))
 }
 
-/// JSON with the characters escaped that Go's encoder escapes for the sake of HTML. They stand in strings
-/// only.
+/// JSON with the characters escaped that Go's encoder escapes for HTML. They only occur in strings.
 fn as_go_writes(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for letter in json.chars() {

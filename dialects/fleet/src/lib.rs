@@ -1,8 +1,8 @@
 //! KubeFleet: ClusterResourcePlacements and ResourcePlacements choose MemberClusters, by affinity, taints,
 //! topology and property.
 //!
-//! Implements KubeFleet's scheduler as docs/systems/fleet.md describes it. Start reading at `kind` (what is
-//! served), then `fleet` (what is known), then `decide` (what comes of it).
+//! Implements KubeFleet's scheduler as docs/systems/fleet.md describes it. Start reading at `kind` (the
+//! API), then `fleet` (the known objects), then `decide` (the decisions).
 //!
 //! ```
 //! use berth_dialect_contract::{Inventory, Targets};

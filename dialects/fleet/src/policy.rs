@@ -28,7 +28,7 @@ pub(crate) enum Mode {
 pub(crate) struct Policy {
     /// Number of clusters that are wanted, and the rule for them.
     pub(crate) mode: Mode,
-    /// One of these must match, unless there is none.
+    /// One of these must match, unless the list is empty.
     pub(crate) required: Vec<Term>,
     /// Preferred terms.
     pub(crate) preferred: Vec<Preferred>,
@@ -56,7 +56,7 @@ pub(crate) struct Test {
     pub(crate) name: String,
     /// Comparison.
     pub(crate) operator: Operator,
-    /// To what.
+    /// Compared value.
     pub(crate) value: Quantity,
     /// The written value.
     pub(crate) text: String,
@@ -144,7 +144,7 @@ pub(crate) struct Sorter {
 pub(crate) struct Constraint {
     /// The label.
     pub(crate) key: String,
-    /// Most clusters by which the fullest domain may be ahead of the emptiest.
+    /// Maximal difference between the fullest and the emptiest domain.
     pub(crate) max_skew: i64,
     /// Whether a violation refuses the cluster.
     pub(crate) hard: bool,

@@ -121,8 +121,8 @@ impl Case<'_> {
             .collect()
     }
 
-    /// The term at `index` without what the cluster does not meet; without anything left to ask for, no terms
-    /// at all.
+    /// The term at `index` without the requirements that the cluster does not meet; without any
+    /// requirement left, no terms.
     fn relaxed(&self, index: usize, failing: &[usize]) -> Option<Remedy> {
         let mut gone = Vec::new();
         let remedy = self.asked(String::new(), |policy| {
@@ -221,7 +221,7 @@ impl Case<'_> {
         })
     }
 
-    /// The number of clusters with which this one is among the picked.
+    /// The smallest number of clusters with which this one is picked.
     fn number(&self) -> Vec<Remedy> {
         let ranked = &self.decision.solved.ranked;
         let rank = ranked.iter().position(|&other| other == self.candidate);

@@ -1,4 +1,4 @@
-//! Whether a policy is fulfilled, and how that is said.
+//! Whether a policy is fulfilled, in words.
 
 /// Whether the policy is fulfilled.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -91,7 +91,7 @@ fn round(share: f64) -> i32 {
 /// Rank of a candidate: of two the greater is the better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
-    /// Score by which the cluster evens out the topology.
+    /// Score for evening out the topology.
     pub(crate) topology: i32,
     /// The preferred terms.
     pub(crate) affinity: i32,

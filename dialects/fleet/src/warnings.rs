@@ -1,11 +1,11 @@
-//! Warnings that a reader of a decision should know besides: selectors that select nothing.
+//! Further warnings for the reader of a decision: selectors that select nothing.
 
 use berth_dialect_contract::Decision;
 
 use crate::fleet::Fleet;
 use crate::form;
 
-/// Kinds that stand in no namespace, by group.
+/// Cluster-scoped kinds, by group.
 const OF_CLUSTERS: [(&str, &str); 8] = [
     ("", "Namespace"),
     ("", "Node"),

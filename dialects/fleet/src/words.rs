@@ -13,7 +13,7 @@ use crate::filters::spread::Emptiest;
 use crate::fleet::Fleet;
 use crate::policy::{Mode, Policy, Term};
 
-/// Everything that helps to word a refusal.
+/// All data for the words of a refusal.
 pub(super) struct Words<'a> {
     columns: &'a Columns,
     /// The namespace of the placement; empty for one of the whole hub.
@@ -63,8 +63,8 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Why the constraint of this number refuses a cluster; `counts` are those of its domain and of the
-    /// emptiest.
+    /// Reason why the constraint of this number refuses a cluster; `counts` are those of its domain and
+    /// of the emptiest.
     pub(super) fn skew(&self, candidate: Ix, number: u32, counts: Option<(u32, u32)>) -> String {
         let constraint = self.policy.and_then(|policy| policy.spread.get(number as usize));
         let Some(constraint) = constraint else {
@@ -276,8 +276,8 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     cause.map_or_else(|| picked.clone(), |cause| format!("{picked}. {cause}"))
 }
 
-/// Whether there are fewer clusters than wanted, or none, so that the reasons against the others
-/// matter. Named clusters are listed by their names.
+/// Whether there are fewer clusters than wanted, so that the reasons against the others matter. Named
+/// clusters are listed by their names.
 fn is_short(fleet: &Fleet, decision: &Decision) -> bool {
     let policy = fleet
         .placements

@@ -1,5 +1,5 @@
-//! The objects a decision writes, in an order of which every prefix is a valid state (docs/concepts.md,
-//! "Where objects are").
+//! The objects a decision writes, in order: every prefix of the writes is a valid state
+//! (docs/concepts.md, "Where objects are").
 //!
 //! First the snapshots: an old one stops counting before the new one is made. Then bindings, new and
 //! returning ones before released ones. Last the result: the status of the snapshot, then the condition
@@ -116,7 +116,7 @@ pub(crate) fn put_condition(object: &mut Value, fields: Map<String, Value>) {
     *slot = Value::Array(list);
 }
 
-/// Everything `decision` writes, in order.
+/// All writes of `decision`, in order.
 pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     let parts = decision
         .detail::<Detail>()

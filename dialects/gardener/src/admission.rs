@@ -1,6 +1,6 @@
-//! The admission rules beside the kinds' own validation: `spec.seedName` changes through
-//! `shoots/binding` only, a Shoot whose control plane moves is not deleted, and changing a Project's
-//! allowed tolerations takes a right of its own.
+//! The admission rules in addition to the kinds' own validation: `spec.seedName` changes through
+//! `shoots/binding` only, a Shoot whose control plane moves is not deleted, and a change of a Project's
+//! allowed tolerations needs a right of its own.
 //!
 //! The kind refuses the first one too (422). That plugin runs first, so that clients see the 403 that
 //! Gardener answers. Behind a webhook it is the only rule, and there Shoots may be a CRD without that
@@ -99,7 +99,7 @@ impl Plugin for MoveGuard {
     }
 }
 
-/// Asks for the right to change what the shoots of a Project may tolerate.
+/// Requires the right to change the tolerations that a Project allows.
 #[derive(Clone, Copy, Debug)]
 pub struct WhitelistGuard;
 
@@ -126,7 +126,7 @@ impl Plugin for WhitelistGuard {
         let namespace = object.and_then(|project| project.pointer("/spec/namespace")?.as_str());
         let own = [json!({"key": PROTECTED_TAINT})];
         if namespace == Some(GARDEN_NAMESPACE) && before.is_empty() && after == own {
-            // By default, the user who makes it.
+            // By default, the user who creates it.
             return Vec::new();
         }
         let right = Right {

@@ -1,7 +1,7 @@
-//! Checks of a Shoot in the light of other objects (docs/systems/gardener.md, "Shoot" and "Binding"): its
-//! provider type is that of its cloud profile, which lists its region; it tolerates what its project allows;
-//! once it has a seed, its selector changes to nothing that does not match that seed, and while that seed is
-//! being deleted, it only leaves.
+//! Checks of a Shoot in the light of other objects (docs/systems/gardener.md, "Shoot" and "Binding"):
+//! its provider type is that of its cloud profile, which lists its region; it has only tolerations that
+//! its project allows; once it has a seed, its selector must match that seed; while that seed is being
+//! deleted, it can only move away.
 
 use berth_apimachinery::FieldError;
 use serde::Deserialize;
@@ -14,7 +14,7 @@ use crate::kind::shoot::spec::{CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE, Shoot, S
 
 const SELECTOR: &str = "spec.seedSelector";
 
-/// Judges the raw Shoot `new`, which is made or is to be stored over `old`.
+/// Judges the raw Shoot `new`, which is created, or replaces `old`.
 pub(crate) fn of_shoot(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
     // The kind refuses an unreadable object, with the exact field.
     let Ok(shoot) = Shoot::deserialize(new) else {
@@ -34,8 +34,8 @@ pub(crate) fn of_shoot(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<F
     errors
 }
 
-/// Judges the raw Shoot `new` of some files, which may lack its Project: then its tolerations are not
-/// judged.
+/// Judges the raw Shoot `new` of some files, which may lack its Project. In that case its tolerations
+/// are not judged.
 pub(crate) fn of_file(fleet: &Fleet, new: &Value) -> Vec<FieldError> {
     let namespace = new.pointer("/metadata/namespace").and_then(Value::as_str);
     let mut errors = of_shoot(fleet, None, new);

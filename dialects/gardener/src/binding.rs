@@ -25,16 +25,16 @@ use crate::writes::given;
 /// Judges the shoot `new` that is to be stored over `old` through `shoots/binding`, by Gardener's own rules,
 /// and writes into it the network ranges its seed gives. Returns the fences the write must pass.
 ///
-/// Checked are (docs/systems/gardener.md, "Binding"): the seed is there and not being deleted, its taints are
-/// tolerated, there is room, the cloud profile's labels and its provider types fit, the networks are
-/// disjoint, there are zones for the control plane, access restrictions are offered, and, when a bound shoot
-/// moves, both seeds have a backup and the domains that the shoot has, and both are alike where it moves
+/// Checked (docs/systems/gardener.md, "Binding"): the seed exists and is not being deleted, its taints
+/// are tolerated, it has room, the cloud profile's labels and its provider types fit, the networks are
+/// disjoint, it has zones for the control plane, and it offers the access restrictions. When a bound
+/// shoot moves, both seeds must have a backup and the domains of the shoot, and be alike where it moves
 /// while it runs. Not checked, so that an operator can bind on purpose: visibility, readiness, region,
-/// distance, DNS, zones of workers, the shoot's own labels and provider types, and whether it may tolerate
-/// what it does. How the name itself may change is the kind's rule.
+/// distance, DNS, zones of workers, the shoot's own labels and provider types, and whether its
+/// tolerations are allowed. Changes of the name itself are the kind's rule.
 ///
 /// # Errors
-/// [`Denied::Invalid`] with everything that speaks against the binding, at `spec.seedName`.
+/// [`Denied::Invalid`] with all objections to the binding, at `spec.seedName`.
 pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<Arc<str>>, Denied> {
     // A body that cannot be read, or names no seed, is refused by the kind with the exact field.
     let Ok(shoot) = Shoot::deserialize(&*new) else {
@@ -107,7 +107,7 @@ pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<
     Ok(vec![fence(name)])
 }
 
-/// Whether a filter has a say in a binding by hand.
+/// Whether a filter applies to a binding by hand.
 const fn is_asked(filter: Plugin) -> bool {
     match filter {
         Plugin::CloudProfileSelector

@@ -37,7 +37,7 @@ impl Range {
     /// Reads `address/bits`. Bits of the address beyond the prefix are ignored.
     ///
     /// # Errors
-    /// A sentence that says what a CIDR looks like.
+    /// A sentence about the form of a CIDR.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let wrong = || "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)".to_owned();
         let (address, length) = text.split_once('/').ok_or_else(wrong)?;
@@ -93,13 +93,13 @@ impl Range {
         text.map_or(Self::NONE, |text| Self::parse(text).unwrap_or(Self::UNREADABLE))
     }
 
-    /// Whether there is no range.
+    /// Whether it is empty.
     #[must_use]
     pub(crate) const fn is_none(self) -> bool {
         self.bits > 128
     }
 
-    /// This range, or `other` where there is none.
+    /// This range, or `other` where it is empty.
     #[must_use]
     pub(crate) const fn or(self, other: Self) -> Self {
         if self.is_none() { other } else { self }
@@ -186,7 +186,7 @@ impl Families {
         families
     }
 
-    /// Whether there are IPv4 addresses: then there are ranges for them.
+    /// Whether it has IPv4 addresses, and so ranges for them.
     #[must_use]
     pub(crate) const fn has_four(self) -> bool {
         self.four

@@ -8,7 +8,7 @@ berth_scheduling::filters! {
         NeverReconciled = "NeverReconciled",
         Invisible = "Invisible",
     }
-    /// Of a provider type that both selectors let in; the shoot's own when neither names any.
+    /// Of a provider type that both selectors admit; the shoot's own when neither names any.
     Provider = "Provider" {
         ProviderMismatch = "ProviderMismatch",
     }

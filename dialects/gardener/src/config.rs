@@ -71,7 +71,8 @@ pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>)
 const RETRY_SYNC_PERIOD: &str = "schedulers.shoot.retrySyncPeriod";
 
 impl Config {
-    /// Reads `spec` (what stands at `path`, such as `spec.gardener`); an absent or null one is all defaults.
+    /// Reads `spec` (the value at `path`, such as `spec.gardener`); an absent or null one is all
+    /// defaults.
     ///
     /// # Errors
     /// Everything that is wrong.

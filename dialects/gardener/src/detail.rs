@@ -2,7 +2,7 @@
 
 use crate::request::Rule;
 
-/// The smallest distance of those that are feasible.
+/// The smallest distance among the feasible seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Minimum {
     /// By the names of the regions; `None` where all are too far.
@@ -21,7 +21,7 @@ impl Minimum {
     }
 }
 
-/// Facts that the words of a decision need beside its indices.
+/// Data for the words of a decision, in addition to its indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Detail {
     /// The rule that narrowed the candidates down; `None` when the pipeline never ran.

@@ -68,7 +68,7 @@ const USERS: &[&str] = &[
     "gardener.cloud:system:shoot:*",
 ];
 
-/// Name of the Lease, of which gardener-operator and the file's defaults have their own namespaces.
+/// Name of the Lease. gardener-operator and the file's defaults have different namespaces for it.
 const LOCK: &str = "gardener-scheduler-leader-election";
 
 const SCHEDULER: OwnScheduler = OwnScheduler {
@@ -199,7 +199,7 @@ impl Dialect for Gardener {
     }
 }
 
-/// Of all ConfigMaps only those with distances matter.
+/// Only the ConfigMaps with distances matter.
 fn concern(resource: GroupResource) -> Option<Concern> {
     (resource == CONFIG_MAPS).then_some(has_distances as Concern)
 }

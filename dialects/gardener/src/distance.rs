@@ -17,7 +17,8 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// Takes `name` apart. Case matters; the first orientation of the list that occurs anywhere wins.
+    /// Splits `name` into its parts. Case matters; the first orientation of the list that occurs
+    /// anywhere wins.
     #[must_use]
     pub(crate) fn of(name: &str) -> Self {
         match ORIENTATIONS.iter().position(|word| name.contains(word)) {

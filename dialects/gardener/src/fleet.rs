@@ -26,7 +26,7 @@ use region::RegionMap;
 use seed::Row;
 use shoot::{Record, Wants};
 
-/// Everything the scheduler knows. Cloning copies a handful of pointers.
+/// All objects of the scheduler. Cloning copies a handful of pointers.
 #[derive(Clone, Default)]
 pub struct Fleet {
     /// Configuration in force.
@@ -59,7 +59,7 @@ pub struct Fleet {
     projects: OrdMap<Arc<str>, Arc<Project>>,
     /// The claims of projects to each namespace.
     grounds: OrdMap<Arc<str>, OrdSet<Claim>>,
-    /// The shoots, those that cannot be read included, since they take up room too.
+    /// The shoots, including unreadable ones, since they use room too.
     pub(crate) shoots: OrdMap<Key, Resident>,
     /// The shoots that wait for a seed.
     waiting: OrdSet<Key>,
@@ -104,7 +104,7 @@ impl Seats {
 }
 
 impl Fleet {
-    /// The place of the seed `name`, or where it would stand.
+    /// The place of the seed `name`, or its insertion place.
     pub(crate) fn place(&self, name: &str) -> Result<usize, usize> {
         self.rows.binary_search_by(|row| (*row.name).cmp(name))
     }
@@ -139,7 +139,7 @@ impl Fleet {
             .map(|(key, _)| key)
     }
 
-    /// The shoots that `is` true for, of those that can be read.
+    /// The readable shoots with `is`.
     pub(crate) fn shoots_that(&self, is: impl Fn(&Wants) -> bool) -> impl Iterator<Item = &Key> {
         let is = move |resident: &Resident| resident.record.as_ref().is_some_and(|record| is(&record.wants));
         self.shoots

@@ -61,7 +61,7 @@ impl Inventory for Fleet {
             (Some(_), true) => Phase::Releasing,
             (Some(_), false) => Phase::Bound,
             (None, false) if shoot.wants.is_ours() => Phase::Pending,
-            // Its scheduler never looks at it (again).
+            // Its scheduler ignores it (from now on).
             (None, _) => Phase::Ignored,
         };
         let placed = shoot.seed.iter().map(|name| Placed {

@@ -31,7 +31,7 @@ pub fn all() -> Vec<Arc<dyn Kind>> {
     ]
 }
 
-/// Every kind that is only kept, or looked at where Berth stores it.
+/// All kinds that are only kept, or read where Berth stores them.
 #[must_use]
 pub fn further() -> Vec<Arc<dyn Kind>> {
     let mut kinds: Vec<Arc<dyn Kind>> = vec![Arc::new(exposure_class::ExposureClassKind)];
@@ -39,8 +39,8 @@ pub fn further() -> Vec<Arc<dyn Kind>> {
     kinds
 }
 
-/// The typed view of `value`. A value of wrong types is `Err` with nothing in it when the schema says what is
-/// wrong already, and with an error when only the view stumbles.
+/// The typed view of `value`. A value of wrong types is `Err`: empty when the schema reports the
+/// problem already, and with an error when only the view finds it.
 fn view<'a, T: Deserialize<'a>>(
     schema: &Schema,
     value: &'a Value,

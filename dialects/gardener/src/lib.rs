@@ -1,8 +1,8 @@
 //! Gardener: every Shoot's control plane gets a Seed (docs/systems/gardener.md).
 //!
-//! First every filter judges every seed, then the strategy or the purpose narrows down what is left, then the
-//! seed with the fewest shoots is picked, ties by name. Start reading at `solve` (the pipeline), `filters`
-//! (the rules) and `fleet` (what is known); [`kind`] holds the API objects.
+//! First every filter judges every seed, then the strategy or the purpose reduces the remaining seeds,
+//! then the seed with the fewest shoots is picked, ties by name. Start reading at `solve` (the
+//! pipeline), `filters` (the rules) and `fleet` (the known objects); [`kind`] has the API objects.
 //!
 //! ```
 //! use berth_dialect_contract::{Ask, Inventory, Targets};

@@ -14,7 +14,8 @@ pub const SHOOTS: GroupResource = GroupResource::new(GROUP, "shoots");
 pub const SEEDS: GroupResource = GroupResource::new(GROUP, "seeds");
 /// `cloudprofiles.core.gardener.cloud`: the allowed settings and seeds of shoots.
 pub const CLOUD_PROFILES: GroupResource = GroupResource::new(GROUP, "cloudprofiles");
-/// `namespacedcloudprofiles.core.gardener.cloud`: a cloud profile of one project, made of another one.
+/// `namespacedcloudprofiles.core.gardener.cloud`: a cloud profile of one project, derived from another
+/// one.
 pub const NAMESPACED_CLOUD_PROFILES: GroupResource = GroupResource::new(GROUP, "namespacedcloudprofiles");
 /// `projects.core.gardener.cloud`: whose a namespace is, and which taints its shoots may tolerate.
 pub const PROJECTS: GroupResource = GroupResource::new(GROUP, "projects");
@@ -25,7 +26,7 @@ pub const CONFIG_MAPS: GroupResource = GroupResource::new("", "configmaps");
 pub const DISTANCES_SELECTOR: &str = "scheduling.gardener.cloud/purpose=region-config";
 /// The label of these ConfigMaps, and its value.
 pub const DISTANCES_LABEL: (&str, &str) = ("scheduling.gardener.cloud/purpose", "region-config");
-/// The annotation of these ConfigMaps with the names of the profiles whose shoots go by them.
+/// The annotation of these ConfigMaps with the names of the profiles they apply to.
 pub const DISTANCES_PROFILES: &str = "scheduling.gardener.cloud/cloudprofiles";
 /// The annotation of these ConfigMaps with the distance that a control plane moves at most while it runs.
 pub const DISTANCES_LIMIT: &str = "migration.gardener.cloud/inter-region-distance-threshold";
@@ -57,7 +58,7 @@ pub const PROVIDER_LABEL: &str = "seed.gardener.cloud/provider";
 /// Seeds carry their region under this label.
 pub const REGION_LABEL: &str = "seed.gardener.cloud/region";
 
-/// The annotation of a seed on which no shoot is reconciled for now, with the value true.
+/// The annotation of a seed whose shoots are not reconciled for now, with the value true.
 pub const EMERGENCY_STOP: &str = "shoot.gardener.cloud/emergency-stop-reconciliations";
 
 /// The taint of seeds only Gardener's own shoots tolerate by default.

@@ -153,13 +153,13 @@ impl Case<'_> {
         self.fleet.profile_of(&self.shoot.wants).map(|profile| &**profile)
     }
 
-    /// The CloudProfile that the shoot's profile is, or is made of.
+    /// The CloudProfile of the shoot's profile: the profile itself or its parent.
     fn root(&self) -> Option<&str> {
         let wants = &self.shoot.wants;
         self.fleet.root_of(&wants.namespace, &wants.profile)
     }
 
-    /// The seed offers what the shoot asks for.
+    /// Remedy: the seed offers the requirements of the shoot.
     fn offer(&self) -> Remedy {
         let asked = self.shoot.wants.restrictions.iter();
         let missing: Vec<&String> = asked
@@ -249,7 +249,8 @@ impl Case<'_> {
         )
     }
 
-    /// Labels on the seed that `selector` matches; provider type and region are no labels that can be set.
+    /// Remedy: labels on the seed that `selector` matches. Provider type and region are not labels that
+    /// can be set.
     fn labelled(&self, selector: &Selector) -> Option<Remedy> {
         let changes = labels::to_match(selector, &self.row.record.labels)?;
         if [PROVIDER_LABEL, REGION_LABEL]
@@ -311,7 +312,7 @@ impl Case<'_> {
         vec![self.tolerate(&taint), untaint]
     }
 
-    /// The shoot tolerates what its project allows, or will allow.
+    /// Remedy: tolerations of the shoot that its project allows, or will allow.
     fn tolerate(&self, taint: &Taint) -> Remedy {
         let wants = &self.shoot.wants;
         let wanted = &Toleration {
@@ -355,8 +356,8 @@ impl Case<'_> {
         both
     }
 
-    /// Ranges of the shoot's own where the seed's defaults meet the seed's networks. Its own ones stay what
-    /// they are.
+    /// Remedy: ranges of the shoot's own where the seed's defaults overlap with the seed's networks.
+    /// Its own ones stay.
     fn overlap(&self, pairs: u32) -> Vec<Remedy> {
         if pairs >> HELD_PAIRS != 0 {
             return self.held();

@@ -21,7 +21,7 @@ use crate::fleet::shoot::Wants;
 pub(crate) enum Rule {
     /// The shoot's own provider type and region.
     SameRegion,
-    /// The smallest distance among what the other filters left.
+    /// The smallest distance among the seeds that the other filters admit.
     MinimalDistance,
     /// Purpose testing: the shoot's own provider type, any region.
     SameProvider,
@@ -38,7 +38,7 @@ impl Rule {
     }
 }
 
-/// Provider types that one selector lets in.
+/// Provider types that one selector admits.
 #[derive(Clone, Debug)]
 enum Providers {
     Any,
@@ -70,9 +70,9 @@ pub(crate) struct Request<'a> {
     pub(crate) tolerations: BTreeMap<&'a str, &'a str>,
     /// Number of tolerations, those of the same key included.
     pub(crate) toleration_count: usize,
-    /// Provider types of seeds that the profile and the shoot let in.
+    /// Provider types of seeds that the profile and the shoot admit.
     providers: [Providers; 2],
-    /// Provider types of seeds that the profile alone lets in.
+    /// Provider types of seeds that the profile alone admits.
     of_profile: Providers,
     /// The shoot's own provider type, if any seed has it.
     provider: Option<u32>,
@@ -172,8 +172,7 @@ impl<'a> Request<'a> {
         Some(row.facts.region) == self.region
     }
 
-    /// Distances of `candidates` by the ConfigMap that has the distances of the shoot's profile, as far as it
-    /// knows.
+    /// Distances of `candidates` by the ConfigMap for the shoot's profile, as far as it has them.
     pub(crate) fn known_distances(&self, candidates: &[Ix]) -> Vec<Option<i64>> {
         let known = self.fleet.distances_from(self.wants);
         let of = |candidate: &Ix| known?.to(&self.row(*candidate).record.seed.spec.provider.region);

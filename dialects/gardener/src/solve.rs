@@ -90,7 +90,7 @@ fn nearest(
             near.push(candidate);
         } else {
             let code = Code::NotMinimalDistance;
-            // The distance of a ConfigMap is looked up when it is reported.
+            // The distance from a ConfigMap is looked up for the report.
             let detail = distance.and_then(|distance| u32::try_from(distance).ok());
             rejections.push(Rejection {
                 candidate,

@@ -57,7 +57,7 @@ impl Fleet {
         }
         let uses = |wants: &Wants| {
             if key.resource == CLOUD_PROFILES {
-                // The profile itself, or one that is made of it.
+                // The profile itself, or one derived from it.
                 return self.root_of(&wants.namespace, &wants.profile) == Some(&*key.name);
             }
             let (kind, name) = &wants.profile;

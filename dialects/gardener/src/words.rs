@@ -22,7 +22,7 @@ use crate::relative;
 use crate::request::Rule;
 use crate::solve::FARTHEST;
 
-/// Whether the sentence of a refusal tells nothing of the seed.
+/// Whether the sentence of a refusal is the same for all seeds.
 pub(crate) fn is_alike(reason: Reason) -> bool {
     match Code::of_reason(reason) {
         Code::Deleting
@@ -162,7 +162,7 @@ fn not_ready(row: &Row, rules: Rules) -> String {
     }
 }
 
-/// Labels of the seed instead of those that `selector` asks for.
+/// The seed's values of the labels in `selector`.
 fn instead(selector: &Selector, row: &Row) -> String {
     let mut parts: Vec<String> = Vec::new();
     for requirement in &selector.requirements {
@@ -212,7 +212,7 @@ fn shoots(count: i64) -> String {
     format!("{count} shoot{}", if count == 1 { "" } else { "s" })
 }
 
-/// Why a feasible seed was not picked.
+/// Reason why a feasible seed was not picked.
 pub(crate) fn not_picked(fleet: &Fleet, decision: &Decision, candidate: Ix) -> (&'static str, String) {
     const TOKEN: &str = "Utilization";
     let chosen = decision.detail::<Detail>().is_some_and(|detail| detail.chosen);
@@ -283,7 +283,7 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     }
 }
 
-/// The steps from a seed that is refused for `reason` to one that is not.
+/// The number of steps that make a seed fit that is refused for `reason`.
 pub(crate) fn steps(reason: Reason) -> usize {
     match Code::of_reason(reason) {
         Code::Deleting
@@ -320,8 +320,8 @@ pub(crate) fn only_in_region<'a>(fleet: &'a Fleet, decision: &Decision, candidat
     (there.next() == Some(candidate) && there.next().is_none()).then_some(region)
 }
 
-/// Warnings for the reader: seeds that only the order of Gardener's steps keeps from a shoot that has
-/// none.
+/// Warnings for the reader: seeds that a shoot without a seed only misses because of the order of
+/// Gardener's steps.
 pub(crate) fn warnings(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     if decision.outcome != Outcome::Unschedulable {
         return Vec::new();
@@ -352,7 +352,7 @@ const NAMED: usize = 5;
 const ORDER: &str = "but for other seeds that are preferred for their zones or their default domain, and refused by a later \
                      step: Gardener takes them out of the running before it judges taints, networks, capacity and distance";
 
-/// Note that the region of the seed is not the one asked for, where that does not matter.
+/// Note that the region of the seed is another one than the requested one, where that does not matter.
 fn far(fleet: &Fleet, decision: &Decision, row: &Row) -> String {
     let is_testing = decision.detail::<Detail>().and_then(|detail| detail.rule) == Some(Rule::SameProvider);
     let asked = fleet

@@ -48,7 +48,7 @@ enum Field {
 }
 
 impl Affinity {
-    /// The affinity that `raw` says.
+    /// The affinity in `raw`.
     pub(crate) fn compile(raw: &ClusterAffinity) -> Self {
         let labels = raw.label_selector.as_ref().map(|selector| {
             Selector::compile(selector, "labelSelector")
@@ -71,8 +71,7 @@ impl Affinity {
         self.miss(cluster).is_none()
     }
 
-    /// Reason why `cluster` does not match: the first part that excludes it, in the order in which
-    /// Karmada looks.
+    /// Reason why `cluster` does not match: the first part that excludes it, in Karmada's order.
     pub(crate) fn miss(&self, cluster: &Cluster) -> Option<Miss> {
         if self.exclude.contains(&*cluster.name) {
             return Some(Miss::Excluded);
@@ -101,7 +100,7 @@ impl Affinity {
         self.labels.as_ref()?.as_ref().ok().filter(|_| is_alone)
     }
 
-    /// Why the label selector cannot be read.
+    /// Reason why the label selector cannot be read.
     pub(crate) fn problem(&self) -> Option<&str> {
         match &self.labels {
             Some(Err(problem)) => Some(problem),

@@ -24,7 +24,7 @@ pub(crate) struct Settings {
     pub(crate) lists_empty: bool,
 }
 
-/// Outcome of one group of clusters, or of all where there are no groups.
+/// Outcome for one group of clusters, or for all without groups.
 #[derive(Debug)]
 pub(crate) struct Run {
     /// Every refusal of every filter.
@@ -35,9 +35,9 @@ pub(crate) struct Run {
     pub(crate) ranked: Vec<Standing>,
     /// Bound of the room of each, aligned with `feasible`.
     pub(crate) bounds: Vec<Bound>,
-    /// The clusters that were selected, in the order in which they are divided among.
+    /// The selected clusters, in the order of the division.
     pub(crate) selected: Vec<Ix>,
-    /// Replicas by cluster, or why there are none.
+    /// Replicas by cluster, or the reason why there are none.
     pub(crate) outcome: Result<Shares, Failure>,
 }
 
@@ -48,16 +48,16 @@ pub(crate) struct Tried {
     pub(crate) group: usize,
     /// Number of clusters that fit.
     pub(crate) feasible: usize,
-    /// Why it did not take all.
+    /// Reason why it has no room for all.
     pub(crate) failure: Option<Failure>,
 }
 
-/// Clusters with their replicas, or why there are none.
+/// Clusters with their replicas, or the reason why there are none.
 #[derive(Debug)]
 pub(crate) struct Choice {
     /// Outcome of the group that took all, or of the one tried first.
     pub(crate) run: Run,
-    /// The place of that group; `None` where there are no groups.
+    /// The place of that group; `None` without groups.
     pub(crate) group: Option<usize>,
     /// The groups that were tried, in order.
     pub(crate) tried: Vec<Tried>,
@@ -177,7 +177,7 @@ fn count(question: &Question<'_>) -> Ix {
 }
 
 impl Run {
-    /// With what every filter says of every cluster.
+    /// With the verdict of every filter on every cluster.
     fn judged(self, asked: &Try<'_>) -> Self {
         let (feasible, rejections) =
             berth_scheduling::filter(asked, count(asked.question), &Plugin::ALL.each_ref());
@@ -186,8 +186,8 @@ impl Run {
     }
 }
 
-/// Division among the `wanted` clusters alone, in the group of `whole`. They are selected unchanged: a
-/// caller who names clusters has spread them.
+/// Division among the `wanted` clusters alone, in the group of `whole`. Their selection stays: a caller
+/// who names clusters is responsible for their spread.
 pub(crate) fn among(
     question: &Question<'_>,
     whole: &Choice,

@@ -9,7 +9,7 @@ use berth_apimachinery::{Key, Labels, Object};
 use crate::kind::cluster::{Cluster as View, Taint};
 use crate::room::Reserve;
 
-/// Reading of a cluster, as far as decisions look at it.
+/// The data of a cluster that decisions use.
 #[derive(Clone, Debug)]
 pub(crate) struct Cluster {
     /// The object.

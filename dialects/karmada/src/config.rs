@@ -45,14 +45,14 @@ pub(crate) struct Settings {
     pub(crate) scheduler: String,
     /// Whether selected clusters that get no replicas are listed with none.
     pub(crate) lists_empty: bool,
-    /// Whether workloads look at one another.
+    /// Whether workloads have affinities to one another.
     pub(crate) workload_affinity: bool,
     /// Whether quotas of namespaces limit decisions.
     pub(crate) enforces_quotas: bool,
 }
 
 impl Settings {
-    /// Those that change what is chosen.
+    /// The settings that change decisions.
     pub(crate) const fn choice(&self) -> choice::Settings {
         choice::Settings {
             lists_empty: self.lists_empty,
@@ -80,7 +80,7 @@ impl From<Form> for Settings {
 /// The form.
 pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
 
-/// Reads `spec`, which stands at `path`; absent fields have their defaults.
+/// Reads `spec` at `path`; absent fields have their defaults.
 ///
 /// # Errors
 /// Everything that is wrong, with paths.

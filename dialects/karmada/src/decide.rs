@@ -98,7 +98,7 @@ fn left_alone(record: &Record, ask: &Ask<'_>, why: Ignored) -> Decision {
     }
 }
 
-/// A binding that is being deleted is let go by Karmada's own controllers.
+/// Karmada's own controllers release a binding that is being deleted.
 fn released(record: &Record, ask: &Ask<'_>) -> Decision {
     let decision = unjudged(record, ask, Outcome::Released, "Terminating");
     let leaves = decision.current.iter().map(|current| BindingChange {
@@ -286,7 +286,7 @@ impl Case<'_> {
         targets.map(|target| (target.name.as_str(), i64::from(target.replicas)))
     }
 
-    /// Columns by which the feasible are ranked, in that order, and the room.
+    /// Columns for ranking the feasible clusters, in that order, and the room.
     fn scores(&self, run: &Run) -> (Vec<ScoreColumn>, Vec<Arc<str>>) {
         let by_candidate: BTreeMap<Ix, usize> = run
             .ranked

@@ -20,7 +20,7 @@ pub(crate) const ROOM: &str = "Room";
 pub(crate) struct Detail {
     /// Reason why the binding is left alone, if it is.
     pub(crate) ignored: Option<Ignored>,
-    /// Cause for which Karmada decides.
+    /// Reason why Karmada decides.
     pub(crate) trigger: Option<Trigger>,
     /// Reason why no group has room for all replicas: that of the group that was tried first.
     pub(crate) failure: Option<Failure>,

@@ -2,7 +2,7 @@
 //! binding.
 //!
 //! It runs where Berth stands alone, and in plans and simulations. Behind a hub Karmada's controller
-//! manager does this. A template that cannot be read there is known by its binding, which follows its
+//! manager does this. There, the binding stands for a template that cannot be read, and follows its
 //! policy.
 
 mod binding;
@@ -39,7 +39,7 @@ fn fleet<'a>(context: &Context<'a>) -> Option<&'a Fleet> {
     any.downcast_ref()
 }
 
-/// The key of the binding that is made of the template at `key`, where it is one.
+/// The key of the binding for the template at `key`, if it has one.
 pub(crate) fn binding_of(key: &Key) -> Option<Key> {
     let kind = TemplateKind::of(key.resource)?;
     Some(kind.binding(&key.namespace, &key.name))
@@ -177,7 +177,7 @@ fn of_policy(change: &Change, context: &Context<'_>) -> Vec<Key> {
     due.into_iter().collect()
 }
 
-/// Everything that is to be written about the template or binding at `key`, in order.
+/// All writes about the template or binding at `key`, in order.
 fn writes(key: &Key, context: &Context<'_>) -> Vec<Write> {
     let Some(fleet) = fleet(context) else {
         return Vec::new();
@@ -191,7 +191,7 @@ fn writes(key: &Key, context: &Context<'_>) -> Vec<Write> {
 fn of_template(fleet: &Fleet, kind: &'static TemplateKind, key: &Key, context: &Context<'_>) -> Vec<Write> {
     let binding_key = kind.binding(&key.namespace, &key.name);
     let Some(template) = context.objects.get(key) else {
-        // The garbage collector takes it, too, where there is one.
+        // The garbage collector deletes it too, where there is one.
         let binding = context.objects.get(&binding_key);
         let made = binding.filter(|binding| claim::claimed_by(binding).is_some());
         return made
@@ -259,7 +259,7 @@ fn overrides_exist(policy: &PolicyRecord, context: &Context<'_>) -> bool {
     })
 }
 
-/// The update of `object`, which is at `key`, to `new`, unless that is what it is.
+/// The update of `object` at `key` to `new`, unless they are equal.
 fn update(key: &Key, object: &Object, new: serde_json::Value) -> Option<Write> {
     (stripped(object) != new).then(|| Write {
         verb: Verb::Update,

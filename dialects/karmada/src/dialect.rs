@@ -67,7 +67,7 @@ const DEMANDS: &[DemandKind] = &[
     },
 ];
 
-/// Policies, which users read beside their bindings.
+/// Policies, which users read together with their bindings.
 const POLICIES: &[GroupResource] = &[PROPAGATION_POLICIES, CLUSTER_PROPAGATION_POLICIES];
 
 impl Dialect for Karmada {

@@ -19,7 +19,7 @@ pub(crate) struct Wish<'a> {
     pub(crate) strategy: &'a Strategy,
     /// Replicas.
     pub(crate) replicas: i64,
-    /// Clusters that have replicas now, in the order in which they are listed.
+    /// Clusters that have replicas now, in their listed order.
     pub(crate) held: &'a [(Ix, i64)],
     /// Whether the decision is from scratch.
     pub(crate) is_fresh: bool,

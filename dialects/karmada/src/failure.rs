@@ -1,10 +1,10 @@
-//! Why a group of clusters does not take what is asked for: the decision's reason, which is no single
-//! cluster's.
+//! Reason why a group of clusters has no room for the request. It is the decision's reason, and not one
+//! of a single cluster.
 
-/// Why a group of clusters does not take what is asked for.
+/// Reason why a group of clusters has no room for the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// Every cluster is refused, or there is none.
+    /// Every cluster is refused, or there are none.
     NoClusterFit,
     /// Room on the selected clusters is short.
     NotEnoughRoom {
@@ -29,7 +29,7 @@ pub(crate) enum Failure {
         /// Room on the best choice.
         available: i64,
     },
-    /// The constraint has no maxGroups, which counts as none at all.
+    /// The constraint has no maxGroups, which counts as zero.
     NoMaxGroups,
     /// Clusters that fit are in fewer regions than the constraint asks for.
     TooFewRegions {
@@ -47,7 +47,7 @@ pub(crate) enum Failure {
     TooManyRegions,
     /// Constraints by zone or provider alone, or by a label, select nothing.
     UnsupportedSpread,
-    /// There is no such way to divide.
+    /// The way to divide is unknown.
     UnsupportedStrategy,
     /// A quota of the namespace has too little left.
     QuotaExceeded,

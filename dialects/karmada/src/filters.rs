@@ -1,5 +1,5 @@
-//! The filters. Each judges every cluster, so that every refusal is known; Karmada tells one of them,
-//! whichever it met first.
+//! The filters. Each judges every cluster, so that every refusal is known. Karmada reports the first
+//! one only.
 
 use berth_scheduling::{Filter, Ix, Verdict};
 
@@ -54,7 +54,7 @@ fn taints(asked: &Try<'_>, candidate: Ix) -> Verdict {
     })
 }
 
-/// The taints that keep templates away and that none of `tolerations` puts up with, with their places.
+/// The taints that refuse templates and that none of `tolerations` tolerates, with their places.
 pub(crate) fn untolerated<'a>(
     taints: &'a [Taint],
     tolerations: &'a [Toleration],
@@ -64,7 +64,7 @@ pub(crate) fn untolerated<'a>(
         .filter(move |(_, taint)| !tolerations.iter().any(|toleration| tolerates(toleration, taint)))
 }
 
-/// Whether `toleration` puts up with `taint`; for how long does not count.
+/// Whether `toleration` tolerates `taint`; its time does not count.
 fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
     let effect = toleration.effect.is_empty() || toleration.effect == taint.effect;
     let key = toleration.key.is_empty() || toleration.key == taint.key;

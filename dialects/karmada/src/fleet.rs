@@ -89,7 +89,7 @@ impl Fleet {
         )
     }
 
-    /// Other workloads that the binding at `key`, which is `record`, looks at.
+    /// Other workloads that matter to the binding at `key`, which is `record`.
     pub(crate) fn around(&self, key: &Key, record: &Record) -> Around {
         Around {
             together: self.peers(key, record, |record| {
@@ -103,8 +103,8 @@ impl Fleet {
         }
     }
 
-    /// Places of other workloads in the namespace of `key` for which `group` gives the name that it gives for
-    /// `record`; none without a name, or where workloads do not look at one another.
+    /// Places of other workloads in the namespace of `key` whose name by `group` is that of `record`;
+    /// empty without a name, or where workloads have no affinities.
     fn peers(&self, key: &Key, record: &Record, group: fn(&Record) -> &str) -> Peers {
         let name = group(record);
         if name.is_empty() || !self.settings.workload_affinity {

@@ -3,7 +3,7 @@
 use crate::config::Settings;
 use crate::record::Record;
 
-/// Why a binding is left alone.
+/// Reason why a binding is left alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ignored {
     /// It has no placement: it goes where others go.
@@ -17,7 +17,7 @@ pub(crate) enum Ignored {
 }
 
 impl Ignored {
-    /// Why `record` is left alone under `settings`; `None` where it is decided.
+    /// Reason why `record` is left alone under `settings`; `None` where it is decided.
     pub(crate) fn of(record: &Record, settings: &Settings) -> Option<Self> {
         match () {
             () if record.policy.is_none() => Some(Self::Attached),

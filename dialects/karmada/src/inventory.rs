@@ -168,8 +168,8 @@ impl Control for Fleet {
 }
 
 impl Advisor for Fleet {
-    /// A taint keeps new templates away; placed ones stay, as in Karmada, except those that are decided
-    /// at every look.
+    /// A taint refuses new templates. Placed ones stay, as in Karmada, except those that every run
+    /// decides again.
     fn drain(&self, cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
         let cluster = self.clusters.get(cluster_name)?.object.parse();
         let mut taints = cluster["spec"]["taints"].as_array().cloned().unwrap_or_default();

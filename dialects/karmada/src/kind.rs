@@ -1,5 +1,5 @@
-//! The kinds of Karmada. Those that decisions read have types, from which the schemas are made; the
-//! others are kept unchanged, so that a control plane can be read whole.
+//! The kinds of Karmada. Kinds that decisions read have types, which the schemas come from. The others
+//! are kept unchanged, so that a control plane can be read completely.
 
 pub(crate) mod binding;
 pub(crate) mod cluster;

@@ -1,8 +1,8 @@
 //! Karmada: bindings of templates choose Clusters, by affinity, taints, spread and room, and divide replicas
 //! among them.
 //!
-//! Implements Karmada's scheduler as docs/systems/karmada.md describes it. Start reading at `kind` (what is
-//! served), then `fleet` (what is known), `choice` (what is chosen) and `decide` (what comes of it).
+//! Implements Karmada's scheduler as docs/systems/karmada.md describes it. Start reading at `kind` (the
+//! API), then `fleet` (the known objects), `choice` (the chosen clusters) and `decide` (the decisions).
 //!
 //! ```
 //! use berth_apimachinery::GroupResource;

@@ -40,7 +40,7 @@ pub(crate) const CLUSTER_OVERRIDE_POLICIES: GroupResource =
 
 /// The placement that the scheduler decided with last, as JSON.
 pub(crate) const APPLIED_PLACEMENT: &str = "policy.karmada.io/applied-placement";
-/// The claims by which a binding is let in: of either policy, or of a MultiClusterService.
+/// The claims that admit a binding: of either policy, or of a MultiClusterService.
 pub(crate) const CLAIMS: [&str; 3] = [
     "propagationpolicy.karmada.io/permanent-id",
     "clusterpropagationpolicy.karmada.io/permanent-id",

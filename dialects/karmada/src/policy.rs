@@ -9,7 +9,7 @@ use crate::strategy::{Strategy, ignores_spread};
 pub(crate) struct Policy {
     /// The placement in the object.
     pub(crate) raw: Placement,
-    /// The clusters that may be chosen, where there are no groups.
+    /// The clusters that may be chosen, without groups.
     pub(crate) affinity: Option<Affinity>,
     /// The groups of clusters, in order; `None` where clusters are in none.
     pub(crate) groups: Option<Vec<Group>>,
@@ -31,7 +31,7 @@ pub(crate) struct Group {
 }
 
 impl Policy {
-    /// The policy that `raw` says.
+    /// The policy in `raw`.
     pub(crate) fn compile(raw: &Placement) -> Self {
         // Karmada refuses both together; where both are there the one affinity counts.
         let groups = match &raw.cluster_affinity {

@@ -13,7 +13,7 @@ use crate::record::Record;
 /// Clusters of other workloads of the same group, one set for each workload.
 pub(crate) type Peers = Vec<BTreeSet<Arc<str>>>;
 
-/// Other workloads that a binding looks at.
+/// Other workloads that matter to a binding.
 #[derive(Debug, Default)]
 pub(crate) struct Around {
     /// Clusters of its group's workloads.
@@ -31,7 +31,7 @@ pub(crate) struct Question<'a> {
     pub(crate) record: &'a Record,
     /// Its placement.
     pub(crate) policy: &'a Policy,
-    /// Replicas that clusters have, in the order in which they are listed; of those that are there.
+    /// Replicas of existing clusters, in their listed order.
     pub(crate) held: Vec<(Ix, i64)>,
     /// Those replicas by candidate.
     listed: BTreeMap<Ix, i64>,
@@ -94,7 +94,7 @@ pub(crate) fn find(clusters: &[Arc<Cluster>], name: &str) -> Option<Ix> {
     Ix::try_from(found).ok()
 }
 
-/// The question in one group of clusters, or in all where there are no groups.
+/// The question for one group of clusters, or for all without groups.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Try<'a> {
     /// Question of the binding.

@@ -26,7 +26,7 @@ impl Quota {
     /// Reads a quota.
     ///
     /// # Errors
-    /// Which amount is no quantity.
+    /// The amount that is not a quantity.
     pub(crate) fn read(key: &Key, object: &Object) -> Result<Self, String> {
         let spec = &object.value()["spec"];
         let overall = spec["overall"].as_object().into_iter().flatten();

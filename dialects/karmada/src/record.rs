@@ -21,7 +21,7 @@ pub(crate) enum Applied {
     Placement(Box<Placement>),
 }
 
-/// Reading of a binding, as far as decisions look at it.
+/// The data of a binding that decisions use.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
     /// The object.
@@ -63,12 +63,12 @@ impl Record {
         })
     }
 
-    /// Whether pods come of the template: it wants replicas, or says what one asks for.
+    /// Whether the template leads to Pods: it has replicas, or requirements of one.
     pub(crate) fn is_workload(&self) -> bool {
         self.spec.replicas > 0 || self.spec.replica_requirements.is_some()
     }
 
-    /// Whether replicas are given out. The parts of a workload of several sorts of pods are not.
+    /// Whether replicas are divided. The parts of a workload with several kinds of Pods are not.
     pub(crate) fn divides(&self) -> bool {
         self.is_workload() && self.spec.components.len() <= 1
     }

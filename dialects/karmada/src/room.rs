@@ -53,7 +53,7 @@ pub(crate) enum Bound {
 pub(crate) struct Room {
     /// Replicas.
     pub(crate) replicas: i64,
-    /// Why not more.
+    /// Reason for the bound.
     pub(crate) bound: Bound,
 }
 
@@ -97,10 +97,10 @@ pub(crate) struct Reserve {
 }
 
 impl Reserve {
-    /// Reads what `cluster`, which is `object`, reports.
+    /// Reads the reports of `cluster`, which is `object`.
     ///
     /// # Errors
-    /// Which figure is no quantity.
+    /// The figure that is not a quantity.
     pub(crate) fn read(cluster: &Cluster, object: &Object) -> Result<Self, String> {
         let estimates = estimate::read(object)?;
         let Some(summary) = &cluster.status.resource_summary else {
@@ -134,8 +134,8 @@ impl Reserve {
         })
     }
 
-    /// Room for replicas of `request` beside the workload that is there. `None` asks for a template that asks
-    /// for nothing.
+    /// Room for replicas of `request` in addition to the present workload. `None` is for a template
+    /// without requirements.
     pub(crate) fn room(&self, request: Option<&Request>) -> Room {
         let general = self.general(request);
         let estimated =

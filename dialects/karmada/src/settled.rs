@@ -1,5 +1,5 @@
-//! Whether a decision would leave a binding unchanged: then its clusters have changed as the scheduler
-//! would decide.
+//! Whether a decision would leave a binding unchanged, so that its present clusters are the scheduler's
+//! choice.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

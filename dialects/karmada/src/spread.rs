@@ -19,7 +19,7 @@ pub(crate) struct Terms<'a> {
     pub(crate) replicas: i64,
 }
 
-/// Limits of one constraint; all 0 where there is none.
+/// Limits of one constraint; all 0 where it is absent.
 #[derive(Clone, Copy, Debug, Default)]
 struct Limits {
     least: i64,

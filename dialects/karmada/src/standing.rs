@@ -25,7 +25,7 @@ pub(crate) struct Standing {
 }
 
 impl Standing {
-    /// Replicas that may be there: those it has, and those that fit beside them.
+    /// Possible replicas: its present ones, and those that fit in addition.
     pub(crate) const fn available(&self) -> i64 {
         self.room.saturating_add(self.held)
     }

@@ -10,16 +10,16 @@ pub(crate) enum Strategy {
     Duplicated,
     /// By the weights of these rules, the largest that matches; all alike where no rule matches any cluster.
     Static(Vec<(Affinity, i64)>),
-    /// By the room there is.
+    /// By available room.
     Dynamic,
     /// To as few clusters as there is room in.
     Aggregated,
-    /// There is no such way to divide.
+    /// The way to divide is unknown.
     Unknown,
 }
 
 impl Strategy {
-    /// The strategy that `raw` says.
+    /// The strategy in `raw`.
     pub(crate) fn compile(raw: Option<&ReplicaScheduling>) -> Self {
         let Some(raw) = raw else {
             return Self::Duplicated;

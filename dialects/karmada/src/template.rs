@@ -20,7 +20,7 @@ pub(crate) struct TemplateKind {
     pub(crate) kind: &'static str,
     /// Whether its objects are in namespaces.
     pub(crate) namespaced: bool,
-    /// Reading of the wanted number of pods; `None` for a kind that is no workload.
+    /// Reading of the wanted number of Pods; `None` for a kind that is not a workload.
     replicas: Option<fn(&Value) -> i64>,
 }
 
@@ -99,7 +99,8 @@ impl TemplateKind {
 pub(crate) struct Wants {
     /// Number of pods.
     pub(crate) replicas: i64,
-    /// Form of `spec.replicaRequirements`; absent where pods ask for nothing, or there are none.
+    /// Form of `spec.replicaRequirements`; absent where Pods have no requirements, or there are no
+    /// Pods.
     pub(crate) requirements: Option<Value>,
 }
 
@@ -190,7 +191,7 @@ fn add(sum: &mut BTreeMap<String, Amount>, more: BTreeMap<String, Amount>) {
     }
 }
 
-/// Requests of one container; a limit stands for a request that is not there.
+/// Requests of one container; a limit replaces a missing request.
 fn of_container(container: &Value) -> BTreeMap<String, Amount> {
     let mut requests = amounts(&container["resources"]["requests"]);
     for (name, amount) in amounts(&container["resources"]["limits"]) {

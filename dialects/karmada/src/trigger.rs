@@ -1,4 +1,4 @@
-//! Whether Karmada decides at all: the conditions for a binding to be scheduled, and the triggers of a
+//! Whether Karmada decides: the conditions for a binding to be scheduled, and the triggers of a
 //! decision (docs/systems/karmada.md, "When it decides").
 
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use crate::kind::placement::Placement;
 use crate::question::find;
 use crate::record::{Applied, Record};
 
-/// Why a binding is decided, or is not.
+/// Reason why a binding is decided, or is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trigger {
     /// Its placement is not the one that was decided with last, in a part that counts.
@@ -17,7 +17,7 @@ pub(crate) enum Trigger {
     ReplicasChanged,
     /// Somebody asked for a decision from scratch.
     Rescheduled,
-    /// It is no workload, or every cluster gets all: then every look decides.
+    /// It is not a workload, or every cluster gets all: then every run decides.
     Always,
     /// One of its clusters is being deleted.
     ClusterLeaves,
@@ -26,7 +26,7 @@ pub(crate) enum Trigger {
 }
 
 impl Trigger {
-    /// Why `record` is decided over `clusters`: the first cause that holds, in Karmada's order.
+    /// Reason why `record` is decided over `clusters`: the first cause, in Karmada's order.
     pub(crate) fn of(record: &Record, placement: &Placement, clusters: &[Arc<Cluster>]) -> Self {
         match () {
             () if is_replaced(record, placement) => Self::PlacementChanged,

@@ -139,8 +139,8 @@ pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, reason:
     }
 }
 
-/// A number for all that [`refusal`] takes from the cluster itself, where that is nothing; taints are the
-/// cluster's own.
+/// A number for the sentence of [`refusal`]: equal numbers have equal sentences. `None` where the sentence
+/// depends on the cluster, as for its taints.
 pub(crate) fn alike(reason: Reason) -> Option<u32> {
     match Code::of_reason(reason) {
         Code::Untolerated => None,
@@ -187,7 +187,7 @@ fn group(record: Option<&std::sync::Arc<Record>>, decision: &Decision) -> String
     )
 }
 
-/// The labels that the affinity asks for which `decision` was judged by, where it asks for nothing else.
+/// The labels of the affinity for `decision`, where it only requires labels.
 pub(crate) fn asked_labels<'a>(fleet: &'a Fleet, decision: &Decision) -> Option<&'a Selector> {
     let policy = fleet.bindings.get(&decision.demand)?.policy.as_deref()?;
     let affinity = match decision.detail::<Detail>()?.group {

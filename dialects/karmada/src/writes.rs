@@ -19,7 +19,7 @@ use crate::words;
 /// Reason of Karmada's scheduler where it succeeds.
 const SUCCESS: &str = "Success";
 
-/// Everything `decision` writes, in order.
+/// All writes of `decision`, in order.
 pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     let parts = decision
         .detail::<Detail>()
@@ -40,7 +40,7 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
             base,
         });
     };
-    // This comes first: from the clusters alone a later run could not tell their group.
+    // This comes first: a later run could not tell their group from the clusters alone.
     if let Some(name) = group_name(record, detail)
         && name != record.status.scheduler_observed_affinity_name
     {

@@ -1,6 +1,6 @@
-//! The admission rules beside the kinds' own validation (docs/systems/kcp.md, "What is guarded"): the
-//! placement annotation, the syncing labels and annotations, and the syncers' finalizers change only through
-//! the actor and the transition that own them. Cluster admins are no exception.
+//! The admission rules in addition to the kinds' own validation (docs/systems/kcp.md, "What is
+//! guarded"): the placement annotation, the syncing labels and annotations, and the syncers' finalizers
+//! change only through the actor and the transition that own them. Cluster admins are no exception.
 //!
 //! The guard compares the object before and after, for every subresource: metadata changes through
 //! `status` and `finalize` too. These must stay possible for every user: edits that leave guarded
@@ -26,7 +26,8 @@ pub use roles::{Role, user_of};
 /// Settings of the guard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Users that act in a role beside Berth's own (`berth:placement-controller` and so on), by name.
+    /// Users that act in a role, in addition to Berth's own (`berth:placement-controller` and so on),
+    /// by name.
     pub users: BTreeMap<String, Role>,
     /// The resources that follow their namespace.
     pub synced_resources: Vec<GroupResource>,
@@ -36,7 +37,7 @@ pub struct Settings {
     pub namespace_selector: Selector,
     /// Cluster of the Locations: the first segment of location strings.
     pub location_cluster: Arc<str>,
-    /// The URL of all Targets, below which syncers find what they see; `None` where it is not known.
+    /// The URL of all Targets, which the syncers' views are below; `None` where it is not known.
     pub targets_url: Option<Arc<str>>,
 }
 
@@ -60,13 +61,13 @@ pub struct PlacementGuard {
 }
 
 /// Refuses values that no controller could understand, by every user, including the break-glass group.
-/// Runs after [`PlacementGuard`]: a user who may not write at all need not learn the format.
+/// Runs after [`PlacementGuard`]: a user without the right to write need not learn the format.
 #[derive(Clone, Debug, Default)]
 pub struct PlacementValues {
     settings: Settings,
 }
 
-/// The user who writes.
+/// The user of the write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Writer {
     /// An actor of the state machines.
@@ -97,7 +98,8 @@ impl Findings {
         self.malformed.push(FieldError::invalid(path, value, detail));
     }
 
-    /// Not allowed goes before not valid: a user who may not write at all need not learn the format.
+    /// A missing right comes before an invalid value: a user without the right to write need not learn
+    /// the format.
     fn into_result(self, request: &Request<'_>) -> Result<(), Denied> {
         if self.forbidden.is_empty() && self.malformed.is_empty() {
             return Ok(());
@@ -186,8 +188,8 @@ impl Plugin for PlacementGuard {
         judge(&self.writer(request), request, object)
     }
 
-    /// Judges once more what other plugins made of the object. Everybody may delete but syncers, which only
-    /// let go.
+    /// Judges the object again after the changes of other plugins. Every user may delete, except
+    /// syncers, which only release.
     fn validate(
         &self,
         request: &Request<'_>,

@@ -1,7 +1,7 @@
 //! The filters in pipeline order, and the reasons each refuses for (docs/systems/kcp.md, "Filters").
 
 berth_scheduling::filters! {
-    /// In a location, and in one that is looked in.
+    /// In a location, and in one of the scope.
     Location = "Location" {
         NotInLocation = "NotInLocation",
         OtherLocation = "OtherLocation",
@@ -18,7 +18,7 @@ berth_scheduling::filters! {
     Eviction = "Eviction" {
         Evicting = "Evicting",
     }
-    /// Not one the namespace is leaving. One it is on is kept, which is no refusal.
+    /// Not one the namespace is leaving. A cluster that it is on is kept, which is not a refusal.
     Placed = "Placed" {
         AlreadyPlaced = "AlreadyPlaced",
     }

@@ -57,7 +57,7 @@ pub struct Scheduled {
     pub message: String,
 }
 
-/// The condition for a namespace whose annotation says `reading`; `None` leaves it unchanged. Any entry
+/// The condition for a namespace with the annotation `reading`; `None` leaves it unchanged. Any entry
 /// in any state counts as scheduled.
 #[must_use]
 pub fn namespace_scheduled(disabled: bool, reading: &Reading) -> Option<Scheduled> {
@@ -114,7 +114,7 @@ impl Scheduled {
         Value::Object(fields)
     }
 
-    /// Whether the stored condition `known` says the same.
+    /// Whether the stored condition `known` is equal.
     #[must_use]
     pub fn is(&self, known: &Value) -> bool {
         let text = |field: &str| known[field].as_str().unwrap_or_default();

@@ -35,13 +35,13 @@ pub struct Config {
     pub namespace_selector: Selector,
     /// `heartbeatThreshold`: how old the last heartbeat of a syncer may be.
     pub heartbeat_threshold: SignedDuration,
-    /// `syncedResources`: the resources that follow their namespace to the workload cluster. Objects of a
-    /// resource that is taken out lose what syncing put on them, and are no longer guarded; what is at
-    /// workload clusters by then stays.
+    /// `syncedResources`: the resources that follow their namespace to the workload cluster. When a
+    /// resource is removed from the list, its objects lose the keys of syncing, and are no longer
+    /// guarded; their copies at workload clusters stay.
     pub synced_resources: Vec<GroupResource>,
-    /// `coordinatedResources`: those of them that get the state `""` first, so that a coordination controller
-    /// may change them before syncing starts. `None`: all of them where the program knows of a coordination
-    /// controller, else none.
+    /// `coordinatedResources`: the synced resources that get the state `""` first, so that a
+    /// coordination controller may change them before syncing starts. `None`: all of them where the
+    /// program knows of a coordination controller, else none.
     pub coordinated_resources: Option<Vec<GroupResource>>,
 }
 
@@ -104,7 +104,7 @@ impl Default for Form {
 pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
 
 impl Config {
-    /// Reads `spec` (what stands at `path`, such as `spec.kcp`); an absent or null one is all defaults.
+    /// Reads `spec` (the value at `path`, such as `spec.kcp`); an absent or null one is all defaults.
     ///
     /// # Errors
     /// Everything that is wrong.

@@ -101,13 +101,14 @@ impl Case<'_> {
         decision
     }
 
-    /// A namespace that is no longer placed: its entries go, each by the legal way.
+    /// A namespace that is no longer placed: its entries are removed, each by legal transitions.
     fn drained(&self) -> Decision {
         let kept = self.fleet.keep(self.record, false, self.ask.now);
         let mut decision = self.unjudged(Outcome::Released, "Released");
         decision.changes = changes(&self.record.reading.placement, &kept.placement);
         let mut detail = self.detail(&kept.placement);
-        // A namespace that is no longer placed gets no condition, but one that it has stays true to the end.
+        // A namespace that is no longer placed gets no condition, but an existing one stays true to the
+        // end.
         detail.condition = detail.condition.filter(|_| self.record.has_condition);
         decision.detail = Box::new(detail);
         decision
@@ -185,7 +186,7 @@ impl Case<'_> {
         evictions.chain(kept.evicted_at).chain(retry).min()
     }
 
-    /// Writes by which the annotation says `placement`.
+    /// Writes that set the annotation to `placement`.
     fn detail(&self, placement: &Placement) -> Detail {
         let reading = &self.record.reading;
         let write = match &reading.form {

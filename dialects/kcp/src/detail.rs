@@ -4,14 +4,14 @@ use crate::condition::Scheduled;
 use crate::select::Choice;
 use std::sync::Arc;
 
-/// Details for the words and writes of a decision, beside its indices.
+/// Details for the words and writes of a decision, in addition to its indices.
 #[derive(Debug, Default)]
 pub(crate) struct Detail {
     /// The annotation to write; `None` leaves it.
     pub(crate) annotation: Option<String>,
     /// New content of the condition; `None` leaves it.
     pub(crate) condition: Option<Scheduled>,
-    /// The locations a cluster was looked for in; empty when in any, or none was looked for.
+    /// The locations of the scope; empty for any location, or without a search.
     pub(crate) locations: Vec<Arc<str>>,
     /// The locations that got none.
     pub(crate) unmet: Vec<Arc<str>>,

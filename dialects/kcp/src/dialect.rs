@@ -34,7 +34,7 @@ impl Kcp {
         Self { settings }
     }
 
-    /// The settings under a configuration: `syncedResources` stands above what the program was started with.
+    /// The settings under a configuration: `syncedResources` overrides the program's arguments.
     fn settings(&self, spec: Option<&Value>) -> Settings {
         let mut settings = self.settings.clone();
         let said = spec.filter(|spec| !spec["syncedResources"].is_null());

@@ -23,7 +23,7 @@ pub(crate) fn text<'a>(object: &'a Value, name: &str, key: &str) -> Option<&'a s
     part(object, name)?.get(key)?.as_str()
 }
 
-/// Sets `metadata.<name>[key]`, or takes it out.
+/// Sets `metadata.<name>[key]`, or removes it.
 pub(crate) fn set(object: &mut Value, name: &str, key: &str, value: Option<&str>) {
     if value.is_none() && part(object, name).is_none() {
         return;
@@ -39,17 +39,17 @@ pub(crate) fn set(object: &mut Value, name: &str, key: &str, value: Option<&str>
     };
 }
 
-/// The value of a cluster's state label; a value that is none counts as no label.
+/// The value of a cluster's state label; an invalid value counts as no label.
 pub(crate) fn state(object: &Value, identifier: &str) -> Option<SyncState> {
     text(object, LABELS, &format!("{STATE}{identifier}")).and_then(SyncState::named)
 }
 
-/// Whether there is a state label of a cluster at all.
+/// Whether there is a state label of a cluster.
 pub(crate) fn has_state(object: &Value, identifier: &str) -> bool {
     part(object, LABELS).is_some_and(|labels| labels.contains_key(&format!("{STATE}{identifier}")))
 }
 
-/// Sets a cluster's state label, or takes it out.
+/// Sets a cluster's state label, or removes it.
 pub(crate) fn set_state(object: &mut Value, identifier: &str, state: Option<SyncState>) {
     set(
         object,
@@ -64,7 +64,7 @@ pub(crate) fn deletion(object: &Value, identifier: &str) -> Option<Timestamp> {
     text(object, ANNOTATIONS, &format!("{DELETION}{identifier}")).and_then(berth_apimachinery::time::parse)
 }
 
-/// Sets a cluster's deletion annotation (UTC, whole seconds), or takes it out.
+/// Sets a cluster's deletion annotation (UTC, whole seconds), or removes it.
 pub(crate) fn set_deletion(object: &mut Value, identifier: &str, at: Option<Timestamp>) {
     let at = at.map(berth_apimachinery::time::rfc3339);
     set(
@@ -97,7 +97,7 @@ pub(crate) fn has_syncer_finalizer(object: &Value, identifier: &str) -> bool {
     finalizers(object).any(|name| name.strip_prefix(SYNCER_FINALIZER) == Some(identifier))
 }
 
-/// Adds the finalizer of a cluster's syncer, or takes it out.
+/// Adds the finalizer of a cluster's syncer, or removes it.
 pub(crate) fn set_syncer_finalizer(object: &mut Value, identifier: &str, present: bool) {
     if has_syncer_finalizer(object, identifier) == present {
         return;
@@ -127,7 +127,7 @@ pub(crate) fn identifiers(object: &Value) -> BTreeSet<String> {
         .collect()
 }
 
-/// Whether an object knows a cluster: whether its identifier is one of [`identifiers`].
+/// Whether an object has keys of a cluster: whether its identifier is one of [`identifiers`].
 pub(crate) fn mentions(object: &Object, identifier: &str) -> bool {
     let meta = object.meta();
     let is_of = |key: &str, prefix: &str| key.strip_prefix(prefix) == Some(identifier);
@@ -136,7 +136,7 @@ pub(crate) fn mentions(object: &Object, identifier: &str) -> bool {
         || meta.finalizers().iter().any(|name| is_of(name, SYNCER_FINALIZER))
 }
 
-/// Whether an object knows any cluster: whether [`identifiers`] finds one.
+/// Whether an object has keys of any cluster: whether [`identifiers`] finds one.
 pub(crate) fn mentions_any(object: &Object) -> bool {
     let meta = object.meta();
     meta.labels().keys().any(|key| key.starts_with(STATE))

@@ -19,7 +19,7 @@ pub(crate) use cluster::{Row, identifier};
 pub(crate) use location::{LocationRecord, Numbers, Sets};
 pub(crate) use namespace::Record;
 
-/// Everything the placement controller knows. Cloning copies a handful of pointers.
+/// All objects of the placement controller. Cloning copies a handful of pointers.
 #[derive(Clone, Default)]
 pub struct Fleet {
     /// Configuration in force: the last good configuration.
@@ -42,21 +42,22 @@ pub struct Fleet {
     pub(crate) sets: Sets,
     /// Every namespace but Kubernetes' own.
     pub(crate) namespaces: OrdMap<Key, Arc<Record>>,
-    /// The namespaces that lack a place, as far as they themselves tell.
+    /// The namespaces that lack a place, as far as their own objects show.
     waiting: OrdSet<Key>,
     /// Identifier and namespace of every placement entry.
     placed: OrdSet<(Arc<str>, Key)>,
-    /// Namespace counts by workload cluster, including namespaces that come or go, and missing clusters.
+    /// Namespace counts by workload cluster, including namespaces that are added or released, and
+    /// missing clusters.
     counts: HashMap<Arc<str>, i64>,
-    /// Numbers of those that are to leave the cluster.
+    /// Numbers of namespaces that have to leave the cluster.
     leaving: HashMap<Arc<str>, i64>,
     /// Objects that could not be read, and why.
     pub(crate) unusable: UnusableObjects,
 }
 
 impl Fleet {
-    /// An empty inventory that goes by the locations and namespaces of `usual` where its configuration does
-    /// not say.
+    /// An empty inventory with the locations and namespaces of `usual` where its configuration has
+    /// none.
     #[must_use]
     pub fn usually(usual: Config) -> Self {
         Self {
@@ -76,7 +77,7 @@ impl Fleet {
         }
     }
 
-    /// The place of the workload cluster `name`, or where it would stand.
+    /// The place of the workload cluster `name`, or its insertion place.
     fn place(&self, name: &str) -> Result<usize, usize> {
         self.rows.binary_search_by(|row| (*row.name).cmp(name))
     }
@@ -103,7 +104,7 @@ impl Fleet {
         Ix::try_from(self.rows.len()).unwrap_or(Ix::MAX)
     }
 
-    /// Whether there is a compute service at all: a Location or a WorkloadCluster.
+    /// Whether there is a compute service: a Location or a WorkloadCluster.
     fn serves(&self) -> bool {
         !self.rows.is_empty() || !self.locations.is_empty()
     }
@@ -136,7 +137,7 @@ impl Fleet {
         self.counts.get(identifier).copied().unwrap_or(0)
     }
 
-    /// Number of those that are to leave the workload cluster and that it has not let go of yet.
+    /// Number of namespaces that have to leave the workload cluster and that it has not released yet.
     pub(crate) fn leaving(&self, identifier: &str) -> i64 {
         self.leaving.get(identifier).copied().unwrap_or(0)
     }

@@ -25,7 +25,7 @@ fn heard(cluster: &Value) -> Option<Timestamp> {
         .and_then(berth_apimachinery::time::parse)
 }
 
-/// Time from which on a heartbeat of the syncer of `cluster` is awaited: that of the last heartbeat, or
+/// Deadline of the next heartbeat of the syncer of `cluster`, counted from the last heartbeat, or from
 /// the cluster's creation.
 #[must_use]
 pub fn awaited_since(cluster: &Value) -> Option<Timestamp> {
@@ -33,8 +33,8 @@ pub fn awaited_since(cluster: &Value) -> Option<Timestamp> {
     heard(cluster).or_else(|| created().and_then(berth_apimachinery::time::parse))
 }
 
-/// `cluster` with its conditions brought up to date at `now`; `None` when they say the same already. Exactly
-/// at the threshold a heartbeat is still healthy.
+/// `cluster` with its conditions at `now`; `None` when they are the same already. Exactly at the
+/// threshold a heartbeat is still healthy.
 ///
 /// Silence makes Ready False. When it ends, Ready follows its parts again, unless Ready is False for
 /// another reason: then it is left to the program that set it.
@@ -123,7 +123,7 @@ impl Conditions {
         }
     }
 
-    /// Puts what is said in the condition of `type`; its time moves only with its content.
+    /// Sets the condition of `type`; its time changes only with its content.
     fn put(&mut self, r#type: &str, said: &Said, now: Timestamp) {
         let mut fields = Map::new();
         fields.insert("type".to_owned(), r#type.into());

@@ -99,7 +99,7 @@ impl Words for Fleet {
         &Plugin::NAMES
     }
 
-    /// Those in a location that is looked in.
+    /// The clusters in a location of the scope.
     fn scope(&self) -> Option<u16> {
         Some(Plugin::Location.number())
     }
@@ -166,7 +166,7 @@ fn view(record: &Record) -> DemandView {
     let active = entries.values().any(|state| state.is_active());
     let phase = match () {
         () if record.deleting && !entries.is_empty() => Phase::Releasing,
-        // Its scheduler never looks at it (again).
+        // Its scheduler ignores it (from now on).
         () if record.deleting || record.disabled => Phase::Ignored,
         () if active => Phase::Bound,
         () => Phase::Pending,

@@ -22,8 +22,8 @@ pub fn all() -> Vec<Arc<dyn Kind>> {
     ]
 }
 
-/// The typed view of `value`. A value of wrong types is `Err` with nothing in it when the schema says what is
-/// wrong already, and with an error when only the view stumbles.
+/// The typed view of `value`. A value of wrong types is `Err`: empty when the schema reports the
+/// problem already, and with an error when only the view finds it.
 fn view<'a, T: Deserialize<'a>>(schema: &Schema, value: &'a Value) -> Result<T, Vec<FieldError>> {
     T::deserialize(value).map_err(|error| {
         if schema.validate(value).is_empty() {

@@ -1,11 +1,12 @@
 //! kcp: every Namespace gets a WorkloadCluster of a Location (docs/systems/kcp.md).
 //!
-//! A placement lives in an annotation of the namespace, and several actors move its entries through a state
-//! machine ([`machine`]). Deciding is what the placement controller does: it lets go of clusters that may no
-//! longer be used and chooses new ones at random, in the same location where there was one. Start reading at
-//! [`machine`] and `select` (the rules) and `fleet` (what is known); [`kind`] holds the API objects.
-//! [`namespace_controller`], [`resource_controller`], [`location_status`], [`heartbeat`] and [`syncer_view`]
-//! are the other actors' computations; `reconcilers` makes controllers of those that run here.
+//! A placement lives in an annotation of the namespace, and several actors move its entries through a
+//! state machine ([`machine`]). The placement controller decides: it releases clusters that may no
+//! longer be used and chooses new ones at random, in the same location where there was one. Start
+//! reading at [`machine`] and `select` (the rules) and `fleet` (the known objects); [`kind`] has the
+//! API objects. [`namespace_controller`], [`resource_controller`], [`location_status`], [`heartbeat`]
+//! and [`syncer_view`] are the computations of the other actors; `reconcilers` has the controllers that
+//! run here.
 //!
 //! ```
 //! use berth_dialect_contract::{Ask, Inventory, Targets};

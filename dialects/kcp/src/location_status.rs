@@ -46,7 +46,7 @@ pub fn labels_text(labels: &Labels) -> String {
     pairs.join(" ")
 }
 
-/// `location` with its status brought up to date; `None` when it says the same already.
+/// `location` with its present status; `None` when that is stored already.
 #[must_use]
 pub fn with_counts(location: &Value, counts: Counts) -> Option<Value> {
     let mut new = location.clone();
@@ -58,7 +58,7 @@ pub fn with_counts(location: &Value, counts: Counts) -> Option<Value> {
     (new["status"] != location["status"]).then_some(new)
 }
 
-/// `location` with the annotation of its labels brought up to date; `None` when it says the same already.
+/// `location` with the present annotation of its labels; `None` when that is stored already.
 #[must_use]
 pub fn with_labels_annotation(location: &Value) -> Option<Value> {
     let labels = location["metadata"]["labels"].as_object();

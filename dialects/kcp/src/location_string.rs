@@ -1,7 +1,7 @@
 //! Location strings, `<location cluster>+<location>+<workload cluster identifier>` (docs/systems/kcp.md,
 //! "Location strings"): the keys of the placement annotation.
 //!
-//! There is no escaping, and none is needed: no segment may hold a `+`.
+//! There is no escaping, and none is needed: no segment can have a `+`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use berth_apimachinery::name::{self, NameError};
 
 use crate::names::LONGEST_IDENTIFIER;
 
-/// Why a text is no location string.
+/// Reason why a text is no location string.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LocationStringError {
     /// It has another number of segments.
@@ -29,15 +29,15 @@ pub enum LocationStringError {
     Identifier(String, IdentifierError),
 }
 
-/// Error about a text that is no path of a location cluster. Shown as the end of a sentence.
+/// Error about a text that is not the path of a location cluster. Shown as the end of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be \"root\" or a path below it of lower case names behind colons, such as \"root:compute\"")]
 pub struct LocationClusterError;
 
-/// Why a text cannot identify a workload cluster. Shown as the end of a sentence.
+/// Reason why a text cannot identify a workload cluster. Shown as the end of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdentifierError {
-    /// There is nothing.
+    /// The text is empty.
     #[error("must not be empty")]
     Empty,
     /// Label keys and finalizers have no room for more.
@@ -111,7 +111,7 @@ impl fmt::Display for LocationString {
 /// Judges the path of a location cluster: `root`, or names below it behind colons.
 ///
 /// # Errors
-/// When it is none.
+/// When the text is invalid.
 pub fn check_location_cluster(path: &str) -> Result<(), LocationClusterError> {
     let mut parts = path.split(':');
     let rooted = parts.next() == Some("root");

@@ -15,7 +15,7 @@ use crate::placement::{Placement, State};
 pub enum Actor {
     /// The scheduler: chooses clusters, asks for removal, cleans up.
     PlacementController,
-    /// Adopts namespaces and reports that clusters have let go.
+    /// Adopts namespaces and records that clusters have released them.
     NamespaceController,
     /// Hands the namespaces' labels on to the resources in them.
     ResourceController,
@@ -48,14 +48,14 @@ impl fmt::Display for Actor {
     }
 }
 
-/// One legal change of an entry of the placement annotation; `None` is no entry.
+/// One legal change of an entry of the placement annotation; `None` is an absent entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transition {
     /// Actor that may make it.
     pub actor: Actor,
-    /// From which state.
+    /// State before.
     pub from: Option<State>,
-    /// To which state.
+    /// State after.
     pub to: Option<State>,
     /// Condition for the step.
     pub when: &'static str,
@@ -105,8 +105,8 @@ pub const TRANSITIONS: &[Transition] = {
     ]
 };
 
-/// Actor that may make this change of an entry; `None` when no one may. A change to the same state is
-/// no change.
+/// Actor that may make this change of an entry; `None` when no actor may. An unchanged state is no
+/// change.
 #[must_use]
 pub fn who_may(from: Option<State>, to: Option<State>) -> Option<Actor> {
     let found = TRANSITIONS
@@ -218,16 +218,16 @@ impl SyncState {
     }
 }
 
-/// One legal change of a state label; `None` is no label.
+/// One legal change of a state label; `None` is an absent label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyncTransition {
     /// Actor that may make it.
     pub actor: Actor,
     /// Whether on a namespace; else on a resource.
     pub namespace: bool,
-    /// From which value.
+    /// Value before.
     pub from: Option<SyncState>,
-    /// To which value.
+    /// Value after.
     pub to: Option<SyncState>,
 }
 
@@ -250,7 +250,7 @@ pub const SYNC_TRANSITIONS: &[SyncTransition] = {
     use Actor::{CoordinationController, NamespaceController, ResourceController, Syncer};
     use SyncState::{Assigned, Sync};
     &[
-        // The namespace is adopted; a value that is none yet is mended.
+        // The namespace is adopted; an invalid value is repaired.
         sync(NamespaceController, true, None, Some(Sync)),
         sync(NamespaceController, true, Some(Assigned), Some(Sync)),
         // The next state of an entry that is Unbound, or whose cluster is gone.
@@ -288,10 +288,10 @@ pub fn may_sync(actor: Actor, namespace: bool, from: Option<SyncState>, to: Opti
     from == to || who_may_sync(namespace, from, to).any(|legal| legal == actor)
 }
 
-/// Step of the resource controller on a resource's state label, given that of its namespace. `leaving` is
-/// whether the resource is to leave the cluster, with its namespace or by itself, `held` whether anything
-/// (the syncer's finalizer, soft finalizers) still holds it, `coordinated` whether a coordination controller
-/// has the first look.
+/// Step of the resource controller on a resource's state label, given that of its namespace. `leaving`
+/// is whether the resource has to leave the cluster, with its namespace or by itself; `held` whether
+/// the syncer's finalizer or soft finalizers still hold it; `coordinated` whether a coordination
+/// controller comes first.
 #[must_use]
 pub const fn resource_controller(
     label: Option<SyncState>,

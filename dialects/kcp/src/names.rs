@@ -27,9 +27,9 @@ pub const PLACEMENT: &str = "scheduling.kcp.dev/placement";
 pub const LOCATION_LABELS: &str = "scheduling.kcp.dev/labels";
 /// Prefix of the annotations of a namespace that only the scheduler writes.
 pub const INTERNAL_SCHEDULING: &str = "internal.scheduling.kcp.dev/";
-/// Prefix of the label that says whether a cluster's syncer sees an object; the identifier follows.
+/// Prefix of the label about a syncer's access to an object; the identifier of its cluster follows.
 pub const STATE: &str = "state.internal.workloads.kcp.dev/";
-/// Prefix of the annotation that asks a cluster's syncer to let go of an object; the identifier follows.
+/// Prefix of the annotation that asks a cluster's syncer to release an object; the identifier follows.
 pub const DELETION: &str = "deletion.internal.workloads.kcp.dev/";
 /// Prefix of the annotation with the soft finalizers of one cluster, comma-separated; the identifier follows.
 pub const SOFT_FINALIZERS: &str = "finalizers.workloads.kcp.dev/";
@@ -54,7 +54,7 @@ pub const REGISTRATION: &str = "internal.workloads.kcp.dev/registration";
 /// Prefix of every key of the internal part of the domain.
 pub const INTERNAL_WORKLOADS: &str = "internal.workloads.kcp.dev";
 
-/// The location that stands for all clusters while there is none.
+/// The location of all clusters while there is no other.
 pub const DEFAULT_LOCATION: &str = "default";
 /// The first segment of location strings, unless configured otherwise.
 pub const DEFAULT_LOCATION_CLUSTER: &str = "root:compute";

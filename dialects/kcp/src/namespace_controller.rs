@@ -1,5 +1,6 @@
-//! Step of the namespace controller on a namespace (docs/systems/kcp.md, "Controllers"): it adopts what is
-//! pending, asks clusters to let go, and reports when they have. A pure function over the stored object.
+//! Step of the namespace controller on a namespace (docs/systems/kcp.md, "Controllers"): it adopts
+//! pending namespaces, asks clusters to release them, and records the releases. A pure function over
+//! the stored object.
 
 use berth_apimachinery::Timestamp;
 use serde_json::Value;
@@ -11,7 +12,7 @@ use crate::names::{PLACEMENT, is_system_namespace};
 use crate::placement::{Form, Reading, State};
 
 /// The namespace after the controller's step, in one write; `None` when there is nothing to do.
-/// `exists` says whether an identifier has a WorkloadCluster.
+/// `exists` is whether an identifier has a WorkloadCluster.
 ///
 /// Without a placement there is nothing to do. While the annotation has entries that cannot be parsed
 /// the controller waits: the placement controller removes them first.

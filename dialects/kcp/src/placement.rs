@@ -25,7 +25,7 @@ pub enum State {
     Bound,
     /// The namespace is to leave the cluster.
     Removing,
-    /// The cluster has let go; the entry will be taken out.
+    /// The cluster has released it; the entry will be removed.
     Unbound,
 }
 
@@ -149,7 +149,7 @@ impl Placement {
         }
     }
 
-    /// The canonical text: compact JSON, sorted by location string; `{}` when there is no entry.
+    /// The canonical text: compact JSON, sorted by location string; `{}` without entries.
     #[must_use]
     pub fn to_text(&self) -> String {
         let entries = self.0.iter();
@@ -179,9 +179,9 @@ fn entry(key: &str, word: &str) -> Result<(LocationString, State), String> {
 /// In which form the annotation was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// There is no annotation, or an empty one.
+    /// The annotation is absent or empty.
     Absent,
-    /// It says `null`, which counts as no entries.
+    /// It is `null`, which counts as no entries.
     Null,
     /// It is a JSON object of strings.
     Map,
@@ -189,7 +189,7 @@ pub enum Form {
     Malformed(String),
 }
 
-/// Content of a stored annotation, as far as it can be understood.
+/// Valid content of a stored annotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// The form of the whole.
@@ -201,7 +201,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Reads the annotation's value (`None`: there is none).
+    /// Reads the annotation's value (`None`: absent).
     #[must_use]
     pub fn of(text: Option<&str>) -> Self {
         let mut reading = Self {

@@ -31,7 +31,7 @@ pub enum Reported {
     False(&'static str),
     /// The condition Ready is Unknown.
     Unknown,
-    /// No condition says anything.
+    /// There is no condition about it.
     Nothing,
 }
 
@@ -49,7 +49,7 @@ pub fn reported(status: &WorkloadClusterStatus) -> Reported {
     let beats = status.last_syncer_heartbeat_time.is_some();
     let is =
         |part: &str, wanted: &str| find(conditions, part).is_some_and(|condition| condition.status == wanted);
-    // A heartbeat speaks for itself; a condition about it is older.
+    // A heartbeat is newer than a condition about it.
     let parts = || {
         PARTS
             .into_iter()

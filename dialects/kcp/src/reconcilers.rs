@@ -1,4 +1,4 @@
-//! The controllers beside the placement controller, joined with their computations: their watches, the
+//! The controllers in addition to the placement controller, with their computations: their watches, the
 //! keys that a change makes due, and their writes (docs/systems/kcp.md, "Controllers").
 //!
 //! Each makes a key due only when its computation would write, so that own writes, heartbeats and edits
@@ -52,7 +52,7 @@ fn exists(fleet: &Fleet, context: &Context<'_>, wanted: &str) -> bool {
     fleet.cluster(wanted).is_some() || unreadable()
 }
 
-/// The identifiers of workload clusters that appear or go by a change of a WorkloadCluster.
+/// The identifiers of workload clusters that a change of a WorkloadCluster adds or removes.
 fn came_or_went(change: &Change) -> BTreeSet<Arc<str>> {
     let of = |object: &Option<Arc<Object>>| {
         let named = object.as_ref().map(|object| identifier(object.meta()).into());
@@ -64,7 +64,7 @@ fn came_or_went(change: &Change) -> BTreeSet<Arc<str>> {
         .collect()
 }
 
-/// An object with nothing but its metadata, which is all that most computations look at.
+/// An object with only its metadata, which is all that most computations read.
 fn outline(object: &Object) -> Value {
     let metadata: Value =
         serde_json::from_slice(&object.metadata_bytes()).expect("stored metadata is JSON that we wrote");

@@ -58,7 +58,7 @@ fn edited(row: &Row, what: &str, patch: Value) -> Remedy {
     )
 }
 
-/// Labels by which the cluster comes into a location that is looked in.
+/// Labels that bring the cluster into a location of the scope.
 fn located(fleet: &Fleet, decision: &Decision, row: &Row) -> Vec<Remedy> {
     let scope = fleet
         .namespace(&decision.demand)

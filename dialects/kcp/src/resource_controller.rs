@@ -14,11 +14,11 @@ use crate::edit::{
 use crate::machine;
 use crate::names::{SPEC_DIFF, STATUS_OF, is_system_namespace};
 
-/// Knowledge of the controller beside the two objects.
+/// Knowledge of the controller in addition to the two objects.
 pub struct Context<'a> {
     /// Whether there is a WorkloadCluster with this identifier.
     pub exists: &'a dyn Fn(&str) -> bool,
-    /// Whether a coordination controller looks at resources of this kind first.
+    /// Whether a coordination controller comes first for resources of this kind.
     pub coordinated: bool,
     /// The instant.
     pub now: Timestamp,
@@ -44,8 +44,8 @@ pub fn reconcile(namespace: &Value, object: &Value, context: &Context<'_>) -> Op
     (new != *object).then_some(new)
 }
 
-/// The resource `object` of a kind that is no longer synced, cleared of every cluster, in one write;
-/// `None` when it knows none. Its syncers do not see it any more, so no other program would remove
+/// The resource `object` of a kind that is no longer synced, without the keys of any cluster, in one
+/// write; `None` when it has none. Its syncers do not see it any more, so no other program would remove
 /// their finalizers. Their copies at the clusters stay there.
 #[must_use]
 pub fn clear(object: &Value) -> Option<Value> {

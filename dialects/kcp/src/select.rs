@@ -19,12 +19,12 @@ use crate::names::DEFAULT_LOCATION;
 use crate::placement::{Placement, State};
 use crate::request::Request;
 
-/// Scope in which a new cluster is looked for.
+/// Scope of the search for a new cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// There are no locations: the virtual location `default` holds every cluster.
+    /// There are no locations: the virtual location `default` has every cluster.
     Default,
-    /// In every location.
+    /// Every location.
     Any,
     /// In the locations with these numbers.
     Only(Vec<u32>),
@@ -39,9 +39,9 @@ pub(crate) struct Kept {
     pub(crate) active: bool,
     /// The locations that need a new cluster, by name.
     pub(crate) reschedule: Vec<Arc<str>>,
-    /// Whether a location or, without any placement, just any location is looked for.
+    /// Whether the search is for a location or, without any placement, for any location.
     pub(crate) anywhere: bool,
-    /// Scope in which clusters are looked for (or, when none is, the one of the active ones).
+    /// Scope of the search (or, without a search, that of the active clusters).
     pub(crate) scope: Scope,
     /// Time at which an active entry's cluster starts to evict.
     pub(crate) evicted_at: Option<Timestamp>,
@@ -75,8 +75,8 @@ impl Fleet {
                 || self.locations.is_empty() && *place.location == *DEFAULT_LOCATION)
     }
 
-    /// Whether an entry may stay: its cluster is in its location and not evicting. Whether it is ready or
-    /// cordoned does not matter.
+    /// Whether an entry may stay: its cluster is in its location and not evicting. Its readiness and
+    /// cordon do not matter.
     fn is_admissible(&self, place: &LocationString, now: Timestamp) -> bool {
         let Some((_, row)) = self.cluster(&place.identifier) else {
             return false;
@@ -200,7 +200,7 @@ pub(crate) type Choice = (Arc<str>, Ix);
 /// Clusters that may be chosen, each with the number of its set of locations.
 type Free = Vec<(Ix, u32)>;
 
-/// Chooses at random what `kept` wants; returns the choices, and the locations that got none.
+/// Chooses at random for the needs of `kept`; returns the choices, and the locations without one.
 pub(crate) fn choose(fleet: &Fleet, kept: &Kept, judged: &Judged, seed: u64) -> (Vec<Choice>, Vec<Arc<str>>) {
     let mut random = Random::new(seed);
     if kept.wanted() == 0 {

@@ -27,8 +27,8 @@ use crate::names::{
     SOFT_FINALIZERS, SPEC_DIFF, STATE, STATUS_OF, SYNCER_FINALIZER,
 };
 
-/// Most bytes that the patch of a spec may copy. The annotation it stands in is no longer than that, and its
-/// outcome is kept for every object and syncer.
+/// Maximal number of bytes that the patch of a spec may copy. The patch's annotation is no longer than
+/// that, and its outcome is kept for every object and syncer.
 const SPEC_DIFF_COPIES: u64 = 256 * 1024;
 
 /// One syncer's eye.
@@ -51,13 +51,13 @@ pub struct Seen {
 }
 
 impl Syncer<'_> {
-    /// Whether the syncer sees `object` at all: its state label is exactly `Sync`.
+    /// Whether the syncer sees `object`: its state label is exactly `Sync`.
     #[must_use]
     pub fn sees(&self, object: &Value) -> bool {
         state(object, self.identifier) == Some(SyncState::Sync)
     }
 
-    /// Whether an object looks to the syncer as stored, so that it needs no translation.
+    /// Whether the syncer gets an object in its stored form, without translation.
     #[must_use]
     pub fn looks_as_stored(&self, object: &Object) -> bool {
         let meta = object.meta();
@@ -76,7 +76,7 @@ impl Syncer<'_> {
         self.sees(object).then(|| self.show(object))
     }
 
-    /// Returns `object` as the syncer sees it, or as it has just let go of it.
+    /// Returns the syncer's form of `object`, or the form after its release.
     #[must_use]
     pub fn show(&self, object: &Value) -> Seen {
         let mut new = object.clone();
@@ -112,7 +112,7 @@ impl Syncer<'_> {
         format!("{prefix}{}", self.identifier)
     }
 
-    /// Takes out what concerns others.
+    /// Removes the keys of others.
     fn hide(&self, object: &mut Value) {
         for name in [LABELS, ANNOTATIONS] {
             if let Some(map) = object["metadata"][name].as_object_mut() {
@@ -123,7 +123,7 @@ impl Syncer<'_> {
         if let Some(list) = object["metadata"]["finalizers"].as_array_mut() {
             list.retain(|name| name.as_str() == Some(&own));
         }
-        // Indexing to change makes what is missing.
+        // Mutable indexing creates missing values.
         if let Some(metadata) = object["metadata"].as_object_mut() {
             metadata.retain(|_, value| !value.is_null());
         }
@@ -157,8 +157,8 @@ impl Syncer<'_> {
             .map_err(|error| error.to_string())
             .and_then(|patch| {
                 let mut budget = Budget::new("the JSON patch", patch::STEPS, SPEC_DIFF_COPIES);
-                // A field that is added where one was to be replaced is a typing error, and no cluster would
-                // keep it.
+                // A field that was added where one should be replaced is a typing error, and no cluster
+                // would keep it.
                 patch::apply_strictly(&patch, &mut spec, &mut budget).map_err(|problem| problem.to_string())
             });
         match patched {
@@ -267,7 +267,7 @@ impl Syncer<'_> {
         }
     }
 
-    /// Changes of the syncer to the metadata beside its finalizer.
+    /// Changes by the syncer to the metadata, other than its finalizer.
     fn changed_metadata(&self, view: &Value, written: &Value) -> Vec<FieldError> {
         // Fields that the server changes for every client, and the finalizers, which are judged
         // separately.
@@ -347,7 +347,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The label that says whether the syncer of a cluster sees an object: exactly when it is [`SEEN`].
+/// The label about a syncer's access to the object, which it sees only with the value [`SEEN`].
 #[must_use]
 pub fn state_label(identifier: &str) -> String {
     format!("{STATE}{identifier}")

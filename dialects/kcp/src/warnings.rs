@@ -12,7 +12,7 @@ use crate::placement::State;
 use crate::readiness::SYNCED;
 use crate::words::unready;
 
-/// Warnings about a workload cluster, beside that it may not be ready.
+/// Warnings about a workload cluster, except about its readiness.
 pub(crate) fn of_cluster(fleet: &Fleet, row: &Row, now: Timestamp) -> Vec<String> {
     let mut warnings: Vec<String> = not_synced(row).into_iter().collect();
     let leaving = fleet.leaving(&row.identifier);
@@ -25,7 +25,8 @@ pub(crate) fn of_cluster(fleet: &Fleet, row: &Row, now: Timestamp) -> Vec<String
     warnings
 }
 
-/// Warnings about the clusters where the namespace of `decision` is, and those that have not let go of it.
+/// Warnings about the clusters that have the namespace of `decision`, and those that have not released
+/// it.
 pub(crate) fn of_namespace(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     let Some(record) = fleet.namespace(&decision.demand) else {
         return Vec::new();

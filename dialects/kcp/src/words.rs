@@ -12,7 +12,7 @@ use crate::fleet::{Fleet, Record, Row};
 use crate::placement::{Form, State};
 use crate::readiness::{self, Reported};
 
-/// Whether the sentence of a refusal tells nothing of the cluster.
+/// Whether the sentence of a refusal is the same for all clusters.
 pub(crate) fn is_alike(reason: Reason) -> bool {
     match Code::of_reason(reason) {
         Code::NotInLocation | Code::Cordoned | Code::AlreadyPlaced => true,
@@ -20,7 +20,7 @@ pub(crate) fn is_alike(reason: Reason) -> bool {
     }
 }
 
-/// The sentence of one refusal. `locations` are those a cluster was looked for in.
+/// The sentence of one refusal. `locations` are those of the search.
 pub(crate) fn refusal(
     fleet: &Fleet,
     row: &Row,
@@ -88,7 +88,7 @@ fn names(fleet: &Fleet, candidates: &[Ix]) -> String {
     names.join(", ")
 }
 
-/// Why nothing new is bound while `held` are.
+/// Reason why nothing new is bound while `held` are.
 pub(crate) fn settled(fleet: &Fleet, held: &[Ix]) -> String {
     format!(
         "the namespace is on {} and gets no second workload cluster; it moves within its location when that one is \
@@ -97,7 +97,7 @@ pub(crate) fn settled(fleet: &Fleet, held: &[Ix]) -> String {
     )
 }
 
-/// Why a feasible cluster was not picked.
+/// Reason why a feasible cluster was not picked.
 pub(crate) fn not_picked(fleet: &Fleet, decision: &Decision) -> (&'static str, String) {
     const TOKEN: &str = "NotChosen";
     let nothing = Detail::default();

@@ -73,7 +73,7 @@ fn put_condition(object: &mut Value, record: &Record, detail: &Detail, decision:
     *slot = Value::Array(list);
 }
 
-/// The map at `name`, made when there is none.
+/// The map at `name`, created when it is absent.
 fn fields<'a>(object: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
     let slot = &mut object[name];
     if !slot.is_object() {

@@ -1,9 +1,9 @@
-//! The admission rule beside the kinds' own validation (docs/systems/ocm.md, "What is guarded"): some
-//! changes to clusters, sets and bindings take a right of their own, on subresources that exist for
-//! rights only. The hub's administrators grant them to users who may accept a cluster, move one between
-//! sets, or let a namespace use a set.
+//! The admission rule in addition to the kinds' own validation (docs/systems/ocm.md, "What is
+//! guarded"): some changes to clusters, sets and bindings need a right of their own, on subresources
+//! that exist for rights only. The hub's administrators grant them to users who may accept a cluster,
+//! move one between sets, or let a namespace use a set.
 //!
-//! The set `default` takes in every cluster that names none, so that making a cluster in it takes no right.
+//! The set `default` has every cluster without a set, so creating a cluster in it needs no right.
 
 pub(crate) mod hub_rules;
 
@@ -65,7 +65,7 @@ impl Plugin for Membership {
     }
 
     fn validate(&self, _: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denied> {
-        // All that matters here is who writes.
+        // Only the user matters here.
         Ok(())
     }
 

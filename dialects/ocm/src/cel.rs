@@ -105,7 +105,7 @@ const ENTRY_COST: usize = 31;
 /// Compiles `source`.
 ///
 /// # Errors
-/// What the compiler says.
+/// The errors of the compiler.
 pub(crate) fn compile(source: &str) -> Result<Expression, String> {
     let program = ENVIRONMENT
         .compile(source)
@@ -123,7 +123,7 @@ pub(crate) fn compile(source: &str) -> Result<Expression, String> {
 pub(crate) struct Cache(Mutex<HashMap<String, Arc<Expression>>>);
 
 impl Cache {
-    /// Expressions kept at most; beyond it the map starts anew, policies keep what they hold.
+    /// Maximal number of kept expressions. Beyond it the map is emptied; policies keep theirs.
     const CAPACITY: usize = 1024;
 
     /// The compiled `source`.

@@ -16,11 +16,11 @@ pub(crate) struct Cluster {
     pub(crate) object: Arc<Object>,
     /// Its name.
     pub(crate) name: Arc<str>,
-    /// Unique to this reading of the object: results kept for it belong to no other.
+    /// Unique to this reading of the object, so that kept results are never used for another one.
     pub(crate) stamp: u64,
     /// The taints.
     pub(crate) taints: Box<[Taint]>,
-    /// The condition that says whether it is available, where it is reported.
+    /// The condition about its availability, where it is reported.
     pub(crate) available: Option<Condition>,
     /// The claims by name.
     pub(crate) claims: Labels,
@@ -72,8 +72,8 @@ impl Cluster {
         &self.taints
     }
 
-    /// Whether no decision can tell this reading from `other` by anything but labels, claims and expressions
-    /// over the whole object.
+    /// Whether decisions can only distinguish this reading from `other` by labels, claims and
+    /// expressions over the whole object.
     pub(crate) fn acts_like(&self, other: &Self) -> bool {
         self.terminating() == other.terminating()
             && self.taints() == other.taints()

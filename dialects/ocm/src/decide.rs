@@ -353,8 +353,8 @@ impl Case<'_> {
         }
     }
 
-    /// A placement that cannot be understood keeps what it has, as far as that is still there
-    /// (docs/systems/ocm.md, "Conditions").
+    /// A malformed placement keeps its clusters, as far as they still exist (docs/systems/ocm.md,
+    /// "Conditions").
     fn misconfigured(
         &self,
         problem: Problem,
@@ -453,7 +453,7 @@ impl Case<'_> {
         decision
     }
 
-    /// Picked clusters in rank order, then those let go.
+    /// Picked clusters in rank order, then released ones.
     fn changes(&self, picked: &[Ix]) -> Vec<BindingChange> {
         let mut stays = Bits::none(self.columns.count());
         let change = |action, cluster_name| BindingChange {

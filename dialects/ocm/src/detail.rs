@@ -12,7 +12,7 @@ use crate::satisfied::Satisfied;
 /// Facts that views and writes need beyond the decision.
 #[derive(Debug, Default)]
 pub(crate) struct Detail {
-    /// Why the placement is misconfigured.
+    /// Reason why the placement is misconfigured.
     pub(crate) problem: Option<Problem>,
     /// The condition PlacementSatisfied; `None` where the placement was not judged.
     pub(crate) satisfied: Option<Satisfied>,

@@ -16,21 +16,20 @@ use crate::scored::ScoredCluster;
 
 /// Cost that the expressions of one predicate may have together on one cluster, as in OCM.
 const PER_PREDICATE: u64 = 10_000_000;
-/// Cost that the expressions of one decision may have together, in any fleet: a hundred clusters at the most
-/// that one may cost. It ends what would keep a server busy for minutes.
+/// Total cost of the expressions of one decision, in any fleet: a hundred times the limit of one
+/// cluster. It ends decisions that would keep a server busy for minutes.
 const BASE: u64 = 100_000_000;
 /// Further cost that they may have for each cluster of the fleet: ten thousand times that of a label.
 const PER_CLUSTER: u64 = 50_000;
 
-/// Why an expression fails on a cluster.
+/// Reason why an expression fails on a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// Its value is an error, or neither true nor false; running it again tells.
+    /// Its value is an error, or neither true nor false; another run returns the details.
     Value,
     /// The expressions of its predicate cost too much together on that cluster.
     Predicate,
-    /// All expressions of the decision cost too much together, which is this cost: the cluster was not looked
-    /// at.
+    /// All expressions of the decision together exceed this cost: the cluster was not judged.
     Decision(u64),
 }
 
@@ -61,18 +60,18 @@ pub(crate) struct Failures {
     pub(crate) costly: usize,
     /// The first of them.
     pub(crate) first: Ix,
-    /// Why it fails on that one.
+    /// Reason why it fails on that one.
     pub(crate) why: Failure,
 }
 
-/// Runs expressions during one decision, at one instant, and counts what they cost.
+/// Runs expressions during one decision, at one instant, and counts their cost.
 pub(crate) struct Evaluator<'a> {
     fleet: &'a Fleet,
     now: Timestamp,
     spent: u64,
     /// Cost of the expressions of the predicate at hand so far, by candidate.
     on: HashMap<Ix, u64>,
-    /// The clusters that an expression costs too much on; `None` where there are none.
+    /// The clusters with a too expensive evaluation; `None` where there are none.
     pub(crate) costly: Option<Bits>,
 }
 
@@ -93,9 +92,9 @@ impl<'a> Evaluator<'a> {
         self.on.clear();
     }
 
-    /// Keeps in `matching` only the clusters of which `expression` is true. Errors, other values than
-    /// true, and exceeded costs are no match; returns the clusters of `scope` with these. Two decisions
-    /// that need the same results wait for each other instead of both working.
+    /// Keeps in `matching` only the clusters with `expression` true. Errors, other values than true,
+    /// and exceeded costs are no match; returns the clusters of `scope` with these. Of two concurrent
+    /// decisions that need the same results, one waits for the other.
     pub(crate) fn retain(
         &mut self,
         expression: &Expression,
@@ -156,8 +155,8 @@ impl<'a> Evaluator<'a> {
         one.has(candidate)
     }
 
-    /// Why `expression` is neither true nor false of the cluster at `candidate`; `None` where it is one of
-    /// them. It is run again: only what came of it is kept.
+    /// Reason why `expression` is neither true nor false for the cluster at `candidate`; `None` where
+    /// it is one of them. It is run again, since only its outcome is kept.
     pub(crate) fn failure(&self, expression: &Expression, candidate: Ix) -> Option<String> {
         let cluster = self.fleet.columns().row(candidate);
         self.run(expression, cluster, |evaluation| match evaluation.value {

@@ -110,7 +110,7 @@ impl Predicates {
         }
     }
 
-    /// Why `candidate` is refused, which matches no predicate.
+    /// Reason why `candidate`, which matches no predicate, is refused.
     fn refusal(&self, candidate: Ix) -> Code {
         match self.costly.as_ref().is_some_and(|costly| costly.has(candidate)) {
             true => Code::ExpressionTooCostly,
@@ -147,7 +147,7 @@ impl Filter<Columns> for Predicates {
 /// Asks that every taint is tolerated, and notes when the first toleration in use ends.
 pub(crate) struct TaintToleration<'a> {
     tolerations: &'a [Toleration],
-    /// The clusters of the sets chosen from: only their tolerations' ends matter.
+    /// The clusters of the chosen sets: only the ends of their tolerations matter.
     scope: &'a Bits,
     /// The clusters this placement has selected already.
     held: &'a Bits,
@@ -183,7 +183,7 @@ impl<'a> TaintToleration<'a> {
         }
     }
 
-    /// Time at which the first toleration ends by which a cluster keeps its place.
+    /// Time at which the first toleration ends that lets a cluster keep its place.
     pub(crate) fn ends(&self) -> Option<Timestamp> {
         self.ends.get()
     }
@@ -235,7 +235,7 @@ impl<'a> TaintToleration<'a> {
             .filter(move |taint| !self.tolerates(taint, held, false))
     }
 
-    /// Why `candidate` is refused, whose taints are `judged`.
+    /// Reason why `candidate`, whose taints are `judged`, is refused.
     fn refusal(&self, columns: &Columns, candidate: Ix, judged: Judged) -> Option<Reason> {
         let place = match judged {
             Judged::Tolerated => None,
@@ -304,7 +304,7 @@ impl Filter<Columns> for TaintToleration<'_> {
     }
 
     fn refuse(&self, columns: &Columns, _count: Ix) -> Refusals<'_> {
-        // Each list of taints is judged once, when a cluster with it is met.
+        // Each list of taints is judged once, at the first cluster with it.
         let mut known = Vec::new();
         let mut refused = Vec::new();
         for (candidate, list) in columns.taints.tainted() {

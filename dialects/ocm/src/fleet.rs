@@ -82,7 +82,8 @@ impl Fleet {
         self.before.as_mut().map(Arc::make_mut)
     }
 
-    /// Takes in that the cluster `name` came or went: candidates are numbered anew at the next read.
+    /// Records that the cluster `name` was added or removed: candidates get new numbers at the next
+    /// read.
     fn renumber(&mut self, name: &Arc<str>) {
         if let Some(columns) = self.columns.take() {
             self.before = Some(columns);

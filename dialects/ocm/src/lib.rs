@@ -1,7 +1,7 @@
 //! Open Cluster Management: Placements choose ManagedClusters, ranked by built-in and pushed scores.
 //!
 //! Implements the proposal "placement extensible scheduling" as docs/systems/ocm.md describes it. Start
-//! reading at `kind` (what is served), then `fleet` (what is known), then `decide` (what comes of it).
+//! reading at `kind` (the API), then `fleet` (the known objects), then `decide` (the decisions).
 //!
 //! ```
 //! use berth_dialect_contract::{Ask, Inventory, Targets};

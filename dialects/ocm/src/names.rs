@@ -41,11 +41,11 @@ pub(crate) const GROUP_NAME_LABEL: &str = "cluster.open-cluster-management.io/de
 pub(crate) const DISABLE_ANNOTATION: &str =
     "cluster.open-cluster-management.io/experimental-scheduling-disable";
 
-/// The condition of a ManagedCluster that says whether it is reachable and healthy.
+/// The condition of a ManagedCluster about reachability and health.
 pub(crate) const AVAILABLE: &str = "ManagedClusterConditionAvailable";
-/// The condition of a Placement that says whether every wanted cluster was found.
+/// The condition of a Placement about finding every wanted cluster.
 pub(crate) const SATISFIED: &str = "PlacementSatisfied";
-/// The condition of a Placement that says whether its spec could be understood.
+/// The condition of a Placement about the validity of its spec.
 pub(crate) const MISCONFIGURED: &str = "PlacementMisconfigured";
 
 /// The largest number of clusters in one PlacementDecision.

@@ -160,7 +160,7 @@ fn note(reason: &'static str, action: &'static str, text: String, related: Key) 
     }
 }
 
-/// `<cluster>:<total> ` of every feasible cluster in name order, as far as there is room.
+/// `<cluster>:<total> ` of every feasible cluster in name order, up to the size limit.
 fn scores(fleet: &Fleet, decision: &Decision) -> Note {
     let columns = fleet.columns();
     let mut text = String::new();

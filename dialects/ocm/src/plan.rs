@@ -199,7 +199,7 @@ impl File {
         ]
     }
 
-    /// Notes what differs from the stored object.
+    /// Records the differences from the stored object.
     fn compare(&mut self, record: &PlacementRecord, placement: &Key) {
         let Some(stored) = &self.stored else {
             self.list_changes = !self.clusters.is_empty();
@@ -222,10 +222,10 @@ impl File {
     }
 }
 
-/// Divides `picked` into groups: the named ones take the clusters that they match and that no earlier
-/// one took, the rest forms groups without a name; each is cut, in name order, into pieces of the
-/// requested size. In rank order a selection that Steady only now prefers would be divided anew, and
-/// deciding twice would change something.
+/// Divides `picked` into groups. A named group takes its matching clusters, except those of earlier
+/// groups; the rest forms groups without a name. Each is cut, in name order, into pieces of the
+/// requested size. In rank order, the clusters that Steady prefers after the first decision would be
+/// divided differently, and a second decision would change something.
 fn divide(columns: &Columns, groups: &Groups, picked: &[Ix]) -> Vec<Group> {
     let size = groups.size.of(picked.len());
     // Candidates are numbered in name order.

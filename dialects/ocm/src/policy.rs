@@ -23,7 +23,7 @@ pub(crate) use mention::Mention;
 pub(crate) use predicate::Predicate;
 pub(crate) use prioritizers::{Prioritizer, Scoring};
 
-/// Why a placement is Misconfigured.
+/// Reason why a placement is Misconfigured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
     /// The filter it concerns; `None` where it is the policy itself.
@@ -60,7 +60,7 @@ pub(crate) struct Policy {
     pub(crate) wanted: Option<usize>,
     /// The sets asked for; empty is every bound one.
     pub(crate) sets: Vec<Arc<str>>,
-    /// The predicates, one of which must match; none is no restriction.
+    /// The predicates, one of which must match; an empty list is no restriction.
     pub(crate) predicates: Result<Vec<Predicate>, Problem>,
     /// The tolerations, in order.
     pub(crate) tolerations: Result<Vec<Toleration>, Problem>,
@@ -95,7 +95,7 @@ impl Policy {
         }
     }
 
-    /// The first problem, in the order the pipeline meets them. Filters only look at their configuration when
+    /// The first problem, in the order of the pipeline. Filters check their configuration only when
     /// there is a candidate to judge (docs/systems/ocm.md, "Filters").
     pub(crate) fn problem(&self, any_candidates: bool) -> Option<&Problem> {
         let filters = [self.predicates.as_ref().err(), self.tolerations.as_ref().err()];
@@ -108,7 +108,7 @@ impl Policy {
         filters.chain(rest.into_iter().flatten()).next()
     }
 
-    /// Whether a predicate looks at the cluster as a whole.
+    /// Whether a predicate reads the whole cluster.
     pub(crate) fn uses_cel(&self) -> bool {
         self.predicates
             .iter()
@@ -136,7 +136,7 @@ impl Policy {
             || groups.into_iter().any(|one| differs(&one.labels, &one.claims))
     }
 
-    /// Whether a predicate looks at the scores of a cluster.
+    /// Whether a predicate reads the scores of a cluster.
     pub(crate) fn asks_for_scores(&self) -> bool {
         let predicates = self.predicates.iter().flatten();
         let mut expressions = predicates.flat_map(|predicate| &predicate.expressions);

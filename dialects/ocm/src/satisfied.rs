@@ -1,4 +1,4 @@
-//! Whether a placement has what it wants.
+//! Whether a placement has its wanted clusters.
 
 /// The condition PlacementSatisfied.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use crate::kind;
 /// All AddOnPlacementScores of one cluster.
 #[derive(Debug)]
 pub(crate) struct ScoredCluster {
-    /// Unique to these readings of the objects: results kept for them belong to no others.
+    /// Unique to these readings of the objects, so that kept results are never used for others.
     pub(crate) stamp: u64,
     /// The objects, by name.
     pub(crate) objects: Vec<Arc<Scores>>,

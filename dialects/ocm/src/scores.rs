@@ -118,7 +118,7 @@ pub(crate) struct AddOn<'a> {
 }
 
 impl AddOn<'_> {
-    /// The first instant at which a value in use is no longer valid: one nanosecond after its `validUntil`.
+    /// The first instant after the validity of a value in use: one nanosecond after its `validUntil`.
     pub(crate) fn expires(&self, feasible: &[Ix]) -> Option<Timestamp> {
         let mut first: Option<Timestamp> = None;
         self.each(feasible, |_, entry_until, _| {
@@ -160,7 +160,7 @@ impl Scorer<Columns> for AddOn<'_> {
     }
 }
 
-/// Reason why the value of an AddOn score of a cluster counts as 0, whatever its measured value.
+/// Reason why the value of an AddOn score of a cluster counts as 0 instead of its measured value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Absence {
     /// It counted until then.

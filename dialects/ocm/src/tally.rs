@@ -1,5 +1,5 @@
-//! Number of decisions that name each cluster, over all PlacementDecisions of the hub: counted once when a
-//! decision changes, so that Balance costs nothing but looking up the feasible clusters.
+//! Number of decisions that name each cluster, over all PlacementDecisions of the hub. It is updated
+//! when a decision changes, so that Balance only looks up the feasible clusters.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

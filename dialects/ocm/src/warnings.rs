@@ -1,5 +1,5 @@
-//! Warnings that a reader of a decision should know besides: fields without effect, sets that do
-//! not exist, scores that do not count, expressions that fail.
+//! Further warnings for the reader of a decision: fields without effect, sets that do not exist, scores
+//! that do not count, expressions that fail.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub(crate) fn all(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     list
 }
 
-/// Reason why the score at `scorer` of a cluster counts as 0, whatever its measured value.
+/// Reason why the score at `scorer` of a cluster counts as 0 instead of its measured value.
 pub(crate) fn score(fleet: &Fleet, decision: &Decision, candidate: Ix, scorer: u16) -> Option<String> {
     let policy = decision.detail::<Detail>()?.policy.as_deref()?;
     let prioritizer = policy.prioritizers.as_ref().ok()?.get(usize::from(scorer))?;
@@ -65,7 +65,7 @@ fn told(absence: Absence, resource: &str, score: &str) -> String {
     }
 }
 
-/// Bindings and `spec.clusterSets` that name what is not there, while other sets are chosen from.
+/// Bindings and `spec.clusterSets` that name missing sets, while other sets are chosen from.
 fn missing_sets(fleet: &Fleet, decision: &Decision, policy: &Policy) -> Vec<String> {
     let namespace = &decision.demand.namespace;
     let bound = fleet.bound_sets(namespace);

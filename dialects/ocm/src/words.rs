@@ -70,7 +70,7 @@ pub(crate) fn asked_labels(decision: &Decision) -> Option<&Selector> {
 
 /// Facts for the sentences of refusals.
 pub(crate) struct Told<'a> {
-    /// Everything that is known.
+    /// All known objects.
     pub(crate) fleet: &'a Fleet,
     /// Policy that the clusters were judged by.
     pub(crate) policy: Option<&'a Policy>,
@@ -124,7 +124,7 @@ impl Told<'_> {
         }
     }
 
-    /// Every taint of the cluster that keeps it away.
+    /// All taints of the cluster that refuse it.
     fn untolerated(&self, candidate: Ix) -> String {
         let columns = self.fleet.columns();
         let tolerations = self.policy.and_then(|policy| policy.tolerations.as_deref().ok());

@@ -1,9 +1,9 @@
-//! The objects a decision writes, in an order of which every prefix is a valid state (docs/concepts.md,
-//! "Where objects are").
+//! The objects a decision writes, in order: every prefix of the writes is a valid state
+//! (docs/concepts.md, "Where objects are").
 //!
-//! New PlacementDecisions are made empty; then lists change so that a cluster that stays selected is
-//! never missing from all of them; then labels; then the Placement's status; last, objects that are no
-//! longer needed go. Edits start from the stored objects, so that unknown fields survive.
+//! New PlacementDecisions are created empty. Then lists change, so that a cluster that stays selected
+//! is never missing from all of them; then labels; then the Placement's status. Unneeded objects are
+//! deleted last. Edits start from the stored objects, so that unknown fields survive.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -56,7 +56,7 @@ fn condition(aspect: &Aspect<'_>, known: &[Condition], now: Timestamp) -> Map<St
         .collect()
 }
 
-/// Everything `decision` writes, in order.
+/// All writes of `decision`, in order.
 pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     let (Some(detail), Some(record)) = (
         decision.detail::<Detail>(),
@@ -137,8 +137,8 @@ impl Files<'_> {
         }
     }
 
-    /// Writes the lists. A list that loses a cluster to another one waits until that one has it. Where lists
-    /// wait for each other, one of them first takes the new clusters beside the old ones.
+    /// Writes the lists. A list that loses a cluster to another one waits until that one has it. Where
+    /// lists wait for each other, one of them first takes the new clusters in addition to the old ones.
     fn lists(&mut self) {
         let waits = self.waits();
         let mut open: BTreeSet<usize> = (0..self.plan.files.len())

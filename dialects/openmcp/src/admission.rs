@@ -1,7 +1,7 @@
-//! The admission rule beside the kinds' own validation (docs/systems/openmcp.md, "What is guarded"):
-//! only the scheduler changes the Cluster granted to a request, and the finalizers that count on
-//! Clusters. All other fields are free: other finalizers, the rest of the status (providers report on
-//! Clusters), labels, deleting.
+//! The admission rule in addition to the kinds' own validation (docs/systems/openmcp.md, "What is
+//! guarded"): only the scheduler changes the Cluster granted to a request, and the finalizers that
+//! count on Clusters. All other fields are free: other finalizers, the rest of the status (providers
+//! report on Clusters), labels, deleting.
 //!
 //! A Cluster may be *made* with finalizers of requests: a restore from a copy has them, and no decision
 //! depends on an object that did not exist.

@@ -11,7 +11,7 @@ berth_scheduling::filters! {
     Selector = "Selector" {
         SelectorMismatch = "SelectorMismatch",
     }
-    /// The Cluster is in the one namespace looked at, if it is one.
+    /// The Cluster is in the only allowed namespace, if there is one.
     Namespace = "Namespace" {
         OutOfScope = "OutOfScope",
     }

@@ -136,8 +136,8 @@ pub struct Template {
 pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
 
 impl Config {
-    /// Reads `spec`, the dialect's part of a SchedulerConfiguration, which stands at `path`. `None` when it
-    /// is absent: then there is no configuration.
+    /// Reads `spec`, the dialect's part of a SchedulerConfiguration, at `path`. `None` when it is
+    /// absent: then there is no configuration.
     ///
     /// # Errors
     /// Everything that is wrong.

@@ -16,8 +16,8 @@ use crate::naming::NamingError;
 use crate::release::Release;
 use crate::request::Request;
 
-/// The fence that decisions to make a Cluster for several requests pass: of two requests that find no room at
-/// the same time, the second looks again and shares the Cluster of the first.
+/// The fence of decisions to make a Cluster for several requests. Of two concurrent requests without
+/// room, the second decides again and shares the Cluster of the first.
 const NEW_CLUSTERS: &str = "openmcp/new-clusters";
 
 /// The parts of a decision that are the same however it ends.
@@ -97,7 +97,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// A request with a Cluster keeps it: the finalizer is put back where it is lost, the Cluster made again.
+    /// A request with a Cluster keeps it: a lost finalizer is restored, and a lost Cluster recreated.
     fn keep(&self, granted: &Granted, meaning: Option<(&Config, &Mapping)>) -> Result<Decision, Refused> {
         self.must_be_kept(granted)?;
         let place = &granted.place;
@@ -168,8 +168,8 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The Cluster that carries the request's finalizer already, when its status was lost: the first of those
-    /// that are considered, whether or not they could be taken anew.
+    /// The Cluster that has the request's finalizer already, after its status was lost: the first of
+    /// the considered ones, even if it could not be taken now.
     fn recovered(&self, solved: &Solved) -> Option<(Ix, Place)> {
         let held = self.fleet.held_by(&self.request.wants.holder);
         held.filter_map(|place| Some((self.fleet.find(place)?.0, place.clone())))
@@ -347,7 +347,7 @@ impl<'a> Case<'a> {
                 .map(|current| change(Action::Keep, current, current.state))
                 .collect(),
             current,
-            // The finalizer on a Cluster is what guards its capacity.
+            // The finalizer on a Cluster guards its capacity.
             fences: Vec::new(),
             due_at: None,
             now: self.ask.now,

@@ -4,7 +4,7 @@ use crate::config::Strategy;
 use crate::fleet::Place;
 use crate::release::Release;
 
-/// Details for the words and writes of a decision, beside its indices.
+/// Details for the words and writes of a decision, in addition to its indices.
 #[derive(Debug)]
 pub(crate) struct Detail {
     /// Plan for the request.

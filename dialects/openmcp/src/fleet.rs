@@ -67,7 +67,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Everything the scheduler knows. Cloning copies a handful of pointers.
+/// All objects of the scheduler. Cloning copies a handful of pointers.
 #[derive(Clone, Default)]
 pub(crate) struct Fleet {
     /// Configuration in force; nothing when it is not configured.
@@ -86,7 +86,7 @@ pub(crate) struct Fleet {
     holders: HashMap<Arc<str>, OrdSet<Place>>,
     /// The requests.
     pub(crate) requests: OrdMap<Key, Arc<Record>>,
-    /// The request each holder stands for.
+    /// The request of each holder.
     pub(crate) by_holder: HashMap<Arc<str>, Key>,
     /// The requests by the Cluster their status names.
     by_cluster: OrdSet<(Place, Key)>,
@@ -135,7 +135,7 @@ impl Fleet {
         self.holders.get(holder).into_iter().flatten()
     }
 
-    /// The request that `holder` stands for.
+    /// The request of `holder`.
     pub(crate) fn holder(&self, holder: &str) -> Option<&Key> {
         self.by_holder.get(holder)
     }

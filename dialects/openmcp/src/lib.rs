@@ -1,10 +1,10 @@
 //! openMCP: every ClusterRequest gets a Cluster, an existing one or a new one (docs/systems/openmcp.md).
 //!
-//! The purpose of a request picks a template and its rules out of the [configuration](config). Every filter
-//! judges every Cluster, the strategy orders what is left, and where nothing is left a Cluster is made. A
-//! request is bound once its finalizer is on the Cluster; its status only tells. Start reading at `decide`
-//! (what happens to a request), `filters` (which Clusters may be shared), `naming` (how new ones are called)
-//! and `fleet` (what is known); [`kind`] holds the API objects.
+//! The purpose of a request selects a template and its rules in the [configuration](config). Every
+//! filter judges every Cluster, the strategy orders the remaining ones, and where none remains a
+//! Cluster is created. A request is bound once its finalizer is on the Cluster; its status is only a
+//! report. Start reading at `decide` (decisions about a request), `filters` (Clusters that may be
+//! shared), `naming` (names of new ones) and `fleet` (the known objects); [`kind`] has the API objects.
 //!
 //! ```
 //! use berth_dialect_contract::{Inventory, Targets};

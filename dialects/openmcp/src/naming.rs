@@ -26,7 +26,7 @@ pub enum Naming {
 /// The reason why a rule gives no name, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NamingError {
-    /// There is no room for a suffix.
+    /// No room for a suffix.
     #[error(
         "the name prefix \"{prefix}\" has {} characters, and with a suffix only {} fit: set a shorter \
          template.metadata.generateName",
@@ -36,7 +36,7 @@ pub enum NamingError {
         /// Text before the suffix.
         prefix: String,
     },
-    /// It is no name of an object.
+    /// The name of an object is invalid.
     #[error(
         "\"{name}\" cannot be the name of a cluster: {error}; set template.metadata.name or generateName"
     )]
@@ -64,7 +64,7 @@ impl Naming {
     /// The name of the Cluster made for the request `namespace`/`request`: the same each time.
     ///
     /// # Errors
-    /// The reason why there is none, and the remedy.
+    /// The reason, and the remedy.
     pub fn name(&self, namespace: &str, request: &str) -> Result<String, NamingError> {
         match self {
             Self::Fixed(name) => checked(name.clone()),
@@ -75,7 +75,7 @@ impl Naming {
         }
     }
 
-    /// A name with a random suffix, where this rule has a suffix at all.
+    /// A name with a random suffix, if this rule has a suffix.
     ///
     /// # Errors
     /// As [`Naming::name`].
@@ -103,7 +103,7 @@ fn checked(name: String) -> Result<String, NamingError> {
     }
 }
 
-/// Eight characters that stand for `text`: 40 bits of SHAKE128 in lower-case base 32.
+/// Eight characters for `text`: 40 bits of SHAKE128 in lower-case base 32.
 #[must_use]
 pub(crate) fn hash(text: &str) -> String {
     const DIGITS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";

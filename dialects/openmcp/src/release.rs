@@ -1,4 +1,4 @@
-//! A request that is being deleted lets go of its Clusters (docs/systems/openmcp.md, "Deletion").
+//! A request that is being deleted releases its Clusters (docs/systems/openmcp.md, "Deletion").
 //!
 //! All Clusters that carry its finalizer lose it, in every namespace and under every configuration. A
 //! labelled Cluster that loses its last request is deleted *before* its finalizer goes: the finalizer
@@ -12,7 +12,7 @@ use berth_apimachinery::{Meta, Object};
 use crate::fleet::{Fleet, Place, Record, goes_with_last, holders_of};
 use crate::names::USE_FINALIZER;
 
-/// Objects that are let go.
+/// Objects that are released.
 #[derive(Debug)]
 pub(crate) struct Release {
     /// The Clusters that lose the request's finalizer, in order, and whether they are deleted before.

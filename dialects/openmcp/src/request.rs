@@ -10,7 +10,7 @@ use crate::fleet::{Fleet, Record, Row};
 /// Way of sharing Clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sharing {
-    /// Not at all.
+    /// No sharing.
     Never,
     /// With this number of requests, itself included.
     UpTo(u32),

@@ -1,4 +1,4 @@
-//! The pipeline: every filter judges every Cluster, and the strategy orders what is left.
+//! The pipeline: every filter judges every Cluster, and the strategy orders the remaining ones.
 
 use std::sync::Arc;
 

@@ -9,7 +9,7 @@ use crate::detail::{Detail, Plan, Step};
 use crate::fleet::{Fleet, Operation, Record};
 use crate::release::Release;
 
-/// Whether the sentence of a refusal tells nothing of the cluster.
+/// Whether the sentence of a refusal is the same for all clusters.
 pub(crate) fn is_alike(reason: Reason) -> bool {
     match Code::of_reason(reason) {
         Code::NotUnderstood
@@ -58,7 +58,7 @@ pub(crate) fn refusal(fleet: &Fleet, request: &Record, candidate: Ix, reason: Re
     }
 }
 
-/// Why a feasible Cluster was not picked.
+/// Reason why a feasible Cluster was not picked.
 pub(crate) fn not_picked(fleet: &Fleet, decision: &Decision, candidate: Ix) -> (&'static str, String) {
     let detail = decision.detail::<Detail>();
     let strategy = detail.map(|detail| detail.strategy).unwrap_or_default();

@@ -1,10 +1,10 @@
-//! Writes of a decision, in an order of which every prefix is a valid state (docs/concepts.md, "Where objects
-//! are").
+//! Writes of a decision, in order: every prefix of them is a valid state (docs/concepts.md, "Where
+//! objects are").
 //!
-//! Granting: the request gets the scheduler's finalizer, then the Cluster gets that of the request (or
-//! is made with it): now the request is bound, even before its status says so; then the status is
-//! written. Each update is made of the stored object and names its revision, so of two requests for the
-//! last place on a Cluster one decides again.
+//! Granting: first the request gets the scheduler's finalizer. Then the Cluster gets the finalizer of
+//! the request (or is created with it): now the request is bound. The status is written last. Each
+//! update is an edit of the stored object and has its revision, so of two requests for the last place
+//! on a Cluster one decides again.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ const SENTENCES: Sentences = Sentences(&[
     "\"* cannot be the name of a cluster: ",
 ]);
 
-/// Everything `decision` writes, in order.
+/// All writes of `decision`, in order.
 pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     let (Some(request), Some(detail)) = (fleet.request(&decision.demand), decision.detail::<Detail>()) else {
         return Vec::new();
@@ -62,7 +62,7 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     list
 }
 
-/// The condition for the request's status; `None` where there is none.
+/// The condition for the request's status; `None` where it has none.
 pub(crate) fn cause(request: &Record, decision: &Decision) -> Option<Value> {
     let (status, reason, message) = match &decision.detail::<Detail>()?.plan {
         Plan::Grant { place, .. } => ("True", GRANTED, format!("cluster {place} is granted")),
@@ -87,7 +87,7 @@ fn stored(object: &Arc<Object>) -> Value {
     value
 }
 
-/// The map at `name`, made where there is none.
+/// The map at `name`, created where it is absent.
 fn child<'a>(value: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
     let slot = &mut value[name];
     if !slot.is_object() {
@@ -138,8 +138,8 @@ fn own_up(request: &Record, decision: &Decision, list: &mut Vec<Write>) -> Value
     value
 }
 
-/// Changes that the granted Cluster needs: the request's finalizer, metadata that the request passes on and
-/// it `lacks`, or to be made.
+/// Changes of the granted Cluster: the request's finalizer, and metadata that the request passes on and
+/// the Cluster `lacks`, or its creation.
 fn cluster(
     fleet: &Fleet,
     request: &Record,
@@ -197,7 +197,7 @@ fn pass_on(metadata: &PassedOn, cluster: &mut Value) {
     }
 }
 
-/// A new Cluster. One with a random name keeps what it was generated from.
+/// A new Cluster. One with a random name keeps its `generateName`.
 fn made(place: &Place, mapping: &Mapping, finalizer: &str, generated: bool) -> Value {
     let template = &mapping.template;
     let mut metadata = json!({
@@ -238,7 +238,7 @@ fn status(request: &Record, decision: &Decision, mut object: Value, place: Optio
     }
 }
 
-/// All writes by which a deleted request releases its Clusters.
+/// All writes for a deleted request's release of its Clusters.
 fn release(fleet: &Fleet, request: &Record, decision: &Decision, release: &Release, list: &mut Vec<Write>) {
     let finalizer = format!("{USE_FINALIZER}{}", request.wants.holder);
     for (place, deleted) in &release.leaves {

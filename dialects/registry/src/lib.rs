@@ -1,5 +1,5 @@
-//! The one list of all dialects. A further system is one folder beside this one and one line here;
-//! another program adds further systems by [`register`].
+//! The only list of all dialects. A further system is one folder and one line here; another program
+//! adds further systems by [`register`].
 //!
 //! ```
 //! let names: Vec<&str> = berth_dialect_registry::all().iter().map(|dialect| dialect.name()).collect();

@@ -1,4 +1,4 @@
-//! Settings that the program's user gives the dialects, beside their configuration.
+//! Settings of the program's user for the dialects, in addition to their configuration.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ pub(crate) use berth_dialect_kcp::config::synced_resource;
 use berth_dialect_kcp::location_string::{LocationClusterError, check_location_cluster};
 use berth_dialect_kcp::{Role, Settings as Kcp};
 
-/// Actors in each role beside Berth's own users (docs/concepts.md, "Actors"), and guarded objects.
+/// Actors in each role in addition to Berth's own users (docs/concepts.md, "Actors"), and guarded
+/// objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// The users that roll out Fleet's bindings.
@@ -26,7 +27,8 @@ pub struct Settings {
     pub kcp_namespace_selector: Option<Selector>,
     /// Cluster of kcp's Locations, without a configuration; `None` is the default.
     pub kcp_location_cluster: Option<String>,
-    /// The URL of all Targets, below which kcp's syncers find what they see; `None` where it is not known.
+    /// The URL of all Targets, which the views of kcp's syncers are below; `None` where it is not
+    /// known.
     pub targets_url: Option<String>,
 }
 
@@ -61,7 +63,7 @@ impl Settings {
 /// The path of a location cluster, such as `root:compute`.
 ///
 /// # Errors
-/// When `text` is none.
+/// When `text` is invalid.
 pub(crate) fn location_cluster(text: &str) -> Result<String, LocationClusterError> {
     check_location_cluster(text).map(|()| text.to_owned())
 }

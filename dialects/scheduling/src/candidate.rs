@@ -9,6 +9,6 @@ pub type Ix = u32;
 pub struct Reason {
     /// The number of the dialect's code, as [`filters!`](crate::filters) gives it.
     pub code: u16,
-    /// A detail the dialect can look up again; 0 where there is none.
+    /// A detail that the dialect can look up again; 0 where it is absent.
     pub detail: u32,
 }

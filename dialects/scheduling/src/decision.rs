@@ -9,7 +9,7 @@ pub struct Rejection {
     pub candidate: Ix,
     /// The number of the filter, as [`filters!`](crate::filters) gives it.
     pub plugin: u16,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
 }
 

@@ -1,5 +1,5 @@
-//! Numbers with names: the macros [`names!`](crate::names) and [`filters!`](crate::filters) declare once what
-//! a number in a [`Rejection`](crate::Rejection) stands for.
+//! Numbers with names: the macros [`names!`](crate::names) and [`filters!`](crate::filters) declare
+//! once the meaning of a number in a [`Rejection`](crate::Rejection).
 //!
 //! A pipeline keeps refusals as numbers. Whoever reads one gets an enum back and matches all of it, so that a
 //! filter that is new does not compile until every such place has an answer for it.
@@ -53,7 +53,7 @@ macro_rules! names {
             /// Returns the variant that has this number.
             ///
             /// # Panics
-            /// When none has it: then [`number`](Self::number) did not give it.
+            /// When no name has it: then it is not from [`number`](Self::number).
             $vis const fn of(number: u16) -> Self {
                 Self::ALL[number as usize]
             }

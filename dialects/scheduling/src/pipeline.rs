@@ -115,7 +115,7 @@ impl Refusals<'_> {
     }
 }
 
-/// Number of candidates up to which one filter's refusals are known.
+/// The refusals of one filter, known for the candidates below a number.
 struct Head<'a> {
     plugin: u16,
     refused: &'a Refusals<'a>,
@@ -211,8 +211,8 @@ pub fn rank_by_total(feasible: &[Ix], totals: &[i64]) -> Vec<Ix> {
         pairs.sort_unstable();
         return pairs.into_iter().map(|(_, candidate)| candidate).collect();
     }
-    // Totals are mostly close together: then one number says both, the candidate in its lower half, and is
-    // compared faster.
+    // Totals are mostly close together. Then one number has both, the candidate in its lower half, and
+    // is compared faster.
     let keys = behind.zip(feasible);
     let mut keys: Vec<u64> = keys
         .map(|(behind, &candidate)| behind << 32 | u64::from(candidate))

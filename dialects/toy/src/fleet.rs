@@ -1,4 +1,4 @@
-//! Everything known: the toys and the boxes.
+//! The known objects: toys and boxes.
 
 pub(crate) mod fold;
 
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use berth_apimachinery::{Key, Object};
 use berth_scheduling::Ix;
 
-/// Everything known. Boxes are candidates in the order of their names.
+/// The known objects. Boxes are candidates in the order of their names.
 #[derive(Clone, Default)]
 pub(crate) struct Fleet {
     pub(crate) toys: BTreeMap<Key, Arc<Object>>,

@@ -161,7 +161,7 @@ impl Words for Fleet {
 }
 
 impl Control for Fleet {
-    /// Returns a pace by which toys without a box are tried again by themselves.
+    /// Returns a pace that tries toys without a box again by time.
     fn pace(&self) -> Pace {
         Pace {
             unplaced: Some(Backoff {

@@ -1,9 +1,9 @@
 //! A toy system, whole and small: the template of a dialect (docs/adding-a-system.md), and the system
 //! of the engine's tests.
 //!
-//! Toys go into the emptiest box that has room and no lid. Where a toy is stands in the toy, in `spec.box`.
-//! Every file has the role it has in every dialect; copy the folder, and change what is said in it. Start
-//! reading at [`dialect`].
+//! Toys go into the emptiest box that has room and no lid. The place of a toy is its field `spec.box`.
+//! Every file has the same role in every dialect: copy the folder, and change the files. Start reading
+//! at [`dialect`].
 //!
 //! ```
 //! use berth_dialect_contract::{Dialect, Targets};

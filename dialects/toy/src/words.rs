@@ -15,7 +15,7 @@ pub(crate) fn sentence(fleet: &Fleet, candidate: Ix, reason: Reason) -> String {
     }
 }
 
-/// Why a box that would do is not taken.
+/// Reason why a suitable box is not taken.
 pub(crate) fn not_picked(rank: Option<usize>) -> (&'static str, String) {
     match rank {
         Some(rank) => (

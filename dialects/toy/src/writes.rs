@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::detail::Detail;
 
-/// Exactly what binding would write, in order.
+/// The writes of a binding, in order.
 pub(crate) fn writes(decision: &Decision) -> Vec<Write> {
     let (Some(change), Some(Detail { toy })) = (decision.changes.first(), decision.detail()) else {
         return Vec::new();

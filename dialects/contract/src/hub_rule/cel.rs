@@ -1,5 +1,5 @@
-//! CEL of the conditions, put together so that no part of it fails on an object that lacks a field: a
-//! condition that fails is taken for one that holds (or, worse, refuses the write).
+//! CEL of the conditions. No part of it fails on an object without a field: a failing condition counts
+//! as a true one (or, worse, refuses the write).
 
 /// `text` as a CEL literal.
 #[must_use]
@@ -7,7 +7,7 @@ pub fn text(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
 }
 
-/// The field `path` of `object` or `oldObject`, or `otherwise` where there is no object or no such field.
+/// The field `path` of `object` or `oldObject`, or `otherwise` where the object or the field is absent.
 #[must_use]
 pub fn field(root: &str, path: &[&str], otherwise: &str) -> String {
     let mut present = vec![format!("{root} != null")];

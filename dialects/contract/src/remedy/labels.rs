@@ -65,7 +65,7 @@ pub fn patch(changes: &Changes) -> Value {
     json!({"metadata": {"labels": changes}})
 }
 
-/// `label the cluster gpu=yes and take its label zone away`, for `what` such as `the cluster`.
+/// `label the cluster gpu=yes and take its label zone away`, with `what` for `the cluster`.
 #[must_use]
 pub fn words(what: &str, changes: &Changes) -> String {
     let (set, gone): (Vec<_>, Vec<_>) = changes.iter().partition(|(_, value)| value.is_some());
@@ -85,8 +85,9 @@ pub fn words(what: &str, changes: &Changes) -> String {
     }
 }
 
-/// Takes out of `selector`, a label selector in its object form, the requirements that `labels` do not meet;
-/// other fields stay. Returns what was taken out in the short form, or nothing when all of it is met.
+/// Removes the requirements that `labels` do not meet from `selector`, a label selector in its object
+/// form; other fields stay. Returns the removed requirements in the short form, or nothing when all are
+/// met.
 pub fn relax(selector: &mut Value, labels: &impl LabelSet) -> Vec<String> {
     let mut gone = Vec::new();
     let mut unmet = |one: &LabelSelector| match Selector::compile(one, "") {
@@ -95,7 +96,7 @@ pub fn relax(selector: &mut Value, labels: &impl LabelSet) -> Vec<String> {
             gone.push(compiled.to_string());
             true
         }
-        // It cannot be parsed, so it is not one of ours.
+        // It cannot be parsed, so it is not from here.
         Err(_) => false,
     };
     if let Some(wanted) = selector.get_mut("matchLabels").and_then(Value::as_object_mut) {

@@ -23,7 +23,7 @@ pub struct Cause {
     pub others: bool,
     /// Number of targets to choose from.
     pub among: usize,
-    /// Whatever keeps them away.
+    /// Any reason that keeps them away.
     pub lack: Lack,
 }
 
@@ -45,8 +45,8 @@ pub enum Lack {
     },
 }
 
-/// The cause why `decision` has no target, or no other ones. `None` where targets would fit, where there are
-/// none to choose from, and where the request was not judged.
+/// The cause why `decision` has no target, or no further ones. `None` where targets would fit, where
+/// none is in scope, and where the request was not judged.
 #[must_use]
 pub fn cause(inventory: &dyn Inventory, decision: &Decision) -> Option<Cause> {
     let solved = &decision.solved;

@@ -25,8 +25,8 @@ pub fn score_cell(total: Option<i64>, parts: impl Iterator<Item = Option<i64>>) 
     parts.join("/")
 }
 
-/// Numbers of targets that each reason refuses, by plugin in pipeline order. Those that are none to choose
-/// from count for that alone.
+/// Numbers of targets that each reason refuses, by plugin in pipeline order. Targets out of scope count
+/// for that reason alone.
 #[must_use]
 pub fn reason_counts(inventory: &dyn Inventory, decision: &Decision) -> Vec<ReasonCount> {
     // Refusals are as many as targets, reasons are few.

@@ -1,4 +1,4 @@
-//! The funnel: how many targets each filter leaves of those that the filters before it left.
+//! The funnel: the number of targets that remain after each filter.
 
 use std::collections::HashMap;
 

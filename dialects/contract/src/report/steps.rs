@@ -39,8 +39,8 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// The measure of how far a refused target is from fitting: each refusal is a step, or as many as
-/// [`Words::steps`] says; one for labels is as many as there are labels to change.
+/// The distance of a refused target from fitting: each refusal is one step, or the number from
+/// [`Words::steps`]. For labels it is the number of labels to change.
 ///
 /// [`Words::steps`]: crate::Words::steps
 pub(super) struct Steps<'a> {

@@ -14,7 +14,7 @@ use super::{Entry, View};
 const LOOK: usize = 64;
 /// Usual number of bytes per candidate of a large fleet.
 const USUAL: usize = 288;
-/// Number of refusals that are kept to be written again.
+/// Number of refusals that are kept for later writes.
 const MOST: usize = 1024;
 
 /// Candidates that are made while they are written, so that those of a large fleet are never all there at
@@ -32,10 +32,10 @@ pub struct Written<'a> {
 type Known = HashMap<(u16, Reason, u32), Range<usize>>;
 
 impl Written<'_> {
-    /// Writes the list behind what is in `out`.
+    /// Appends the list to `out`.
     ///
     /// # Errors
-    /// When the answer is no longer awaited.
+    /// When the caller no longer waits for the answer.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), Exceeded> {
         let mut writer = Writer::new(self.view, self.with_reasons);
         out.reserve(self.entries.len() * USUAL);
@@ -122,7 +122,7 @@ impl<'a> Writer<'a> {
         out.extend_from_slice(br#""}"#);
     }
 
-    /// Why a target is refused, or why it is not picked.
+    /// Reason why a target is refused, or not picked.
     fn reasons(&mut self, candidate: u32, refusals: &[Rejection], out: &mut Vec<u8>) {
         let view = self.view;
         for (index, refusal) in refusals.iter().enumerate() {

@@ -32,7 +32,7 @@ pub(super) fn judge(request: &Request<'_>, object: Option<&Value>) -> Result<(),
     }
 }
 
-/// From which state to which a write moves the binding, if it moves it.
+/// The states before and after, if the write changes the state of the binding.
 pub(super) fn transition(request: &Request<'_>, object: Option<&Value>) -> Option<String> {
     let (from, to) = (state(request.old?), state(object?));
     (from != to).then(|| format!("from {from} to {to}"))

@@ -1,4 +1,4 @@
-//! Values that a policy compares and that are no quantities: its placement alone is not decided
+//! Values that a policy compares and that are not quantities: only its placement is not decided
 //! (docs/systems/fleet.md, "Differences from upstream").
 
 use berth_scheduling::Ix;

@@ -1,5 +1,4 @@
-//! Bindings that stay, clusters that are picked and bindings that are let go (docs/systems/fleet.md,
-//! "Picking").
+//! Kept bindings, picked clusters and released bindings (docs/systems/fleet.md, "Picking").
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -307,8 +306,8 @@ impl Case<'_> {
         going
     }
 
-    /// The scorers that have a say and their columns: the system ranks by them one after the other, in this
-    /// order, and has no total.
+    /// The scorers in use and their columns. The system ranks by one after the other, in this order,
+    /// and has no total.
     fn score(
         &self,
         chosen: &[Standing],
@@ -338,7 +337,7 @@ impl Case<'_> {
         (scorers, columns)
     }
 
-    /// PickFixed: the clusters named, if they are eligible. A named cluster that has a binding keeps it.
+    /// PickFixed: the named clusters, if they are eligible. A named cluster with a binding keeps it.
     fn fixed(&self, names: &[Arc<str>]) -> Result<Selection, Refused> {
         let columns = self.columns;
         let mut named = Bits::none(columns.count());
@@ -449,8 +448,8 @@ impl Case<'_> {
         }
     }
 
-    /// Checks that everything the caller chose found its place; only topology spread can still stand in the
-    /// way.
+    /// Checks that every cluster of the caller's choice is picked; only topology spread can still
+    /// refuse one.
     fn all_placed(
         &self,
         asked: Option<&Bits>,

@@ -9,20 +9,20 @@ use crate::columns::Columns;
 use crate::filters::spread::Emptiest;
 use crate::scores::{Ranking, Standing};
 
-/// Bindings that stay, clusters that are picked and bindings that are let go.
+/// Kept bindings, picked clusters and released bindings.
 pub(super) struct Selection {
     /// Present bindings that stay, by candidate.
     pub(super) kept: Vec<Ix>,
     /// Clusters picked now, in the order they were picked, with the scores they had then.
     pub(super) picks: Vec<Standing>,
-    /// Present bindings that are let go, first one first.
+    /// Present bindings that are released, in order.
     pub(super) let_go: Vec<Ix>,
     /// Named clusters that do not exist, in the order they are named.
     pub(super) unknown: Vec<Arc<str>>,
-    /// Everything refused, scored and ranked.
+    /// All refusals, scores and ranks.
     pub(super) solved: Solved,
-    /// Picked clusters in the order in which the status lists them, stickiness left aside: no object records
-    /// that, and an interrupted decision that is finished later must list what a whole one lists.
+    /// Picked clusters in the order of the status, without stickiness: no object records that, and an
+    /// interrupted decision must list the same as a complete one.
     pub(super) recorded: Vec<Ix>,
     /// The scores of feasible clusters that are not chosen, by candidate.
     pub(super) others: Vec<Standing>,
@@ -30,7 +30,7 @@ pub(super) struct Selection {
     pub(super) skews: Vec<(Ix, u32, u32)>,
     /// See [`crate::detail::Detail::emptiest`].
     pub(super) emptiest: Vec<Option<Emptiest>>,
-    /// The scorers that have a say, the first to decide first.
+    /// The scorers in use, the most important first.
     pub(super) scorers: Vec<Ranking>,
     /// The columns of its snapshot.
     pub(super) columns: Arc<Columns>,

@@ -34,7 +34,7 @@ const SENTENCES: Sentences = Sentences(&[
 ]);
 
 impl Satisfied {
-    /// Judges what was selected.
+    /// Judges the selection.
     pub(super) fn of(policy: &Policy, selection: &Selection, columns: &Columns) -> Self {
         let count = selection.kept.len() + selection.picks.len();
         let (fulfilled, message) = match &policy.mode {
@@ -104,9 +104,10 @@ pub(super) fn score(standing: &Standing) -> ClusterScore {
     }
 }
 
-/// The decisions the status lists: selected clusters by their recorded scores, then those that ranked too low
-/// likewise, then those refused by name, with every refusal; for PickFixed what is missing in the order it is
-/// named. The API takes 1,000 in all and upstream lists 20 unselected ones.
+/// The decisions in the status: selected clusters by their recorded scores, then clusters that ranked
+/// too low in the same way, then refused ones by name, with every refusal. For PickFixed, missing
+/// clusters come in the order of their names in the policy. The API allows 1,000 in all, and upstream
+/// lists 20 unselected ones.
 pub(super) fn listed(
     fleet: &Fleet,
     placement: &Key,

@@ -2,9 +2,9 @@
 //!
 //! A placement with constraints picks one cluster at a time, since each pick changes the counts. The
 //! effect of a pick on a cluster depends on its domains alone, so clusters with the same domains form a
-//! cell: a pick looks at one candidate per cell, its best, and only the counts of the picked cluster's
-//! domains change. The result is that of judging every cluster anew for every pick; a test compares the
-//! two.
+//! cell. A pick compares only the best candidate of each cell, and changes only the counts of the
+//! picked cluster's domains. The result is the same as for judging every cluster again at every pick; a
+//! test compares the two.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -41,11 +41,11 @@ pub(crate) struct Cluster {
     pub(crate) name: Arc<str>,
     /// The object.
     pub(crate) object: Arc<Object>,
-    /// Reports on which eligibility depends.
+    /// Reports for eligibility.
     pub(crate) standing: Standing,
     /// The taints.
     pub(crate) taints: Arc<[Taint]>,
-    /// The properties that are quantities, those made of the resource usage among them.
+    /// The properties that are quantities, including those from the resource usage.
     pub(crate) properties: BTreeMap<Arc<str>, Amount>,
     /// The values of the properties that are no quantities, the version of Kubernetes always among
     /// them.
@@ -59,7 +59,7 @@ pub(crate) struct Cluster {
 pub(crate) enum Namespaces {
     /// The agent does not collect them.
     Uncollected,
-    /// The agent collects them, and reports none at all.
+    /// The agent collects them, and reports none.
     Unknown,
     /// The agent reports these.
     Known(Arc<BTreeSet<Arc<str>>>),

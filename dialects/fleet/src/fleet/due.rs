@@ -19,7 +19,7 @@ pub(super) fn of(keys: Vec<Key>) -> Affected {
     }
 }
 
-/// `placement`, which lost a live binding, unless it lets go of all of them anyway.
+/// `placement`, which has lost a live binding, unless it releases all of them anyway.
 pub(super) fn gap(fleet: &Fleet, placement: &Key) -> Option<Key> {
     let staying = fleet
         .placements

@@ -52,7 +52,7 @@ fn cluster(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
             }
         }
         (None, None) => return Due::nothing(),
-        // A cluster came or went: candidates are numbered anew at the next read.
+        // A cluster was added or removed: candidates get new numbers at the next read.
         _ => drop(fleet.columns.take()),
     }
     due::cluster(fleet, &key.name, old.as_deref(), new.as_deref())

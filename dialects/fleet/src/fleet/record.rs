@@ -114,7 +114,7 @@ pub(crate) struct SnapshotRecord {
 }
 
 impl SnapshotRecord {
-    /// Reads a snapshot; returns the placement it belongs to beside it.
+    /// Reads a snapshot; returns it with its placement.
     ///
     /// # Errors
     /// Why it cannot be read.
@@ -186,14 +186,14 @@ pub(crate) struct BindingRecord {
     pub(crate) cluster: Arc<str>,
     /// State of the binding.
     pub(crate) state: State,
-    /// The policy snapshot by which the cluster was selected.
+    /// The policy snapshot that selected the cluster.
     pub(crate) snapshot: String,
     /// The recorded decision.
     pub(crate) decision: ClusterDecision,
 }
 
 impl BindingRecord {
-    /// Reads a binding; returns the placement it belongs to beside it.
+    /// Reads a binding; returns it with its placement.
     ///
     /// # Errors
     /// Why it cannot be read.
@@ -231,7 +231,7 @@ impl BindingRecord {
         !self.deleting() && self.state != State::Unscheduled
     }
 
-    /// Hold of the binding on its cluster; of several to one cluster, the one that is the most stands for it.
+    /// Hold of the binding on its cluster. Of several to the same cluster, the greatest counts.
     pub(crate) fn hold(&self) -> Hold {
         let finalizers = self.object.meta().finalizers();
         match (self.deleting(), self.state) {
@@ -242,7 +242,7 @@ impl BindingRecord {
         }
     }
 
-    /// The state to come back to from Unscheduled. Without a word on it the rollout starts over.
+    /// The state to return to from Unscheduled. If it is absent, the rollout starts over.
     pub(crate) fn previous(&self) -> State {
         match self
             .object

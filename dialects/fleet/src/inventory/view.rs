@@ -96,7 +96,7 @@ fn conventional(cluster: &Cluster, keys: &[&str]) -> String {
 /// being deleted is on its way out: readers of this list must not deploy there.
 pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> DemandView {
     let policy = record.policy.as_ref().as_ref().ok();
-    // With constraints a cluster is better or worse by two scores, which are no number.
+    // With constraints, clusters compare by two scores instead of one number.
     let by_affinity =
         policy.is_some_and(|policy| matches!(policy.mode, Mode::Number(_)) && policy.spread.is_empty());
     let places = fleet.places_of(key).into_iter();

@@ -1,6 +1,6 @@
 //! `spec.policy` of a placement, and its copy in a snapshot (docs/systems/fleet.md, "Placement policy").
 //!
-//! The types are also written: `policyHash` is made of their JSON, so the fields stand in upstream's order
+//! The types are also written: `policyHash` depends on their JSON. So the fields have upstream's order,
 //! and empty ones are left out exactly where upstream leaves them out.
 
 use berth_apimachinery::selector::LabelSelector;

@@ -13,7 +13,7 @@ use super::policy::{ClusterAffinity, ClusterSelectorTerm, PlacementPolicy, Place
 use super::property;
 use crate::names::LONGEST_NAME;
 
-/// Every violation in `policy`, which stands at `path` and was read from `raw`.
+/// All errors in `policy`, which is at `path` and was read from `raw`.
 pub(super) fn errors(policy: &PlacementPolicy, raw: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     misplaced(policy, raw, path, &mut errors);
@@ -171,7 +171,7 @@ impl Bounds {
         self.contradiction().map_or(Ok(()), Err)
     }
 
-    /// Why no value is left, if none is.
+    /// Reason why no value is left, if none is.
     fn contradiction(&self) -> Option<String> {
         if let Some(equal) = self.equal {
             let below = self

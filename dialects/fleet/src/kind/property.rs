@@ -5,7 +5,7 @@ use berth_apimachinery::selector::validate_label_key;
 
 use crate::names::RESOURCE_PROPERTY_PREFIX;
 
-/// Notes what is wrong with `name`, the name of a property, which stands at `path`.
+/// Records the problems of `name`, the name of a property, at `path`.
 pub(super) fn check_name(name: &str, path: &str, errors: &mut Vec<FieldError>) {
     if let Err(problem) = judge(name) {
         errors.push(FieldError::invalid(path, name, problem));

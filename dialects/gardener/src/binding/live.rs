@@ -1,4 +1,4 @@
-//! Conditions of moving a control plane while it runs, beside those of every move
+//! Conditions of moving a control plane while it runs, in addition to those of every move
 //! (docs/systems/gardener.md, "Binding").
 
 use serde_json::Value;
@@ -56,7 +56,7 @@ fn says_yes(raw: &Value, name: &str) -> bool {
     value.is_some_and(|value| ["1", "t", "T", "true", "TRUE", "True"].contains(&value))
 }
 
-/// Both seeds are of one Gardener, which both have said.
+/// Both seeds are of one Gardener, which both have reported.
 fn versions(from: &Row, to: &Row) -> Option<String> {
     let [was, is] = [from, to].map(|row| version(row.record.seed.status.gardener.as_ref()));
     if !was.is_empty() && was == is {

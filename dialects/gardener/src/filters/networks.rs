@@ -50,7 +50,7 @@ fn absent(wants: &Wants, [pods, services]: [bool; 2]) -> u32 {
     u32::from(pods && !wants.workerless) << 1 | u32::from(services) << 2
 }
 
-/// Union of `of` over the ranges in a status, of which there may be several of a kind.
+/// Union of `of` over the ranges in a status, which may have several of a kind.
 fn any(held: &Held, of: impl Fn([Range; 3]) -> u32) -> u32 {
     let mut bits = 0;
     for (kind, ranges) in held.networks.iter().enumerate() {

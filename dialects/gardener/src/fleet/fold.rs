@@ -116,12 +116,12 @@ impl Fleet {
         }
     }
 
-    /// The seed on which the seed `name` runs, where it is a shoot itself.
+    /// The seed that the seed `name` runs on, where it is a shoot itself.
     fn below(&self, name: &str) -> Option<Arc<str>> {
         self.shoot(self.managed.shoot_of(name)?)?.seed.clone()
     }
 
-    /// Labels the seed `name` by the seed on which it runs; returns whether that changed anything.
+    /// Labels the seed `name` with the seed that it runs on; returns whether that changed anything.
     fn relabel(&mut self, name: &str) -> bool {
         let Ok(place) = self.place(name) else {
             return false;
@@ -253,7 +253,7 @@ impl Fleet {
         })
     }
 
-    /// Nothing is decided by a class: a shoot has what it asks for once it is made.
+    /// No decision depends on a class: its requirements are part of a new shoot.
     fn take_exposure_class(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
         let class = match new {
             Some(object) => self.unusable.note(key, Exposure::read(object)),

@@ -12,7 +12,7 @@ use crate::kind::cloud_profile::{CloudProfile, CloudProfileSpec};
 use crate::kind::namespaced_cloud_profile::NamespacedCloudProfile;
 use crate::kind::shoot::spec::{CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE};
 
-/// A cloud profile's say about seeds and shoots.
+/// Conditions of a cloud profile for seeds and shoots.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Profile {
     /// The provider type of its shoots.
@@ -32,7 +32,7 @@ pub(crate) struct Profile {
 pub(crate) struct OwnProfile {
     /// Its CloudProfile.
     pub(crate) parent: String,
-    /// Profile that Gardener made of both; until then shoots of this one go by the parent.
+    /// Profile that Gardener made of both; before that, shoots of this one use the parent.
     made: Option<Arc<Profile>>,
 }
 
@@ -105,7 +105,8 @@ impl Fleet {
         self.own_profiles.get(&(Arc::from(namespace), Arc::from(name)))
     }
 
-    /// The CloudProfile that a shoot's profile is, or is made of, as far as that is known.
+    /// The CloudProfile of a shoot's profile: the profile itself or its parent, as far as that is
+    /// known.
     pub(crate) fn root_of<'a>(&'a self, namespace: &str, profile: &'a (String, String)) -> Option<&'a str> {
         let (kind, name) = profile;
         match kind.as_str() {

@@ -1,4 +1,4 @@
-//! A project as scheduling sees it: which taints its shoots put up with, and may.
+//! A project in scheduling: the tolerations that its shoots get and may have.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use crate::kind::project;
 use crate::kind::shoot::spec::Toleration;
 use crate::names::{GARDEN_NAMESPACE, PROJECT_PREFIX, PROTECTED_TAINT};
 
-/// A project's say about its shoots.
+/// Conditions of a project for its shoots.
 pub(crate) struct Project {
     pub(crate) object: Arc<Object>,
     /// Its name.
     pub(crate) name: Arc<str>,
     /// The namespace of its shoots.
     pub(crate) namespace: Arc<str>,
-    /// Tolerations of its shoots: those by default where they do not say, and those they may have.
+    /// Tolerations of its shoots: the default ones, and the allowed ones.
     pub(crate) tolerations: project::ProjectTolerations,
     /// Whether it could be read. An unreadable one has its namespace, and allows nothing there.
     pub(crate) is_readable: bool,
@@ -68,15 +68,15 @@ impl Project {
         }
     }
 
-    /// Whether `other` says the same of the same shoots.
+    /// Whether `other` has the same conditions for the same shoots.
     pub(crate) fn says_as(&self, other: &Self) -> bool {
         (&self.namespace, &self.tolerations, &self.claim)
             == (&other.namespace, &other.tolerations, &other.claim)
     }
 }
 
-/// Judges the raw Project `new`, which is made or is to be stored over `old`: its namespace belongs to
-/// no other Project.
+/// Judges the raw Project `new`, which is created, or replaces `old`: its namespace belongs to no other
+/// Project.
 pub(crate) fn judge(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
     let name = new.pointer("/metadata/name").and_then(Value::as_str);
     let name = name.unwrap_or_default();
@@ -115,8 +115,8 @@ impl Fleet {
         }
     }
 
-    /// Whether shoots in `namespace` may have `toleration`: the configuration or their project allows it, or
-    /// there is no project that could, and the taint is not the one that protects seeds.
+    /// Whether shoots in `namespace` may have `toleration`: the configuration or their project allows
+    /// it, or there is no project that could, and the taint does not protect seeds.
     pub(crate) fn may_tolerate(&self, namespace: &str, toleration: &Toleration) -> bool {
         let protects = toleration.key == PROTECTED_TAINT;
         if protects && namespace == GARDEN_NAMESPACE {

@@ -17,7 +17,7 @@ type Distances = Result<BTreeMap<String, i64>, String>;
 /// A ConfigMap with distances.
 #[derive(Debug, PartialEq)]
 pub(crate) struct RegionMap {
-    /// The profiles whose shoots go by it.
+    /// The profiles with these distances.
     profiles: Vec<String>,
     /// By the region of the shoot.
     regions: BTreeMap<String, Distances>,
@@ -25,7 +25,7 @@ pub(crate) struct RegionMap {
     limit: Result<i64, String>,
 }
 
-/// Longest distance over which a control plane moves while it runs, where a ConfigMap does not say.
+/// Longest distance of a move of a running control plane, where a ConfigMap does not set one.
 const LIMIT: i64 = 180;
 
 /// Whether a ConfigMap has distances.
@@ -92,21 +92,21 @@ pub(crate) struct FromRegion<'a> {
 }
 
 impl FromRegion<'_> {
-    /// The distance to `region`, if it is known. That of the shoot's own is 0 unless something else is said.
+    /// The distance to `region`, if it is known. That to the shoot's own is 0 by default.
     pub(crate) fn to(self, region: &str) -> Option<i64> {
         let own = (region == self.region).then_some(0);
         self.distances.get(region).copied().or(own)
     }
 }
 
-/// Distance of two regions beside the limit, by the ConfigMap of the name that is given.
+/// Distance of two regions and the limit, by the ConfigMap of this name.
 #[derive(Debug)]
 pub(crate) enum Apart<'a> {
     /// Within the limit.
     Near,
     /// Nothing has distances for the profile.
     NoMap,
-    /// It does not say.
+    /// The ConfigMap lacks it.
     Unknown(&'a str),
     /// It cannot be read.
     Unreadable(&'a str, &'a str),
@@ -115,7 +115,7 @@ pub(crate) enum Apart<'a> {
 }
 
 impl Fleet {
-    /// Distance of the regions `from` and `to` beside the limit, for a control plane of `wants` that moves
+    /// Distance of the regions `from` and `to` and the limit, for a control plane of `wants` that moves
     /// while it runs.
     pub(crate) fn apart<'a>(&'a self, wants: &Wants, from: &str, to: &str) -> Apart<'a> {
         if from == to {
@@ -144,7 +144,7 @@ impl Fleet {
             .map(|(name, map)| (name, &**map))
     }
 
-    /// The known distances from the region of `wants`; `None` where names alone tell.
+    /// The known distances from the region of `wants`; `None` where only the names of regions count.
     pub(crate) fn distances_from<'a>(&'a self, wants: &'a Wants) -> Option<FromRegion<'a>> {
         let (_, map) = self.region_map(wants)?;
         let distances = map.regions.get(&wants.region)?.as_ref().ok()?;
@@ -154,7 +154,7 @@ impl Fleet {
         })
     }
 
-    /// Why the distances from the region of `wants` cannot be read, if they cannot.
+    /// Reason why the distances from the region of `wants` cannot be read, if they cannot.
     pub(crate) fn distances_problem(&self, wants: &Wants) -> Option<String> {
         let (name, map) = self.region_map(wants)?;
         let problem = map.regions.get(&wants.region)?.as_ref().err()?;

@@ -68,7 +68,7 @@ pub(crate) struct Facts {
     pub(crate) zone_mode: ZoneMode,
     /// The names of the access restrictions it offers.
     pub(crate) restrictions: Arc<[String]>,
-    /// The domains of shoots, the first for those that name none.
+    /// The domains of shoots; the first is for those that name none.
     pub(crate) domains: Arc<[String]>,
     /// No shoot on it is reconciled for now.
     pub(crate) stopped: bool,
@@ -97,7 +97,7 @@ impl<T> ByRules<T> {
 /// Meaning of the zones of a shoot's workers to a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ZoneMode {
-    /// Not at all.
+    /// None.
     Free,
     /// Shoots with workers in its zones come first.
     Prefer,
@@ -105,11 +105,11 @@ pub(crate) enum ZoneMode {
     Enforce,
 }
 
-/// The first release whose scheduler goes by the rules of today where they differ from those of v1.8.
+/// The first release whose scheduler has the rules of today, where they differ from those of v1.8.
 const MODERN: (u32, u32) = (1, 49);
 
 impl Row {
-    /// Reads a Seed on which `used` shoots sit, and which runs on the seed `below` where it is a shoot
+    /// Reads a Seed with `used` shoots on it. `below` is the seed that it runs on, where it is a shoot
     /// itself.
     ///
     /// # Errors

@@ -31,7 +31,7 @@ pub(crate) struct Record {
 pub(crate) struct Wants {
     /// Its namespace.
     pub(crate) namespace: String,
-    /// Its name, of which a default domain is made.
+    /// Its name, which is part of a default domain.
     pub(crate) name: String,
     /// Its scheduler.
     pub(crate) scheduler: String,
@@ -71,7 +71,7 @@ pub(crate) struct Wants {
     pub(crate) reserved: u32,
     /// The networks that it has already.
     pub(crate) held: Option<Held>,
-    /// The taints it puts up with, as listed.
+    /// The taints it tolerates, as listed.
     pub(crate) tolerations: Vec<Toleration>,
     /// The labels its seed must have.
     pub(crate) selector: Selector,
@@ -127,7 +127,7 @@ impl Record {
 }
 
 impl Wants {
-    /// Reads what `shoot`, of this namespace and name, asks for.
+    /// Reads the requirements of `shoot`, of this namespace and name.
     ///
     /// # Errors
     /// What is wrong with its selector.

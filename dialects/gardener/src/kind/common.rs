@@ -89,7 +89,7 @@ impl LastOperation {
     }
 }
 
-/// Text of a cell about which nothing is known.
+/// Text of a cell without data.
 pub(crate) const UNKNOWN: &str = "<unknown>";
 
 /// The cell of the last operation on a shoot or a seed: `Reconcile Succeeded (100%)`.
@@ -139,7 +139,7 @@ pub(crate) fn immutable(errors: &mut Vec<FieldError>, path: &str, old: Option<&s
     }
 }
 
-/// Refuses what is no CIDR.
+/// Refuses texts that are not a CIDR.
 pub(crate) fn cidr(errors: &mut Vec<FieldError>, path: &str, text: Option<&str>) {
     if let Some(text) = text
         && let Err(problem) = Range::parse(text)
@@ -148,7 +148,7 @@ pub(crate) fn cidr(errors: &mut Vec<FieldError>, path: &str, text: Option<&str>)
     }
 }
 
-/// Refuses families of addresses that are none, and those named twice.
+/// Refuses unknown and duplicate families of addresses.
 pub(crate) fn ip_families(errors: &mut Vec<FieldError>, path: &str, families: &[String]) {
     for (index, family) in families.iter().enumerate() {
         let path = format!("{path}[{index}]");
@@ -160,7 +160,7 @@ pub(crate) fn ip_families(errors: &mut Vec<FieldError>, path: &str, families: &[
     }
 }
 
-/// Refuses ranges of a family that is none of `families`.
+/// Refuses ranges of other families than `families`.
 pub(crate) fn of_families(
     errors: &mut Vec<FieldError>,
     families: &[String],

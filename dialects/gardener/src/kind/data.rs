@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::names::{GROUP, MANAGED_SEEDS, VERSION};
 
-/// The version of groups beside the core one.
+/// The version of all groups but the core one.
 const ALPHA: &str = "v1alpha1";
 
 /// A kind whose objects are kept as they come.

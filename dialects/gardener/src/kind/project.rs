@@ -195,7 +195,7 @@ fn check_tolerations(errors: &mut Vec<FieldError>, given: &ProjectTolerations) {
     }
 }
 
-/// Gardener's own shoots put up with the taint of protected seeds.
+/// Gardener's own shoots tolerate the taint of protected seeds.
 fn tolerate_protected(spec: &mut Map<String, Value>) {
     let Some(tolerations) = child(spec, "tolerations") else {
         return;

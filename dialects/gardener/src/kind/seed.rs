@@ -46,16 +46,14 @@ impl Kind for SeedKind {
             Ok(seed) => seed,
             Err(errors) => return errors,
         };
-        // A stored object has passed these rules; if it cannot be read, there is nothing to compare
-        // with.
+        // A stored object has passed these rules; an unreadable one cannot be compared.
         let old: Option<Seed> = write.old.and_then(|old| view(self.schema(VERSION), old).ok());
         rules::check(&seed, old.as_ref())
     }
 }
 
-/// A seed is visible to the scheduler unless it says otherwise. Where the deprecated taint stands and no
-/// scheduling settings beside it, the rules in force say (docs/systems/gardener.md, "Seed"): nothing is
-/// filled in.
+/// A seed is visible to the scheduler by default. With the deprecated taint and without scheduling
+/// settings, the rules in force decide (docs/systems/gardener.md, "Seed"): nothing is set.
 fn default_visibility(root: &mut serde_json::Map<String, Value>) {
     let Some(spec) = root.get_mut("spec").and_then(Value::as_object_mut) else {
         return;

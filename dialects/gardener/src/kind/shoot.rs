@@ -75,15 +75,14 @@ impl Kind for ShootKind {
         };
         let namespace = text(new, "/metadata/namespace");
         let mut errors = rules::check(&shoot, &namespace);
-        // A binding fills in the seed's ranges, which the scheduler has looked at.
+        // A binding sets the seed's ranges, which the scheduler has checked.
         let ranges = |value: &Value| value.pointer("/spec/networking").cloned();
         let given = matches!(write.via, Via::Create | Via::Update)
             && write.old.is_none_or(|old| ranges(old) != ranges(new));
         if let Some(networking) = shoot.spec.networking.as_ref().filter(|_| given) {
             errors.extend(rules::ranges(networking));
         }
-        // A stored object has passed these rules; if it cannot be read, there is nothing to compare
-        // with.
+        // A stored object has passed these rules; an unreadable one cannot be compared.
         let old: Option<(Shoot, &Value)> = write
             .old
             .and_then(|value| Some((view(self.schema(VERSION), value).ok()?, value)));

@@ -57,8 +57,8 @@ pub(super) fn policy<'a>(
         .or_else(|| best(fleet, kind, template))
 }
 
-/// The best policy that selects `template`: one of its namespace before any for all; then priority, how
-/// closely it selects, name.
+/// The best policy that selects `template`: one of its namespace before cluster-wide ones; then
+/// priority, precision of the selector, name.
 fn best<'a>(fleet: &'a Fleet, kind: &TemplateKind, template: &Object) -> Option<&'a Arc<PolicyRecord>> {
     let meta = template.meta();
     let of = |resource, namespace: &str| {

@@ -1,5 +1,5 @@
-//! The seats rule: Webster's method (Sainte-Laguë), by which replicas go to clusters in proportion to
-//! weights.
+//! The seats rule: Webster's method (Sainte-Laguë), which distributes replicas to clusters in
+//! proportion to weights.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

@@ -39,8 +39,8 @@ pub(super) fn cluster(fleet: &Fleet, old: Option<&Cluster>, new: Option<&Cluster
     of(looks.map(|(key, _)| key.clone()).collect())
 }
 
-/// The affinity by which clusters concern `record`: that of the observed group, or of the first one. `None`
-/// is every cluster.
+/// The affinity that limits the clusters of `record`: that of the observed group, or of the first one.
+/// `None` is every cluster.
 fn looked_at(record: &Record) -> Option<&Affinity> {
     let policy = record.policy.as_ref()?;
     let observed = &record.status.scheduler_observed_affinity_name;

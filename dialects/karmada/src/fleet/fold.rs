@@ -88,7 +88,7 @@ fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
     }
 }
 
-/// Counts what `new` asks for in the place of `old`.
+/// Counts the resources of `new` in place of `old`.
 fn count(fleet: &mut Fleet, key: &Key, old: Option<&Record>, new: Option<&Record>) {
     if key.resource != BINDINGS {
         return;
@@ -106,7 +106,7 @@ fn count(fleet: &mut Fleet, key: &Key, old: Option<&Record>, new: Option<&Record
     };
 }
 
-/// Takes in a quota. Bindings that wait for it are tried again by time.
+/// Applies a quota. Bindings that wait for it are tried again by time.
 fn quota(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
     match read(fleet, key, object, |object| Quota::read(key, object)) {
         Some(quota) => fleet.quotas.insert(key.clone(), Arc::new(quota)),
@@ -115,7 +115,7 @@ fn quota(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
     Due::nothing()
 }
 
-/// A policy makes nothing due by itself: the detector writes what it says into bindings.
+/// A policy makes nothing due by itself: the detector writes its rules into bindings.
 fn policy(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
     let new = read(fleet, key, object, |object| PolicyRecord::read(key, object));
     fleet.policies.replace(key, new.map(Arc::new));
@@ -140,7 +140,7 @@ fn configuration(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> 
     fleet.settings = settings;
     Due {
         decide: Affected::All,
-        // Whose scheduler a binding names says whether it is left alone.
+        // A binding with another scheduler's name is left alone.
         demands: Affected::All,
         targets: Some(Vec::new()),
     }

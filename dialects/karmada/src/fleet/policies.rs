@@ -31,7 +31,7 @@ pub(crate) struct PolicyRecord {
     pub(crate) object: Arc<Object>,
     /// Templates, and their clusters.
     pub(crate) spec: PolicySpec,
-    /// Value of the label by which it claims: its permanent id, or its uid or name where it has none.
+    /// Value of the label of its claims: its permanent id, or its uid or name where it has none.
     pub(crate) id: String,
     /// Compiled label selectors, in the order of selectors; `None` of one without labels or that cannot be
     /// read.
@@ -101,8 +101,8 @@ impl PolicyRecord {
         })
     }
 
-    /// Whether `selector` looks at objects of that kind in `namespace`. A PropagationPolicy looks at its own
-    /// namespace alone.
+    /// Whether `selector` can select objects of that kind in `namespace`. A PropagationPolicy selects
+    /// in its own namespace only.
     fn reaches(&self, selector: &ResourceSelector, api_version: &str, kind: &str, namespace: &str) -> bool {
         let own = &*self.key.namespace;
         selector.api_version == api_version

@@ -15,7 +15,7 @@ use crate::record::Record;
 use crate::strategy::Strategy;
 use crate::words;
 
-/// The condition of a cluster that says whether it is ready.
+/// The condition about a cluster's readiness.
 const READY: &str = "Ready";
 
 /// The view of `cluster`.

@@ -1,4 +1,4 @@
-//! Rules of placements that no schema says, as Karmada's webhooks have them (docs/systems/karmada.md,
+//! Rules of placements beyond the schema, as in Karmada's webhooks (docs/systems/karmada.md,
 //! "Refused").
 
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use super::placement::{
 };
 use super::policy::PolicySpec;
 
-/// Everything that is wrong with `spec`, a policy's in `namespace`, or in none.
+/// All errors of `spec`, of a policy in `namespace`, or of a cluster-scoped one.
 pub(super) fn errors(spec: &PolicySpec, namespace: &str) -> Vec<FieldError> {
     let mut errors = placement(&spec.placement, "spec.placement");
     for (index, selector) in spec.resource_selectors.iter().enumerate() {
@@ -33,7 +33,7 @@ pub(super) fn errors(spec: &PolicySpec, namespace: &str) -> Vec<FieldError> {
     errors
 }
 
-/// Everything that is wrong with a placement, which stands at `path`.
+/// All errors of a placement at `path`.
 pub(super) fn placement(placement: &Placement, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if let Some(affinity) = &placement.cluster_affinity {
@@ -69,7 +69,7 @@ fn terms(placement: &Placement, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Notes what is wrong with the name of a group, which must be another one than those before.
+/// Records the errors of a group's name, which must differ from earlier names.
 fn name<'a>(name: &'a str, at: &str, names: &mut BTreeSet<&'a str>, errors: &mut Vec<FieldError>) {
     let at = format!("{at}.affinityName");
     if let Err(problem) = validate_label_key(name) {

@@ -67,7 +67,7 @@ impl Kind for Served {
 static CLUSTER: LazyLock<Schema> = LazyLock::new(schema_of::<Cluster>);
 static BINDING: LazyLock<Schema> = LazyLock::new(schema_of::<Binding>);
 static POLICY: LazyLock<Schema> = LazyLock::new(schema_of::<Policy>);
-/// An object of which nothing is read.
+/// An object without fields that are read.
 static KEPT: LazyLock<Schema> = LazyLock::new(|| {
     let open = |description: &str| json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true, "description": description});
     Schema::from_value(json!({
@@ -77,8 +77,8 @@ static KEPT: LazyLock<Schema> = LazyLock::new(|| {
     }))
 });
 
-/// The schema of `T`. Karmada's definitions say of no list how it merges, so that each is replaced as a
-/// whole.
+/// The schema of `T`. Karmada's definitions do not describe how lists merge, so each list is replaced
+/// as a whole.
 fn schema_of<T: JsonSchema>() -> Schema {
     let mut root = Schema::part::<T>().openapi().clone();
     replace_lists(&mut root);

@@ -27,11 +27,11 @@ struct Grade {
 }
 
 impl Grades {
-    /// Reads the sizes that `models` give with the nodes that `counted` says there are; `None` where either
-    /// is empty, or a number of nodes is negative: then the summary counts.
+    /// Reads the sizes in `models` with the numbers of nodes in `counted`. `None` where either is
+    /// empty, or a number of nodes is negative: then the summary counts.
     ///
     /// # Errors
-    /// Which figure is no quantity.
+    /// The figure that is not a quantity.
     pub(crate) fn read(models: &[ResourceModel], counted: &[Modeling]) -> Result<Option<Self>, String> {
         if models.is_empty() || counted.is_empty() || counted.iter().any(|entry| entry.count < 0) {
             return Ok(None);

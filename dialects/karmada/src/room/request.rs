@@ -18,7 +18,7 @@ impl Request {
     /// The request of `requirements`.
     ///
     /// # Errors
-    /// Which amount is no quantity.
+    /// The amount that is not a quantity.
     pub(crate) fn read(requirements: &ReplicaRequirements) -> Result<Self, String> {
         let mut request = Self::default();
         for (name, text) in &requirements.resource_request {
@@ -31,7 +31,7 @@ impl Request {
         Ok(request)
     }
 
-    /// The resources of which more than nothing is asked for.
+    /// The resources with a request above zero.
     pub(crate) fn asked(&self) -> impl Iterator<Item = (&Arc<str>, Amount)> {
         let all = self.exact.iter().zip(&self.amounts);
         all.filter(|(_, amount)| amount.units > 0)

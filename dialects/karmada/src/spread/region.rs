@@ -13,7 +13,7 @@ use crate::standing::Standing;
 
 /// Number of combinations of regions that are considered.
 const COMBINATIONS: usize = 100_000;
-/// Steps of looking for them.
+/// Steps of the search.
 const STEPS: usize = 1_000_000;
 /// Weight of a replica against a score.
 const UNIT: i64 = 1000;
@@ -137,8 +137,7 @@ fn choose(regions: &[Region], limits: Limits, clusters: i64) -> Result<Vec<usize
     }
 }
 
-/// Combinations with enough clusters, none of them longer than it takes, in the order in which they are
-/// found.
+/// Combinations with enough clusters, none longer than necessary, in the order of the search.
 fn combinations(regions: &[Region], limits: Limits, clusters: i64) -> Result<Vec<Path>, Failure> {
     let mut found = Vec::new();
     if i64::try_from(regions.len()).is_ok_and(|count| count == limits.least) {

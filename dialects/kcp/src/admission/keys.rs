@@ -90,7 +90,7 @@ fn state(writer: &Writer, namespace: bool, identifier: &str, change: &Changed<'_
     }
     let allowed = match writer {
         Writer::Trusted => true,
-        // A stored value that is invalid may be removed by the users who may write the label.
+        // Users who may write the label may also remove an invalid stored value.
         Writer::Role(Role::Namespace) if from == to => namespace,
         Writer::Role(Role::Resource) if from == to => !namespace,
         Writer::Role(role) => {

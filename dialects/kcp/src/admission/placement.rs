@@ -1,4 +1,4 @@
-//! The placement annotation of a namespace: which change of it is whose.
+//! The placement annotation of a namespace: the actor for each change of it.
 
 use serde_json::Value;
 
@@ -11,8 +11,8 @@ use crate::placement::{Placement, Reading, State};
 
 const PATH: &str = "metadata.annotations[scheduling.kcp.dev/placement]";
 
-/// Judges the change of the annotation from `old` to `new`. Nothing is said of a value that stays byte for
-/// byte.
+/// Judges the change of the annotation from `old` to `new`. A value that stays byte for byte is not
+/// judged.
 pub(super) fn judge(writer: &Writer, old: &Value, new: &Value, findings: &mut Findings) {
     let (before, after) = (raw(old), raw(new));
     if before == after {
@@ -31,7 +31,7 @@ pub(super) fn judge(writer: &Writer, old: &Value, new: &Value, findings: &mut Fi
                 }
                 return only_controllers(writer, findings);
             }
-            // The schema of metadata refuses what is no text.
+            // The schema of metadata refuses values that are not texts.
             None => return only_controllers(writer, findings),
         },
     };
@@ -67,7 +67,7 @@ fn raw(object: &Value) -> Option<&Value> {
     part(object, ANNOTATIONS)?.get(PLACEMENT)
 }
 
-/// For writers that may not touch the annotation at all.
+/// For writers without the right to change the annotation.
 fn only_controllers(writer: &Writer, findings: &mut Findings) {
     if let Writer::User | Writer::Role(Role::Resource | Role::Coordination | Role::Syncer(_)) = writer {
         let detail = format!(
@@ -79,7 +79,7 @@ fn only_controllers(writer: &Writer, findings: &mut Findings) {
     }
 }
 
-/// The entry, the transition, and who may make it.
+/// The entry, the transition, and the actor that may make it.
 fn sentence(change: &Moved) -> String {
     match who_may(change.from, change.to) {
         Some(actor) => format!("{change}: only {} may do this", named(actor)),

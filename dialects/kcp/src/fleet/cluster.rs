@@ -100,7 +100,7 @@ impl Row {
         self.record.view.status.last_syncer_heartbeat_time
     }
 
-    /// Whether a decision could tell this reading from `older`. A heartbeat that came in time makes no
+    /// Whether a decision may differ between this reading and `older`. A heartbeat in time makes no
     /// difference; one after a silence does.
     pub(crate) fn decides_like(&self, older: &Self) -> bool {
         let (new, old) = (&self.facts, &older.facts);

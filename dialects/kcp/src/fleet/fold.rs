@@ -40,7 +40,7 @@ impl Fleet {
 
     fn take_cluster(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
         let mut due = self.put_cluster(key, new);
-        // Whoever had to stand back for the identifier that was given up comes in now.
+        // A cluster that waited for the released identifier can take it now.
         if let Some((next, object)) = self.next_in_line() {
             let more = self.put_cluster(&next, Some(&object));
             due = Due {

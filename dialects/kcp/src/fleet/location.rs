@@ -28,7 +28,7 @@ impl LocationRecord {
     }
 }
 
-/// Names as small numbers, so that rows hold integers. A clone shares what is there.
+/// Names as small numbers, so that rows hold integers. A clone shares its content.
 #[derive(Clone, Default)]
 pub(crate) struct Numbers {
     numbers: HashMap<Arc<str>, u32>,
@@ -53,8 +53,8 @@ impl Numbers {
     }
 }
 
-/// Sets of locations as small numbers: a row holds one, and a decision looks at each distinct set once
-/// instead of at each row's. A clone shares what is there.
+/// Sets of locations as small numbers: a row has one, and a decision evaluates each distinct set once
+/// instead of every row's. A clone shares its content.
 #[derive(Clone, Default)]
 pub(crate) struct Sets {
     numbers: HashMap<Arc<[u32]>, u32>,

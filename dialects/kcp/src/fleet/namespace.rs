@@ -15,11 +15,11 @@ pub(crate) struct Record {
     pub(crate) object: Arc<Object>,
     /// Its placement annotation, read.
     pub(crate) reading: Reading,
-    /// It is labelled to stay where it is.
+    /// A label disables its scheduling.
     pub(crate) disabled: bool,
     /// It is being deleted.
     pub(crate) deleting: bool,
-    /// Its condition is not what its annotation and labels make it, or missing.
+    /// Its condition is missing, or does not fit its annotation and labels.
     condition_differs: bool,
     /// It has that condition.
     pub(crate) has_condition: bool,
@@ -62,7 +62,7 @@ impl Record {
         self.reading.placement.0.keys().map(|place| &place.identifier)
     }
 
-    /// The identifiers of the clusters on which it is, to which it comes, or which it leaves.
+    /// The identifiers of the clusters that it is on, is added to, or is leaving.
     pub(crate) fn occupied(&self) -> impl Iterator<Item = &Arc<str>> {
         let entries = self.reading.placement.0.iter();
         entries

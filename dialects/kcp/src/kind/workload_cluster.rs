@@ -87,7 +87,7 @@ static DEFINITION: Definition = Definition {
     )
 };
 
-/// kcp gives priorities up to 3, so all but the name show with `-o wide` only.
+/// kcp's priorities go up to 3, so all but the name show with `-o wide` only.
 const fn column(name: &'static str, description: &'static str, priority: i32) -> Column {
     Column {
         priority,

@@ -14,7 +14,7 @@ impl Pairs {
     /// Reads `text`; `None` is JSON's `null`.
     ///
     /// # Errors
-    /// Why it is no JSON object of strings.
+    /// Reason why it is not a JSON object of strings.
     pub(super) fn parse(text: &str) -> Result<Option<Self>, String> {
         let value: Value = serde_json::from_str(text).map_err(|error| {
             format!("is not JSON ({error}); it must be an object of location strings and states, such as {EXAMPLE}")
@@ -41,7 +41,7 @@ impl Pairs {
         Ok(Some(Self(pairs)))
     }
 
-    /// Each key that stands more than once, once.
+    /// Each duplicate key, once.
     pub(super) fn duplicates(&self) -> impl Iterator<Item = &str> {
         let mut seen = BTreeSet::new();
         let again = self.0.iter().filter(move |(key, _)| !seen.insert(key));
@@ -52,7 +52,7 @@ impl Pairs {
 
 const EXAMPLE: &str = r#"{"root:compute+us-east1+a7fc":"Bound"}"#;
 
-/// The sentence for JSON that is no object.
+/// The sentence for JSON that is not an object.
 pub(super) fn not_an_object(what: &str) -> String {
     format!("is {what}; it must be a JSON object of location strings and states, such as {EXAMPLE}")
 }

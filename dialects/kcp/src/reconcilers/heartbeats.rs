@@ -50,8 +50,8 @@ impl Reconciler for Heartbeats {
         vec![WORKLOAD_CLUSTERS]
     }
 
-    /// A workload cluster whose status is not what its heartbeats and its name make it, or one that is new:
-    /// heartbeats are waited for from then on.
+    /// A workload cluster whose status does not fit its heartbeats and its name, or a new one: its
+    /// heartbeats are due from then on.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         let at = |object: Option<&Object>| object.and_then(|object| awaited_since(object.value()));
         let (old, new) = (at(change.old.as_deref()), at(change.new.as_deref()));

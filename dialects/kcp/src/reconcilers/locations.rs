@@ -46,7 +46,7 @@ impl Locations {
         !self.step(key, context).writes.is_empty()
     }
 
-    /// The locations that hold a workload cluster before or after a change that they could tell.
+    /// The locations that have a workload cluster before or after a change that matters to them.
     fn of_cluster(&self, change: &Change, fleet: &Fleet, context: &Context<'_>) -> Vec<Key> {
         let read = |object: &Option<Arc<Object>>| {
             let row = object

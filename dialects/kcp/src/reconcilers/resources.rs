@@ -1,5 +1,5 @@
-//! The resource controller: hands the labels and removals of a namespace on to the synced resources in it,
-//! and takes them off resources that are no longer synced.
+//! The resource controller: copies the labels and removals of a namespace to the synced resources in
+//! it, and removes them from resources that are no longer synced.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(crate) struct Resources {
     pub(crate) synced: Vec<GroupResource>,
     /// The ones that a coordination controller gets first.
     pub(crate) coordinated: Vec<GroupResource>,
-    /// Resources that do not follow it, but may have done so before the configuration was what it is.
+    /// Resources that do not follow it, but may have done so under an earlier configuration.
     pub(crate) former: Vec<GroupResource>,
 }
 
@@ -93,7 +93,7 @@ impl Resources {
         due
     }
 
-    /// The objects that are no longer synced and still look so.
+    /// The objects that are no longer synced, but still have keys.
     fn marked(&self, context: &Context<'_>) -> Vec<Key> {
         let mut due = Vec::new();
         for &resource in &self.former {
@@ -118,8 +118,8 @@ impl Resources {
         })
     }
 
-    /// Whatever knows one of the workload clusters that came or went: where they are to go, and where traces
-    /// of them are left. Nothing finds objects by cluster, so all are considered; clusters seldom come or go.
+    /// Every object with keys of a workload cluster that was added or removed. No index finds objects
+    /// by cluster, so all are checked; clusters seldom come or go.
     fn about(&self, change: &Change, fleet: &Fleet, context: &Context<'_>) -> Vec<Key> {
         let moved = came_or_went(change);
         if moved.is_empty() {

@@ -9,7 +9,7 @@ use crate::edit::{ANNOTATIONS, set};
 /// Secrets of this type are kept by a cluster's token controller, which deletes those of accounts that it
 /// does not know.
 const ACCOUNT_TOKEN: &str = "kubernetes.io/service-account-token";
-/// Annotations by which a Secret of the type [`ACCOUNT_TOKEN`] names its account.
+/// Annotations of a Secret of the type [`ACCOUNT_TOKEN`] that name its account.
 const ACCOUNT: [&str; 2] = [
     "kubernetes.io/service-account.name",
     "kubernetes.io/service-account.uid",
@@ -32,7 +32,7 @@ fn of_spec(kind: &str) -> &'static [&'static str] {
     }
 }
 
-/// Takes out of `copy` what its cluster allocates.
+/// Removes the fields from `copy` that its cluster allocates.
 pub(super) fn leave_out(copy: &mut Value) {
     for key in OF_CONTROLLERS {
         set(copy, ANNOTATIONS, key, None);
@@ -114,8 +114,8 @@ pub(super) fn keep(next: &mut Value, down: &Value) {
     }
 }
 
-/// Whether a Service of this `spec` may keep `field` of the fields it `had`: not every type has one,
-/// and its addresses are one thing.
+/// Whether a Service of this `spec` may keep `field` of the fields it `had`: not every type has each
+/// field, and its addresses belong together.
 fn may_have(spec: &Map<String, Value>, field: &str, had: &Value) -> bool {
     let text = |field: &str| spec.get(field).and_then(Value::as_str);
     let service_type = text("type").unwrap_or("ClusterIP");
@@ -136,8 +136,8 @@ fn ports(spec: &mut Map<String, Value>) -> impl Iterator<Item = &mut Map<String,
     ports.into_iter().flatten().filter_map(Value::as_object_mut)
 }
 
-/// Whether `down` has to be made anew to become `copy`: the type of a Secret cannot change, nor whether a
-/// Service that stays within its cluster has an address.
+/// Whether `down` has to be recreated to become `copy`: the type of a Secret is immutable, and so is
+/// whether a Service within a cluster has an address.
 pub(super) fn is_another(copy: &Value, down: &Value) -> bool {
     match copy["kind"].as_str() {
         Some("Secret") => down.get("type").is_some() && down["type"] != copy["type"],

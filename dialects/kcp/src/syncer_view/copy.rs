@@ -68,7 +68,7 @@ impl Record {
     }
 }
 
-/// Fields that are copied with changes, or not at all.
+/// Fields that are copied with changes, or not copied.
 const NO_CONTENT: [&str; 4] = ["apiVersion", "kind", "metadata", "status"];
 /// Fields of the metadata that are each server's own.
 const SERVERS_OWN: [&str; 10] = [
@@ -165,7 +165,7 @@ fn same_content(down: &Value, copy: &Value) -> bool {
             .all(|field| given(down, field) == given(copy, field))
 }
 
-/// `down` updated to `copy`: formerly copied fields that are no longer copied are removed, and fields
+/// `down` updated to `copy`. Formerly copied fields that are no longer copied are removed, and fields
 /// of others stay. `None` when it is up to date.
 #[must_use]
 pub fn brought_up_to_date(copy: &Value, down: &Value) -> Option<Value> {
@@ -232,8 +232,8 @@ fn is_nothing(value: &Value) -> bool {
 
 /// The status that `down` reports, as it reads upstream; `None` where it reports none.
 ///
-/// Each side has generations of its own: an observed generation downstream counts upstream as the
-/// generation of which `down` is a copy, which is that of `up` when it is up to date.
+/// Each side has its own generations. An observed generation downstream counts upstream as the
+/// generation that `down` is a copy of, which is that of `up` when it is up to date.
 #[must_use]
 pub fn status_for(up: &Value, down: &Value, up_to_date: bool) -> Option<Value> {
     let mut status = down.get("status").filter(|status| !is_nothing(status))?.clone();

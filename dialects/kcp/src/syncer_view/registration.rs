@@ -1,9 +1,9 @@
 //! Ownership of the copies on a workload cluster, and when a syncer may take them over (docs/systems/kcp.md,
 //! "Registering again").
 //!
-//! The identifier of a WorkloadCluster is lost with the object. The downstream namespaces therefore
-//! also say which WorkloadCluster of which hub they were made for, by data that outlive it: the uid of
-//! the hub's namespace `kube-system`, and the name.
+//! The identifier of a WorkloadCluster is lost with the object. So the downstream namespaces also name
+//! their WorkloadCluster and its hub by permanent data: the uid of the hub's namespace `kube-system`,
+//! and the name.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -49,11 +49,11 @@ pub struct Owner {
 pub enum Claim {
     /// Copy of its own.
     Own,
-    /// Copy of an earlier registration of the same WorkloadCluster, or of one that `--adopt` names.
+    /// Copy of an earlier registration of the same WorkloadCluster, or of one in `--adopt`.
     Earlier,
     /// It was made for this identifier, which nothing proves to be an earlier one of this WorkloadCluster.
     Unproven(String),
-    /// Another WorkloadCluster's, or no copy at all.
+    /// Another WorkloadCluster's, or not a copy.
     Others,
 }
 
@@ -82,7 +82,7 @@ impl Owner {
         }
     }
 
-    /// The namespace of the cluster that stands for `namespace`.
+    /// The namespace of the cluster for `namespace`.
     #[must_use]
     pub fn namespace_copy(&self, namespace: &str) -> Value {
         let mut copy = json!({

@@ -1,5 +1,5 @@
-//! Next step of a syncer about one object: a pure function of how the object looks in its view and downstream
-//! (docs/systems/kcp.md, "Order of removal"). Whatever was done before, even half, looking again leads on.
+//! Next step of a syncer for one object: a pure function of the object in its view and downstream
+//! (docs/systems/kcp.md, "Order of removal"). It continues from every intermediate state.
 
 use serde_json::Value;
 
@@ -27,12 +27,12 @@ pub enum Step {
     Report(Value),
     /// Write this upstream: the object without the syncer's finalizer. It leaves the view.
     Release(Value),
-    /// Something else stands in the way; the sentence says what.
+    /// There is another obstacle, in words.
     Blocked(String),
 }
 
 impl Step {
-    /// Name of the step: without what is written, which may be secret.
+    /// Name of the step, without the written content, which may be secret.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -62,7 +62,7 @@ pub enum Waiting {
     Content,
 }
 
-/// Knowledge of a syncer beside the two objects.
+/// Knowledge of a syncer in addition to the two objects.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     /// The identifier of its cluster.
@@ -76,7 +76,7 @@ pub struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// The next step for an object: `up` is how it looks in the view, `down` its copy.
+    /// The next step for an object: `up` is its form in the view, `down` its copy.
     #[must_use]
     pub fn next(&self, up: Option<&Value>, down: Option<&Value>) -> Step {
         let Some(up) = up else {

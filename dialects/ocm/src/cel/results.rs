@@ -8,8 +8,8 @@ pub(crate) struct Judged {
     pub(crate) holds: bool,
     /// Whether it has no value, or one that is not a bool.
     pub(crate) fails: bool,
-    /// Cost of the evaluation, kept with it: whether a decision may afford its expressions does not depend on
-    /// which results are known.
+    /// Cost of the evaluation, kept with the result: the budget of a decision does not depend on which
+    /// results are known.
     pub(crate) cost: u64,
     /// Whether it was ended at the cost limit of one evaluation.
     pub(crate) ended: bool,

@@ -1,5 +1,5 @@
-//! The columns after clusters came and went: stretches of the columns before are copied, and only the
-//! clusters that came are read. At most one pass per column, however many came.
+//! The columns after clusters were added and removed: stretches of the former columns are copied, and
+//! only added clusters are read. One pass per column at most.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,8 +43,8 @@ impl Records<'_> {
 }
 
 impl Columns {
-    /// The columns once the clusters in `names` (ascending) are there, or not, as `records` say. Everything
-    /// else in `self` is up to date already.
+    /// The columns after the clusters in `names` (ascending) were added or removed, as in `records`.
+    /// The rest of `self` is up to date already.
     pub(crate) fn moved<'a>(
         &self,
         names: impl Iterator<Item = &'a Arc<str>> + Clone,
@@ -147,7 +147,7 @@ impl Columns {
         }
     }
 
-    /// Everything of a cluster that came but its attributes and scores.
+    /// All data of an added cluster but its attributes and scores.
     fn fill_in(&mut self, candidate: Ix, row: &Arc<Cluster>, records: &Records<'_>) {
         let place = candidate as usize;
         let places = Arc::make_mut(&mut self.places);

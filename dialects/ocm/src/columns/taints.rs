@@ -1,5 +1,5 @@
-//! The taints of all clusters as one column. Taints are put on many clusters alike, so that each list of them
-//! is judged once in a decision, and the clusters themselves are considered only where times count.
+//! The taints of all clusters as one column. Many clusters have the same taints. So a decision judges
+//! each list once, and single clusters only where times count.
 
 use std::sync::Arc;
 
@@ -117,8 +117,8 @@ impl Taints {
     }
 }
 
-/// Text that tells one list from another. No part of a valid taint has a line break, but an object of a
-/// hub may have any content, so each part has its length in front.
+/// Unique text of a list. No part of a valid taint has a line break, but an object of a hub may have
+/// any content, so each part is preceded by its length.
 fn text(list: &[Taint]) -> String {
     let mut text = String::new();
     for part in list

@@ -121,8 +121,8 @@ const NO_BINDINGS: &str = "NoManagedClusterSetBindings";
 const NOTHING_MATCHED: &str = "NoManagedClusterMatched";
 const NOT_ALL: &str = "NotAllDecisionsScheduled";
 
-/// Puts the cause why no cluster fits, or no other one, into what the condition says: behind the count, where
-/// that is its beginning.
+/// Adds the reason why no cluster fits, or no further one, to the condition's message: after the count,
+/// where the message begins with it.
 pub(crate) fn tell_cause(satisfied: &mut Satisfied, cause: &str) {
     match satisfied.reason {
         NOTHING_MATCHED => cause.clone_into(&mut satisfied.message),
@@ -135,7 +135,7 @@ fn list(names: &[impl AsRef<str>]) -> String {
     names.iter().map(AsRef::as_ref).collect::<Vec<&str>>().join(", ")
 }
 
-/// Says what emptied the selection, taints apart from predicates.
+/// Names the reason for the empty selection, taints separately from predicates.
 fn why_nothing(wanted: Option<usize>, solved: &Solved) -> String {
     if wanted == Some(0) {
         return "numberOfClusters is 0".to_owned();
@@ -162,8 +162,8 @@ fn why_nothing(wanted: Option<usize>, solved: &Solved) -> String {
     }
 }
 
-/// Whether a cluster that this filter refuses is no candidate at all: one of another set, or one that is
-/// being deleted.
+/// Whether a cluster that this filter refuses is not even a candidate: one of another set, or one that
+/// is being deleted.
 const fn rules_out(filter: Plugin) -> bool {
     match filter {
         Plugin::ClusterSet | Plugin::Lifecycle => true,
@@ -199,8 +199,8 @@ impl Detail {
     }
 }
 
-/// Whether `known` is all but the cause of `ours`: the sentence of another controller, which it would write
-/// again.
+/// Whether `known` is `ours` without the reason: the sentence of another controller, which it would
+/// write again.
 fn is_beginning(known: &str, ours: &str) -> bool {
     !known.is_empty()
         && ours

@@ -40,8 +40,8 @@ fn namespaces<'a>(fleet: &'a Fleet, set: &'a Arc<str>) -> impl Iterator<Item = &
         .map(|(_, namespace)| namespace)
 }
 
-/// A cluster changed: the placements bound to a set that holds it or held it, where they could tell the
-/// difference.
+/// For a changed cluster: the placements bound to its sets before or after, where the change matters to
+/// them.
 pub(super) fn cluster(fleet: &Fleet, name: &Arc<str>, old: Option<&Cluster>, new: Option<&Cluster>) -> Due {
     if old.is_none() && new.is_none() {
         return Due::nothing();

@@ -90,8 +90,8 @@ fn set(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
 }
 
 fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
-    // Placements go by the binding's name (docs/systems/ocm.md, "API objects"); the view only proves that it
-    // is one.
+    // Placements use the binding's name (docs/systems/ocm.md, "API objects"); the view only proves that
+    // it is one.
     let new = read(fleet, key, object, |_, _: kind::ManagedClusterSetBinding| Ok(()));
     let entry = (Arc::clone(&key.namespace), Arc::clone(&key.name));
     let swapped = (Arc::clone(&key.name), Arc::clone(&key.namespace));

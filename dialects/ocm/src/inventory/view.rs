@@ -113,8 +113,8 @@ pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> Dema
     view
 }
 
-/// Whether the placement cannot be understood, as far as its spec shows. Only a run shows the cost of
-/// expressions: for these the condition counts.
+/// Whether the spec of the placement is malformed. Only a run shows the cost of expressions: for these,
+/// the condition counts.
 fn may_be_misconfigured(record: &PlacementRecord) -> bool {
     let stated = || {
         let condition = Condition::find(&record.view.status.conditions, MISCONFIGURED);

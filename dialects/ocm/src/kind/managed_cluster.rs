@@ -119,7 +119,7 @@ pub(crate) enum Amount {
 }
 
 impl Amount {
-    /// The exact quantity; `None` where the text is none.
+    /// The exact quantity; `None` where the text is not one.
     pub(crate) fn quantity(&self) -> Option<berth_apimachinery::quantity::Quantity> {
         let parsed = match self {
             Self::Text(text) => berth_apimachinery::quantity::Quantity::parse(text),
@@ -322,7 +322,7 @@ fn is_https(url: &str) -> bool {
         return false;
     };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    // The colons of an IPv6 address stand in brackets.
+    // An IPv6 address with its colons is in brackets.
     let host_and_port = match authority.strip_prefix('[').map(|rest| rest.split_once(']')) {
         Some(parts) => parts,
         None => Some(authority.split_at(authority.find(':').unwrap_or(authority.len()))),
@@ -337,8 +337,8 @@ fn is_https(url: &str) -> bool {
     plain && port && !host.is_empty() && !host.contains('@')
 }
 
-/// The client may not choose `timeAdded`: only the stored time of an unchanged taint passes, beside the stamp
-/// that `prepare` set itself.
+/// The client may not choose `timeAdded`: it must be the stored time of an unchanged taint, or the
+/// stamp that `prepare` set itself.
 fn taint_errors(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     let Some(taints) = new.pointer("/spec/taints").and_then(Value::as_array) else {
         return Vec::new();

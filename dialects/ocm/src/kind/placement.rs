@@ -24,8 +24,7 @@ pub(crate) struct Placement {
 }
 
 impl Placement {
-    /// Frees what the lists have more room for than they hold: the first item of one that is read makes
-    /// room for four.
+    /// Frees the spare capacity of the lists: reading the first item reserves room for four.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.spec.cluster_sets.shrink_to_fit();
         self.spec.predicates.shrink_to_fit();

@@ -69,7 +69,7 @@ pub(crate) fn without_effect(spec: &PlacementSpec) -> Vec<String> {
     list
 }
 
-/// The label selector that stands for a claim selector: the same operators, no `matchLabels`.
+/// The label selector in place of a claim selector: the same operators, no `matchLabels`.
 pub(crate) fn claims_as_labels(claims: &ClaimSelector) -> LabelSelector {
     LabelSelector {
         match_expressions: claims.match_expressions.clone(),

@@ -1,4 +1,4 @@
-//! Parts of a cluster that a policy mentions, beside those that every decision reads.
+//! Parts of a cluster that a policy mentions, in addition to those that every decision reads.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use berth_apimachinery::selector::Selector;
 use super::Policy;
 use crate::cluster::Cluster;
 
-/// One thing that policies select clusters by.
+/// One property in selections of clusters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mention {
-    /// Whatever an expression may look at.
+    /// All that an expression may read.
     Anything,
     /// The label of this key.
     Label(Arc<str>),

@@ -10,8 +10,7 @@ use super::{Mapping, Template, Tenancy, compiled};
 use crate::names::DELETE_LABEL;
 use crate::naming::Naming;
 
-/// Reads the mapping of `purpose`, which stands at `path`. `clusters` is `selectors.clusters`, if it could be
-/// read.
+/// Reads the mapping of `purpose` at `path`. `clusters` is `selectors.clusters`, if it could be read.
 pub(super) fn read(
     form: &mut Reading<Form>,
     purpose: &str,
@@ -58,7 +57,7 @@ pub(super) fn read(
     })
 }
 
-/// Clusters made from the template must match the selectors, or each request would make another one.
+/// Clusters made from the template must match the selectors, or each request would create another one.
 fn finds_again(
     form: &mut Reading<Form>,
     metadata: &Metadata,

@@ -23,9 +23,9 @@ pub(super) const UNUSED: &[&str] = &[
     "uid",
 ];
 
-/// Everything in `spec`, the dialect's part of a SchedulerConfiguration, that is legal and surely not
-/// intended where `rules` are chosen: one sentence each, with the path of the field below `spec`.
-/// Illegal values are not reported here.
+/// Warnings about `spec`, the dialect's part of a SchedulerConfiguration: values that are valid under
+/// `rules`, but surely not intended. One sentence each, with the path of the field below `spec`.
+/// Invalid values are not reported here.
 #[must_use]
 pub fn warnings(spec: &Value, rules: RulesChoice) -> Vec<String> {
     let (_, unknown) = SCHEMA.read_known::<Form>(spec, "");

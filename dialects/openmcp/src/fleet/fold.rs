@@ -23,7 +23,7 @@ struct Shift {
     /// Holders whose finalizers went and came.
     lost: BTreeSet<Arc<str>>,
     gained: BTreeSet<Arc<str>>,
-    /// The purposes for which it is more use than before.
+    /// The purposes that it is of more use for than before.
     better_for: BTreeSet<Arc<str>>,
 }
 
@@ -298,7 +298,7 @@ impl Fleet {
         if before == (self.config.clone(), self.config_problem.clone(), self.choice) {
             return Due::nothing();
         }
-        // The waiting requests, with the names for which they wait, follow from the configuration.
+        // The waiting requests, with the names that they wait for, follow from the configuration.
         self.by_cluster = OrdSet::new();
         self.waiting = OrdSet::new();
         self.planned = OrdSet::new();
@@ -314,7 +314,7 @@ impl Fleet {
     }
 }
 
-/// The purposes for which a Cluster is more use, or other use, than it was.
+/// The purposes that a Cluster is of more use for, or of other use, than before.
 fn better_for(old: Option<&Row>, new: Option<&Row>) -> BTreeSet<Arc<str>> {
     let purposes = |row: Option<&Row>| -> BTreeSet<Arc<str>> {
         let list = row.map(Row::purposes).unwrap_or_default();
@@ -327,7 +327,7 @@ fn better_for(old: Option<&Row>, new: Option<&Row>) -> BTreeSet<Arc<str>> {
     }
 }
 
-/// The keys that stand with `first`.
+/// The keys that belong to `first`.
 fn at<'a, T: Ord + Clone>(index: &'a OrdSet<(T, Key)>, first: &'a T) -> impl Iterator<Item = &'a Key> {
     let least = Key::new(REQUESTS, "", "");
     index

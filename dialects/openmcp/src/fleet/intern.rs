@@ -5,7 +5,7 @@ use std::sync::Arc;
 use berth_dialect_columns::Interner;
 use imbl::{HashMap, Vector};
 
-/// Everything that is interned.
+/// All interned texts.
 #[derive(Clone, Default)]
 pub(crate) struct Names {
     pub(crate) namespaces: Interner,

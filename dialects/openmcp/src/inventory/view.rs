@@ -109,8 +109,8 @@ impl Fleet {
     }
 }
 
-/// Report of the provider, in the words of all providers there are (docs/systems/openmcp.md, "API objects").
-/// The scheduler does not go by it: a Cluster is granted before it is there.
+/// Report of the provider, in the words of all known providers (docs/systems/openmcp.md, "API
+/// objects"). The scheduler ignores it: a Cluster is granted before it exists.
 fn readiness(row: &Row) -> (&'static str, &'static str, String) {
     if row.facts.deleting {
         return ("False", "Terminating", "the cluster is being deleted".to_owned());

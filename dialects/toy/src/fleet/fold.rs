@@ -38,7 +38,7 @@ fn fold_toy(fleet: &mut Fleet, change: &Change) -> Due {
     }
 }
 
-/// Wish of a toy: all of its spec but where it is.
+/// Wish of a toy: its spec without its place.
 fn wish(toy: &Object) -> Value {
     let mut spec = toy.value()["spec"].clone();
     if let Some(fields) = spec.as_object_mut() {

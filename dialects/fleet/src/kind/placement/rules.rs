@@ -61,7 +61,7 @@ fn resource_selector(selector: &ResourceSelector, path: &str, errors: &mut Vec<F
     errors.extend(compiled.err().unwrap_or_default());
 }
 
-/// A namespace of which the other selectors take parts is the only one, and named.
+/// If the other selectors select parts of a namespace, it is the only one, and is named.
 fn in_parts(spec: &PlacementSpec, errors: &mut Vec<FieldError>) {
     const IN_PARTS: &str = "NamespaceWithResourceSelectors";
     let all: Vec<_> = spec.namespaces().collect();

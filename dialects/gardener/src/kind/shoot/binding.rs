@@ -8,7 +8,7 @@ use super::spec::Toleration;
 use crate::cidr::{Families, Range};
 use crate::kind::{child, fill};
 
-/// Why a plain write may not touch the seed's name.
+/// Reason why a plain write must not change the seed's name.
 pub const ONLY_BY_BINDING: &str = "may only be changed through the subresource shoots/binding";
 
 /// The values that a shoot gets with its seed where it names none itself.
@@ -47,7 +47,7 @@ pub fn bind(shoot: &mut Value, seed: &str, given: &Given<'_>) {
     label_seeds(root);
 }
 
-/// Adds what the project tolerates.
+/// Adds the tolerations of the project.
 fn tolerate(spec: &mut Map<String, Value>, tolerations: &[&Toleration]) {
     if tolerations.is_empty() {
         return;
@@ -64,8 +64,9 @@ fn is_workerless(spec: &Map<String, Value>) -> bool {
     workers.and_then(Value::as_array).is_none_or(Vec::is_empty)
 }
 
-/// Writes the ranges a seed gives where the shoot names none: only those of its families. A workerless
-/// shoot gets a range of its own for services of IPv6: there is no network of which it could be a part.
+/// Writes the ranges of the seed where the shoot has none: only those of its families. A workerless
+/// shoot gets a range of its own for services of IPv6, since there is no network that the range could
+/// be a part of.
 fn fill_ranges(spec: &mut Map<String, Value>, given: &Given<'_>, own_services: &str) {
     let names = spec
         .get("networking")
@@ -103,8 +104,8 @@ fn own_services(uid: &str) -> String {
     format!("fd{a:02x}:{b:02x}{c:02x}:{d:02x}{e:02x}::/112")
 }
 
-/// Puts the stored status back: a binding does not write it, except that a Create that was pending for want
-/// of a seed is no longer.
+/// Restores the stored status, since a binding does not write it. A Create that was pending without a
+/// seed is not pending any longer.
 pub(super) fn keep_status(old: &Value, new: &mut Map<String, Value>) {
     match old.get("status") {
         Some(status) => new.insert("status".to_owned(), status.clone()),
@@ -135,7 +136,7 @@ fn forget_pending(root: &mut Map<String, Value>) {
     }
 }
 
-/// Errors about the seed's name in a binding: to a name, to another one, and then nothing beside it.
+/// Errors about the seed's name in a binding: it must be set and changed, and the rest must stay.
 pub(super) fn check_seed_name(old: &Value, new: &Value) -> Vec<FieldError> {
     const PATH: &str = "spec.seedName";
     let name = |value: &Value| {

@@ -33,8 +33,8 @@ pub(super) fn fill_in(root: &mut Map<String, Value>, old: Option<&Value>) {
     }
 }
 
-/// Fills in one form of naming the profile from the other, as far as the Shoot's Kubernetes has both: before
-/// 1.33 both are there, since 1.34 `cloudProfile` alone.
+/// Sets one of the two fields for the profile from the other, as far as the Shoot's Kubernetes has
+/// both: both before 1.33, `cloudProfile` alone since 1.34.
 fn name_profile(spec: &mut Map<String, Value>, old: Option<&Value>) {
     let version = spec
         .get("kubernetes")

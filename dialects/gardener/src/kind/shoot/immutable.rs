@@ -1,4 +1,4 @@
-//! Immutable fields of a Shoot, and the ways by which `spec.seedName` changes (docs/systems/gardener.md,
+//! Immutable fields of a Shoot, and the rules for changes of `spec.seedName` (docs/systems/gardener.md,
 //! "Shoot" and "Binding").
 
 use berth_apimachinery::FieldError;
@@ -42,7 +42,7 @@ pub(super) fn check(via: Via, changed: &Changed<'_>) -> Vec<FieldError> {
         errors.push(FieldError::forbidden("spec.seedName", binding::ONLY_BY_BINDING));
     }
     if via == Via::Subresource(BINDING) && old.profile() != new.profile() {
-        // Otherwise the other profiles have a say in it.
+        // Otherwise the other profiles are concerned.
         errors.push(FieldError::forbidden(
             new.profile_path(),
             "a binding cannot change the cloud profile",
@@ -79,7 +79,7 @@ pub(super) fn check(via: Via, changed: &Changed<'_>) -> Vec<FieldError> {
     errors
 }
 
-/// The spec stands still while the shoot is deleted and while its control plane moves between seeds.
+/// The spec is immutable while the shoot is deleted and while its control plane moves between seeds.
 fn frozen(changed: &Changed<'_>) -> Option<FieldError> {
     let deleting = changed
         .old_value

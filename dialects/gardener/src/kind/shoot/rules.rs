@@ -203,7 +203,7 @@ fn names(errors: &mut Vec<FieldError>, shoot: &Shoot) {
     }
 }
 
-/// The rules of a list of tolerations, which stands at `list`.
+/// The rules of a list of tolerations at `list`.
 pub(crate) fn tolerations(errors: &mut Vec<FieldError>, list: &str, tolerations: &[Toleration]) {
     let mut seen = BTreeSet::new();
     for (index, toleration) in tolerations.iter().enumerate() {
