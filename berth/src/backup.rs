@@ -1,7 +1,7 @@
 //! `berth backup` and `berth restore`: the embedded store, taken while it serves and put back.
 //!
-//! A server answers backups at a socket in its data folder, which only the folder's owner can reach: a
-//! user who can take a backup could read the database, too. Where no server runs, the file is read.
+//! A server offers backups on a socket in its data folder, which only the folder's owner can reach, and
+//! who could read the database anyway. Where no server runs, the file is read.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
@@ -33,7 +33,7 @@ const CERTIFICATES: [&str; 5] = [
     "front-proxy-ca.key",
     "admin.kubeconfig",
 ];
-/// Time for which a server may be silent.
+/// Maximal time between two parts from a server.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Arguments of `berth backup`.
@@ -100,7 +100,7 @@ pub fn take(args: &BackupArgs) -> Result<()> {
         _ => {}
     }
     let contents = fill(args, &partial).inspect_err(|_| {
-        // The first error is the one to tell; the next backup removes what is left.
+        // The first error is the one to report; the next backup removes the remains.
         drop(fs::remove_dir_all(&partial));
     })?;
     fs::rename(&partial, folder).with_context(|| folder.display().to_string())?;
@@ -138,7 +138,7 @@ fn private(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Copies a file of keys, if it is there; whether it was.
+/// Copies a file of keys. Returns whether it exists.
 fn copy(from: &Path, to: &Path) -> Result<bool> {
     let content = match fs::read(from) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
@@ -148,7 +148,7 @@ fn copy(from: &Path, to: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// Writes the objects: those of the running server, or of the file of one that does not run.
+/// Writes the objects: those of the running server, or of the file where none runs.
 fn objects(args: &BackupArgs, out: &mut dyn Write) -> Result<Contents> {
     let file = args.data_dir.join(FILE);
     ensure!(

@@ -37,7 +37,7 @@ const PAGE: usize = 500;
 const MOST: usize = 20_000;
 /// The exit code where Berth is not installed, and nothing is wrong.
 const NOT_INSTALLED: u8 = 3;
-/// Path of the metrics, which say until when certificates are valid.
+/// Path of the metrics with the ends of certificates.
 const METRICS: &str = "/metrics";
 
 /// Checks and prints.
@@ -88,7 +88,7 @@ impl Asked<'_> {
             findings,
             requests: None,
         };
-        // A registered API that does not answer is no 404.
+        // A registered API that does not answer is not a 404.
         if !standalone && matches!(group, Read::Absent) && !self.runs().await? {
             report.installed = false;
             report.findings.extend(self.not_installed().await?);
@@ -183,7 +183,7 @@ impl Asked<'_> {
         })
     }
 
-    /// Findings about targets that something is wrong with beside their readiness.
+    /// Findings about targets with problems other than readiness.
     async fn targets(&self) -> Result<Vec<Finding>> {
         let mut all = Vec::new();
         Ok(match self.pages("targets", &mut all).await? {
@@ -207,8 +207,8 @@ impl Asked<'_> {
         Ok((findings, Some(requests)))
     }
 
-    /// Findings about rules that contradict the objects of a system; the report of any one of its
-    /// `decisions` shows it.
+    /// Findings about rules that contradict the objects of a system; the report of any of its
+    /// `decisions` has them.
     async fn rules(&self, decisions: &[Value]) -> Result<Vec<Finding>> {
         let mut findings = Vec::new();
         for (system, path) in judge::one_of_each_system(decisions) {
@@ -250,7 +250,7 @@ impl Asked<'_> {
     }
 }
 
-/// The server's version beside this program's.
+/// The server's version in comparison with this program's.
 fn versions(stated: &str) -> Finding {
     let own = env!("CARGO_PKG_VERSION");
     match stated.split_once("+berth.") {

@@ -353,7 +353,7 @@ fn authority(text: &str) -> Result<Authority, String> {
     let expected = || "a host name, with or without a port, is expected".to_owned();
     let authority: Authority = text.parse().map_err(|_| expected())?;
     let odd = text.contains('@') || authority.host().is_empty();
-    // A text after the colon that is no number is no port.
+    // A text after the colon that is not a number is not a port.
     let has_port = text
         .rsplit_once(':')
         .is_some_and(|(_, port)| !port.ends_with(']'));

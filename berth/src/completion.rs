@@ -1,4 +1,4 @@
-//! `berth completion SHELL`: a script by which the shell asks `berth __complete` for completions
+//! `berth completion SHELL`: a script with which the shell asks `berth __complete` for completions
 //! (docs/terminal.md).
 
 use clap::{Args, ValueEnum};

@@ -46,7 +46,7 @@ pub struct Running {
     tasks: Vec<JoinHandle<()>>,
 }
 
-/// Surroundings in which controllers are started.
+/// Shared parts for starting controllers.
 #[derive(Clone)]
 pub struct Setting<'a> {
     /// The engine, which decides.
@@ -63,9 +63,9 @@ pub struct Setting<'a> {
     pub(crate) sink: &'a Arc<dyn Sink>,
     /// Store of events, if they are here.
     pub store: &'a Arc<dyn Store>,
-    /// Whether this server does what only one may do.
+    /// Whether this server does the work of a single server.
     pub leading: watch::Receiver<bool>,
-    /// Time for which events are kept; zero is for ever.
+    /// Time for keeping events; zero is for ever.
     pub event_ttl: Duration,
     /// Further observer of bindings.
     pub history: Option<Arc<dyn BindObserver>>,
@@ -74,8 +74,8 @@ pub struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// Starts the controllers of `selection`, as far as their demands are served here. Where events
-    /// are, it also starts the writer of events and the removal of old ones.
+    /// Starts the controllers of `selection` whose demands are served here. With events, it also starts
+    /// the writer of events and the removal of old ones.
     ///
     /// # Errors
     /// When the engine has an observer of its bindings already.

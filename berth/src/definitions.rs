@@ -1,8 +1,8 @@
-//! CustomResourceDefinitions, of which there are none, standalone only.
+//! CustomResourceDefinitions, standalone only: an empty list.
 //!
 //! Before it sends an object whose kind cannot be patched (a Binding, a review), `kubectl` asks whether
-//! the kind is a custom resource, and gives up without an answer; Helm's charts look definitions up,
-//! and operators watch them. Here none is a custom resource: every kind is built in.
+//! the kind is a custom resource, and fails without an answer; Helm's charts look definitions up, and
+//! operators watch them. Here none is a custom resource: every kind is built in.
 
 use std::sync::Arc;
 

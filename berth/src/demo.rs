@@ -25,7 +25,8 @@ use crate::readable;
 use crate::serve::{Options, Signals, Standalone};
 use live::Live;
 
-/// Starts a server, tells the story, then serves until a termination signal (unless told to end).
+/// Starts a server, tells the story, then serves until a termination signal (or ends, with the flag for
+/// that).
 ///
 /// # Errors
 /// When the server cannot start, or a step of the story fails.
@@ -47,7 +48,7 @@ pub async fn run(args: DemoArgs) -> Result<()> {
         (None, None) => unreachable!("a data folder is given or temporary"),
     };
     let mut options = Options::demo(&data_dir, args.secure_port)?;
-    // All systems share the server: the namespaces of the other examples are none of kcp's.
+    // All systems share the server: kcp must not place the namespaces of the other examples.
     options.args.actors = ActorArgs::placing_labelled_namespaces();
     let running = Standalone::start(options).await?;
     let kubeconfig = running.kubeconfig().to_owned();

@@ -1,5 +1,4 @@
-//! `--encryption-provider-config`: kube-apiserver's file that says what is encrypted at rest, and with which
-//! keys.
+//! `--encryption-provider-config`: kube-apiserver's file about encryption at rest: resources and keys.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -137,7 +136,7 @@ fn read_provider(provider: Provider) -> Result<Vec<Key>> {
 
 fn read_key(key: &NamedSecret) -> Result<Key> {
     let Ok(secret) = STANDARD.decode(&key.secret) else {
-        // Not what was there: it is a secret.
+        // Without the text itself, which is a secret.
         bail!("key {:?}: the secret is not base64", key.name);
     };
     Key::aes_gcm(&key.name, &secret).map_err(|problem| anyhow::anyhow!("key {:?}: {problem}", key.name))

@@ -55,10 +55,10 @@ mod with {
 
     use super::EtcdArgs;
 
-    /// The etcd at `servers`, as `args` say to talk to it.
+    /// The etcd at `servers`, with the settings of `args`.
     ///
     /// # Errors
-    /// When the file of credentials cannot be read or is none.
+    /// When the file of credentials cannot be read or is invalid.
     pub(crate) fn config(
         servers: &[String],
         args: &EtcdArgs,

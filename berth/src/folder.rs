@@ -71,7 +71,7 @@ fn named(paths: &[PathBuf]) -> String {
     }
 }
 
-/// The objects of the files that could be read, or why there are none.
+/// The objects of the readable files, or the reason why there are none.
 pub(crate) fn objects(args: &FilesArgs, now: Timestamp) -> Result<Vec<(Key, Arc<Object>)>, Vec<String>> {
     let dialects = berth_dialect_registry::all();
     let catalog = catalog(&dialects);

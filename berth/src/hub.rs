@@ -192,8 +192,8 @@ impl Hub {
         Ok(tokio::spawn(lease.keep(end)))
     }
 
-    /// Begins to look whether the systems' own schedulers run here, and notes it in `modes`. It was looked
-    /// once when this returns.
+    /// Begins to check whether the systems' own schedulers run here, and records it in `modes`. The
+    /// first check is complete when this returns.
     pub(crate) async fn watch_schedulers(&self, engine: &Arc<Engine>, modes: &Arc<Modes>) -> JoinHandle<()> {
         let watchman = Watchman::new(self.clients.objects.clone(), engine, modes, |name| self.has(name));
         watchman.begin().await

@@ -2,8 +2,8 @@
 //! plugin generator and Flux's ExternalService. Callers show the bearer token of a file, which is read
 //! again at each request, or a client certificate.
 //!
-//! Both tools remove what they no longer find. So an uncertain answer is an error, never a shorter
-//! list.
+//! Both tools remove objects that they no longer find. So an uncertain answer is an error, never a
+//! shorter list.
 
 mod answer;
 mod token;

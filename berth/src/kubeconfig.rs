@@ -20,12 +20,12 @@ const RESERVED: &str = "berth:";
 const MOST_LIFE: SignedDuration = berth_certs::authority::CA_LIFE;
 /// They begin to be judged by clocks that are not this one, so less makes no sense.
 const LEAST_LIFE: SignedDuration = SignedDuration::from_mins(1);
-/// A kubeconfig that runs out within this time is made anew.
+/// A kubeconfig that expires within this time is replaced.
 const RENEW_WITHIN: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// The context's and the cluster's name.
 const NAME: &str = "berth";
 
-/// Why no kubeconfig is issued.
+/// Reason why no kubeconfig is issued.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KubeconfigError {
@@ -111,8 +111,8 @@ impl Kubeconfig {
         Self::of(server, folder.ca().certificate_pem(), user, &issued)
     }
 
-    /// Whether the file at `path` equals the result of [`Kubeconfig::issue`] apart from key and dates,
-    /// and stays valid for a while: then nothing need be written.
+    /// Whether the file at `path` equals the result of [`Kubeconfig::issue`], except key and dates, and
+    /// stays valid for a while. Such a file need not be written.
     #[must_use]
     pub fn is_current(
         path: &Path,
@@ -193,7 +193,7 @@ impl Kubeconfig {
         &self.yaml
     }
 
-    /// Writes it to `path`, readable by its owner only, whole or not at all.
+    /// Writes it to `path`, readable by its owner only, completely or not at all.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -202,7 +202,7 @@ impl Kubeconfig {
     }
 }
 
-/// Checks that `user` is not the name of a user who passes guards.
+/// Checks that `user` is not a user whom guards let pass.
 fn check_name(user: &str) -> Result<(), KubeconfigError> {
     if user.starts_with(RESERVED) {
         return Err(KubeconfigError::Reserved(user.to_owned()));

@@ -7,10 +7,10 @@ use anyhow::Result;
 
 use crate::cli::LogFormat;
 
-/// Begins to log what `filter` lets through.
+/// Begins to log by `filter`.
 ///
 /// # Errors
-/// When `filter` is no filter.
+/// When `filter` is invalid.
 pub fn begin(filter: &str, format: LogFormat) -> Result<()> {
     let filter = tracing_subscriber::EnvFilter::try_new(filter)?;
     let lines = tracing_subscriber::fmt()

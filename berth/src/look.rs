@@ -32,7 +32,7 @@ use crate::{folder, readable};
 pub enum About<'a> {
     /// The decision that these words name.
     Decision(&'a [String]),
-    /// Everything.
+    /// All of them.
     Everything,
 }
 
@@ -57,7 +57,7 @@ pub async fn open(connection: &ConnectionArgs, origin: &OriginArgs, about: About
             let dialects = berth_dialect_registry::all();
             let catalog = catalog(&dialects);
             match cluster::asked(words, &dialects, &catalog) {
-                // Whoever is on a cluster, and who wants it, may be in any namespace.
+                // Requests on a cluster, and requests for one, may be in any namespace.
                 Some(asked) => Scope {
                     systems: Some(asked.systems.into_iter().map(str::to_owned).collect()),
                     namespace: None,
@@ -77,7 +77,7 @@ pub async fn open(connection: &ConnectionArgs, origin: &OriginArgs, about: About
     Ok(Source::within(Client::new(served.client()), namespace, served))
 }
 
-/// Whether Berth's server is to answer: where it is registered, unless `origin` says otherwise.
+/// Whether Berth's server has to answer: where it is registered, unless `origin` is set.
 ///
 /// # Errors
 /// When no server answers.
@@ -88,7 +88,7 @@ pub async fn asks_server(client: &Client, origin: &OriginArgs) -> Result<bool> {
         None => {}
     }
     let path = format!("/apis/{API_VERSION}");
-    // A registered API that does not answer is no 404, and reading the hub would hide the problem.
+    // A registered API that does not answer is not a 404, and reading the hub would hide the problem.
     let answer = client.send(Method::GET, &path, None).await?;
     Ok(!answer.is_err_and(|status| status.code == 404))
 }

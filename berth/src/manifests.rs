@@ -102,8 +102,8 @@ impl InstallationArgs {
     /// The installation.
     ///
     /// # Errors
-    /// When every system is off, kcp is to sync what cannot be copied from a hub, or several servers would
-    /// each have a store of their own.
+    /// When every system is off, kcp would sync resources that cannot be copied from a hub, or several
+    /// servers would have separate stores.
     pub fn installation(&self) -> Result<Installation> {
         self.actors.check_on_hub(berth_kubernetes::core::namespaced())?;
         let all = berth_dialect_registry::with(&self.actors.settings()).into_iter();
@@ -155,8 +155,7 @@ impl InstallationArgs {
     }
 }
 
-/// Prints a part of an installation as YAML documents; where it is not said what is to be installed, which
-/// choices there are.
+/// Prints a part of an installation as YAML documents; without a choice, prints the possible choices.
 ///
 /// # Errors
 /// When there can be no such installation, or an object has no form in YAML.
@@ -194,8 +193,8 @@ pub fn run(args: &ManifestsArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The choices that are missing and have to be made before anything is installed on a hub: a wrong
-/// guess would stop what runs there already.
+/// The missing choices, which have to be made before an installation on a hub: a wrong guess would stop
+/// running programs there.
 fn choices(chosen: &InstallationArgs, set: Set) -> String {
     let mut text = "error: say what to install; nothing is printed until then".to_owned();
     if chosen.mode.is_none() {

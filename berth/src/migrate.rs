@@ -69,7 +69,7 @@ impl SourceArgs {
         source
     }
 
-    /// Whether anything is said.
+    /// Whether any of it is set.
     #[must_use]
     pub fn said(&self) -> bool {
         let files = [
@@ -228,7 +228,7 @@ mod with {
         Ok(())
     }
 
-    /// Problem of two stores that are one, or of which one is within the other.
+    /// Problem of two stores that are the same, or nested.
     fn overlap(source: &EtcdConfig, target: &EtcdConfig) -> Option<String> {
         let same = source
             .endpoints

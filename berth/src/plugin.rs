@@ -18,14 +18,14 @@ use clap::{Parser, Subcommand};
 use crate::check::CheckQuestion;
 use crate::look::{self, About};
 
-/// Names by which the program is called.
+/// Names of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Called {
     /// Itself.
     Berth,
     /// `kubectl berth`.
     Plugin,
-    /// The name by which kubectl asks for completions.
+    /// Name of the program when kubectl asks for completions.
     Completion,
 }
 
@@ -101,7 +101,7 @@ pub enum PluginCommand {
     Compare(CompareQuestion),
 }
 
-/// Does what is asked.
+/// Runs the command.
 ///
 /// # Errors
 /// When the command fails.
@@ -158,8 +158,8 @@ pub(crate) async fn advice(question: &AdviceQuestion, connection: &ConnectionArg
     berth_commands::advice::run(question, &source).await
 }
 
-/// Prints what may follow `words` behind the command `root`, the last of which is being written, in the form
-/// that kubectl reads.
+/// Prints the proposals after `words` of the command `root`, in kubectl's form. The last of the words
+/// is being written.
 pub async fn complete(root: &clap::Command, words: impl Iterator<Item = OsString>) -> ExitCode {
     let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
     let proposals = complete::proposals(root, &words).await;

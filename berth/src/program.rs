@@ -9,7 +9,7 @@ use crate::cli::{Cli, Command, LogFormat};
 use crate::look::{self, About};
 use crate::plugin::{self, Called, PluginCli};
 
-/// Runs what the arguments of the process say, to its end.
+/// Runs the command of the process's arguments to its end.
 #[must_use]
 pub fn main() -> ExitCode {
     match plugin::called(std::env::args_os().next().as_deref()) {

@@ -50,7 +50,7 @@ use crate::cli::{KubeconfigArgs, ServeArgs};
 use crate::integrations::{self, Callers, TokenFile};
 use crate::kubeconfig::Kubeconfig;
 
-/// Time for requests in flight to complete once the server is told to stop.
+/// Time for requests in flight to complete after the signal to stop.
 const DRAIN: Duration = Duration::from_mins(1);
 /// Time limit of the engine's first read of the store.
 const LOAD: Duration = Duration::from_mins(1);
@@ -101,7 +101,7 @@ impl Signals {
 pub async fn run(args: ServeArgs) -> Result<()> {
     let options = Options::try_from(args)?;
     let running = Standalone::start(options).await?;
-    // Whoever reads that it serves may tell it to stop.
+    // A caller may stop the server as soon as it serves.
     let signals = Signals::listen()?;
     berth_commands::say!("serving on https://{}", running.running.address);
     if running.kubeconfig.exists() {
@@ -139,8 +139,8 @@ pub fn issue_kubeconfig(args: &KubeconfigArgs) -> Result<()> {
 }
 
 impl Standalone {
-    /// Starts a server: opens the store, makes what a new one needs, waits until every decision can be read,
-    /// and opens the port.
+    /// Starts a server: opens the store, creates the objects of a new one, waits until every decision
+    /// can be read, and opens the port.
     ///
     /// # Errors
     /// When any of that fails; the error names the file or address.

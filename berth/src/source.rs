@@ -5,7 +5,7 @@
 pub enum Place {
     /// In Berth's own store.
     Owned,
-    /// On the hub.
+    /// Stored on the hub.
     Hub,
     /// Nowhere: Berth has nothing to do with the system.
     Off,
@@ -64,7 +64,7 @@ pub(crate) fn source(text: &str) -> Result<Source, String> {
 pub(crate) const NONE_NAMED: &str = "every system is off: name each that Berth is for, --source=<system>=hub where its objects are on the hub, \
     --source=<system>=owned where Berth is to store them";
 
-/// Explains what is wrong with an observer that would store the objects of `dialect` itself.
+/// Explains the error of an observer that would store the objects of `dialect` itself.
 pub(crate) fn nothing_to_observe(dialect: &str) -> String {
     format!(
         "--mode=observe looks at what is on a hub, and with --source={dialect}=owned nothing of {dialect} is there: use \
@@ -72,8 +72,8 @@ pub(crate) fn nothing_to_observe(dialect: &str) -> String {
     )
 }
 
-/// Sources that hold on a hub, where a system that `said` does not name is off, since a server that
-/// stored its objects would take its API over.
+/// Sources that are valid on a hub. There, a system that `said` does not name is off, since a server
+/// that stored its objects would take over its API.
 #[must_use]
 pub fn only_named(said: Vec<Source>) -> Vec<Source> {
     let all = berth_dialect_registry::all().into_iter().map(|dialect| Source {

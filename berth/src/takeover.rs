@@ -1,6 +1,6 @@
-//! `berth takeover` and `berth handback`: they change the scheduler of a system in an order in which no
-//! request has two schedulers, and as short a time as possible has none (docs/take-over.md). Without
-//! `--yes` nothing is changed.
+//! `berth takeover` and `berth handback`: they change the scheduler of a system in such an order that
+//! no request ever has two schedulers, and is without one for as short a time as possible
+//! (docs/take-over.md). Without `--yes` nothing is changed.
 
 mod args;
 mod asked;
@@ -28,7 +28,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// `berth takeover`.
 ///
 /// # Errors
-/// When no server answers, there is no such system, Berth is not there to decide it, or rights are missing.
+/// When no server answers, the system is unknown, Berth does not run for it, or rights are missing.
 pub async fn take_over(args: &TakeoverArgs) -> Result<ExitCode> {
     let hub = Hub::of(&args.system, &args.server).await?;
     let change = Change {
@@ -78,10 +78,10 @@ pub async fn take_over(args: &TakeoverArgs) -> Result<ExitCode> {
     })
 }
 
-/// Tells what stands in the way of `change`; whether it is to be made.
+/// Prints the obstacles of `change`. Returns whether to make it.
 ///
 /// # Errors
-/// When it is, and something stands in the way.
+/// When it has to be made, and there are obstacles.
 async fn is_wanted(command: &str, hub: &Hub, change: &Change, stored: &Stored, yes: bool) -> Result<bool> {
     let (name, problems) = (hub.name(), hub.obstacles(change, stored).await?);
     for problem in &problems {
@@ -184,7 +184,7 @@ fn tell_steps(what: &str, steps: &[&str]) {
 /// `berth handback`.
 ///
 /// # Errors
-/// When no server answers, there is no such system, or rights are missing.
+/// When no server answers, the system is unknown, or rights are missing.
 pub async fn hand_back(args: &HandbackArgs) -> Result<ExitCode> {
     let hub = Hub::of(&args.system, &args.server).await?;
     let (seen, stored) = (hub.seen().await?, hub.stored().await?);
@@ -276,8 +276,8 @@ enum Step {
 }
 
 /// Repeats `look` until it reports success, and returns its message; after `timeout` the last message
-/// about the obstacle. New messages are printed meanwhile. A hub that does not answer for a moment is
-/// asked again, since it was changed already.
+/// about the obstacle. New messages are printed meanwhile. When the hub does not answer for a moment,
+/// it is asked again, since there are changes on it already.
 async fn wait(
     timeout: Duration,
     look: impl AsyncFn() -> Result<Step>,

@@ -5,8 +5,9 @@
 //! first, then the registrations, and the workload after that. Objects that are gone already are
 //! skipped, so that the command can be repeated.
 //!
-//! Some objects have finalizers that only Berth's controllers take off ([`berth_dialect_contract::Hold`]).
-//! While there are any, nothing is done unless it is said what becomes of them.
+//! Some objects have finalizers that only Berth's controllers remove
+//! ([`berth_dialect_contract::Hold`]). While there are any, nothing is done without a choice about
+//! them.
 
 mod holds;
 mod removal;
@@ -33,7 +34,7 @@ use removal::{Removal, Removed};
 const PATIENCE: Duration = Duration::from_mins(1);
 /// Kind of the object with an embedded database.
 const CLAIM: &str = "PersistentVolumeClaim";
-/// Pause before the next look.
+/// Pause before the next check.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Arguments of `berth uninstall`.
@@ -254,7 +255,7 @@ impl Remover {
         holds::find(&self.client, &holds, own).await
     }
 
-    /// Says what waits for Berth, and goes on only where it is said what becomes of it.
+    /// Prints the objects that wait for Berth, and continues only with a choice about them.
     async fn consider(&self, own: &BTreeSet<String>, args: &UninstallArgs) -> Result<()> {
         let waiting = self.waiting(own).await?;
         for one in &waiting {
@@ -309,7 +310,7 @@ impl Remover {
         Ok(())
     }
 
-    /// Says what is left where it is.
+    /// Prints the objects that stay.
     async fn kept(&self, removals: &[Removal]) -> Result<()> {
         for removal in removals {
             if removal.read(&self.client).await?.is_some() {
@@ -364,7 +365,7 @@ impl Remover {
     }
 }
 
-/// Objects in a list do not say what they are.
+/// Objects in a list have no apiVersion and kind.
 fn api_service(object: &Value) -> Value {
     json!({
         "apiVersion": "apiregistration.k8s.io/v1",

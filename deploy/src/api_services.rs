@@ -44,7 +44,7 @@ pub fn owned_api_services<'a>(
     }
     let mut services = Vec::new();
     for (group, versions) in versions {
-        // The preferred version stands first and is asked first.
+        // The preferred version comes first and is asked first.
         for (priority, version) in (VERSION_PRIORITY..).step_by(10).zip(versions.iter().rev()) {
             services.push(registered(service, group, version, OWNED_PRIORITY, priority));
         }

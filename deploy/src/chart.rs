@@ -15,7 +15,7 @@ use crate::{
 
 /// The annotation of objects that stay when a release is deleted.
 const KEEP: &str = "helm.sh/resource-policy";
-/// The role by which Berth impersonates actors, each of which has a role of the same name.
+/// The role with which Berth impersonates actors, each of which has a role of the same name.
 const IMPERSONATOR: &str = "berth:impersonator";
 /// Roles that are about no system in particular.
 const REGISTRATION: &str = "berth:registration";

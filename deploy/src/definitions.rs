@@ -32,8 +32,8 @@ pub fn published_definitions() -> Vec<Value> {
         .collect()
 }
 
-/// The CustomResourceDefinitions of the systems' kinds, for hubs without the systems. Never to be applied
-/// over the systems' own: `kubectl create` leaves alone what is there.
+/// The CustomResourceDefinitions of the systems' kinds, for hubs without the systems. Never apply them
+/// over the systems' own: `kubectl create` leaves existing ones alone.
 #[must_use]
 pub fn system_definitions<'a>(dialects: impl IntoIterator<Item = &'a Arc<dyn Dialect>>) -> Vec<Value> {
     let kinds = dialects.into_iter().flat_map(|dialect| dialect.kinds());

@@ -52,7 +52,7 @@ pub fn hub() -> Installation {
     Installation::on_hub().without(OFF_ON_A_HUB)
 }
 
-/// The installation of the overlay `observe`: as `hub`, and it only looks.
+/// The installation of the overlay `observe`: as `hub`, but only observing.
 #[must_use]
 pub fn observe() -> Installation {
     hub().observing()

@@ -1,7 +1,7 @@
-//! Rights and webhooks for a hub that has objects on which decisions depend: Berth reads them as itself
-//! and writes its decisions as the systems' scheduler, which it impersonates (docs/concepts.md,
-//! "Actors"). With `--source=<system>=hub` that is all of the system; for one that Berth stores it is
-//! the part that stays on the hub: kcp's namespaces and the objects in them.
+//! Rights and webhooks for a hub with objects that decisions read. Berth reads them as itself and
+//! writes its decisions as the systems' scheduler, which it impersonates (docs/concepts.md, "Actors").
+//! With `--source=<system>=hub` these are all objects of the system. For a system that Berth stores,
+//! they are the part that stays on the hub: kcp's namespaces and the objects in them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -116,7 +116,7 @@ impl<'a> Source<'a> {
         )
     }
 
-    /// Resources that are written, by the user who writes them.
+    /// Resources that are written, by the user of the writes.
     fn written(&self) -> Vec<(&'static str, Vec<Value>)> {
         let reconcilers = self.dialect.controllers().hub_reconcilers();
         let by_reconcilers = reconcilers.iter().map(|reconciler| {

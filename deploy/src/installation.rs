@@ -17,11 +17,11 @@ pub const IMAGE: &str = concat!("berth:v", env!("CARGO_PKG_VERSION"));
 /// Number of servers where several can run: one may always be away.
 pub const REPLICAS: u16 = 2;
 
-/// The system that installations for every system leave out: kcp reads and writes what stands in namespaces,
-/// Secrets among it, so it runs only where it is asked for by name.
+/// The system that installations for every system leave out: kcp reads and writes objects in
+/// namespaces, Secrets included, so it runs only where it is named.
 pub const OFF_ON_A_HUB: &str = berth_syncer::DIALECT;
 
-/// The Service of an installation where nothing else is said: `berth` in `berth-system`, port 443.
+/// The default Service of an installation: `berth` in `berth-system`, port 443.
 #[must_use]
 pub fn default_service() -> Service {
     Service {
@@ -60,7 +60,7 @@ pub struct Installation {
     pub storage: Storage,
     /// The client URLs of etcd, where Berth stores objects there.
     pub etcd_servers: Vec<String>,
-    /// Whether it decides, or only observes the hub: then it has no right to write there.
+    /// Whether it decides, or only observes the hub, in which case it has no right to write there.
     pub mode: Mode,
     /// Whether Berth creates its registration itself.
     pub self_register: bool,

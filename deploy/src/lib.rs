@@ -1,9 +1,9 @@
 //! Berth's objects on a hub: those of an installation, rendered from the code, so that they always
 //! match the program. `berth manifests` prints them.
 //!
-//! [`Installation`] says what is installed, [`Set`] which part of it is wanted, [`objects`] gives it. The
-//! files of this folder are the same objects for common installations ([`manifests`], pinned by
-//! `tests/manifests.rs`):
+//! [`Installation`] describes an installation, [`Set`] selects a part of it, and [`objects`] returns
+//! its objects. The files of this folder are the same objects for common installations ([`manifests`],
+//! pinned by `tests/manifests.rs`):
 //!
 //! - `manifests/`: every part by itself, and with `kustomization.yaml` the base of the overlays;
 //! - `overlays/`: whole installations for kustomize, `observe`, `hub`, `owned-etcd` and `cert-manager`;
@@ -12,7 +12,7 @@
 //!   input. Definitions are only here: Berth's own in `crds/`, which the overlays use, too, and the
 //!   systems' in `files/definitions/`.
 //!
-//! `README.md` says what each is for.
+//! `README.md` has the purpose of each.
 //!
 //! ```
 //! use berth_deploy::{Installation, Set, objects};

@@ -16,7 +16,7 @@ pub fn own_changes(service: &Service) -> Vec<Value> {
     let account = format!("system:serviceaccount:{}:{}", service.namespace, service.name);
     let message = "Berth may change nothing of its registration but caBundle";
     let said = |expression: String| json!({"expression": expression, "message": message});
-    // Everything of a webhook except caBundle, unchanged. The names of webhooks are unique.
+    // All fields of a webhook except caBundle, unchanged. The names of webhooks are unique.
     let fields = [
         "rules",
         "failurePolicy",

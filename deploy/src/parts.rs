@@ -58,7 +58,7 @@ pub fn objects(installation: &Installation, set: Set) -> Vec<Value> {
     }
 }
 
-/// The objects, with the annotation by which cert-manager fills in their caBundle, where it does.
+/// The objects, with the annotation for their caBundle, where cert-manager sets it.
 #[must_use]
 pub fn trusted(installation: &Installation, mut objects: Vec<Value>) -> Vec<Value> {
     if installation.certificates == Certificates::CertManager {

@@ -55,8 +55,8 @@ pub fn registration_rights(installation: &Installation) -> Vec<Value> {
     all
 }
 
-/// Rights that `--self-register` takes beside that. Whoever may create webhook configurations may intercept
-/// every write on the hub, which is why it is a role of its own and off by default.
+/// Additional rights for `--self-register`. A user who may create webhook configurations can intercept
+/// every write on the hub. That is why it is a separate role, and off by default.
 #[must_use]
 pub fn self_registration_rights(installation: &Installation) -> Vec<Value> {
     let rules = json!([

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Certificates, Installation, Service, ca_secret_name, cert_manager, certificates};
 use crate::stores::Storage;
 
-/// The label that every Pod of Berth has, beside others.
+/// The label that every Pod of Berth has, among others.
 pub const LABEL: (&str, &str) = ("app.kubernetes.io/name", "berth");
 /// The port the container listens on.
 const PORT: u16 = 7443;
@@ -31,7 +31,7 @@ const PEERS: [(u16, &str); 7] = [
     (16443, "TCP"),
     (2379, "TCP"),
 ];
-/// Time for which a server goes on serving, unready, so that the hub has stopped sending to it.
+/// Time of further serving, unready, in which the hub stops sending requests.
 const SHUTDOWN_DELAY: u32 = 15;
 /// Time for requests and watches to end after that.
 const DRAIN: u32 = 75;
@@ -49,7 +49,7 @@ pub fn namespace(service: &Service) -> Value {
     })
 }
 
-/// Everything in the namespace but the service account and its rights.
+/// All objects in the namespace but the service account and its rights.
 #[must_use]
 pub fn workload(installation: &Installation) -> Vec<Value> {
     let service = &installation.service;
@@ -88,7 +88,7 @@ fn ca_certificates(service: &Service) -> Value {
     })
 }
 
-/// Claim on which the one server keeps its database. `berth uninstall` leaves it.
+/// Claim for the database of the only server. `berth uninstall` leaves it.
 fn data_claim(service: &Service) -> Value {
     json!({
         "apiVersion": "v1",
@@ -141,8 +141,7 @@ fn disruption_budget(service: &Service) -> Value {
     })
 }
 
-/// ServiceMonitor by which the Prometheus operator reads metrics; the reader needs the role
-/// berth:metrics-reader.
+/// ServiceMonitor for the Prometheus operator; the reader needs the role berth:metrics-reader.
 #[must_use]
 pub fn service_monitor(installation: &Installation) -> Value {
     let service = &installation.service;
@@ -284,7 +283,7 @@ fn arguments(installation: &Installation) -> Vec<String> {
     }
     match installation.storage {
         Storage::Embedded => arguments.push("--storage=embedded".to_owned()),
-        // Copies of the hub's objects are made anew at every start.
+        // Copies of the hub's objects are read again at every start.
         Storage::Memory => arguments.push("--storage=memory".to_owned()),
         Storage::Etcd => {
             arguments.push("--storage=etcd".to_owned());

@@ -19,7 +19,7 @@ use crate::words::{self, Standing};
 /// Asks and prints.
 ///
 /// # Errors
-/// When there is no such decision or cluster, the server refuses, or none answers.
+/// When the decision or cluster does not exist, or the server refuses or does not answer.
 pub async fn run(question: &AdviceQuestion, source: &Source) -> Result<ExitCode> {
     let (client, namespace) = (&source.client, source.namespace.as_str());
     let dialects = berth_dialect_registry::all();
@@ -61,7 +61,7 @@ pub async fn run(question: &AdviceQuestion, source: &Source) -> Result<ExitCode>
     }
 }
 
-/// The object, where it stands and the summary.
+/// The object, its place and the summary.
 fn title(advice: &SchedulingAdvice, width: Option<usize>) -> String {
     let status = advice.status.as_ref();
     let (outcome, message) = status.map_or(("", ""), |status| (&*status.outcome, status.message.as_str()));

@@ -567,7 +567,7 @@ impl ServerArgs {
     /// Connects.
     ///
     /// # Errors
-    /// When there is no kubeconfig, or it cannot be used.
+    /// When there is no kubeconfig, or it is invalid.
     pub async fn client(&self) -> Result<Client> {
         Client::as_kubectl(self.kubeconfig.as_deref(), self.context.as_deref()).await
     }
@@ -577,7 +577,7 @@ impl ConnectionArgs {
     /// Connects.
     ///
     /// # Errors
-    /// When there is no kubeconfig, or it cannot be used.
+    /// When there is no kubeconfig, or it is invalid.
     pub async fn client(&self) -> Result<Client> {
         self.server.client().await
     }

@@ -199,7 +199,7 @@ impl Comparison {
         }
     }
 
-    /// Takes those of the requests that were set aside which are wanted: nothing can be said of them.
+    /// Takes the wanted ones of the requests that were set aside: their comparison is unknown.
     fn take_aside(&mut self, simulation: &Simulation, wanted: &Wanted<'_>) {
         let aside = simulation.aside().iter();
         for aside in aside.filter(|aside| wanted.is(&*aside.dialect, &aside.demand)) {
@@ -213,11 +213,11 @@ impl Comparison {
 /// Numbers of requests by agreement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 struct Counts {
-    /// With the same clusters.
+    /// Equal clusters.
     same: usize,
-    /// With others.
+    /// Other clusters.
     different: usize,
-    /// It cannot be said.
+    /// Unknown.
     unknown: usize,
 }
 
@@ -256,7 +256,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// `None` where the demand is no longer there.
+    /// `None` where the demand does not exist any more.
     fn of(decided: &Decided<'_>, grace: Duration, now: Timestamp) -> Option<Self> {
         let (snapshot, decision) = (decided.snapshot, decided.decision);
         let view = snapshot.inventory.demand(&decision.demand, now)?;

@@ -1,5 +1,5 @@
-//! `berth export`: writes a running server's inventory, as far as the caller may read it, as files that
-//! `berth simulate` reads again and decides by as the server does (docs/concepts.md, "Exporting").
+//! `berth export`: writes a running server's inventory, as far as the caller may read it, as files from
+//! which `berth simulate` decides like the server (docs/concepts.md, "Exporting").
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! `berth plan`: asks a running server what a change would do (docs/concepts.md, "Planning").
+//! `berth plan`: asks a running server for the effects of a change (docs/concepts.md, "Planning").
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;

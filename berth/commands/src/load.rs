@@ -14,7 +14,7 @@ use crate::terminal::shown;
 
 /// Number of objects that are written at once where there are many of one kind.
 const AT_ONCE: usize = 32;
-/// Fewer of one kind in a row are written one after the other, since there the order may matter: the
+/// A shorter run of one kind is written one after the other, since there the order may matter: the
 /// first one is placed first.
 const MANY: usize = 100;
 /// Interval of progress lines of a long load.
@@ -47,12 +47,12 @@ impl WriteMode {
 }
 
 /// Writes every object of `paths` (namespaces first), each with its status, and prints a line for each.
-/// A scheduler's fields stay as stored; where a file differs, a line on standard error says so. Many
-/// objects of one kind in a row are written side by side.
+/// A scheduler's fields stay as stored; where a file differs, there is a line on standard error. A long
+/// run of one kind is written concurrently.
 ///
 /// # Errors
-/// A file that cannot be read at all, before anything is written; the documents that are no objects, and the
-/// objects that the server refused, after the others are written.
+/// An unreadable file, before anything is written; documents that are not objects, and objects that the
+/// server refused, after the others are written.
 pub async fn run(client: &mut Client, paths: &[PathBuf], mode: WriteMode, validate: Validate) -> Result<()> {
     let (documents, unread) = manifest::read_all(paths);
     if unread.iter().any(|problem| problem.number == 0) {
@@ -106,13 +106,13 @@ pub async fn run(client: &mut Client, paths: &[PathBuf], mode: WriteMode, valida
     }
 }
 
-/// Tells on standard error what the server gives as the reason to wait for it.
+/// Prints the server's reasons to wait for it on standard error.
 pub fn tell_waiting(reason: &str) {
     crate::say_error!("waiting for the server: {}", shown(reason));
 }
 
-/// Tells fields that stand twice, which no server sees any more; with `Strict`, takes the objects that have
-/// any out.
+/// Prints duplicate fields, which no server sees any more; with `Strict`, removes the objects that have
+/// any.
 fn without_duplicates(
     documents: Vec<Document>,
     validate: Validate,

@@ -10,7 +10,7 @@ use berth_apimachinery::json::{self, Doubles};
 use berth_dialect_contract::config;
 use serde_json::Value;
 
-/// One object of a manifest, and where it stands.
+/// One object of a manifest, and its place.
 #[derive(Clone, Debug)]
 pub struct Document {
     /// The file, or `-` for standard input.
@@ -19,30 +19,30 @@ pub struct Document {
     pub number: usize,
     /// The object.
     pub object: Value,
-    /// The paths of its fields that stand twice; the last one counts.
+    /// The paths of its duplicate fields; the last one counts.
     pub duplicates: Vec<String>,
 }
 
 impl Document {
-    /// `apiVersion`, empty where there is none.
+    /// `apiVersion`, empty where it is absent.
     #[must_use]
     pub fn api_version(&self) -> &str {
         self.object["apiVersion"].as_str().unwrap_or_default()
     }
 
-    /// `kind`, empty where there is none.
+    /// `kind`, empty where it is absent.
     #[must_use]
     pub fn kind(&self) -> &str {
         self.object["kind"].as_str().unwrap_or_default()
     }
 
-    /// `metadata.name`, empty where there is none.
+    /// `metadata.name`, empty where it is absent.
     #[must_use]
     pub fn name(&self) -> &str {
         self.object["metadata"]["name"].as_str().unwrap_or_default()
     }
 
-    /// `metadata.namespace`, empty where there is none.
+    /// `metadata.namespace`, empty where it is absent.
     #[must_use]
     pub fn namespace(&self) -> &str {
         self.object["metadata"]["namespace"].as_str().unwrap_or_default()
@@ -58,7 +58,7 @@ pub struct Problem {
     pub number: usize,
     /// The problem.
     pub problem: String,
-    /// Whether nothing is wrong: a file that stands among manifests and is none.
+    /// Whether this is no problem: a file among manifests that is not one itself.
     pub is_note: bool,
 }
 
@@ -71,8 +71,8 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Reads files and, without descending into them, folders (`*.yaml`, `*.yml`, `*.json`, by name); `-` is
-/// standard input. Returns what could be read, and every problem with the rest.
+/// Reads files and, without descending into them, folders (`*.yaml`, `*.yml`, `*.json`, by name); `-`
+/// is standard input. Returns the readable objects, and every problem of the rest.
 #[must_use]
 pub fn read_all(paths: &[PathBuf]) -> (Vec<Document>, Vec<Problem>) {
     let mut documents = Vec::new();
@@ -100,7 +100,7 @@ pub fn read_all(paths: &[PathBuf]) -> (Vec<Document>, Vec<Problem>) {
 /// The text of a file; of `-`, standard input.
 ///
 /// # Errors
-/// Why there is none.
+/// Reason why there is none.
 pub fn text(file: &Path) -> Result<String, String> {
     let mut bytes = Vec::new();
     let read = match file.as_os_str() == "-" {
@@ -143,8 +143,8 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Problem> {
     Ok(list)
 }
 
-/// Parses the documents of one text; a `List` stands for its items. An unreadable document does not
-/// affect others.
+/// Parses the documents of one text; the items replace a `List`. An unreadable document does not affect
+/// others.
 pub fn parse(file: &str, text: &str, documents: &mut Vec<Document>, problems: &mut Vec<Problem>) {
     for (number, found) in (1..).zip(values(text)) {
         let mut tell = |problem: String, is_note: bool| {
@@ -198,7 +198,7 @@ fn below(paths: &[String], start: &str) -> Vec<String> {
 
 /// Every document of a text: JSON, one value after the other, or YAML.
 fn values(text: &str) -> Vec<Result<json::Document, String>> {
-    // A text that looks like JSON may still be YAML.
+    // A text in the form of JSON may still be YAML.
     if text.trim_start().starts_with('{')
         && let Ok(documents) = json::documents(text, Doubles::Kept)
     {
@@ -237,7 +237,7 @@ fn judge(object: &Value) -> Result<(), &'static str> {
 }
 
 /// Reason why an object that cannot be stored is no error: programs' own configuration files have no
-/// metadata, and lie in the folders of related objects.
+/// metadata, and are in the folders of related objects.
 fn configuration(object: &Value) -> Option<String> {
     if object.get("metadata").is_some() || config::is_stored_form(object) {
         return None;

@@ -21,7 +21,7 @@ use crate::why;
 use crate::why::asked::{self, Place};
 use crate::why::missing::{self, Question};
 
-/// Asks and prints. Where a decision has no history, the output says so, and it is no failure.
+/// Asks and prints. A decision without a history is noted in the output, and is no failure.
 ///
 /// # Errors
 /// When the words name nothing that is decided or ever was, the server refuses, or none answers.
@@ -90,8 +90,8 @@ fn path(place: &Place) -> String {
     }
 }
 
-/// Whether any of the decisions without records is there, as far as that may be known: one that never changed
-/// has none.
+/// Whether any of the decisions without records exists, as far as the caller may know: one that never
+/// changed has no records.
 async fn is_there(client: &Client, answers: &[(Place, Answer)]) -> Result<bool> {
     for (place, _) in answers {
         match client.send(Method::GET, &path(place), None).await? {
@@ -116,7 +116,7 @@ impl Answer {
         status.is_some_and(|status| !status.records.is_empty())
     }
 
-    /// The seconds for which changes are kept, 0 for ever; `None` where none are.
+    /// The seconds for which changes are kept, 0 for ever; `None` where they are not kept.
     fn kept_for(&self) -> Option<u64> {
         let status = self.read.body.status.as_ref()?;
         (status.per_decision > 0).then_some(status.max_age_seconds)
@@ -138,7 +138,7 @@ async fn ask(
                 let read = why::read(&written)?;
                 answers.push((place.clone(), Answer { written, read }));
             }
-            // A name alone is asked for in every system; most people may not look into all.
+            // A name alone is asked for in every system; most users do not have the right to all.
             Err(status) => refused.push((place.clone(), status)),
         }
     }

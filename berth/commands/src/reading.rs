@@ -27,12 +27,12 @@ use crate::terminal::shown;
 use list::Answer;
 pub use list::Objects;
 
-/// Extent of a reading: the systems, and the namespace whose decisions matter.
+/// Extent of a reading: the systems, and the namespace of the decisions.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
     /// The systems, by name; `None` is all that are there.
     pub systems: Option<BTreeSet<String>>,
-    /// Only what the decisions of this namespace look at; `None` is everything.
+    /// Only objects that the decisions of this namespace depend on; `None` is everything.
     pub namespace: Option<String>,
 }
 
@@ -51,7 +51,7 @@ pub struct Gap {
     pub name: String,
     /// The one namespace whose objects were read all the same.
     pub but: Option<String>,
-    /// Why, in the server's words.
+    /// The reason, in the server's words.
     pub message: String,
     /// Consequence of doing without these objects.
     pub without: &'static str,
@@ -72,11 +72,11 @@ impl fmt::Display for Gap {
     }
 }
 
-/// Kinds of a hub that the systems there look at.
+/// Kinds of a hub that the systems read there.
 pub struct Kinds {
     /// The systems that are there and were asked for.
     pub systems: Vec<&'static str>,
-    /// Each kind, and how far decisions look at its objects.
+    /// Each kind, and the extent of its objects that decisions read.
     all: Vec<(Arc<dyn Kind>, Reach)>,
 }
 
@@ -193,7 +193,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Reads what `scope` asks for.
+    /// Reads the objects of `scope`.
     ///
     /// # Errors
     /// When no server answers, or none of the systems is there.
@@ -336,7 +336,7 @@ fn place(resource: &str, object: &Value) -> String {
 /// Most problems with objects that are listed.
 const NAMED: usize = 5;
 
-/// Says on standard error what is wrong with objects, of the first of them.
+/// Prints problems of objects on standard error: the first ones.
 pub fn tell_problems(problems: &[Problem]) {
     for problem in problems.iter().take(NAMED) {
         crate::say_error!("note: {}", shown(&problem.to_string()));
@@ -347,7 +347,7 @@ pub fn tell_problems(problems: &[Problem]) {
     }
 }
 
-/// The API groups that are served; `None` where the server does not tell.
+/// The API groups that are served; `None` where the server does not list them.
 async fn groups(client: &Client) -> Result<Option<BTreeSet<String>>> {
     let answer = client.send(Method::GET, "/apis", None).await?;
     Ok(answer.ok().map(|list| {
@@ -357,7 +357,7 @@ async fn groups(client: &Client) -> Result<Option<BTreeSet<String>>> {
     }))
 }
 
-/// Resources that the dialects look at, each once: as far as any of them looks.
+/// Resources that the dialects read, each once, with the largest extent.
 fn reaches(dialects: &[&Arc<dyn Dialect>]) -> BTreeMap<GroupResource, Reach> {
     let mut all: BTreeMap<GroupResource, Reach> = BTreeMap::new();
     for dialect in dialects {

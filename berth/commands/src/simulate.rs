@@ -40,7 +40,7 @@ pub const MALFORMED: u8 = 2;
 /// Something of the input was set aside, and the rest was decided.
 pub const SET_ASIDE: u8 = 3;
 
-/// Why a simulation ended early.
+/// Reason why a simulation ended early.
 #[derive(Debug, thiserror::Error)]
 enum Stop {
     /// The output is closed.
@@ -75,7 +75,7 @@ pub async fn run_on(args: &SimulateArgs, connection: &ConnectionArgs) -> anyhow:
 
 /// Decides the objects of the files of `args` and the `read` ones that are in `namespace` or
 /// cluster-scoped, and prints the result. Findings about the input go to standard error, and the exit
-/// code says whether all of it was decided. Other objects are input only.
+/// code depends on whether all of it was decided. Other objects are input only.
 #[must_use]
 pub fn run(args: &SimulateArgs, namespace: Option<&str>, read: impl IntoIterator<Item = Input>) -> ExitCode {
     let terms = Terms {
@@ -133,7 +133,7 @@ pub fn run(args: &SimulateArgs, namespace: Option<&str>, read: impl IntoIterator
     }
 }
 
-/// Outcome of all decisions together, as far as the exit code and the warnings depend on it.
+/// Outcome of all decisions together: the facts for the exit code and the warnings.
 #[derive(Default)]
 struct Tally {
     /// Something found no place, or not all it asked for.
@@ -164,7 +164,7 @@ impl Tally {
     }
 }
 
-/// The token of those that refuse a cluster for a stale heartbeat.
+/// The token of refusals of a cluster for a stale heartbeat.
 const HEARTBEAT: &str = "HeartbeatStale";
 
 fn tell_stale(newest: Option<Timestamp>) {
@@ -298,7 +298,7 @@ impl Read {
     }
 }
 
-/// Reads files, takes what was `read` of a hub, and tells what is to be said of them.
+/// Reads files, takes the objects `read` from a hub, and prints findings.
 pub(crate) fn load(
     files: &[PathBuf],
     by: &By<'_>,
@@ -342,7 +342,7 @@ pub(crate) fn load(
     })
 }
 
-/// Tells what is to be said of files on standard error; whether nothing of them was set aside.
+/// Prints findings about files on standard error. Returns whether none of them was set aside.
 ///
 /// # Errors
 /// With `strict`, everything that they should not have.
@@ -390,7 +390,7 @@ pub fn told(unread: &[manifest::Problem], findings: &Findings, strict: bool) -> 
     Ok(count == 0)
 }
 
-/// A document as a simulation reads it, which tells its problems by file and document.
+/// A document in a simulation, which reports problems by file and document.
 pub fn input(document: Document) -> Input {
     Input {
         at: format!("{}: document {}", document.file, document.number),

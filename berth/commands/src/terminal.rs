@@ -99,13 +99,13 @@ pub fn styled_table(headings: &[&str], rows: &[Vec<Cell>]) -> String {
     fitted_table(headings, rows, None)
 }
 
-/// The least width of a last column that is broken beside the others; a narrower one goes below them.
+/// Minimal width of a last column that is wrapped next to the others; a narrower one goes below them.
 const LEAST: usize = 30;
 /// The indent of text that goes below its row.
 const BELOW: usize = 4;
 
-/// As [`styled_table`], so that lines fit `width`: the last column, which has the longest texts, is broken
-/// between words, beside the other columns, or below them where these leave too little room.
+/// Like [`styled_table`], for lines of `width`: the last column, which has the longest texts, is
+/// wrapped between words, next to the other columns, or below them where these leave too little room.
 #[must_use]
 pub fn fitted_table(headings: &[&str], rows: &[Vec<Cell>], width: Option<usize>) -> String {
     let headings: Vec<Cell> = headings.iter().map(|&text| Cell::plain(text)).collect();
@@ -207,8 +207,8 @@ fn packed(cells: &[Cell], width: usize) -> String {
     text
 }
 
-/// Whether a character moves, colours or reorders text: controls, the ends of lines, and Unicode's marks of
-/// direction, by which a name can look like another.
+/// Whether a character moves, colours or reorders text: controls, line ends, and Unicode's marks of
+/// direction, which can make a name look like another.
 fn commands_terminals(letter: char) -> bool {
     let reorders = matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     reorders || letter.is_control() || matches!(letter, '\u{2028}' | '\u{2029}')
@@ -267,7 +267,7 @@ pub fn warning(text: &str) -> String {
     styled(WARNING, text)
 }
 
-/// Something beside the point.
+/// Less important text.
 #[must_use]
 pub fn dim(text: &str) -> String {
     styled(DIM, text)

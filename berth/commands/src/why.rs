@@ -32,7 +32,7 @@ const SHOWN: usize = 50;
 /// Asks and prints.
 ///
 /// # Errors
-/// When there is no such decision or cluster, the server refuses, or none answers.
+/// When the decision or cluster does not exist, or the server refuses or does not answer.
 pub async fn run(question: &WhyQuestion, source: &Source) -> Result<ExitCode> {
     let (client, namespace) = (&source.client, source.namespace.as_str());
     let dialects = berth_dialect_registry::all();
@@ -87,7 +87,7 @@ pub async fn run(question: &WhyQuestion, source: &Source) -> Result<ExitCode> {
     }
 }
 
-/// The reasons of all clusters, those that are shown among them, where not all of them are in `status`.
+/// The reasons of all clusters, including the shown ones, where not all of them are in `status`.
 async fn counts(client: &Client, place: &Place, status: Option<&Decided>) -> Result<Vec<ReasonCount>> {
     let Some(1..) = status.and_then(|status| status.remaining_candidates) else {
         return Ok(Vec::new());
@@ -126,7 +126,7 @@ async fn everywhere(client: &Client, places: Vec<Place>) -> Result<Vec<Place>> {
 /// Reads an answer of the server.
 ///
 /// # Errors
-/// When it is no object of that kind.
+/// When it is not an object of that kind.
 pub fn read<T: DeserializeOwned>(answer: &Value) -> Result<T> {
     let read = T::deserialize(answer);
     read.context(
@@ -174,7 +174,7 @@ pub async fn find(
         {
             Ok(report) => found.push((place.clone(), report)),
             Err(status) if status.code == 404 => {}
-            // A name alone is asked for in every system; most people may not look into all.
+            // A name alone is asked for in every system; most users do not have the right to all.
             Err(status) => refused.push((place.clone(), status)),
         }
     }

@@ -14,8 +14,8 @@ pub struct Standing {
     pub style: Style,
 }
 
-/// The standing of a request whose report has this `outcome`, and so many clusters of those that it asks for,
-/// where it asks for a number.
+/// The standing of a request whose report has this `outcome`, with the number of its clusters and the
+/// wanted number, where it has one.
 #[must_use]
 pub fn standing(outcome: &str, picked: usize, wanted: Option<i64>) -> Standing {
     let number = match wanted {
@@ -76,7 +76,7 @@ pub fn action(action: &str, from: &str, to: &str) -> String {
     }
 }
 
-/// A cluster in the resulting set of which no change says more.
+/// A cluster in the resulting set that no change describes further.
 pub const PICKED: &str = "picked";
 /// A cluster that fits, and others rank higher.
 pub const NOT_PICKED: &str = "not picked";

@@ -1,8 +1,8 @@
-//! Requests that are answered: the checks that every request passes before anything else looks at it.
+//! Checks that every request passes before any other code sees it.
 //!
-//! A server on loopback is reached by every page that the browser shows and by every user of the machine. So
-//! the name it was called by, where the request comes from and a token each have to be right; none stands in
-//! for another.
+//! A server on loopback is reached by every page that the browser shows and by every user of the
+//! machine. So the host name of the request, its origin and a token all have to be right; none replaces
+//! another.
 
 use http::header::{CONTENT_TYPE, HOST, ORIGIN};
 use http::request::Parts;
@@ -56,7 +56,7 @@ impl Guard {
         &self.token
     }
 
-    /// Says what `parts` asks for, or why it is refused.
+    /// Returns the requested page or API call in `parts`, or the refusal.
     pub(crate) fn admit(&self, parts: &Parts) -> Result<Wanted, Refusal> {
         self.host(parts)?;
         self.origin(&parts.headers)?;
@@ -143,14 +143,14 @@ impl Guard {
     }
 }
 
-/// Compares in a time that tells nothing of where the two differ.
+/// Compares in a time that does not depend on the place of the difference.
 fn same(shown: &[u8], token: &[u8]) -> bool {
     shown.len() == token.len() && shown.iter().zip(token).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
 }
 
-/// Checks where a request comes from, as browsers say in `Sec-Fetch-Site`. It is `none` for an address
+/// Checks the origin of a request, which browsers send in `Sec-Fetch-Site`. It is `none` for an address
 /// that a user typed or opened from elsewhere. Links may lead to the page, which has no data itself:
-/// the file with which the browser is opened is such a link.
+/// the file that opens the browser is such a link.
 fn same_site(headers: &HeaderMap, page: bool) -> Result<(), Refusal> {
     for site in headers.get_all("sec-fetch-site") {
         if site != "same-origin" && !(page && (site == "none" || is_link(headers))) {
@@ -184,7 +184,7 @@ fn json(headers: &HeaderMap) -> Result<(), Refusal> {
     ))
 }
 
-/// Puts on every answer what keeps the page to itself.
+/// Adds the headers to every answer that isolate the page.
 pub(crate) fn protect(headers: &mut HeaderMap) {
     const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
     for (name, value) in [

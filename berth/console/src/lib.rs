@@ -1,14 +1,14 @@
 //! `berth console`: a page that answers "which cluster, and why?", served on loopback.
 //!
 //! Start reading at [`server::Console`]: a request that passes [`guard`] is for an asset of the page,
-//! or for the API, to which [`forward`] sends it with the user's own kubeconfig.
+//! or for the API; [`forward`] sends the latter with the user's own kubeconfig.
 //! [`docs/console-security.md`](../../../docs/console-security.md) lists the rules and the tests that
 //! hold them.
 //!
 //! ```
-//! // All that the page is made of is in the program.
-//! let page = berth_console::assets::ASSETS.iter().find(|(path, ..)| *path == "/");
-//! assert!(page.is_some_and(|(_, media_type, _)| media_type.starts_with("text/html")));
+//! // All assets of the page are in the program. let page =
+//! berth_console::assets::ASSETS.iter().find(|(path, ..)| *path == "/"); assert!(page.is_some_and(|(_,
+//! media_type, _)| media_type.starts_with("text/html")));
 //! ```
 
 pub mod args;

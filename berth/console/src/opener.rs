@@ -1,6 +1,6 @@
 //! Opens a browser without showing the token to other users of the machine, who may read every
-//! process's command line: the browser is given a file that only its owner may read, and which
-//! redirects to the address.
+//! process's command line. The browser opens a file that only its owner may read; the file redirects to
+//! the address.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -38,7 +38,7 @@ impl Opener {
         Ok(opener)
     }
 
-    /// Opens a browser; where there is none, the address has been printed.
+    /// Opens a browser. Where there is none, the user has the printed address.
     pub(crate) fn open(&self) {
         let program = if cfg!(target_os = "macos") {
             "open"

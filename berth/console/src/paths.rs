@@ -115,7 +115,8 @@ fn segments(path: &str) -> Result<Vec<&str>, Refusal> {
     Ok(segments)
 }
 
-/// Whether what follows the version is a list, an object, or one of the subresources that explain it.
+/// Whether the rest after the version is a list, an object, or one of the subresources with
+/// explanations.
 fn resource(rest: &[&str]) -> bool {
     let rest = match rest {
         ["namespaces", _, below @ ..] if !below.is_empty() => below,
@@ -136,7 +137,7 @@ fn resource(rest: &[&str]) -> bool {
 
 /// Lists are read in pages; a watch has none.
 fn page(query: Option<&str>) -> Result<(), Refusal> {
-    // As the server reads it, for which a name is the same however it is encoded.
+    // In the server's reading: for it, a name is the same in any encoding.
     for (name, limit) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
         if name != "limit" {
             continue;

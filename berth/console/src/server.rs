@@ -106,7 +106,7 @@ impl Console {
     /// Address it listens on.
     ///
     /// # Errors
-    /// When the system does not say.
+    /// When the system does not return it.
     pub fn addresses(&self) -> Result<Vec<SocketAddr>> {
         Ok(self
             .listeners
@@ -125,7 +125,7 @@ impl Console {
         )
     }
 
-    /// Prints the address with `note`, opens a browser unless told not to, and serves until Ctrl-C, or
+    /// Prints the address with `note`, opens a browser unless that is off, and serves until Ctrl-C, or
     /// until the idle timeout of `page`.
     ///
     /// # Errors

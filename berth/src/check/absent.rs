@@ -18,7 +18,7 @@ const LOOK: &str =
     "berth compare; berth why KIND/NAME -n NAMESPACE; berth console; berth export FOLDER (each only reads)";
 
 impl Asked<'_> {
-    /// Everything about a hub without Berth.
+    /// Findings about a hub without Berth.
     pub(super) async fn not_installed(&self) -> Result<Vec<Finding>> {
         let mut findings = vec![
             Finding::ok("registration", API_VERSION, "Berth is not installed here").but(Verdict::Note, LOOK),
@@ -66,7 +66,7 @@ impl Asked<'_> {
         let name = configuration_name(&service);
         let mut findings = Vec::new();
         for (resource, kind) in CONFIGURATIONS {
-            // Without the right to read them, or without any, there is no finding.
+            // Without the right to read them, or without objects, there is no finding.
             let Read::Object(object) = self.read(&format!("{WEBHOOKS}/{resource}/{name}")).await? else {
                 continue;
             };

@@ -16,7 +16,7 @@ use crate::source::{Place, Source};
 /// mentioned.
 ///
 /// # Errors
-/// When no server answers, or it does not tell what it serves.
+/// When no server answers, or it does not list its API groups.
 pub(crate) async fn detected(server: &ServerArgs) -> Result<Vec<Source>> {
     let client = server.client().await?;
     let asked = Asked {

@@ -9,7 +9,7 @@ pub(super) enum Verdict {
     Ok,
     /// For information; nothing is broken.
     Note,
-    /// It could not be looked at.
+    /// The check failed.
     Unknown,
     /// Something does not work, or soon will not.
     Wrong,
@@ -90,7 +90,7 @@ impl Report {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Requests {
-    /// All that were looked at.
+    /// All checked objects.
     pub(super) total: usize,
     /// Those without a place, or with a part of it.
     pub(super) without_place: usize,

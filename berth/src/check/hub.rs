@@ -15,7 +15,7 @@ pub(super) const API_SERVICES: &str = "/apis/apiregistration.k8s.io/v1/apiservic
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 impl Asked<'_> {
-    /// Everything about a hub.
+    /// All findings about a hub.
     pub(super) async fn registered(&self) -> Result<Vec<Finding>> {
         let list = match self.read(API_SERVICES).await? {
             Read::Object(list) => list,
@@ -80,8 +80,8 @@ impl Asked<'_> {
         Ok(registered.unwrap_or_else(default_service))
     }
 
-    /// The Deployment behind `service`: the one of its name, or the only one in its namespace with Berth's
-    /// label.
+    /// The Deployment behind `service`: the one of the same name, or the only one in its namespace with
+    /// Berth's label.
     pub(crate) async fn deployment(&self, service: &Service) -> Result<Read> {
         let all = format!("/apis/apps/v1/namespaces/{}/deployments", service.namespace);
         let named = self.read(&format!("{all}/{}", service.name)).await?;

@@ -134,7 +134,7 @@ pub(super) fn webhooks(object: &Value, service: &Service, now: Timestamp) -> Opt
     Some(worst)
 }
 
-/// A caBundle: whether it is there, and until when it holds.
+/// A caBundle: its presence, and its end.
 fn bundle(subject: &str, bundle: &Value, service: &Service, now: Timestamp) -> Finding {
     let Service { name, namespace, .. } = service;
     // The program that fills it in reports the reason: Berth, or cert-manager.
@@ -213,7 +213,7 @@ pub(super) fn certificates(metrics: &str, now: Timestamp) -> Vec<Finding> {
         .collect()
 }
 
-/// The server's clock beside ours, by a Date header.
+/// The server's clock in comparison with this machine's, by a Date header.
 pub(super) fn clock(date: Option<&str>, now: Timestamp) -> Finding {
     let theirs = date.and_then(|date| jiff::fmt::rfc2822::parse(date).ok());
     let Some(theirs) = theirs else {
@@ -235,7 +235,7 @@ pub(super) fn clock(date: Option<&str>, now: Timestamp) -> Finding {
     }
 }
 
-/// The checks of `/readyz?verbose`, as far as they fail; one line where none does.
+/// The failed checks of `/readyz?verbose`; one line where none failed.
 pub(super) fn readiness(text: &str) -> Vec<Finding> {
     let failing: Vec<Finding> = text
         .lines()
@@ -309,8 +309,8 @@ pub(super) fn lease(object: &Value, now: Timestamp) -> Option<Finding> {
     Some(finding)
 }
 
-/// The targets that something is wrong with beside their readiness: a line for each of the first [`NAMED`]
-/// warnings, and how many more there are.
+/// Targets with problems other than readiness: a line for each of the first [`NAMED`] warnings, and the
+/// number of further ones.
 pub(super) fn targets(targets: &[Value]) -> Vec<Finding> {
     let warnings = targets.iter().flat_map(|target| {
         let warnings = target["status"]["warnings"].as_array().into_iter().flatten();

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::CheckOutput;
 use super::finding::{Report, Requests, Verdict};
 
-/// Prints what was found, and at the end how it is.
+/// Prints the findings, and the verdict at the end.
 ///
 /// # Errors
 /// When standard output fails.

@@ -36,7 +36,7 @@ pub(super) struct Needed {
     pub(super) rights: Vec<Right>,
 }
 
-/// Rights that Berth needs in an installation, as its manifests say.
+/// Rights that Berth needs in an installation, from its manifests.
 pub(super) fn needed(installation: &Installation) -> Vec<Needed> {
     let all = objects(installation, Set::Rbac);
     let roles: BTreeMap<(&str, &str, &str), &Value> = all
@@ -132,7 +132,8 @@ pub(super) fn shown(right: &Right) -> String {
 }
 
 impl Asked<'_> {
-    /// Findings about missing rights of the user who asks. Few may do all of it, and that is no fault.
+    /// Findings about missing rights of the caller. Few users have all of them, and that is not a
+    /// fault.
     pub(super) async fn own_rights(&self) -> Result<Vec<Finding>> {
         let mut missing: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for (role, verb, resource, subresource) in READERS {

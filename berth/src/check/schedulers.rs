@@ -72,7 +72,7 @@ impl Asked<'_> {
     }
 }
 
-/// The scheduler of `system` beside its stored `configuration`.
+/// The scheduler of `system`, with its stored `configuration`.
 fn finding(system: &str, scheduler: &OwnScheduler, seen: &Seen, configuration: Option<&Value>) -> Finding {
     let deciding = configuration.and_then(|object| judge::condition(object, DECIDING));
     let name = scheduler.name;

@@ -1,4 +1,4 @@
-//! Flags by which a Deployment starts Berth, as far as correctness on a hub depends on them.
+//! Flags of Berth in a Deployment that matter for correctness on a hub.
 
 use berth_configuration::Mode;
 use serde_json::Value;

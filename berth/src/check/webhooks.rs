@@ -48,8 +48,8 @@ impl Asked<'_> {
                 Read::Refused(message) => Configured::Refused(message),
             });
         }
-        // The configurations of an installation like this one: where no system needs a kind of webhooks
-        // there are none.
+        // The configurations of an installation like this one: they are absent where no system needs a
+        // kind of webhooks.
         let needed = berth_deploy::webhooks(installation).map(|needed| needed["webhooks"].is_array());
         let mend = format!(
             "berth manifests webhooks{} | kubectl apply --server-side -f -",

@@ -23,7 +23,7 @@ use super::series::{Book, Write, WriteResult};
 /// Destination of events.
 #[async_trait]
 pub(crate) trait Sink: Send + Sync + 'static {
-    /// Writes one event; says what became of it.
+    /// Writes one event; returns the outcome.
     async fn store(&self, write: Write) -> WriteResult;
 }
 

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// Shortest interval between two looks; shorter lives are considered more often.
+/// Shortest interval between two checks; with shorter lives, checks are more frequent.
 const PERIOD: Duration = Duration::from_mins(1);
 /// Number of events that are removed in one commit.
 const TOGETHER: usize = 256;
@@ -61,7 +61,7 @@ async fn sweep(store: &dyn Store, now: Timestamp, life: Duration) -> Result<(), 
     for steps in old.chunks(TOGETHER) {
         match store.apply(steps.to_vec()).await {
             Ok(_) => {}
-            // One of them was seen again, or removed: the next look sorts it out.
+            // One of them was repeated, or removed: the next check corrects it.
             Err(StoreError::Conflict { .. } | StoreError::NotFound { .. }) => return Ok(()),
             Err(error) => return Err(error),
         }

@@ -1,7 +1,7 @@
 //! `--controllers`: which controllers run, in kube-controller-manager's own notation.
 //!
-//! A dialect's name stands for all of its controllers; where it has several, each has a name of its own too.
-//! A controller's own name goes before that of its dialect, and that before `*`.
+//! A dialect's name is for all of its controllers; where it has several, each has a name of its own
+//! too. A controller's own name takes precedence over that of its dialect, and that over `*`.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ impl<'a> List<'a> {
         said.or_else(|| self.says("*")).unwrap_or(false)
     }
 
-    /// The first entry that is no name at all.
+    /// The first entry that is not a valid name.
     fn unknown(&self, known: &[&str]) -> Option<String> {
         let mut entries = self.0.iter();
         let odd = entries.find(|(name, runs)| !known.contains(name) && (*name != "*" || !runs))?;

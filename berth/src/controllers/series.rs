@@ -85,7 +85,7 @@ impl Seen {
         object
     }
 
-    /// Whether what says the same at `now` is a new event.
+    /// Whether the same message at `now` is a new event.
     fn is_over(&self, now: Timestamp) -> bool {
         now.duration_since(self.last) >= SILENCE
     }
@@ -112,7 +112,7 @@ impl Book {
         }
     }
 
-    /// Notes that `told` happened at `now`; whether there is room for it.
+    /// Records `told` at `now`. Returns whether there is room for it.
     pub(super) fn note(&mut self, told: Told, now: Timestamp) -> bool {
         if !self.admit(&told.series.uid, now) {
             return false;
@@ -195,8 +195,8 @@ impl Book {
         admitted
     }
 
-    /// Forgets what is over, and where that is not enough, the half that was silent longest: an event that
-    /// repeats afterwards is a new one.
+    /// Forgets finished series, and, where that is not enough, the half that was silent longest: a
+    /// repetition of such an event is a new one.
     fn forget(&mut self, now: Timestamp) {
         let unwritten = &self.unwritten;
         if now.duration_since(self.swept) >= SWEEP {

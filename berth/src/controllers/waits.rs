@@ -125,7 +125,7 @@ impl Handler for Teller {
     }
 }
 
-/// Waits for a change; for ever where there are none any more.
+/// Waits for a change; for ever when no more changes can come.
 async fn changed<T>(receiver: &mut watch::Receiver<T>) {
     if receiver.changed().await.is_err() {
         std::future::pending::<()>().await;

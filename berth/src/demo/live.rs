@@ -20,9 +20,9 @@ const MANAGED_CLUSTERS: &str = "/apis/cluster.open-cluster-management.io/v1/mana
 const WORKLOAD_CLUSTERS: &str = "/apis/workloads.kcp.dev/v1alpha1/workloadclusters";
 /// Time limit of the controllers.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Pause before the next look.
+/// Pause before the next check.
 const AGAIN: Duration = Duration::from_millis(10);
-/// Form in which a server answers `kubectl get`.
+/// Form of a server's answer to `kubectl get`.
 const AS_TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
 /// The stage: it writes like a user, and reads like `kubectl get`.
@@ -32,7 +32,7 @@ pub(super) struct Live<'a> {
 }
 
 impl<'a> Live<'a> {
-    /// Stories on the server of the kubeconfig at `path`, to which `client` writes.
+    /// Stories on the server of the kubeconfig at `path`; `client` writes to it.
     ///
     /// # Errors
     /// When the kubeconfig cannot be read or used.
@@ -178,7 +178,7 @@ impl<'a> Live<'a> {
         Ok(())
     }
 
-    /// Shows `what` (`<resource> <name>`) of a namespace as `kubectl get` does.
+    /// Prints `what` (`<resource> <name>`) of a namespace as `kubectl get` does.
     async fn show(&self, namespace: &str, what: &str) -> Result<()> {
         prompt(&format!("kubectl -n {namespace} get {what}"));
         let (resource, name) = what.split_once(' ').unwrap_or((what, ""));
@@ -243,7 +243,7 @@ fn name_of(object: &Value) -> &str {
     object["metadata"]["name"].as_str().unwrap_or_default()
 }
 
-/// Another workload cluster like `cluster`, ready at `now`, that nothing speaks against.
+/// Another workload cluster like `cluster`, ready at `now`, and feasible.
 fn like(cluster: &Value, name: &str, now: Timestamp) -> Value {
     json!({
         "apiVersion": cluster["apiVersion"], "kind": cluster["kind"],

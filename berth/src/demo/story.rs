@@ -216,8 +216,8 @@ async fn appears(client: &Client, namespace: &str, name: &str) -> Result<()> {
         .with_context(|| format!("{namespace}/{name} is not there after {PATIENCE:?}"))
 }
 
-/// Shows what the scheduler would decide, binds it when something fits, and shows where it is bound. Without
-/// a namespace it is a ClusterDecision.
+/// Prints the scheduler's decision, binds it when a cluster fits, and prints the binding. Without a
+/// namespace it is a ClusterDecision.
 async fn place(client: &Client, namespace: &str, name: &str) -> Result<()> {
     let (path, shown_name) = if namespace.is_empty() {
         (format!("{GROUP}/clusterdecisions/{name}"), name.to_owned())

@@ -50,7 +50,7 @@ impl HubArgs {
         &self.registration.service_namespace
     }
 
-    /// Whether there is a hub at all.
+    /// Whether there is a hub.
     #[must_use]
     pub fn is_aggregated(&self) -> bool {
         self.aggregated || self.delegation.names_a_hub()

@@ -40,7 +40,7 @@ impl Arrivals {
 
     /// Waits until `namespace` is copied, if the hub has it.
     async fn wait_for(&self, namespace: &str) {
-        // The watch begins before the hub is asked, so that what comes meanwhile is not missed.
+        // The watch begins before the hub is asked, so that no change in between is missed.
         let Ok(mut changes) = self.store.watch(Scope::One(RESOURCE), self.store.revision()) else {
             return;
         };

@@ -1,5 +1,5 @@
-//! Events written to the hub, as the user who decided: there people look for them, and the hub forgets them
-//! in time.
+//! Events on the hub, written as the user of the decision: people look for them there, and the hub
+//! deletes them in time.
 
 use async_trait::async_trait;
 use berth_hub::wire::{self, Ask, Wire};
@@ -24,7 +24,7 @@ impl HubEvents {
     }
 }
 
-/// The event as the hub takes it: revisions of copies mean nothing there.
+/// The event in the hub's form: revisions of copies mean nothing there.
 fn for_the_hub(mut event: Value) -> Value {
     if let Some(regarding) = event.get_mut("regarding").and_then(Value::as_object_mut) {
         Map::remove(regarding, "resourceVersion");

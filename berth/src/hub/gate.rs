@@ -1,8 +1,8 @@
 //! Before the virtual API: requests about a system that has not been read from the hub yet get 503 with
-//! Retry-After. So do lists that could miss some of its objects, and watches that could start from such a
-//! list: a controller that takes what it lists for all there is would delete what belongs to the rest. Lists
-//! that select only other systems are answered. PublishedDecisions, whose names say less, know by themselves
-//! what they wait for.
+//! Retry-After. So do lists that could miss some of its objects, and watches that could start from such
+//! a list: a controller that relies on the list would delete the objects that belong to the missing
+//! ones. Lists that select only other systems are answered. PublishedDecisions have names without a
+//! system, so they do this check themselves.
 
 use std::sync::Arc;
 

@@ -21,7 +21,7 @@ const EVERY: Duration = Duration::from_secs(5);
 /// Read Leases.
 type Read = BTreeMap<LeaseName, Result<Option<Value>, Status>>;
 
-/// The one that looks.
+/// The task that checks.
 pub(crate) struct Watchman {
     client: Client,
     engine: Arc<Engine>,
@@ -32,7 +32,7 @@ pub(crate) struct Watchman {
     known: BTreeSet<&'static str>,
 }
 
-/// Clause that says what the Leases of one scheduler tell.
+/// Clause about the Leases of one scheduler.
 #[derive(Debug, PartialEq, Eq)]
 enum Told {
     Runs(String),
@@ -75,7 +75,7 @@ impl Watchman {
         })
     }
 
-    /// Reads every Lease, and notes what they tell.
+    /// Reads every Lease, and records its state.
     async fn look(&mut self) {
         let names = self.schedulers.iter().flat_map(|(_, scheduler)| scheduler.leases);
         let client = &self.client;
@@ -107,7 +107,7 @@ impl Watchman {
         }
     }
 
-    /// Tells the log what is news, where Berth is to decide.
+    /// Logs changes, where Berth is to decide.
     fn tell(&self, dialect: &str, seen: Option<&str>) {
         if self.modes.of(dialect) == Mode::Observe {
             return;

@@ -196,7 +196,7 @@ async fn allowed(client: &Client, verb: &str, group: &str, resource: &str, names
     Ok(answer["status"]["allowed"] == true)
 }
 
-/// Flag by which kubectl takes the user as the subject of a binding.
+/// Flag of kubectl for a user as the subject of a binding.
 fn subject(user: &str) -> String {
     match user.strip_prefix("system:serviceaccount:") {
         Some(account) => format!("--serviceaccount={account}"),

@@ -79,7 +79,7 @@ impl Wanted {
 /// The clusters of the decision `wanted`.
 ///
 /// # Errors
-/// 404 when there is no such decision.
+/// 404 when the decision does not exist.
 pub(super) fn clusters(snapshot: &Snapshot, wanted: &Wanted, now: Timestamp) -> Result<Vec<Value>, Status> {
     let dialect = &*snapshot.dialect;
     let (source, _) = names::split(&wanted.name).ok_or_else(|| wanted.not_found())?;

@@ -51,7 +51,7 @@ impl TokenFile {
     /// The token of the file at `path`.
     ///
     /// # Errors
-    /// When there is no usable token in it now.
+    /// When it has no usable token now.
     pub fn open(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
         if text.trim().len() < SHORTEST {
@@ -83,7 +83,7 @@ impl TokenFile {
                 5,
             ));
         }
-        // Digests, so that the time it takes tells nothing of the token.
+        // Digests, so that the time of a comparison does not depend on the token.
         if Sha256::digest(shown.trim()) == Sha256::digest(token) {
             return Ok(());
         }

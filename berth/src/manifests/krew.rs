@@ -1,4 +1,4 @@
-//! The manifest by which krew, kubectl's plugin manager, installs `kubectl berth`.
+//! The manifest of `kubectl berth` for krew, kubectl's plugin manager.
 
 use std::path::PathBuf;
 
@@ -29,7 +29,7 @@ pub struct KrewArgs {
 /// The Plugin of krew's index.
 ///
 /// # Errors
-/// When it is not said where the release is, or the sums name none of its archives.
+/// When the address of the release is missing, or the sums name none of its archives.
 pub fn krew(args: &KrewArgs) -> Result<Value> {
     let (Some(url), Some(file)) = (&args.release_url, &args.checksums) else {
         bail!(

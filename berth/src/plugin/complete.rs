@@ -1,5 +1,5 @@
-//! Completion of `kubectl berth`: kubectl runs `kubectl_complete-berth` with the words after `berth`, and
-//! reads proposals, one a line, and after them a number that says what the shell does with them.
+//! Completion of `kubectl berth`: kubectl runs `kubectl_complete-berth` with the words after `berth`.
+//! It reads proposals, one a line, and after them a number, a directive for the shell.
 
 use std::fmt;
 use std::time::Duration;
@@ -32,7 +32,7 @@ impl fmt::Display for Proposals {
                 what => writeln!(f, "{word}\t{what}")?,
             }
         }
-        // Cobra's directives: 0 leaves it to the shell, which proposes files; 4 keeps it from that.
+        // Cobra's directives: 0 lets the shell propose files; 4 prevents that.
         write!(f, ":{}", if self.files { 0 } else { 4 })
     }
 }
@@ -57,7 +57,7 @@ enum Next {
     Files,
 }
 
-/// The words so far, read as far as completion needs.
+/// The words so far, parsed as far as completion needs.
 #[derive(Debug, Default)]
 struct Given {
     kubeconfig: Option<String>,
@@ -92,7 +92,7 @@ pub(super) async fn proposals(root: &Command, words: &[String]) -> Proposals {
     proposals
 }
 
-/// Kind of the word after `before`, of which `partial` is written.
+/// Kind of the word after `before`, whose beginning is `partial`.
 fn next(root: &Command, before: &[String], partial: &str) -> (Next, Given) {
     let mut command = root;
     let mut given = Given::default();
@@ -142,7 +142,7 @@ fn subcommand<'a>(command: &'a Command, word: &str) -> Option<&'a Command> {
         .find(|command| command.get_name() == word)
 }
 
-/// The flags of `command`, and of the plugin, which stand anywhere.
+/// The flags of `command`, and of the plugin, which are allowed anywhere.
 fn arguments<'a>(root: &'a Command, command: &'a Command) -> impl Iterator<Item = &'a Arg> {
     let own = command.get_arguments();
     let global = root
@@ -260,8 +260,8 @@ async fn names_of(names: Names, given: &Given, partial: &str) -> Vec<(String, St
     all
 }
 
-/// The object of the Decision `item` as `KIND/NAME`, where it is of `kind` as that is written; and where it
-/// stands in a word.
+/// The object of the Decision `item` as `KIND/NAME`, if its kind is `kind` in that spelling, with its
+/// place in a word.
 fn of_kind(item: &Value, kind: &str) -> Option<(String, String)> {
     let source = &item["spec"]["sourceRef"];
     let (own, name) = (source["kind"].as_str()?, source["name"].as_str()?);
@@ -270,7 +270,7 @@ fn of_kind(item: &Value, kind: &str) -> Option<(String, String)> {
     is.then(|| (word, proposal(item).1))
 }
 
-/// The name of an object, and where it stands in a word.
+/// The name of an object, with its place in a word.
 fn proposal(item: &Value) -> (String, String) {
     let name = item["metadata"]["name"].as_str().unwrap_or_default();
     let phase = item["status"]["phase"].as_str().unwrap_or_default();

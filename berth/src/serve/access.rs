@@ -27,7 +27,7 @@ impl Access {
     /// Users with certificates of the data folder's CA, rights by the RBAC objects served here.
     ///
     /// # Errors
-    /// When a CA file cannot be read, or a header name is none.
+    /// When a CA file cannot be read, or a header name is invalid.
     pub(super) fn alone(options: &Options, folder: &Folder, parts: &Parts) -> Result<Self> {
         Ok(Self {
             api: Arc::clone(&parts.api) as Arc<_>,

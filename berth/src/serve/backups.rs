@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 
 use crate::backup::SOCKET;
 
-/// Time for which a reader of a backup may be silent.
+/// Time limit of a silent reader of a backup.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Wait when connections cannot be accepted.
 const PAUSE: Duration = Duration::from_secs(1);

@@ -94,7 +94,7 @@ fn read(
     }
     let kind = SchedulerConfiguration::new(dialects.to_vec());
     let mut errors = kind.problems(file, now);
-    // Below the dialect's part the dialect itself has told them.
+    // The dialect itself has reported those below its own part.
     let unknown = kind.schema(config::VERSION).unknown_fields(file).into_iter();
     let unknown = unknown.filter(|path| path.matches('.').count() <= 1);
     errors.extend(unknown.map(|path| FieldError::forbidden(path, "unknown field")));
@@ -141,7 +141,8 @@ async fn create(
     apply(store, key, verb, expect, Some(Draft::new(&object)?)).await
 }
 
-/// Removes configurations of earlier files from beside the copies of a hub's, except `kept`.
+/// Removes configurations of earlier files, except `kept`, from the defaults next to the copies of a
+/// hub's.
 async fn forget(store: &Arc<dyn Store>, kept: &BTreeSet<&str>) -> Result<()> {
     let stored = store.cached(config::RESOURCE);
     let left = stored

@@ -17,7 +17,7 @@ use crate::hub::Hub;
 /// Starts the controllers that `options` select.
 ///
 /// # Errors
-/// When `--controllers` names something else than a dialect or one of its controllers.
+/// When `--controllers` has another name than that of a dialect or of one of its controllers.
 pub(super) fn start(
     options: &Options,
     store: &Arc<dyn Store>,

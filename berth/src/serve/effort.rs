@@ -1,6 +1,5 @@
-//! Tests that nothing served here does work without bounds on the runtime's threads: every verb of
-//! every resource, asked about a large world, is heavy, or stands below with the reason why it need
-//! not be.
+//! Tests that no request does unlimited work on the runtime's threads: every verb of every resource in
+//! a large world is heavy, or is listed below with the reason why it need not be.
 
 use std::time::Instant;
 
@@ -51,7 +50,7 @@ const BOUNDED: &[&str] = &[
     "shoots/binding get",
 ];
 
-/// Groups that no policy has a say in, so that writes of their objects take what was sent.
+/// Groups without policies, so that the cost of writes is that of their bodies.
 const EXEMPT: [&str; 3] = [
     "admissionregistration.k8s.io",
     "authentication.k8s.io",
@@ -172,7 +171,7 @@ async fn every_verb_of_every_resource_is_heavy_in_a_large_world_or_bounded_for_a
         for (shown, request) in requests(resource) {
             let stored = !matches!(resource.backing, Backing::Computed(_))
                 && matches!(request.subresource.as_str(), "" | "status");
-            // One object, whose bytes are weighed; writes take what policies do.
+            // One object, whose size counts; for writes, the cost of policies is added.
             let is_weighed = stored && (request.verb == "get" || is_exempt);
             let effort = parts.api.effort(&request, &http::HeaderMap::new());
             if effort <= LIGHT && !is_weighed && !BOUNDED.contains(&shown.as_str()) {

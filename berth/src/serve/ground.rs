@@ -56,7 +56,7 @@ pub(super) struct Kept {
     pub(super) writes: Histogram,
 }
 
-/// A stand-in for the rest of a control plane, or the watchers of the hub.
+/// Background tasks: a stand-in for the rest of a control plane, or the watchers of the hub.
 pub(super) struct Around {
     /// Progress of each system's copies from the hub.
     pub(super) sync_status: Option<Arc<SyncStatus>>,
@@ -132,7 +132,7 @@ impl Ground {
         })
     }
 
-    /// Stores what a new server needs, and begins what works in the background.
+    /// Stores the objects of a new server, and starts its background tasks.
     ///
     /// # Errors
     /// When something cannot be stored.
@@ -204,8 +204,8 @@ impl Ground {
         Ok((Server::bind(config).await?, certificate))
     }
 
-    /// The admin's kubeconfig for `server`, written where there is no hub, which has administrators of its
-    /// own.
+    /// The admin's kubeconfig for `server`, written without a hub only, as a hub has administrators of
+    /// its own.
     ///
     /// # Errors
     /// When it cannot be written.

@@ -56,7 +56,7 @@ pub(super) struct Parts {
     pub api: Arc<ApiState>,
     /// Served groups.
     pub groups: Vec<Group>,
-    /// Kinds that are the hub's, and copied from there; nothing where there is no hub.
+    /// Kinds of the hub, copied from there; empty without a hub.
     pub mirrored: Vec<Arc<dyn Kind>>,
     /// Needs of each dialect among them.
     pub needs: Vec<Needs>,
@@ -182,7 +182,7 @@ pub(super) fn assemble(
 /// Modes of the systems, by flags and configurations.
 ///
 /// # Errors
-/// When `--controllers` names something else than a dialect or one of its controllers.
+/// When `--controllers` has another name than that of a dialect or of one of its controllers.
 fn modes(
     dialects: &[Arc<dyn Dialect>],
     engine: &Engine,

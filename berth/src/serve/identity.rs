@@ -44,7 +44,7 @@ pub(super) fn certificate(
 /// front proxies with certificates of the front-proxy CA (and the given one).
 ///
 /// # Errors
-/// When a CA file cannot be read, or a header name is none.
+/// When a CA file cannot be read, or a header name is invalid.
 pub(super) fn authentication(options: &Options, folder: &Folder) -> Result<Authentication> {
     let client = pool(Some(folder.ca()), options.args.trust.client_ca_file.as_deref())?;
     let front_proxy = pool(

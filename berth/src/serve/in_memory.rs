@@ -35,7 +35,7 @@ use super::{Options, Recording, chain, configuration_files, groups, mirrors, wit
 /// Address of requests from within the process.
 const WITHIN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
-/// Objects that are served; they are no longer when it is dropped.
+/// A server for objects in memory; dropping stops it.
 pub struct InMemory {
     client: kube::Client,
     tasks: Vec<JoinHandle<()>>,
@@ -54,7 +54,7 @@ impl Authorizer for Everybody {
     }
 }
 
-/// Configuration of a world beside its objects.
+/// Configuration of a world, in addition to its objects.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Settings<'a> {
     /// The systems' own configuration files.
@@ -136,7 +136,7 @@ impl InMemory {
         self
     }
 
-    /// Serves what is in `store`, by `clock`.
+    /// Serves the objects in `store`, by `clock`.
     async fn over(
         store: Arc<dyn Store>,
         settings: Settings<'_>,
@@ -197,7 +197,7 @@ impl InMemory {
         })
     }
 
-    /// The user who asks.
+    /// The user of the request.
     #[must_use]
     pub fn client(&self) -> kube::Client {
         self.client.clone()
@@ -205,7 +205,7 @@ impl InMemory {
 }
 
 /// Copies the objects of `kinds` from the hub into `store`, and follows them: returns the tasks. The
-/// present objects are copied when this returns, as far as the hub answers in time.
+/// present objects are copied when this returns, if the hub answers in time.
 async fn copies<'a>(
     client: &kube::Client,
     store: &Arc<dyn Store>,

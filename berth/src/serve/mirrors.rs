@@ -40,11 +40,11 @@ pub(super) fn observed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource>
     read.chain([namespace::RESOURCE]).collect()
 }
 
-/// The copies in `source` of the objects of `kinds`, to be looked at as if they were served here. Nothing can
-/// be written there, and resource versions are good for this process only.
+/// The copies in `source` of the objects of `kinds`, for reading as if they were served here. They are
+/// read-only, and resource versions are valid in this process only.
 ///
 /// # Errors
-/// When a kind stands twice.
+/// When a kind is a duplicate.
 pub(super) fn copies(
     kinds: &[Arc<dyn Kind>],
     source: &Arc<dyn Source>,
@@ -65,8 +65,8 @@ pub(super) fn copies(
     Ok(registry)
 }
 
-/// Condition for an object of `resource` to be worth a copy; `None` where one of `dialects`, or the server
-/// itself, goes by all.
+/// Condition for copying an object of `resource`; `None` where one of `dialects`, or the server itself,
+/// reads all.
 pub(super) fn concerns(dialects: &[Arc<dyn Dialect>], resource: GroupResource) -> Option<Concerns> {
     if [namespace::RESOURCE, resource_quota::RESOURCE].contains(&resource) {
         return None;

@@ -46,7 +46,7 @@ impl Options {
     /// A server for the demo: everything at its default, on loopback.
     ///
     /// # Errors
-    /// When the environment says otherwise, and something else than can be.
+    /// When the environment sets an invalid value.
     pub fn demo(data_dir: &Path, port: u16) -> Result<Self> {
         let port = format!("--secure-port={port}");
         let words = [
@@ -58,14 +58,14 @@ impl Options {
         Self::try_from(Line::try_parse_from(words)?.args)
     }
 
-    /// The URL of all Targets, below which is what syncers see, as clients reach it.
+    /// The URL of all Targets, which the views of syncers are below, as clients reach it.
     pub(super) fn targets_url(&self) -> Option<String> {
         let external = self.external.as_ref()?;
         let (group, plural) = (TARGETS.group, TARGETS.resource);
         Some(format!("https://{external}/apis/{group}/{VERSION}/{plural}"))
     }
 
-    /// Whether this server only looks at a hub, and has only the rights for that.
+    /// Whether this server only observes a hub, and has only the rights for that.
     pub(super) fn is_observer(&self) -> bool {
         self.args.hub.is_aggregated() && self.mode == Some(Mode::Observe)
     }
@@ -138,7 +138,7 @@ impl TryFrom<ServeArgs> for Options {
     }
 }
 
-/// Checks what does not go together.
+/// Checks for contradictions.
 fn check(args: &ServeArgs, mode: Option<Mode>) -> Result<()> {
     let (hub, is_aggregated) = (&args.hub, args.hub.is_aggregated());
     let registration = &hub.registration;

@@ -1,4 +1,5 @@
-//! Tasks beside the server: a stand-in for the rest of a control plane, or the watchers of the hub.
+//! Background tasks of the server: a stand-in for the rest of a control plane, or the watchers of the
+//! hub.
 
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ use super::groups::Parts;
 use super::{Options, built_in, identity, mirrors};
 use crate::hub::Hub;
 
-/// Objects that systems make by themselves wherever they run, for those that are stored here.
+/// Objects that systems create by themselves, for the systems whose objects are stored here.
 ///
 /// # Errors
 /// When it cannot be stored.
@@ -77,7 +78,7 @@ pub(super) async fn alone(
     Ok(vec![collector, counter, deleter, aggregator, checker])
 }
 
-/// Tasks behind a hub: the hub's trust, and the objects on which decisions depend.
+/// Tasks behind a hub: following the hub's trust, and copying the objects that decisions read.
 pub(super) async fn behind(
     hub: &Hub,
     options: &Options,
@@ -126,10 +127,10 @@ pub(super) async fn claim_store(
     Ok(Some(held.await?))
 }
 
-/// Registration by which the hub, if there is one, finds and trusts Berth.
+/// Registration with which the hub, if there is one, finds and trusts Berth.
 ///
 /// # Errors
-/// When others serve what Berth is to serve.
+/// When another server has an API group of Berth.
 pub(super) async fn registration(
     hub: Option<&Hub>,
     options: &Options,
@@ -144,7 +145,7 @@ pub(super) async fn registration(
     Ok(Some(Arc::new(registration)))
 }
 
-/// This server as an installation, as far as its registration tells.
+/// This server as an installation, as far as its registration needs.
 fn installation(options: &Options) -> Installation {
     let args = &options.args.hub;
     let dialects = args.served(berth_dialect_registry::with(&options.args.actors.settings()));
@@ -180,8 +181,7 @@ pub(super) async fn certificate(
     identity::certificate(options, folder, clock)
 }
 
-/// The hub's admission policies and webhooks, in force before anything is written here; nothing where there
-/// is no hub.
+/// The hub's admission policies and webhooks, in force before any write here; absent without a hub.
 ///
 /// # Errors
 /// When the hub does not list them.

@@ -26,7 +26,7 @@ impl Hub {
     /// The system named `system`, at the server of `server`.
     ///
     /// # Errors
-    /// When there is no such system, or no server is named.
+    /// When the system is unknown, or no server is named.
     pub(super) async fn of(system: &str, server: &ServerArgs) -> Result<Self> {
         let all = berth_dialect_registry::all();
         let names: Vec<&str> = all.iter().map(|dialect| dialect.name()).collect();

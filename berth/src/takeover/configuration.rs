@@ -24,7 +24,7 @@ impl Stored {
         !self.object.is_null()
     }
 
-    /// Whether Berth decides, as it says itself of `generation` or a later one, and its sentence.
+    /// Whether Berth decides, by its condition for `generation` or a later one, and the message.
     pub(super) fn deciding(&self, generation: i64) -> Option<(bool, String)> {
         let conditions = self.object["status"]["conditions"].as_array()?;
         let said = conditions
@@ -52,7 +52,7 @@ pub(super) struct Change {
     pub(super) mode: Mode,
     /// Wanted `spec.requests`, null for all; `None` leaves it unchanged.
     pub(super) requests: Option<Value>,
-    /// Whether Berth decides beside another scheduler.
+    /// Whether Berth decides in addition to another scheduler.
     pub(super) beside: bool,
 }
 
@@ -74,7 +74,7 @@ impl Change {
         json!({"spec": self.spec()})
     }
 
-    /// The SchedulerConfiguration of `system`, where there is none.
+    /// The SchedulerConfiguration of `system`, where none is stored.
     pub(super) fn object(&self, system: &str) -> Value {
         let mut spec = self.spec();
         if let Some(fields) = spec.as_object_mut() {
@@ -91,7 +91,7 @@ impl Change {
         self.requests.as_ref().is_some_and(Value::is_object)
     }
 
-    /// The change in words, beside the `stored` state.
+    /// The change in words, in comparison with the `stored` state.
     pub(super) fn told(&self, system: &str, stored: &Stored) -> String {
         let mut text = format!(
             "set mode: {} in the SchedulerConfiguration {system} (now: {})",

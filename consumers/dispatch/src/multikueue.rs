@@ -106,7 +106,7 @@ pub async fn run(args: &MultiKueueArgs) -> Result<()> {
 
 async fn nominate_on(ends: Ends, configuration: &Place) {
     let workloads = workloads(&ends.kueue).await;
-    // Whether it is read does not matter.
+    // A closed output does not matter.
     writeln!(
         std::io::stdout(),
         "nominating for Workloads of {} while {}/{} has dispatcherName {DISPATCHER}",

@@ -26,8 +26,8 @@ pub struct Decided<'a> {
     pub kind: &'a str,
 }
 
-/// The clusters `view` is placed on, as the system names them, each with the reason. A cluster on its way out
-/// is no place any more.
+/// The clusters of `view`, by the system's names, each with the reason. A cluster that is being left is
+/// not a place any more.
 pub fn reasons(view: &DemandView) -> impl Iterator<Item = (&str, String)> {
     let unit = view.amount.map_or("", |amount| amount.name);
     told(&view.placed, unit).into_iter()
@@ -106,7 +106,7 @@ pub fn render(settings: &Settings, decided: &Decided<'_>, slice: &Slice) -> Valu
     object
 }
 
-/// The slice that `object` is; `None` when it is none of ours.
+/// The slice that `object` is; `None` when it is not from here.
 #[must_use]
 pub fn read(object: &Value) -> Option<Slice> {
     let index = object["metadata"]["labels"][INDEX_LABEL].as_str()?.parse().ok()?;

@@ -1,7 +1,7 @@
 //! The two served kinds: schemas, names, columns, and the owners of fields.
 //!
-//! The schemas are upstream's, so that what others write (their own entries of the status, say) is kept
-//! whole.
+//! The schemas are upstream's, so that fields of other writers (their own entries of the status, say)
+//! are kept.
 
 use berth_apimachinery::kind::KindInfo;
 use berth_apimachinery::schema::types::{Condition, Time};

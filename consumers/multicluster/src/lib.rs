@@ -1,5 +1,5 @@
-//! The kinds that tools of many vendors read: ClusterProfile (KEP-4322) and PlacementDecision (KEP-5313),
-//! made from the targets and decisions of any dialect.
+//! The kinds that tools of many vendors read: ClusterProfile (KEP-4322) and PlacementDecision
+//! (KEP-5313), computed from the targets and decisions of any dialect.
 //!
 //! Everything here is a pure function: [`profile`] and [`decision`] convert, [`slices`] gives the order
 //! of writes of lists of clusters, so that no consumer ever sees a decided cluster missing. Docs:

@@ -21,8 +21,8 @@ pub(crate) fn put(object: &mut Value, publication: &str) {
     object["metadata"]["annotations"][DIGEST] = digest.into();
 }
 
-/// The digest of everything but the values of the status: of these it has the names. Values change often, and
-/// the object itself is not to be written for that.
+/// The digest of all but the values of the status: of these it has the names. Values change often, and
+/// the object itself should not be written for that.
 fn digest(object: &Value) -> String {
     let mut object = object.clone();
     let status = object["status"].take();

@@ -1,4 +1,5 @@
-//! Names and label values: made of other names, and shortened with a hash where they would not fit.
+//! Names and label values: composed of other names, and shortened with a hash where they would be too
+//! long.
 
 use sha2::{Digest, Sha256};
 
@@ -10,7 +11,7 @@ pub const LABEL_VALUE: usize = 63;
 pub const LONGEST_NAMESPACE: usize = 40;
 /// The digits of a hash.
 const DIGITS: usize = 10;
-/// Suffix of the name of a decision that stands in no namespace.
+/// Suffix of the name of a cluster-scoped decision.
 const CLUSTER: &str = "-cluster";
 
 /// The name of the ClusterProfile of the target `target` (without its system) of `system`.

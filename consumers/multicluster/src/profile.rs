@@ -12,7 +12,7 @@ use crate::{API_VERSION, SYSTEM_LABEL, Settings, inherited, mark, name};
 const MANAGER_LABEL: &str = "x-k8s.io/cluster-manager";
 /// The label that names the ClusterSet.
 const SET_LABEL: &str = "multicluster.x-k8s.io/clusterset";
-/// The condition that says whether a cluster can be used.
+/// The condition about a cluster's usability.
 const HEALTHY: &str = "ControlPlaneHealthy";
 /// Prefix of our own properties.
 const OWN: &str = "scheduling.berth.dev";

@@ -31,7 +31,7 @@ pub(crate) fn ranked(placed: &[Placed]) -> Vec<(&Placed, Option<Rank>)> {
     ranked.collect()
 }
 
-/// The rank of `own` among `all` scores, the highest of which comes first.
+/// The rank of `own` among `all` scores; the highest one is first.
 fn rank(all: &[i64], own: i64) -> Rank {
     let better = all.partition_point(|&score| score > own);
     let same = all[better..].partition_point(|&score| score == own);

@@ -23,7 +23,7 @@ pub struct Slice {
 pub enum Write {
     /// Creates or replaces it.
     Put(Slice),
-    /// Deletes the slice with this index, in which no decided cluster is left.
+    /// Deletes the slice with this index, which has no decided cluster any more.
     Delete(u32),
 }
 
@@ -73,7 +73,7 @@ fn kept(old: &[Slice], wanted: &BTreeMap<String, String>) -> BTreeMap<u32, BTree
     slices
 }
 
-/// Fills what has no slice yet into gaps, then into new slices.
+/// Puts clusters without a slice into gaps, then into new slices.
 fn add(
     slices: &mut BTreeMap<u32, BTreeMap<String, String>>,
     wanted: &BTreeMap<String, String>,

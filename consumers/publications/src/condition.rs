@@ -1,5 +1,4 @@
-//! The conditions of Publications: Valid says whether what is stored is in force, Published whether
-//! everything it says is published.
+//! The conditions of Publications: Valid for being in force, Published for being published completely.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +15,7 @@ use super::in_force::Verdict;
 /// Delay before a condition that could not be written is tried again.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// Writes what is `told` of Publications, through `committer`.
+/// Writes the reports in `told` about Publications, through `committer`.
 pub(super) fn spawn(
     engine: Arc<Engine>,
     committer: Arc<dyn Committer>,

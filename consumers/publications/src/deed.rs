@@ -14,7 +14,7 @@ pub(super) enum Deed {
     Nothing,
     /// It is to be written.
     Write(Change),
-    /// It is being deleted, which finalizers hold up; once it is gone it is made anew.
+    /// It is being deleted, but finalizers delay that; once it is gone it is recreated.
     Leaving,
     /// It belongs to another client; its maker.
     Foreign(String),

@@ -1,8 +1,8 @@
 //! PublishedDecisions: the decisions that a Publication shows in its namespace with flat entries, made at
 //! each read.
 //!
-//! Their readers take off a cluster what they no longer find. So the answer is 503 where not all there is can
-//! be known, of lists that could show a decision of that system, too.
+//! Their readers remove workloads from clusters that they no longer find. So the answer is 503 where
+//! objects may be missing, also for lists that could show a decision of that system.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ struct Flat {
 }
 
 impl Flat {
-    /// Everything shown in `namespace` (everywhere, where that is empty) of the systems that `is_asked` for.
+    /// All objects in `namespace` (everywhere, where that is empty) of the systems with `is_asked`.
     async fn listed(
         &self,
         namespace: &str,
@@ -85,7 +85,7 @@ impl Flat {
 
 #[async_trait]
 impl Computed for Flat {
-    /// All of them are made at each read.
+    /// All of them are computed at each read.
     fn effort(&self, _: &RequestInfo) -> usize {
         heavy::UNKNOWN
     }
@@ -105,7 +105,7 @@ impl Computed for Flat {
     }
 }
 
-/// Whether a decision of `system` can be what `query` selects.
+/// Whether `query` can select a decision of `system`.
 fn may_select(query: &ListQuery, system: &str) -> bool {
     let requirements = query.labels.requirements.iter();
     let mut of_system = requirements.filter(|requirement| requirement.key == SYSTEM_LABEL);

@@ -1,5 +1,5 @@
-//! Publications that are in force, and objects that each may publish: the valid ones, of those that
-//! name one namespace the oldest, and in it the objects that no other producer publishes.
+//! Publications that are in force, and the objects that each may publish. Of several valid ones for one
+//! namespace, the oldest is in force. An object that another producer publishes is left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,9 +22,9 @@ pub(super) struct InForce {
     pub(super) name: String,
     /// Rules of the Publication.
     pub(super) rules: Arc<Rules>,
-    /// Why nothing is written in its namespace at all.
+    /// Reason why nothing is written in its namespace.
     held: Option<Obstacle>,
-    /// The systems that are left to their own producer, whose name is beside.
+    /// The systems that are left to their own producer, with its name.
     skipped: BTreeMap<&'static str, &'static str>,
 }
 
@@ -34,7 +34,7 @@ impl InForce {
         self.held.is_some() || self.skipped.contains_key(system)
     }
 
-    /// Obstacle that keeps it, or a part of it, from being published.
+    /// Obstacle to publishing it, or a part of it.
     pub(super) fn obstacle(&self) -> Option<Obstacle> {
         if self.held.is_some() {
             return self.held.clone();
@@ -52,9 +52,9 @@ impl InForce {
 pub(super) struct Verdict {
     /// Its name.
     pub(super) name: String,
-    /// Why it is not in force, as a word and a sentence.
+    /// Reason why it is not in force, as a word and a sentence.
     pub(super) problem: Option<Obstacle>,
-    /// Why not everything it says is published; nothing where that is not known.
+    /// Reason why it is not published completely; absent where that is not known.
     pub(super) published: Option<Result<(), Obstacle>>,
 }
 
@@ -65,8 +65,8 @@ pub(super) struct Judged {
     pub(super) in_force: Vec<InForce>,
     /// The verdict on each.
     pub(super) verdicts: Vec<Verdict>,
-    /// The namespaces that any of them names, in force or not: nothing is deleted there that one in force
-    /// does not say.
+    /// The namespaces of all of them, in force or not: objects there are deleted only if one in force
+    /// does not publish them.
     pub(super) named: BTreeSet<String>,
 }
 
@@ -116,7 +116,7 @@ fn systems(dialects: &[Arc<dyn Dialect>]) -> Vec<&'static str> {
     dialects.iter().map(|dialect| dialect.name()).collect()
 }
 
-/// The valid ones, and of those that name one namespace the oldest.
+/// The valid ones; of several for one namespace the oldest.
 fn read(publications: &[Arc<Object>], systems: &[&'static str]) -> Judged {
     let mut sorted: Vec<&Arc<Object>> = publications.iter().collect();
     sorted.sort_by_key(|object| {

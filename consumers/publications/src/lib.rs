@@ -52,7 +52,7 @@ use self::outlet::{OnHub, Outlet, Own};
 /// `publications.config.berth.dev`.
 pub const PUBLICATIONS: GroupResource = GroupResource::new(config::GROUP, "publications");
 
-/// Place in which Publications are published.
+/// Destination of Publications.
 #[derive(Clone)]
 pub enum Place {
     /// In this registry, which serves the two kinds.
@@ -100,7 +100,7 @@ pub fn on_hub() -> Vec<Arc<dyn Kind>> {
     ]
 }
 
-/// Starts publishing what `engine` knows, while `leading` is true, and keeps the conditions of each
+/// Starts publishing the state of `engine`, while `leading` is true, and keeps the conditions of each
 /// Publication, through `committer`. `progress` is that of the copies of a hub.
 #[must_use]
 pub fn spawn(

@@ -33,7 +33,7 @@ pub(super) struct MadeProfiles {
     pub(super) due_at: Option<Timestamp>,
 }
 
-/// The profiles of `cluster`, where those that are published stand in `shown`.
+/// The profiles of `cluster`; the published ones are in `shown`.
 pub(super) fn profiles(
     snapshot: &Snapshot,
     in_force: &[InForce],
@@ -58,7 +58,7 @@ pub(super) fn profiles(
         })
         .collect();
     if wanted.is_empty() {
-        // Time may change its standing, but that is not published.
+        // Time may change its state, but that is not published.
         return made;
     }
     made.due_at = view.due_at;
@@ -97,12 +97,12 @@ pub(super) struct MadeSlices {
     pub(super) demand: Key,
     /// Those that stay or come.
     pub(super) slices: Vec<Key>,
-    /// Deeds, in the order in which they may be seen.
+    /// Deeds, in the order that readers may see.
     pub(super) deeds: Vec<SliceDeed>,
 }
 
-/// The slices of the decision about `demand`, where those that are published stand in `shown`, and `profiles`
-/// in turn `published`.
+/// The slices of the decision about `demand`; the published ones are in `shown`, and the published
+/// profiles in `published`.
 pub(super) fn slices(
     snapshot: &Snapshot,
     in_force: &[InForce],
@@ -162,7 +162,7 @@ fn clusters(
 struct Slices<'a> {
     /// Those that can be written.
     open: Vec<(Key, &'a Arc<Object>, Slice)>,
-    /// The indices of those that are being deleted.
+    /// The indices of slices that are being deleted.
     closed: BTreeSet<u32>,
 }
 

@@ -19,13 +19,13 @@ use super::PUBLICATIONS;
 /// Cause of Berth's writes.
 const CAUSE: &str = "a Publication";
 
-/// Why nothing can be published: a word and a sentence.
+/// Reason why nothing can be published: a word and a sentence.
 pub(super) type Obstacle = (&'static str, String);
 
 /// Outlet of published objects, by server-side apply.
 #[async_trait]
 pub(super) trait Outlet: Send + Sync {
-    /// Whether everything that decides what is written is known.
+    /// Whether all data for the published objects are known.
     ///
     /// # Errors
     /// What is in the way.

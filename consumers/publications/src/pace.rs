@@ -23,8 +23,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Time from which on it may be written, if not at `now`. `is_fast` means that only status values
-    /// change.
+    /// Earliest time of the write, if not at `now`. `is_fast` means that only status values change.
     pub(super) fn due(&self, is_fast: bool, now: Timestamp) -> Option<Timestamp> {
         let fast = self
             .fast

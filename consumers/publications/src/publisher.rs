@@ -50,7 +50,7 @@ pub(super) fn spawn(
     tokio::spawn(publisher.run())
 }
 
-/// News that make the publisher look.
+/// Events that wake the publisher.
 enum News {
     /// Of these dialects something is stale.
     Stale(BTreeMap<&'static str, Dirty>),
@@ -69,7 +69,7 @@ struct Publisher {
     subscription: Arc<Subscription>,
     /// The Publications everything was published by; nothing before.
     judged: Option<Judged>,
-    /// Whether everything is to be looked at again.
+    /// Whether everything has to be checked again.
     again: bool,
     known: Known,
 }
@@ -142,7 +142,7 @@ impl Publisher {
         }
     }
 
-    /// Whether `news` may change what is in force.
+    /// Whether `news` may change the Publications in force.
     fn judges(&self, news: &News) -> bool {
         match news {
             News::Stale(_) => false,
@@ -165,7 +165,7 @@ impl Publisher {
         }
     }
 
-    /// Judges the Publications. Whether everything is to be published anew.
+    /// Judges the Publications. Returns whether everything has to be published again.
     fn judge(&mut self) -> bool {
         let judged = in_force::judge(self.source(), &self.dialects);
         let is_new = self.judged.as_ref() != Some(&judged) || self.again;
@@ -222,7 +222,7 @@ impl Publisher {
         self.known.subjects.get(key).cloned()
     }
 
-    /// Publishes everything anew, and deletes what is not published any more.
+    /// Publishes everything again, and deletes objects that are not published any more.
     async fn everything(&mut self) {
         self.again = false;
         self.known = Known {
@@ -356,8 +356,7 @@ impl Publisher {
         finished(making.await)
     }
 
-    /// Deletes profiles that are no longer wanted. Where a decision may still refer to them that is
-    /// done later.
+    /// Deletes unwanted profiles. Those that a decision may still refer to are deleted later.
     async fn remove_profiles(
         &mut self,
         dialect: &'static str,
@@ -392,7 +391,7 @@ impl Publisher {
         }
     }
 
-    /// Deletes what Berth published before and does not publish now: decisions, then profiles.
+    /// Deletes formerly published objects that are not published now: decisions, then profiles.
     async fn sweep(&mut self) {
         for resource in [PLACEMENT_DECISIONS, CLUSTER_PROFILES] {
             let shown = self.source().cached(resource);
@@ -429,7 +428,7 @@ impl Publisher {
         is_whole && place.is_some_and(|place| !place.is_frozen(system.unwrap_or_default()))
     }
 
-    /// Whether everything `published` says is published, as far as that is known.
+    /// Whether everything in `published` is published, as far as that is known.
     fn state(&self, published: &InForce) -> Result<(), Obstacle> {
         if let Some(obstacle) = published.obstacle() {
             return Err(obstacle);
@@ -478,7 +477,7 @@ fn both(one: Marked<Key>, other: Marked<Key>) -> Marked<Key> {
     }
 }
 
-/// Waits for changes; nothing when the watch has ended, or after a while where there is none.
+/// Waits for changes; returns nothing when the watch has ended, or after a while where there is none.
 async fn next(watching: &mut Option<Box<dyn Watch>>) -> Option<Vec<Arc<Event>>> {
     match watching {
         Some(watching) => watching.next(usize::MAX).await.ok(),

@@ -189,7 +189,7 @@ fn selector(given: &LabelSelector, path: &str, errors: &mut Vec<FieldError>) -> 
     })
 }
 
-/// Labels that say what an object is are not for the Publication to give.
+/// A Publication must not set labels that identify an object.
 fn labels(labels: &BTreeMap<String, String>, errors: &mut Vec<FieldError>) {
     errors.extend(validate_labels(labels, "spec.labels"));
     for key in labels.keys() {

@@ -14,7 +14,7 @@ use super::outlet::Outlet;
 /// Number of writes that are under way at once.
 const ABREAST: usize = 16;
 
-/// Why something was not done.
+/// Reason why something was not done.
 #[derive(Debug)]
 pub(super) enum Trouble {
     /// Somebody else made an object of that name.
@@ -76,7 +76,7 @@ pub(super) struct DoneSlices {
     pub(super) outcomes: Vec<Outcome>,
 }
 
-/// Carries out what is to be done about each of `decisions`.
+/// Does the pending writes for each of `decisions`.
 pub(super) async fn slices(outlet: &dyn Outlet, decisions: Vec<MadeSlices>) -> Vec<DoneSlices> {
     let all = stream::iter(decisions).map(|made| decision(outlet, made));
     all.buffer_unordered(ABREAST).collect().await

@@ -4,8 +4,8 @@
 //!
 //! - [`view`] serves `targets/NAME.kcp/proxy`, the API that one syncer sees; [`OnHub`] takes its writes to a
 //!   hub.
-//! - [`process`] is `berth syncer`, the other end: it copies what the view shows to the workload cluster, and
-//!   status back.
+//! - [`process`] is `berth syncer`, the other end: it copies the objects of the view to the workload
+//!   cluster, and status back.
 //! - [`rights`] are the RBAC objects for both.
 //!
 //! Start reading at [`view`] (the hub's side) or [`process`] (the cluster's).

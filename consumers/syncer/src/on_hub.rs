@@ -11,7 +11,7 @@ use berth_hub::HubCommitter;
 
 use crate::view::Home;
 
-/// End of a refusal for want of rights.
+/// End of a refusal because of missing rights.
 const REMEDY: &str = "; `berth syncer-rights --identifier` renders what is missing";
 
 /// The hub as the home of the objects that syncers see.

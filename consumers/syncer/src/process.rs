@@ -109,7 +109,7 @@ async fn sync(args: &SyncerArgs, ends: &Ends, stop: &CancellationToken) -> Resul
         match begun {
             Ok(session) => {
                 pause = PAUSES.0;
-                // Whether it is read does not matter.
+                // A closed output does not matter.
                 writeln!(
                     std::io::stdout(),
                     "syncing {} to the cluster of {}",

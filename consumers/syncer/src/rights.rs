@@ -35,7 +35,7 @@ pub struct SyncerRightsArgs {
     pub service: String,
 }
 
-/// Rights of any syncer on a hub; `resources` is what syncers see.
+/// Rights of any syncer on a hub; `resources` are those that syncers see.
 #[must_use]
 pub fn on_hub(resources: Vec<GroupResource>) -> Value {
     role(ON_HUB, &rules(resources, &["status"], &["update"]))

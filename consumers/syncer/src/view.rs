@@ -58,7 +58,7 @@ pub struct Shown {
     pub home: Option<Arc<dyn Home>>,
     /// Source of the workload clusters and of kcp's configuration.
     pub source: Arc<dyn Source>,
-    /// The configuration in force, which says what is synced.
+    /// The configuration in force, with the synced resources.
     pub configuration: Configured,
 }
 
@@ -110,7 +110,7 @@ pub struct SyncerViews {
     views: Mutex<BTreeMap<String, View>>,
 }
 
-/// The API of one syncer, and the state for which it was made.
+/// The API of one syncer, and the state it was built for.
 struct View {
     identifier: String,
     advanced: bool,
@@ -188,8 +188,7 @@ impl SyncerViews {
         Ok(api)
     }
 
-    /// Resources that are synced now, as far as they are served here, and their documents: rebuilt on
-    /// changes.
+    /// The synced resources that are served here, and their documents: rebuilt on changes.
     fn described(&self) -> Result<Described, InstallError> {
         let synced = self.synced();
         let mut kept = self.documents.lock();

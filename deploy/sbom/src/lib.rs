@@ -1,5 +1,5 @@
-//! An SPDX 2.3 document of crates, made from cargo's data about them. It depends only on its input: the
-//! same commit gives the same bytes.
+//! An SPDX 2.3 document of crates, from cargo's data about them. It depends only on its input: the same
+//! commit has the same bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 

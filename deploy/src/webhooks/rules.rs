@@ -1,4 +1,4 @@
-//! Everything a hub asks about: the dialects' own rules, those that follow from their contract, and
+//! All webhooks: the dialects' own rules, the rules that follow from their contract, and the rules for
 //! configurations.
 
 use std::sync::Arc;

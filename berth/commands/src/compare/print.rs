@@ -159,8 +159,8 @@ fn some(sides: &[Contested], count: usize) -> String {
     }
 }
 
-/// Words about the first cluster of each side: none where the sides agree; the reason where nothing
-/// can be said.
+/// Words about the first cluster of each side: empty where the sides agree; the reason where the
+/// comparison is unknown.
 fn why(entry: &Entry) -> String {
     match entry.agreement {
         Agreement::Same => String::new(),

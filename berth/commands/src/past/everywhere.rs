@@ -24,7 +24,7 @@ const PAGE: usize = 500;
 /// The records of decisions in namespaces, and of those without one.
 const RESOURCES: [&str; 2] = ["decisionrecords", "clusterdecisionrecords"];
 
-/// Asks and prints. Records that may not be read are left out, which standard error says.
+/// Asks and prints. Records that the caller may not read are left out, with a note on standard error.
 ///
 /// # Errors
 /// When the server has no history, refuses all of it, or none answers.

@@ -235,7 +235,7 @@ fn reasons(out: &mut impl Write, reason: &ReasonChange) -> io::Result<()> {
     )
 }
 
-/// Why it changed, and who changed it.
+/// Cause and author of the change.
 fn why(record: &RecordSpec) -> (String, String) {
     let (cause, actor) = (&record.cause, &record.actor);
     let told = match cause.r#type {
@@ -278,7 +278,7 @@ fn moment(record: &RecordSpec) -> String {
     format!("{}Z", seconds.replace('T', " "))
 }
 
-/// Time for which it is remembered.
+/// Time for which records are kept.
 fn kept(status: &HistoryStatus) -> String {
     let each = status.per_decision;
     if each == 0 {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::args::ChangeArgs;
 use crate::manifest::{self, Document, Problem};
 
-/// One entry of `spec.changes`, and where it stands.
+/// One entry of `spec.changes`, and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// A file and a document, or a flag.
@@ -21,7 +21,7 @@ pub struct Entry {
 /// Changes that were read, and problems with the rest.
 #[derive(Debug, Default)]
 pub struct Changes {
-    /// The entries, in order: files, then what is drained, then what is deleted.
+    /// The entries, in order: files, then drained clusters, then deleted objects.
     pub entries: Vec<Entry>,
     /// Objects of kinds that no system reads, and unknown fields, in words.
     pub notes: Vec<String>,
@@ -75,8 +75,8 @@ fn nothing(args: &ChangeArgs) -> String {
     "nothing to plan: no scheduler looks at any of these objects".to_owned()
 }
 
-/// A problem with a change, for people: of `--drain` that there is no such cluster, and not that a field has
-/// no such value.
+/// A problem of a change, in words for people: a missing cluster of `--drain` is called that, and not
+/// an invalid value of a field.
 #[must_use]
 pub fn sentence(problem: &str) -> String {
     let absent = problem

@@ -67,8 +67,8 @@ pub(super) async fn of(
     Ok(Answer::Objects(Objects::default()))
 }
 
-/// Every page of a list; nothing where there is no such list. It is asked of the server's cache, which costs
-/// its store nothing.
+/// Every page of a list; nothing where the resource is not served. The list comes from the server's
+/// cache, which costs its store nothing.
 async fn pages(
     client: &Client,
     path: &str,
@@ -122,18 +122,18 @@ struct List {
 /// `metadata` of a page.
 #[derive(Default, Deserialize)]
 struct Metadata {
-    /// Token of the next page; empty where there is none.
+    /// Token of the next page; empty on the last one.
     #[serde(default, rename = "continue")]
     next: String,
 }
 
-/// Items of a page; a null is none.
+/// Items of a page; null counts as empty.
 fn some<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Vec<Item>, D::Error> {
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// An object in its own bytes, without what no scheduler reads and every write changes: a tree takes ten
-/// times as much memory.
+/// An object in its own bytes, without fields that no scheduler reads and every write changes: a tree
+/// takes ten times as much memory.
 #[derive(Clone, Debug)]
 struct Item(Box<[u8]>);
 
@@ -167,7 +167,7 @@ impl Objects {
         self.items.len()
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()

@@ -1,4 +1,5 @@
-//! Output of advice: edit by edit, each with how many clusters it lets in, those that help the most first.
+//! Output of advice: edit by edit, each with the number of clusters that it makes fit, the largest
+//! number first.
 
 use std::io::{self, Write};
 
@@ -118,7 +119,8 @@ fn words(set: &Value, cluster: &str) -> String {
     changes.join("; ")
 }
 
-/// `message` with … for each word that is `name`. A part of a longer word, such as of a label, is none.
+/// `message` with … for each word that equals `name`. A part of a longer word, such as of a label, does
+/// not count.
 fn without_name(message: &str, name: &str) -> String {
     let is_part = |letter: char| letter.is_alphanumeric() || "-._/=".contains(letter);
     let mut shown = String::with_capacity(message.len());

@@ -110,7 +110,7 @@ impl List {
         }
     }
 
-    /// Writes what comes after the last item.
+    /// Writes the end after the last item.
     pub(super) fn end(self, out: &mut impl Write) -> io::Result<()> {
         match (&self.form, self.count) {
             (SimulateOutput::Yaml, 0) => {

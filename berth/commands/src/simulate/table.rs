@@ -1,5 +1,5 @@
-//! `-o table`: one block per demand, made to be read: the picked first, then what changes, then the rest with
-//! reasons.
+//! `-o table`: one block per demand, for reading: first the picked clusters, then the changes, then the
+//! rest with reasons.
 //!
 //! A long fleet is cut: after [`SHOWN`] clusters that were not picked the others are counted by reason. JSON
 //! and YAML have them all.
@@ -23,7 +23,7 @@ use crate::words::{self, NOT_PICKED, PICKED, REFUSED};
 const SHOWN: usize = 20;
 
 const HEADINGS: [&str; 5] = ["  CLUSTER", "RANK", "SCORE", "RESULT", "REASON"];
-/// The column that the amounts stand before, where there are any.
+/// The column before which the amounts come, if there are any.
 const RESULT: usize = 3;
 
 /// Tables under construction, and the notes at their end.
@@ -268,8 +268,8 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The feasible that others were better than, then the refused, the nearest to fitting first. Of many,
-    /// those that are none to choose from are only counted.
+    /// The feasible clusters that others were better than, then the refused ones, the nearest to
+    /// fitting first. Of many, those out of scope are only counted.
     fn not_picked(&mut self) {
         let view = View {
             dialect: "",

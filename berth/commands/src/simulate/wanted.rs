@@ -32,8 +32,8 @@ impl Wanted<'_> {
     }
 }
 
-/// Finds what `text` names, in the namespace `within` where it names none. Kinds are taken in any case,
-/// singular or plural, with or without their group.
+/// Finds the objects that `text` names, in the namespace `within` where it names none. Kinds are
+/// accepted in any case, singular or plural, with or without their group.
 ///
 /// # Errors
 /// How it should be written, or which demands there are.

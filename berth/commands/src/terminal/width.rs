@@ -5,8 +5,8 @@ use std::io::{self, IsTerminal as _};
 /// The narrowest terminal that lines are broken for.
 const NARROWEST: usize = 40;
 
-/// Number of columns of a line on standard output: as the variable `COLUMNS` says, or the terminal. `None` in
-/// a pipe and in a file, whose lines stay whole.
+/// Number of columns of a line on standard output: from the variable `COLUMNS`, or the terminal. `None`
+/// in a pipe and in a file, whose lines stay whole.
 #[must_use]
 pub fn width() -> Option<usize> {
     let said = std::env::var("COLUMNS")

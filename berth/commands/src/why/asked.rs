@@ -28,7 +28,7 @@ const DECISIONS: [&str; 6] = [
 /// The cluster-scoped ones.
 const CLUSTER_DECISIONS: [&str; 3] = ["clusterdecision", "clusterdecisions", "bcdec"];
 
-/// Places that `words` may mean in `namespace`, unless they name another one: the more, the less they say.
+/// Places that `words` may mean in `namespace`, unless they name another one: vague words have more.
 ///
 /// # Errors
 /// When they name a kind that nothing decides about, or nothing.
@@ -114,8 +114,8 @@ pub fn within<'a>(words: &'a [String], dialects: &[Arc<dyn Dialect>], catalog: &
     split(words, dialects, catalog).1
 }
 
-/// The words that name the object, and the namespace before them. A first word that is a kind, or nearly one,
-/// is no namespace.
+/// The words for the object, and the namespace before them. A first word that is a kind, or close to
+/// one, is not a namespace.
 fn split<'a>(
     words: &'a [String],
     dialects: &[Arc<dyn Dialect>],
@@ -134,8 +134,8 @@ fn split<'a>(
     }
 }
 
-/// Whether `word`, before a slash, can only be a namespace: it is no kind, and none that is scheduled is
-/// spelled nearly so.
+/// Whether `word`, before a slash, can only be a namespace: it is not a kind, and no scheduled kind has
+/// a similar spelling.
 fn is_namespace(word: &str, dialects: &[Arc<dyn Dialect>], catalog: &Catalog) -> bool {
     let is_decision = |known: &&str| known.eq_ignore_ascii_case(word.split('.').next().unwrap_or(word));
     let lower = word.to_lowercase();

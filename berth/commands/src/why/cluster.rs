@@ -71,7 +71,7 @@ struct Told {
 /// Asks and prints.
 ///
 /// # Errors
-/// When there is no such cluster, or several match, the server refuses, or does not answer.
+/// When no cluster matches, or several do, or the server refuses or does not answer.
 pub async fn run(out: &mut impl Write, asked: &Asked, source: &Source, width: Option<usize>) -> Result<()> {
     let told = ask(asked, source).await?;
     match print(out, &told, width) {

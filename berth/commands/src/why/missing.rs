@@ -29,7 +29,8 @@ pub struct Question<'a> {
     pub places: &'a [Place],
     /// Whether this process answered.
     pub is_within: bool,
-    /// The hours for which a history is kept in which nothing was seen either; `None` where none was asked.
+    /// The hours of a history that has no trace of the object either; `None` where no history was
+    /// asked.
     pub unseen_for: Option<u64>,
 }
 
@@ -65,7 +66,7 @@ impl Question<'_> {
         )
     }
 
-    /// ` in namespace team-a`, as far as the words may mean something there.
+    /// ` in namespace team-a`, where the words have a meaning there.
     fn place(&self) -> String {
         let mut namespaces: Vec<&str> = self.places.iter().map(|place| &*place.namespace).collect();
         namespaces.sort_unstable();

@@ -20,8 +20,8 @@ pub(super) struct Answer<'a> {
     pub(super) read: &'a Manifest<Scheduling>,
 }
 
-/// Prints `answer` in the requested format. `counts` are the reasons of all clusters, where not all of
-/// them are in it.
+/// Prints `answer` in the requested format. `counts` are the reasons of all clusters, where the answer
+/// lacks some.
 ///
 /// # Errors
 /// When `out` fails.
@@ -284,7 +284,7 @@ fn one(out: &mut impl Write, candidate: &Candidate, width: Option<usize>) -> io:
 /// `Plugin/Reason: sentence`, or `Reason: sentence`.
 fn reason(rejection: &RejectionEntry) -> String {
     let (reason, message) = (shown(&rejection.reason), shown(&rejection.message));
-    // A lower rank is no plugin's refusal.
+    // A lower rank is not a refusal by a plugin.
     match &*rejection.plugin {
         "" => format!("{reason}: {message}"),
         plugin => format!("{}/{reason}: {message}", shown(plugin)),
@@ -306,7 +306,7 @@ fn scores(candidate: &Candidate) -> String {
             value.push_str(&format!(" ({})", shown(&score.message)));
         }
         match score.weight {
-            // Of no weight is what only breaks ties.
+            // Scores that only break ties have no weight.
             0 | 1 => format!("{plugin} {value}"),
             weight => format!("{plugin} {value} × {weight}"),
         }

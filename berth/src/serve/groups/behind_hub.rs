@@ -93,8 +93,8 @@ impl Surroundings for &Hub {
     }
 }
 
-/// Kinds that are copied from the hub: those of Kubernetes' own that decisions look at, the configurations,
-/// and those of the systems there.
+/// Kinds that are copied from the hub: Kubernetes' own kinds that decisions read, the configurations,
+/// and the kinds of the systems there.
 fn mirrored(hub: &Hub, core: &Core<'_>, built: &Built) -> Vec<Arc<dyn Kind>> {
     let is_observer = core.options.is_observer();
     let followed = match is_observer {

@@ -37,7 +37,8 @@ pub(super) trait Surroundings {
     fn namespaces(&self) -> Option<GroupResource>;
     /// The field managers that wrote objects elsewhere.
     fn managers(&self) -> Option<Managers>;
-    /// The destinations of decisions, events and publications, and the groups beside the systems'.
+    /// The destinations of decisions, events and publications, and the groups in addition to the
+    /// systems'.
     ///
     /// # Errors
     /// When two parts claim the same resource.
@@ -142,7 +143,7 @@ pub(super) struct Admitted {
 
 impl Admitted {
     /// # Errors
-    /// When the registry has what decides in the course of a create already.
+    /// When the registry has a hook for creates already.
     pub(super) fn new(core: &Core<'_>, judges: &Judges) -> Result<Self> {
         let (admission_metrics, policy_metrics) = (AdmissionMetrics::new(), PolicyMetrics::new());
         let admission = berth_placement_admission::Parts {
@@ -200,7 +201,7 @@ pub(super) fn kinds(groups: &[Group]) -> Vec<Arc<dyn Kind>> {
     resources.map(|resource| Arc::clone(&resource.kind)).collect()
 }
 
-/// The places that things are written to, and groups that are served beside the systems'.
+/// The destinations of writes, and the groups in addition to the systems'.
 pub(super) struct Homes {
     /// Writer of decisions.
     pub(super) committer: Arc<dyn Committer>,

@@ -1,4 +1,4 @@
-//! A server that stands alone: everything is stored and served here.
+//! A standalone server: everything is stored and served here.
 
 use std::sync::Arc;
 
@@ -71,8 +71,8 @@ impl Surroundings for Standalone {
                 configuration: core.configured(),
             },
             first,
-            // After the systems' own, some of which have kinds of the same names, so that `kubectl` takes
-            // theirs for a bare name.
+            // After the systems' own: some of these have kinds of the same names, and `kubectl` takes
+            // the first one for a bare name.
             last: vec![berth_publications::group(core.store)],
         })
     }

@@ -28,12 +28,12 @@ pub(super) struct Again(HashMap<String, Last>);
 pub(super) enum When {
     /// It is made.
     Now,
-    /// It is made after a while, and told of where it has been replaced too often.
+    /// It will be recreated after a while, and reported where it has been replaced too often.
     After(Duration, bool),
 }
 
 impl Again {
-    /// Time from which on `names` may be nominated for the Workload with `uid`.
+    /// Earliest time for nominating `names` for the Workload with `uid`.
     pub(super) fn when(&self, uid: &str, names: &[String], now: Duration) -> When {
         let Some(last) = self.0.get(uid).filter(|last| last.names == names) else {
             return When::Now;

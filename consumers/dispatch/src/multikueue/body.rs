@@ -15,7 +15,7 @@ pub(super) fn applied_in(workload: &Value) -> Option<&str> {
     owned::entry(workload)?["apiVersion"].as_str()
 }
 
-/// The configuration that nominates `names` for `workload`, which is in the version that [`applied_in`] says.
+/// The configuration that nominates `names` for `workload`, in the version from [`applied_in`].
 ///
 /// # Errors
 /// When its managed fields cannot be read.

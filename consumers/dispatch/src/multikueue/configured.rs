@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// The name by which Kueue's configuration hands dispatching over.
+/// The name of this dispatcher in Kueue's configuration.
 pub const DISPATCHER: &str = "scheduling.berth.dev/dispatcher";
 /// The key of the ConfigMap with Kueue's configuration.
 const KEY: &str = "controller_manager_config.yaml";
@@ -12,7 +12,7 @@ pub(super) const LIMIT: usize = 10;
 /// The dispatcher that the configuration in the ConfigMap `map` names; `None` where it leaves that to Kueue.
 ///
 /// # Errors
-/// When there is no configuration in it.
+/// When it has no configuration.
 pub(super) fn dispatcher(map: &Value) -> Result<Option<String>, String> {
     let text = map["data"][KEY]
         .as_str()

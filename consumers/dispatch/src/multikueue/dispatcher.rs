@@ -22,7 +22,7 @@ use super::read::{self, Trouble};
 use super::tell::Teller;
 use super::{DISPATCHER, Ends, Place, body, configured, owned, seen};
 
-/// Time for which Kueue's configuration counts without being read again.
+/// Time for which a read configuration of Kueue counts.
 const FRESH: Duration = Duration::from_secs(10);
 /// Interval at which a Workload that waits is considered although nothing has changed.
 const LOOK: Duration = Duration::from_mins(1);
@@ -37,7 +37,7 @@ struct Nomination {
     names: Vec<String>,
 }
 
-/// Configuration of Kueue, as far as it matters here.
+/// The relevant part of Kueue's configuration.
 #[derive(Clone)]
 struct Configured {
     /// Whether dispatching is left to Berth.
@@ -71,7 +71,7 @@ impl Dispatcher {
         }
     }
 
-    /// Handles `workload`, and returns when to look again.
+    /// Handles `workload`, and returns the time of the next check.
     pub(super) async fn look(&self, workload: &DynamicObject) -> Result<Action, Trouble> {
         let workload = read::value(workload, &self.workloads)?;
         let Some(config) = self.waits_for(&workload).await? else {
@@ -107,7 +107,7 @@ impl Dispatcher {
         Ok(None)
     }
 
-    /// Configuration of Kueue, read anew after a while.
+    /// Configuration of Kueue, read again after a while.
     async fn configured(&self) -> Result<Configured, Trouble> {
         let mut last = self.configured.lock().await;
         if let Some((at, configured)) = &*last

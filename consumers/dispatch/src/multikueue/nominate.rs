@@ -16,16 +16,16 @@ use super::seen::Worker;
 pub(super) struct Place {
     /// The system's own name of it.
     pub(super) cluster: String,
-    /// Why, in the system's words, with the score.
+    /// The reason, in the system's words, with the score.
     pub(super) why: String,
     score: Option<i64>,
 }
 
-/// The clusters of the Decision `decision`, the highest score first; those with the same score, and all
-/// where there are no scores, in the decision's own order. A cluster that is being left does not count.
+/// The clusters of the Decision `decision`, the highest score first; equal scores, and all without
+/// scores, in the decision's own order. A cluster that is being left does not count.
 ///
 /// # Errors
-/// When there is none.
+/// When there are none.
 pub(super) fn ranked(decision: &Manifest<Decision>) -> Result<Vec<Place>, Problem> {
     let status = decision.body.status.as_ref();
     let phase = status.map_or("Pending", |status| &*status.phase);

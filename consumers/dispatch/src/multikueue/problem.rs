@@ -1,4 +1,4 @@
-//! Why clusters are not nominated: for an Event on the Workload.
+//! Reason why clusters are not nominated: for an Event on the Workload.
 
 use thiserror::Error;
 
@@ -19,15 +19,15 @@ pub(super) enum Problem {
         /// Value of the annotation.
         annotation: String,
     },
-    /// It is no name of a decision.
+    /// It is not the name of a decision.
     #[error("{0:?} is no name of a decision: that is <object>.<system>")]
     NoName(String),
-    /// There is none of that name.
+    /// There is no object of that name.
     #[error("there is no decision {name}, neither in namespace {namespace} nor as a ClusterDecision")]
     NotFound {
         /// Its name.
         name: String,
-        /// Namespace in which it was looked for.
+        /// Namespace of the search.
         namespace: String,
     },
     /// It has no cluster.

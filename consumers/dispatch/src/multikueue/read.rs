@@ -13,10 +13,10 @@ use super::problem::Problem;
 use super::seen::Worker;
 use super::{GROUP, seen};
 
-/// Why nothing is written about a Workload.
+/// Reason why nothing is written about a Workload.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Trouble {
-    /// A reported matter.
+    /// A reported problem.
     #[error(transparent)]
     Told(#[from] Problem),
     /// A request failed: it is tried again.
@@ -47,7 +47,7 @@ fn served(group: &str, version: &str, kind: &str, plural: &str) -> ApiResource {
     }
 }
 
-/// The object as JSON. The items of some lists do not say what they are.
+/// The object as JSON. Items of some lists have no apiVersion and kind.
 pub(super) fn value(object: &DynamicObject, served: &ApiResource) -> Result<Value, Trouble> {
     let mut value = serde_json::to_value(object).map_err(|error| Trouble::Unreadable(error.to_string()))?;
     value["apiVersion"] = served.api_version.as_str().into();

@@ -1,4 +1,4 @@
-//! Kueue's objects, as far as dispatching reads them.
+//! Kueue's objects, with the fields that dispatching reads.
 
 use serde_json::Value;
 
@@ -8,8 +8,8 @@ use super::{DECISION, TARGET};
 /// The controller whose admission checks are MultiKueue's.
 const CONTROLLER: &str = "kueue.x-k8s.io/multikueue";
 
-/// The admission checks that `workload` waits for, where it waits for a cluster at all: it has its
-/// quota, is active, and no cluster has taken it.
+/// The admission checks that `workload` waits for, if it waits for a cluster: it has its quota, is
+/// active, and is on no cluster.
 pub(super) fn pending_checks(workload: &Value) -> Vec<&str> {
     let status = &workload["status"];
     let is_over = workload["metadata"]["deletionTimestamp"].is_string() || is_true(status, "Finished");
@@ -70,8 +70,7 @@ pub(super) fn workers(config: &Value) -> Vec<&str> {
 pub(super) struct Worker {
     /// Its own name.
     pub(super) name: String,
-    /// The name by which it is found: of its Target if annotated, else of its ClusterProfile, else its
-    /// own.
+    /// The name for the search: of its Target if annotated, else of its ClusterProfile, else its own.
     pub(super) known_as: String,
 }
 

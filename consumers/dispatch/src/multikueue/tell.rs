@@ -38,7 +38,7 @@ impl Teller {
             .await;
     }
 
-    /// Tells what was.
+    /// Reports events.
     pub(super) async fn nominated(&self, workload: &Value, note: String) {
         self.tell(workload, EventType::Normal, "ClustersNominated", note)
             .await;

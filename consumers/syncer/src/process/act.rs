@@ -86,8 +86,9 @@ impl Hands {
         done(self.view.send(Method::PATCH, path, Some((MERGE, &patch))).await?)
     }
 
-    /// Whether no object of ours is at `path` downstream; the last observation may be older than the last
-    /// write. An object of ours that lost its mark gets it back, so that it is seen and removed.
+    /// Whether there is no object of this syncer at `path` downstream; the last observation may be
+    /// older than the last write. An own object that lost its mark gets it back, so that it is seen and
+    /// removed.
     async fn is_gone(&self, key: &Key, path: &str) -> Result<bool> {
         let found = match self.cluster.send(Method::GET, path, None).await? {
             Ok(found) => found,
@@ -151,8 +152,8 @@ impl Hands {
         }
     }
 
-    /// Whether a downstream object was made by an earlier registration. For an object in a namespace, the
-    /// namespace decides: it is ours by now, and only this syncer creates objects there.
+    /// Whether a downstream object is from an earlier registration. For an object in a namespace, the
+    /// namespace decides: it belongs to this syncer by now, and only this syncer creates objects there.
     fn is_earlier(&self, key: &Key, found: &Value) -> bool {
         match key.kind {
             NAMESPACES => self.of.claim(found) == Claim::Earlier,

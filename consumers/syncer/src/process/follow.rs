@@ -1,4 +1,4 @@
-//! One kind followed on one side: list, watch, and start anew whenever the watch is lost.
+//! Following one kind on one side: list, watch, and a new start when the watch is lost.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use super::kinds::SyncedKind;
 /// Pauses before a server that failed is asked again: the first time, and at most.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(15));
 
-/// Observations of one look.
+/// Observations of one list or watch.
 pub(super) enum Seen {
     /// A list begins.
     Begin,
@@ -45,7 +45,7 @@ pub(super) struct Reflector {
     pub(super) number: usize,
     pub(super) kind: SyncedKind,
     pub(super) client: Client,
-    /// The identifier of the cluster: downstream, only what carries it is considered.
+    /// The identifier of the cluster: downstream, only objects with it are considered.
     pub(super) identifier: String,
     pub(super) out: mpsc::Sender<Observation>,
 }
@@ -121,7 +121,7 @@ impl Reflector {
         self.out.send(observation).await.is_ok()
     }
 
-    /// The items of some lists do not say what they are.
+    /// Items of some lists have no apiVersion and kind.
     fn value(&self, object: DynamicObject) -> Option<Arc<Value>> {
         match serde_json::to_value(&object) {
             Ok(mut value) => {

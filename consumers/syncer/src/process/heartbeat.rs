@@ -66,9 +66,9 @@ enum Told {
 }
 
 impl Heart<'_> {
-    /// Sends a heartbeat every `interval`, as long as the workload cluster answers it: without it no
-    /// work is done. While it does not answer, the condition SyncerReady says so, and no heartbeat is
-    /// sent. Ends when the WorkloadCluster is another one.
+    /// Sends a heartbeat every `interval`, as long as the workload cluster answers: without the
+    /// cluster, no work is done. While it does not answer, no heartbeat is sent, and the condition
+    /// SyncerReady is False. Ends when the WorkloadCluster is another one.
     pub(super) async fn beat(&self, interval: Duration) {
         let mut last: Option<String> = None;
         loop {
@@ -127,7 +127,7 @@ impl Heart<'_> {
         }
     }
 
-    /// Says that the cluster does not answer, unless that is said already.
+    /// Reports that the cluster does not answer, unless that is reported already.
     async fn complain(&self, problem: &str) -> Told {
         match self.look().await {
             Told::Arrived(cluster) => self.say(cluster, &[Said::unreachable(problem)]).await,

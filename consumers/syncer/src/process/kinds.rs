@@ -51,7 +51,7 @@ impl Synced {
         self.kinds.iter().skip(1).map(SyncedKind::name).collect()
     }
 
-    /// The kinds `found` in a view; with `only`, no others but those.
+    /// The kinds `found` in a view; with `only`, just those.
     fn of(found: Vec<SyncedKind>, only: &[String]) -> Result<Self> {
         let (namespaces, mut rest): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|kind| kind.name() == "namespaces");
@@ -68,7 +68,7 @@ impl Synced {
     }
 }
 
-/// The kinds that `view` serves; with `only`, no others but those.
+/// The kinds that `view` serves; with `only`, just those.
 ///
 /// # Errors
 /// When the view does not answer, or shows no namespaces.

@@ -1,7 +1,8 @@
 //! Copies of earlier registrations on the workload cluster (docs/systems/kcp.md, "Registering again").
-//! The step that would make an object that the hub shows takes it over ([`super::act`]). Copies of
-//! objects that the hub does not show are searched here, and marked as this registration's after a
-//! while, so that they are removed like all objects that the hub no longer shows.
+//! A copy of an object that the hub shows is taken over by the step that would create it
+//! ([`super::act`]). This module searches for copies of objects that the hub does not show. After a
+//! while it marks them as this registration's, so that they are removed like all objects that the hub
+//! no longer shows.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -19,9 +20,9 @@ use tokio::sync::mpsc;
 use super::kinds::SyncedKind;
 use super::mirrors::{At, Key, NAMESPACES, place};
 
-/// Longest and shortest interval between looks while copies are found.
+/// Longest and shortest interval between searches while copies are found.
 const PERIODS: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(1));
-/// Interval between looks where nothing was found.
+/// Interval between searches without results.
 const CLEAN: Duration = Duration::from_mins(10);
 
 /// A copy of an earlier registration.
@@ -105,7 +106,7 @@ impl Search {
         Ok(found)
     }
 
-    /// The marked objects of a kind, of those that `more` of a selector selects.
+    /// The marked objects of a kind that the further selector `more` selects.
     async fn list(&self, kind: &SyncedKind, more: &str) -> Result<Vec<Value>> {
         let path = format!("{}?labelSelector={DOWNSTREAM_CLUSTER}{more}", kind.collection(""));
         match self.cluster.send(Method::GET, &path, None).await? {

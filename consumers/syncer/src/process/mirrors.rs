@@ -190,7 +190,8 @@ impl Mirrors {
         all
     }
 
-    /// Objects that a change of `object` concerns: itself, its namespace, and for a namespace what is in it.
+    /// Objects that a change of `object` concerns: itself, its namespace, and for a namespace its
+    /// content.
     fn touched(&self, side: Side, kind: usize, object: &Value) -> Vec<Key> {
         let own = match side {
             Side::Up => Some(up_key(kind, object)),
@@ -228,7 +229,7 @@ impl Mirrors {
         within(&self.down, namespace)
     }
 
-    /// Key of the original of a downstream object, where its namespace is one of ours.
+    /// Key of the original of a downstream object, where its namespace belongs to this syncer.
     fn down_key(&self, kind: usize, object: &Value) -> Option<Key> {
         let (namespace, name) = place(object);
         if kind == NAMESPACES {

@@ -1,5 +1,5 @@
-//! Problems of a syncer, and how it tells them on the hub: in the condition Synced (docs/systems/kcp.md,
-//! "What is not synced").
+//! Problems of a syncer, and their report on the hub: the condition Synced (docs/systems/kcp.md, "What
+//! is not synced").
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -50,7 +50,7 @@ impl Problems {
         }
     }
 
-    /// Notes what is wrong with `key`, for ever or for a time. Returns whether that is news.
+    /// Records a problem of `key`, for ever or for a time. Returns whether it is a new one.
     pub(super) fn note(&mut self, key: &Key, text: String, lasts: Option<Duration>) -> bool {
         let until = lasts.map(|lasts| Instant::now() + lasts);
         let is_news = self.objects.get(key).is_none_or(|known| known.text != text);
@@ -163,7 +163,8 @@ impl Problems {
     }
 }
 
-/// The first of `texts`, which are `all`, and how many more there are; `None` where there is none.
+/// The first of `texts`, whose number is `all`, and the number of the rest; `None` where there are
+/// none.
 fn listed(texts: impl Iterator<Item = String>, all: usize) -> Option<String> {
     let mut first: Vec<String> = texts.take(NAMED).collect();
     if all > first.len() {

@@ -1,5 +1,5 @@
-//! Keys that are due: each key stands here once, is worked on once at a time, and is tried again with growing
-//! delays.
+//! Keys that are due: each key is in the queue once, is worked on once at a time, and is tried again
+//! with growing delays.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::Duration;
@@ -33,7 +33,7 @@ impl Queue {
         }
     }
 
-    /// Takes what stands longest, to be worked on.
+    /// Takes the oldest key, for work on it.
     pub(super) fn take(&mut self) -> Option<Key> {
         let key = self.ready.pop_front()?;
         self.standing.remove(&key);
@@ -50,7 +50,8 @@ impl Queue {
         }
     }
 
-    /// `key` was worked on in vain: it is tried again, the later the more often that was so. Returns how often.
+    /// Records a failed attempt at `key`: the next one comes later with each failure. Returns the
+    /// number of failures.
     pub(super) fn failed(&mut self, key: Key, now: Instant) -> u32 {
         self.running.remove(&key);
         self.again.remove(&key);
@@ -72,7 +73,7 @@ impl Queue {
         self.alarms.insert((at, key));
     }
 
-    /// Makes due what is to be tried again by `now`.
+    /// Makes the keys due whose next attempt comes by `now`.
     pub(super) fn ring(&mut self, now: Instant) {
         while let Some((at, _)) = self.alarms.first()
             && *at <= now

@@ -11,7 +11,7 @@ const UNREACHABLE: &str = "ClusterUnreachable";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Said {
     kind: &'static str,
-    /// The severity and the reason of one that is False.
+    /// The severity and the reason of a condition that is False.
     wrong: Option<(&'static str, &'static str)>,
     message: String,
 }

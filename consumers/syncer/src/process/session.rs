@@ -25,12 +25,12 @@ use super::work::Work;
 const BACKLOG: usize = 1024;
 /// Interval at which the view of the hub is compared with the synced resources.
 const REVIEW: Duration = Duration::from_secs(30);
-/// Time for steps to complete once the syncer is told to stop.
+/// Time for steps to complete after the signal to stop.
 const DRAIN: Duration = Duration::from_secs(10);
 
-/// Why a session ended.
+/// Reason why a session ended.
 pub(super) enum End {
-    /// It was told to stop.
+    /// It got the signal to stop.
     Stopped,
     /// Its base has changed.
     Changed(&'static str),
@@ -148,7 +148,7 @@ impl<'a> Session<'a> {
         found
     }
 
-    /// Sends heartbeats, and ends when there is reason to begin anew. Holds the reflectors meanwhile.
+    /// Sends heartbeats, and ends when the session has to start over. Keeps the reflectors meanwhile.
     async fn alive(&self, _following: &mut JoinSet<()>, problems: &Mutex<Problems>) -> &'static str {
         let resources = self.synced.names();
         let interval = self.args.heartbeat_interval;

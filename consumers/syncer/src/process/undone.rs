@@ -12,7 +12,7 @@ use super::mirrors::Key;
 
 /// The delay after a write was undone for the first time, and the longest.
 const DELAYS: (Duration, Duration) = (Duration::from_millis(200), Duration::from_mins(1));
-/// A write that stood for so long was not undone by the one before.
+/// Time after which a write counts as kept: a repetition is then not due to another program that undid it.
 pub(super) const STANDS: Duration = Duration::from_mins(5);
 /// Number of times after which it is reported.
 const TOLD: u32 = 3;

@@ -75,7 +75,7 @@ impl Work {
         }
     }
 
-    /// Whether all is known that can be, so that what can be synced is.
+    /// Whether everything knowable is known, so that syncing can begin.
     pub(super) fn is_under_way(&self) -> bool {
         let problems = self.problems.lock();
         self.mirrors.are_known(|kind, side| problems.is_lost(kind, side))
@@ -127,8 +127,9 @@ impl Work {
         self.leftovers = since;
     }
 
-    /// Plans what is to be done about `key`: a copy of an earlier registration that the hub still does not
-    /// show gets the mark of this one, and goes as everything that has it and is not shown.
+    /// Plans the writes for `key`. A copy of an earlier registration that the hub still does not show
+    /// gets the mark of this one, and is then removed like every object with the mark that is not
+    /// shown.
     fn plan(&mut self, key: &Key) -> Option<Plan> {
         let condemned = self.condemned.remove(key);
         let Some(leftover) = condemned.filter(|_| self.mirrors.shows(key) == Some(false)) else {

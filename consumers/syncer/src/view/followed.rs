@@ -26,7 +26,7 @@ impl SyncerViews {
         tokio::spawn(informer::run(source, scope, follower, std::future::pending()))
     }
 
-    /// Drops the view of the workload cluster `name` where it is not what would be made now.
+    /// Drops the view of the workload cluster `name` if it is not up to date.
     fn review(&self, name: &str) {
         let clusters = self.shown.source.cached(WORKLOAD_CLUSTERS);
         let synced = self.synced();
@@ -41,7 +41,7 @@ impl SyncerViews {
     }
 }
 
-/// Changes since views were looked at.
+/// Changes since the last check of the views.
 enum Changed {
     All,
     Clusters(BTreeSet<Arc<str>>),

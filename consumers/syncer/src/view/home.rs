@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use berth_apimachinery::{GroupResource, Status};
 use berth_apiserver::view::Origin;
 
-/// A hub that keeps what syncers see: it takes their writes, and knows best what there is.
+/// A hub that keeps the objects of syncers: it accepts their writes, and has the newest state.
 #[async_trait]
 pub trait Home: Origin {
     /// The names of the objects of `resource`, served in `api_version`, in `namespace` that have the

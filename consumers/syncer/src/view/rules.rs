@@ -16,11 +16,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Home, Shown};
 
-/// Term for which the rules of a view hold.
+/// Period of the rules of a view.
 pub(super) struct Term {
     /// The name of the workload cluster.
     pub(super) cluster: Arc<str>,
-    /// From which revision on.
+    /// First revision of the period.
     pub(super) since: Revision,
     /// Cancelled when the view is replaced.
     pub(super) ended: CancellationToken,
@@ -41,8 +41,7 @@ pub(super) struct SyncerRules {
 }
 
 impl SyncerRules {
-    /// The view of the syncer of the cluster `identifier` for a `term`, of which `synced` is all that is
-    /// seen.
+    /// The view of the syncer of the cluster `identifier` for a `term`, with the resources in `synced`.
     pub(super) fn new(
         identifier: &str,
         advanced: bool,
