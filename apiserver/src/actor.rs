@@ -11,7 +11,7 @@ use crate::call::Warnings;
 pub struct Actor<'a> {
     /// The user.
     pub user: &'a UserInfo,
-    /// The name under which the fields written are owned.
+    /// Field manager of its writes.
     pub manager: &'a str,
     /// The instant of the request.
     pub now: Timestamp,

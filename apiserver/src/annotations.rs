@@ -21,7 +21,7 @@ struct Noted {
 }
 
 impl Annotations {
-    /// None yet. Those that the server makes itself have keys in `domain` (`audit.example.com/cause`).
+    /// An empty one. Those that the server makes itself have keys in `domain` (`audit.example.com/cause`).
     #[must_use]
     pub fn of(domain: impl Into<Arc<str>>) -> Self {
         Self {

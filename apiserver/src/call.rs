@@ -69,7 +69,7 @@ impl Warnings {
 pub struct Call {
     /// The user who asks.
     pub user: UserInfo,
-    /// The name under which the fields it writes are owned.
+    /// Field manager of its writes.
     pub manager: String,
     /// The API version in the path.
     pub version: String,

@@ -188,7 +188,7 @@ struct Cx<'a> {
     namespace: &'a str,
     /// The name in the path, or the empty string.
     name: &'a str,
-    /// The name under which the fields written are owned; empty where nothing is written.
+    /// Field manager of its writes; empty where nothing is written.
     manager: String,
 }
 

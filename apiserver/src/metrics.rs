@@ -387,7 +387,7 @@ impl Metrics {
             .inc();
     }
 
-    /// Notes how long a client certificate that was used has to live.
+    /// Records how long a client certificate that was used has to live.
     pub(crate) fn certificate_life(&self, seconds: i64) {
         #[expect(
             clippy::cast_precision_loss,
@@ -412,7 +412,7 @@ impl Metrics {
         errors.inc_by(u64::try_from(events).unwrap_or(u64::MAX));
     }
 
-    /// Notes the result of a health check.
+    /// Records the result of a health check.
     pub(crate) fn health_check(&self, name: &str, probe: &'static str, healthy: bool) {
         let check = HealthCheck {
             name: name.to_owned(),

@@ -59,7 +59,7 @@ pub async fn run(args: DemoArgs) -> Result<()> {
     let told = tell(&mut client, &kubeconfig).await;
     if told.is_ok() && !args.exit {
         let console = console_of(&kubeconfig).await?;
-        // Whoever reads the address may end it.
+        // A reader of the address may end it.
         let signals = Signals::listen();
         berth_commands::say!("{}", commands(&kubeconfig.display().to_string(), &console.url()));
         // It ends with the demo.

@@ -155,7 +155,7 @@ impl ServingCertificate {
     /// files. Returns whether there is a new one. Reads and writes files, so it blocks.
     ///
     /// # Errors
-    /// Why the new one cannot be used; the old one stays in use.
+    /// Reason why the new one cannot be used; the old one stays in use.
     pub fn refresh(&self) -> Result<bool, CertsError> {
         let next = match &self.origin {
             Origin::Issued { folder, names } => {

@@ -83,7 +83,7 @@ impl Key {
     /// The AES-GCM key `secret` of 16 or 32 bytes.
     ///
     /// # Errors
-    /// What is wrong with name or secret.
+    /// The problem of name or secret.
     pub fn aes_gcm(name: &str, secret: &[u8]) -> Result<Self, KeyError> {
         if name.is_empty() || name.contains(':') {
             return Err(KeyError::Name);
@@ -215,7 +215,7 @@ impl Encryption {
     /// The value of a `resource` that is `stored` at `place`; `None` when it is not encrypted.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// Reason why it cannot be read.
     pub(crate) fn open(
         &self,
         resource: GroupResource,

@@ -36,7 +36,7 @@ impl Fences {
         self.passed.get(name).copied().unwrap_or(self.floor)
     }
 
-    /// Notes that `name` was passed at `revision`.
+    /// Records that `name` was passed at `revision`.
     pub(crate) fn pass(&mut self, name: Arc<str>, revision: Revision) {
         self.passed.insert(name, revision);
         if self.passed.len() > LIMIT {

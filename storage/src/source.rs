@@ -119,7 +119,7 @@ pub trait Store: Source + Writer {
     /// Whether the store can take writes.
     ///
     /// # Errors
-    /// Why it cannot.
+    /// Reason why it cannot.
     fn ready(&self) -> Result<(), NotReady>;
 
     /// Whether there is room for more, as far as the store knows. A full store still accepts deletions.

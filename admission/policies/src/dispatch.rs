@@ -188,7 +188,7 @@ impl<'w, 's> Pass<'w, 's> {
         all
     }
 
-    /// Notes that `bound` does not concern the write: its selectors do not, if its rules do.
+    /// Records that `bound` does not concern the write: its selectors do not, if its rules do.
     fn passed_by(&self, bound: &Bound) {
         let (policy, bindings) = (&bound.policy, &bound.bindings);
         let concerns = |constraints: Option<&Constraints>| {

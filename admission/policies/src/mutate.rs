@@ -15,7 +15,7 @@ const NAMES: [&str; 4] = ["/apiVersion", "/kind", "/metadata/name", "/metadata/n
 /// change.
 ///
 /// # Errors
-/// Why it cannot be carried out, in kube-apiserver's words where it has some.
+/// Reason why it cannot be carried out, in kube-apiserver's words where it has some.
 pub(crate) fn carry_out<'a>(
     mutation: &'a Mutation,
     evaluation: &mut Evaluation<'a, '_>,

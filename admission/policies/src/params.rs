@@ -62,7 +62,7 @@ impl ParamRef {
     /// parameter.
     ///
     /// # Errors
-    /// Why the binding cannot be used, in kube-apiserver's words.
+    /// Reason why the binding cannot be used, in kube-apiserver's words.
     pub fn find(
         kind: Option<&ParamKind>,
         by: Option<&Self>,

@@ -137,7 +137,7 @@ impl Policy {
         self.dearest.load(Ordering::Relaxed) != u64::MAX
     }
 
-    /// Notes a write that its rules name and its selectors leave out, which costs nothing. Other writes are
+    /// Records a write that its rules name and its selectors leave out, which costs nothing. Other writes are
     /// expected to be such too, until one is evaluated: else a policy that selects no object would make each
     /// of them heavy.
     pub(crate) fn met_nothing(&self) {

@@ -46,7 +46,7 @@ pub trait Catalog: Send + Sync + 'static {
     /// for.
     ///
     /// # Errors
-    /// Why they cannot be known.
+    /// Reason why they cannot be known.
     fn params(&self, kind: &ParamKind, namespace: &str, name: Option<&str>) -> Result<Params, ParamError>;
 
     /// Number of objects that [`Catalog::params`] would find without a name, up to `most`.

@@ -37,7 +37,7 @@ impl Rounds {
         !self.again || self.due.contains(id)
     }
 
-    /// Notes that a webhook was called, whether it is `willing` to be called again, and whether it changed
+    /// Records that a webhook was called, whether it is `willing` to be called again, and whether it changed
     /// the object.
     pub fn called(&mut self, id: HookId, willing: bool, changed: bool) {
         if changed {
@@ -52,7 +52,7 @@ impl Rounds {
         }
     }
 
-    /// Notes how a round left the object.
+    /// Records how a round left the object.
     pub fn ended(&mut self, object: &Value) {
         if self.changed() && !self.again {
             self.left = Some(object.clone());

@@ -103,7 +103,7 @@ pub struct Policies {
 }
 
 impl Policies {
-    /// None yet. `client` finds the Services of webhooks, `store` has the copies of the hub's
+    /// An empty one. `client` finds the Services of webhooks, `store` has the copies of the hub's
     /// namespaces, `own` recognises this server's webhooks, and `decider` checks rights.
     #[must_use]
     pub fn new(client: Client, store: &Arc<dyn Store>, own: Own, decider: Arc<dyn Decider>) -> Arc<Self> {

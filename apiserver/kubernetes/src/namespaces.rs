@@ -23,7 +23,7 @@ pub const DEFAULTS: [&str; 2] = ["default", "kube-system"];
 /// When the store refuses.
 pub async fn ensure_defaults(store: &Arc<dyn Store>, clock: &dyn Clock) -> Result<(), StoreError> {
     for name in DEFAULTS {
-        // On a full disk a start must do without a write.
+        // A start must be possible without a write, as the disk may be full.
         if store.cached(namespace::RESOURCE).get("", name).is_some() {
             continue;
         }

@@ -22,7 +22,7 @@ pub trait Deliver: Send + Sync + 'static {
     /// Delivers an `audit.k8s.io/v1` EventList.
     ///
     /// # Errors
-    /// Why it was not taken.
+    /// Reason why it was not taken.
     async fn deliver(&self, events: Bytes) -> Result<(), NotDelivered>;
 }
 
@@ -127,7 +127,7 @@ impl Sender {
             }
             drop(events);
             if let Some(done) = flush {
-                // Whoever asked may have given up waiting.
+                // The caller may have stopped waiting.
                 done.send(()).unwrap_or_default();
             }
         }

@@ -39,7 +39,7 @@ pub(crate) fn are_confidential(asked: Asked<'_>) -> bool {
 /// A body as JSON on one line.
 ///
 /// # Errors
-/// Why it is not written.
+/// Reason why it is not written.
 pub(crate) fn line(
     media_type: &str,
     body: &[u8],

@@ -265,7 +265,7 @@ fn write_all(mut sink: Box<dyn Write + Send>, mut messages: mpsc::Receiver<Messa
             }),
             Message::Flush(done) => {
                 let result = sink.flush();
-                // Whoever asked may have given up waiting.
+                // The caller may have stopped waiting.
                 let _: Result<(), ()> = done.send(());
                 result
             }

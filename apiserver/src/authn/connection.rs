@@ -76,7 +76,7 @@ impl Connection {
         }
     }
 
-    /// Notes that the peer is known, or that one of its requests authenticated.
+    /// Records that the peer is known, or that one of its requests authenticated.
     pub(crate) fn identified(&self) {
         self.stranger.lock().take();
     }
@@ -91,7 +91,7 @@ impl Connection {
     /// authentication. It is remembered for the CA that was asked about last.
     ///
     /// # Errors
-    /// Why not.
+    /// Reason why not.
     pub fn certified_by(&self, ca: &CaPool, now: Timestamp) -> Result<(), NotCertified> {
         let Some((leaf, intermediates)) = self.certificates.split_first() else {
             return Err(NotCertified::NoCertificate);

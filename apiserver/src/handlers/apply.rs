@@ -47,7 +47,7 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
         };
         match apply.create().await {
             Ok(object) => return cx.object(accepted, StatusCode::CREATED, &object),
-            // Somebody else made it meanwhile.
+            // Another client has created it meanwhile.
             Err(error) if error.why == Why::Exists && attempt < CONFLICT_ATTEMPTS => attempt += 1,
             Err(error) if error.why == Why::Exists => return Err(missing.into()),
             Err(error) => return Err(error.into()),

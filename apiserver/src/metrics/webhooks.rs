@@ -108,7 +108,7 @@ impl WebhookMetrics {
         })
     }
 
-    /// Notes a call of the webhook `name`, and why it refused the write if it did.
+    /// Records a call of the webhook `name`, and why it refused the write if it did.
     pub fn called(
         &self,
         name: &str,
@@ -144,7 +144,7 @@ impl WebhookMetrics {
         }
     }
 
-    /// Notes that a write was refused for the webhook `name` after it was called and had nothing against it.
+    /// Records that a write was refused for the webhook `name` after it was called and had nothing against it.
     pub fn rejected(
         &self,
         name: &str,
@@ -167,7 +167,7 @@ impl WebhookMetrics {
         self.rejections.get_or_create(&refused).inc();
     }
 
-    /// Notes that a write went on although the webhook `name` could not be asked.
+    /// Records that a write went on although the webhook `name` could not be asked.
     pub fn failed_open(&self, name: &str, webhook_type: WebhookType) {
         let opened = Opened {
             name: name.to_owned(),
@@ -176,7 +176,7 @@ impl WebhookMetrics {
         self.fail_opens.get_or_create(&opened).inc();
     }
 
-    /// Notes that the conditions of the webhook `name` excluded a write, or (`failed`) could not be
+    /// Records that the conditions of the webhook `name` excluded a write, or (`failed`) could not be
     /// evaluated.
     pub fn condition(&self, name: &str, webhook_type: WebhookType, operation: Operation, failed: bool) {
         let condition = Condition {

@@ -35,7 +35,7 @@ impl Registry {
     /// Applies the `wanted` configuration as the `author`, and takes over fields of others.
     ///
     /// # Errors
-    /// Why it was not applied; a refusal is the one that user's own request would get.
+    /// Reason why it was not applied; a refusal is the one that user's own request would get.
     pub async fn apply_as(&self, author: Author<'_>, wanted: Wanted<'_>) -> Result<Arc<Object>, CommitError> {
         let since = self.clock().now();
         let annotations = self.annotations(&Origin::default());

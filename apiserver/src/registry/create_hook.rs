@@ -37,9 +37,9 @@ pub struct Created {
 
 /// Writes that are committed in one transaction with a new object.
 pub struct Extension {
-    /// The user as which they are admitted.
+    /// User for their admission.
     pub user: UserInfo,
-    /// The name under which the fields they set are owned.
+    /// Field manager of its writes.
     pub manager: String,
     /// Cause of the writes, for the audit log.
     pub cause: String,
@@ -195,7 +195,7 @@ impl Hooked<'_> {
     /// they are refused.
     ///
     /// # Errors
-    /// Why `draft` itself is not stored.
+    /// Reason why `draft` itself is not stored.
     pub(super) async fn insert(&self, draft: Draft, guards: Vec<Guard>) -> Result<Stored, StoreError> {
         if !self.actor.dry_run
             && let Some(store) = self.served.store().filter(|store| !store.is_shared())

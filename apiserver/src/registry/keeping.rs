@@ -61,7 +61,7 @@ impl Writing<'_> {
 /// Whether `manager` is another name than the keeper's.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The problem of it.
 pub(crate) fn own_name(keeper: Keeper, manager: &str) -> Result<(), String> {
     if manager != keeper.manager {
         return Ok(());

@@ -70,7 +70,7 @@ pub(crate) struct Retries {
 }
 
 impl Retries {
-    /// None yet. A dry run is guarded by nothing, so it takes the newest.
+    /// An empty one. A dry run is guarded by nothing, so it takes the newest.
     pub(crate) fn of(target: Target<'_>, dry_run: bool) -> Result<Self, Status> {
         let at = match target.store()?.is_shared() && !dry_run {
             true => At::Any,

@@ -22,9 +22,9 @@ use crate::served::Served;
 /// Author of writes in the process.
 #[derive(Clone, Copy, Debug)]
 pub struct Author<'a> {
-    /// The user as which they are admitted.
+    /// User for their admission.
     pub user: &'a UserInfo,
-    /// The name under which the fields they set are owned.
+    /// Field manager of its writes.
     pub manager: &'a str,
     /// Cause of the writes, for audit events; none where that is a request, which has an event of its own.
     pub cause: Option<&'a str>,

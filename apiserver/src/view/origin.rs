@@ -30,6 +30,6 @@ pub trait Origin: Send + Sync + 'static {
     /// Stores the next state of an object if it still equals its copy, and returns the copy afterwards.
     ///
     /// # Errors
-    /// Why it was not stored.
+    /// Reason why it was not stored.
     async fn write(&self, write: OriginWrite<'_>) -> Result<Arc<Object>, CommitError>;
 }

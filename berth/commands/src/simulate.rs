@@ -308,7 +308,7 @@ pub(crate) fn load(
     let dialects = berth_dialect_registry::all();
     let configurations = configurations(by.config, &dialects)?;
     let (documents, unread) = manifest::read_all(files);
-    // A file that is not there is a mistake in the question.
+    // A missing file is an error in the question.
     if unread.iter().any(|problem| problem.number == 0) {
         return Err(unread.iter().map(ToString::to_string).collect());
     }

@@ -131,7 +131,7 @@ impl Console {
     /// # Errors
     /// When a listener fails.
     pub async fn until_ctrl_c(self, page: &PageArgs, note: &str) -> Result<()> {
-        // Whoever reads the address may end it.
+        // A reader of the address may end it.
         let mut interrupt = signal(SignalKind::interrupt()).context("listening for Ctrl-C")?;
         let url = self.url();
         say(&format!("{url}\n\n{note}"));

@@ -21,7 +21,7 @@ struct Waiting {
 pub(super) struct Pending(Mutex<HashMap<(&'static str, Key), Waiting>>);
 
 impl Pending {
-    /// Notes how an attempt ended, which counts as `result`.
+    /// Records how an attempt ended, which counts as `result`.
     pub(super) fn attempted(&self, attempt: &Attempt<'_>, result: &'static str) {
         let waits = match attempt.result {
             Ok(outcome) => matches!(

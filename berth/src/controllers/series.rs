@@ -161,7 +161,7 @@ impl Book {
         writes.collect()
     }
 
-    /// Notes the outcome of a write. A deleted event starts over.
+    /// Records the outcome of a write. A deleted event starts over.
     pub(super) fn wrote(&mut self, series: &Series, result: WriteResult) {
         match result {
             WriteResult::Stored => {

@@ -65,8 +65,7 @@ pub(super) struct Judged {
     pub(super) in_force: Vec<InForce>,
     /// The verdict on each.
     pub(super) verdicts: Vec<Verdict>,
-    /// The namespaces of all of them, in force or not: objects there are deleted only if one in force
-    /// does not publish them.
+    /// The namespaces of all Publications, in force or not. Only a Publication in force deletes objects there.
     pub(super) named: BTreeSet<String>,
 }
 

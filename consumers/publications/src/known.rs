@@ -33,7 +33,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Takes in the profiles of one cluster: adds the writes to `changes`, and deleted ones to `gone`.
+    /// Records the profiles of one cluster: adds the writes to `changes`, and deleted ones to `gone`.
     /// Returns whether they differ from before.
     pub(super) fn take_profiles(
         &mut self,
@@ -78,7 +78,7 @@ impl Known {
         moved
     }
 
-    /// Takes in the outcome for a decision's slices; the namespaces with failures go to `unfinished`.
+    /// Records the outcome for a decision's slices; the namespaces with failures go to `unfinished`.
     pub(super) fn take_slices(
         &mut self,
         dialect: &'static str,
@@ -106,7 +106,7 @@ impl Known {
         }
     }
 
-    /// Notes the outcome for one object.
+    /// Records the outcome for one object.
     pub(super) fn note(&mut self, (key, result): Outcome, now: Timestamp) {
         let known = self;
         let item = known.subjects.get(&key).cloned();

@@ -17,7 +17,7 @@ const ABREAST: usize = 16;
 /// Reason why something was not done.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// Somebody else made an object of that name.
+    /// Another client has created an object of that name.
     Foreign(String),
     /// It has changed meanwhile: it is considered again.
     Moved,

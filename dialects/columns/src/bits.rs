@@ -52,7 +52,7 @@ impl Bits {
         *word = if member { *word | bit } else { *word & !bit };
     }
 
-    /// Takes in the candidates of `other` in `range`, the first of them as `to` and so on.
+    /// Adds the candidates of `other` in `range`, the first of them as `to` and so on.
     pub fn copy(&mut self, to: Ix, other: &Self, range: Range<Ix>) {
         let (mut from, mut to) = (range.start, to);
         while from < range.end {
@@ -75,7 +75,7 @@ impl Bits {
         }
     }
 
-    /// Takes in everything of `other`.
+    /// Adds all of `other`.
     pub fn unite(&mut self, other: &Self) {
         for (word, more) in self.words.iter_mut().zip(&other.words) {
             *word |= more;
@@ -89,7 +89,7 @@ impl Bits {
         }
     }
 
-    /// Takes out everything of `other`.
+    /// Removes all of `other`.
     pub fn subtract(&mut self, other: &Self) {
         for (word, less) in self.words.iter_mut().zip(&other.words) {
             *word &= !less;

@@ -54,7 +54,7 @@ impl Labels {
         )
     }
 
-    /// Takes in that the labels of `candidate` changed from `old` to `new`.
+    /// Records that the labels of `candidate` changed from `old` to `new`.
     pub fn change(
         &mut self,
         candidate: Ix,

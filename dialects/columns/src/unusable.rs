@@ -11,7 +11,7 @@ use berth_dialect_contract::Unusable;
 pub struct UnusableObjects(imbl::OrdMap<Key, Arc<str>>);
 
 impl UnusableObjects {
-    /// Notes whether the object at `key` could be read, and returns the result.
+    /// Records whether the object at `key` could be read, and returns the result.
     pub fn note<T>(&mut self, key: &Key, read: Result<T, impl Display>) -> Option<T> {
         match read {
             Ok(value) => {

@@ -112,7 +112,7 @@ pub trait Inventory: Targets + Words + Any + Send + Sync {
     /// [`RulesChoice::Auto`](crate::rules::RulesChoice::Auto) is then `Current`.
     fn set_on_hub(&mut self) {}
 
-    /// Takes in one change. An object that does not fit its kind is left out and listed by
+    /// Applies one change. An object that does not fit its kind is left out and listed by
     /// [`Inventory::unusable`].
     fn fold(&mut self, change: &Change) -> Due;
 

@@ -1,6 +1,6 @@
 //! All clusters as columns, in name order: the input of filters and scorers.
 //!
-//! Built at the first read after clusters came or went, and then kept up to date in place: the columns are
+//! Built at the first read after clusters were added or removed, and then kept up to date in place: the columns are
 //! shared with older snapshots until one of them changes.
 
 use std::collections::{BTreeMap, HashMap};
@@ -155,7 +155,7 @@ impl Columns {
         self.unreadable.contains_key(name)
     }
 
-    /// Takes in a new reading of a cluster that is there already.
+    /// Records a new reading of a cluster that is there already.
     pub(crate) fn replace(&mut self, row: &Arc<Cluster>) {
         let Some(candidate) = self.candidate(&row.name) else {
             return;

@@ -44,7 +44,7 @@ pub(crate) struct Fleet {
     /// Limits of silence and of ill health.
     pub(crate) limits: Limits,
     pub(crate) unusable: UnusableObjects,
-    /// The columns; empty when clusters came or went since the last read.
+    /// The columns; empty when clusters were added or removed since the last read.
     columns: OnceLock<Arc<Columns>>,
 }
 

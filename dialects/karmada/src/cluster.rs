@@ -36,7 +36,7 @@ impl Cluster {
     /// Reads a cluster.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// Reason why it cannot be read.
     pub(crate) fn read(key: &Key, object: &Arc<Object>) -> Result<Self, String> {
         let view: View = object
             .view()

@@ -42,7 +42,7 @@ impl Record {
     /// Reads a binding and compiles its placement.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// Reason why it cannot be read.
     pub(crate) fn read(key: &Key, object: &Arc<Object>) -> Result<Self, String> {
         let Binding { spec, status } = object
             .view()

@@ -48,7 +48,7 @@ impl Terms<'_> {
 /// Selects of `ranked`, which fit, best first. The order of the selected is the one they are divided among.
 ///
 /// # Errors
-/// Why no selection is one.
+/// Reason why no selection is one.
 pub(crate) fn select(ranked: Vec<Standing>, terms: &Terms<'_>) -> Result<Vec<Standing>, Failure> {
     if terms.constraints.is_empty() || terms.is_ignored {
         return Ok(ranked);

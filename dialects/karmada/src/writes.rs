@@ -127,7 +127,7 @@ fn list(object: &mut Value, wanted: &BTreeMap<&str, i64>) -> bool {
     true
 }
 
-/// Notes the placement of the decision, unless it is noted; returns whether it was not.
+/// Records the placement of the decision, unless it is noted; returns whether it was not.
 fn annotate(object: &mut Value, record: &Record) -> bool {
     let placement = record.spec.placement.as_ref();
     let is_noted = match &record.applied {

@@ -88,12 +88,12 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// Notes a change at `path` that is not the writer's to make.
+    /// Records a change at `path` that is not the writer's to make.
     pub(crate) fn forbid(&mut self, path: &str, detail: impl Into<String>) {
         self.forbidden.push(FieldError::forbidden(path, detail));
     }
 
-    /// Notes a value at `path` that no user may write.
+    /// Records a value at `path` that no user may write.
     pub(crate) fn malform(&mut self, path: &str, value: &str, detail: impl Into<String>) {
         self.malformed.push(FieldError::invalid(path, value, detail));
     }

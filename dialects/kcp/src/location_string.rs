@@ -136,7 +136,7 @@ fn is_path_part(part: &str) -> bool {
 /// Judges the identifier of a workload cluster, which is part of label keys and finalizers.
 ///
 /// # Errors
-/// What is wrong.
+/// The problem.
 pub fn check_identifier(identifier: &str) -> Result<(), IdentifierError> {
     if identifier.is_empty() {
         return Err(IdentifierError::Empty);

@@ -2,7 +2,7 @@
 //!
 //! Built at the first read and then kept up to date: in place where a cluster changes (the columns are shared
 //! with older snapshots until one of them does), by copying stretches ([`moved`]) at the first read after
-//! clusters came or went.
+//! clusters were added or removed.
 
 pub(crate) mod moved;
 pub(crate) mod taints;
@@ -158,7 +158,7 @@ impl Columns {
         &self.rows[candidate as usize]
     }
 
-    /// Takes in a new reading of a cluster that is there already. `sets` are all sets.
+    /// Records a new reading of a cluster that is there already. `sets` are all sets.
     pub(crate) fn replace<'a>(
         &mut self,
         row: &Arc<Cluster>,
@@ -194,7 +194,7 @@ impl Columns {
         self.rows.set(place, Arc::clone(row));
     }
 
-    /// Takes in a new or changed set.
+    /// Records a new or changed set.
     pub(crate) fn put_set(&mut self, name: &Arc<str>, set: &ClusterSet) {
         let count = self.count();
         let members = match &set.membership {
@@ -217,19 +217,19 @@ impl Columns {
         self.sets.insert(Arc::clone(name), Arc::new(members));
     }
 
-    /// Takes in that a set is gone.
+    /// Records that a set is gone.
     pub(crate) fn remove_set(&mut self, name: &str) {
         self.sets.remove(name);
     }
 
-    /// Takes in the new count of decisions on `cluster`.
+    /// Records the new count of decisions on `cluster`.
     pub(crate) fn count_decisions(&mut self, cluster: &str, count: u32) {
         if let Some(candidate) = self.candidate(cluster) {
             Arc::make_mut(&mut self.counts)[candidate as usize] = count;
         }
     }
 
-    /// Takes in that the scores of one object changed; either side may be absent.
+    /// Records that the scores of one object changed; either side may be absent.
     pub(crate) fn change_scores(&mut self, old: Option<&Scores>, new: Option<&Scores>) {
         if let Some((old, candidate)) = old.and_then(|old| Some((old, self.candidate(&old.cluster)?))) {
             let kept = |name: &Arc<str>| new.is_some_and(|new| new.values.contains_key(name));

@@ -41,7 +41,7 @@ pub(crate) struct Fleet {
     pub(crate) scored: imbl::HashMap<Arc<str>, Arc<ScoredCluster>>,
     pub(crate) tally: Tally,
     pub(crate) unusable: UnusableObjects,
-    /// The columns; empty when clusters came or went since the last read.
+    /// The columns; empty when clusters were added or removed since the last read.
     columns: OnceLock<Arc<Columns>>,
     /// The columns before that, up to date except for the clusters in `moved`.
     before: Option<Arc<Columns>>,

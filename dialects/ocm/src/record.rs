@@ -32,7 +32,7 @@ impl ClusterSet {
     /// Reads a set.
     ///
     /// # Errors
-    /// What is wrong with its selector.
+    /// The problem of its selector.
     pub(crate) fn new(view: &ManagedClusterSet) -> Result<Self, String> {
         let selector = &view.spec.cluster_selector;
         let membership = match (selector.selector_type, &selector.label_selector) {

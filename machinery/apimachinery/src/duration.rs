@@ -27,7 +27,7 @@ pub enum Problem {
 /// Reads a duration, which may be negative.
 ///
 /// # Errors
-/// What is wrong with `text`, in Go's words.
+/// The problem of `text`, in Go's words.
 pub fn parse(text: &str) -> Result<SignedDuration, Problem> {
     let invalid = || Problem::Invalid(text.to_owned());
     let (negative, mut rest) = match text.strip_prefix('-') {
@@ -73,7 +73,7 @@ pub fn parse(text: &str) -> Result<SignedDuration, Problem> {
 /// Reads a duration that is not negative: for flags, and for queries such as `?timeout=`.
 ///
 /// # Errors
-/// What is wrong with `text`.
+/// The problem of `text`.
 pub fn parse_unsigned(text: &str) -> Result<Duration, Problem> {
     Duration::try_from(parse(text)?).map_err(|_| Problem::Invalid(text.to_owned()))
 }

@@ -367,7 +367,7 @@ pub trait Kind: Send + Sync + 'static {
     /// Whether `name` may name an object of this kind. The default asks for an RFC 1123 subdomain.
     ///
     /// # Errors
-    /// What is wrong with the name, in Kubernetes' words.
+    /// The problem of the name, in Kubernetes' words.
     fn validate_name(&self, name: &str) -> Result<(), NameError> {
         name::dns_subdomain(name)
     }

@@ -133,7 +133,7 @@ impl From<NameError> for String {
 /// RFC 1123 label: at most 63 of `a-z0-9-`, alphanumeric at both ends.
 ///
 /// # Errors
-/// What is wrong with the name.
+/// The problem of the name.
 pub fn dns_label(name: &str) -> Result<(), NameError> {
     if name.len() > 63 {
         return Err(NameError::TooLong(63));
@@ -159,7 +159,7 @@ fn label_shape(name: &str) -> bool {
 /// RFC 1123 subdomain: at most 253 characters, labels (of any length) joined by dots.
 ///
 /// # Errors
-/// What is wrong with the name.
+/// The problem of the name.
 pub fn dns_subdomain(name: &str) -> Result<(), NameError> {
     if name.len() > 253 {
         return Err(NameError::TooLong(253));
@@ -173,7 +173,7 @@ pub fn dns_subdomain(name: &str) -> Result<(), NameError> {
 /// Checks that a name is a valid part of a URL path: not `.` or `..`, and without `/` or `%`.
 ///
 /// # Errors
-/// What is wrong with the name.
+/// The problem of the name.
 pub fn path_segment(name: &str) -> Result<(), NameError> {
     if let Some(reserved) = [".", ".."].into_iter().find(|reserved| *reserved == name) {
         return Err(NameError::Reserved(reserved));

@@ -22,7 +22,7 @@ pub trait Committer: Send + Sync + 'static {
     /// Commits all of `commit` and returns the present objects.
     ///
     /// # Errors
-    /// Why nothing, or not all of it, was committed.
+    /// Reason why nothing, or not all of it, was committed.
     async fn commit(&self, commit: Commit) -> Result<Vec<Arc<Object>>, CommitError>;
 
     /// Whether the caller that stores the demand may make the commit, in one step with it.

@@ -60,7 +60,7 @@ pub struct Bound {
 pub struct Commit {
     /// The user they are written as.
     pub actor: &'static str,
-    /// The name under which the fields they set are owned.
+    /// Field manager of its writes.
     pub manager: String,
     /// Cause of them: for the audit log.
     pub cause: String,

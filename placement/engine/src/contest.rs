@@ -126,12 +126,12 @@ impl Contests {
         }
     }
 
-    /// Notes that a decision about `demand` is being written, until [`Contests::ends`].
+    /// Records that a decision about `demand` is being written, until [`Contests::ends`].
     pub(crate) fn begins(&self, demand: &Key) {
         *self.writing.lock().entry(demand.clone()).or_default() += 1;
     }
 
-    /// Notes that a decision about `demand` is written and folded, or not written.
+    /// Records that a decision about `demand` is written and folded, or not written.
     pub(crate) fn ends(&self, demand: &Key) {
         let mut writing = self.writing.lock();
         if let Some(count) = writing.get_mut(demand) {
@@ -168,7 +168,7 @@ impl Contests {
         })
     }
 
-    /// Notes that `demand` has the wanted clusters, by any writer. Returns whether this ended a
+    /// Records that `demand` has the wanted clusters, by any writer. Returns whether this ended a
     /// contest.
     pub(crate) fn agreed(&self, demand: &Key) -> bool {
         let mut all = self.held.lock();

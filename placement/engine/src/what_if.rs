@@ -446,7 +446,7 @@ impl World {
     /// Inserts `object`, and replaces the one at `key`.
     ///
     /// # Errors
-    /// Why the dialect cannot read it.
+    /// Reason why the dialect cannot read it.
     pub fn put(&mut self, key: &Key, object: Arc<Object>) -> Result<(), Unreadable> {
         self.change(key, Some(object));
         match self.snapshot.inventory.problem(key) {

@@ -52,7 +52,7 @@ struct Share {
 }
 
 impl RecordIndex {
-    /// Takes in that `object` is there, which `book` may have seen happen.
+    /// Records that `object` is there, which `book` may have seen happen.
     pub(crate) fn add(&mut self, object: &Object, book: &Book) {
         #[derive(serde::Deserialize)]
         struct Shown {
@@ -110,7 +110,7 @@ impl RecordIndex {
         }
     }
 
-    /// Takes in that the record `name` of the decision at `place` is gone.
+    /// Records that the record `name` of the decision at `place` is gone.
     pub(crate) fn remove(&mut self, place: &Name, name: &str) {
         let Some(records) = self.records.get_mut(place) else {
             return;
@@ -144,7 +144,7 @@ impl RecordIndex {
         }
     }
 
-    /// Takes in that the record `object` is gone.
+    /// Records that the record `object` is gone.
     pub(crate) fn drop(&mut self, object: &Object) {
         if let Some(place) = place(object) {
             self.remove(&place, object.meta().name());

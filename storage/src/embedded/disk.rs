@@ -88,7 +88,7 @@ fn name_record(path: &Path, file: &str, encryption: &Arc<Encryption>, error: Sto
             let database = ReadOnlyDatabase::open(&path).map_err(|error| broken(&name, error))?;
             load::load(&name, &encryption, &database).map(drop)
         });
-        // Whoever asked may have stopped waiting.
+        // The caller may have stopped waiting.
         sender.send(loaded).unwrap_or_default();
     };
     if std::thread::Builder::new().spawn(search).is_err() {

@@ -124,7 +124,7 @@ impl Totals {
     /// Reads totals.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// The problem of them.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, String> {
         let fixed: &[u8; TOTALS] = bytes
             .try_into()

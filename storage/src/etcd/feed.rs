@@ -141,7 +141,7 @@ impl Feed {
         self.cache.wake(resources);
     }
 
-    /// Notes whether etcd can be followed.
+    /// Records whether etcd can be followed.
     pub(crate) fn follows(&self, result: Result<(), String>) {
         let mut watched = self.watched.lock();
         match result {

@@ -62,7 +62,7 @@ pub struct HubPolicies {
 }
 
 impl HubPolicies {
-    /// None yet. `client` watches them, and `local` knows the parameters that are stored here.
+    /// An empty one. `client` watches them, and `local` knows the parameters that are stored here.
     #[must_use]
     pub fn new(client: Client, local: Arc<dyn Catalog>) -> Arc<Self> {
         Arc::new(Self {

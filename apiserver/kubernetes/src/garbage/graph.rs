@@ -70,7 +70,7 @@ impl Graph {
         self.owners.insert(change.key.clone(), owners);
     }
 
-    /// Takes in that `key` belongs to the owner of that uid; the uid, shared.
+    /// Records that `key` belongs to the owner of that uid; the uid, shared.
     fn put(&mut self, uid: &str, key: &Key) -> Arc<str> {
         if let Some((uid, _)) = self.dependents.get_key_value(uid) {
             let uid = Arc::clone(uid);

@@ -31,7 +31,7 @@ pub trait Protection: Send + Sync + 'static {
     /// Conditions that must still hold when the deletion of `object`, stored at `key`, is committed.
     ///
     /// # Errors
-    /// Why it must not be deleted now.
+    /// Reason why it must not be deleted now.
     async fn permits(&self, key: &Key, object: &Object) -> Result<Vec<Guard>, String>;
 }
 

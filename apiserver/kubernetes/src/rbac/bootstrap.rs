@@ -55,7 +55,7 @@ pub async fn ensure(store: &Arc<dyn Store>, clock: &dyn Clock, reach: &Reach) ->
     }
     for (role, groups) in BINDINGS {
         let key = Key::new(CLUSTER_ROLE_BINDINGS, "", role);
-        // On a full disk a start must do without a write.
+        // A start must be possible without a write, as the disk may be full.
         if store.cached(CLUSTER_ROLE_BINDINGS).get("", role).is_some() {
             continue;
         }

@@ -41,7 +41,7 @@ pub fn read(args: &ChangeArgs, catalog: &Catalog, namespace: Option<&str>) -> Ch
         let told = problem.to_string();
         match problem {
             Problem { is_note: true, .. } => changes.notes.push(told),
-            // A file that is not there is a mistake in the question.
+            // A missing file is an error in the question.
             Problem { number: 0, .. } => changes.problems.push(told),
             _ => changes.aside.push(told),
         }

@@ -41,7 +41,7 @@ struct Mirror {
 }
 
 impl Mirror {
-    /// Takes in an event; returns its subject: one object, or all.
+    /// Applies an event; returns its subject: one object, or all.
     fn take(&mut self, seen: Seen) -> Option<Touched> {
         match (seen, &mut self.incoming) {
             (Seen::Begin, incoming) => {
@@ -152,7 +152,7 @@ impl Mirrors {
         mirror.complete.then(|| mirror.objects.contains_key(&at))
     }
 
-    /// Takes in an event; returns the keys that it may make due.
+    /// Applies an event; returns the keys that it may make due.
     pub(super) fn take(&mut self, observation: Observation) -> Vec<Key> {
         let Observation { side, kind, seen } = observation;
         let mirror = match side {

@@ -45,7 +45,7 @@ impl Undone {
         (due > now).then_some(due)
     }
 
-    /// Notes that `step` was made. Returns how often, where that is worth telling.
+    /// Records that `step` was made. Returns how often, where that is worth telling.
     pub(super) fn made(
         &mut self,
         key: &Key,

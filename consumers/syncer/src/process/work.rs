@@ -81,7 +81,7 @@ impl Work {
         self.mirrors.are_known(|kind, side| problems.is_lost(kind, side))
     }
 
-    /// Takes in an event, and all others that have arrived.
+    /// Applies an event, and all others that have arrived.
     pub(super) fn take(&mut self, first: Observation, more: &mut mpsc::Receiver<Observation>) {
         let mut next = Some(first);
         while let Some(observation) = next {
@@ -100,7 +100,7 @@ impl Work {
         self.problems.lock().shows(self.mirrors.count());
     }
 
-    /// Takes in copies of earlier registrations. Steps take over those that the hub shows; the others
+    /// Records copies of earlier registrations. Steps take over those that the hub shows; the others
     /// are removed after a while.
     pub(super) fn found(&mut self, found: Found) {
         let (names, now) = (found.unproven.keys().cloned().collect::<Vec<_>>(), Instant::now());
@@ -192,7 +192,7 @@ impl Work {
         }
     }
 
-    /// Takes in the outcome of a step.
+    /// Records the outcome of a step.
     pub(super) fn ended(&mut self, (key, made): (Key, Made)) {
         let problem = match made {
             Ok((reported, written)) => {

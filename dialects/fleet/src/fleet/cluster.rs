@@ -113,7 +113,7 @@ impl Cluster {
     /// Reads a cluster.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// Reason why it cannot be read.
     pub(crate) fn read(key: &Key, object: &Arc<Object>) -> Result<Self, String> {
         let view: MemberCluster = kind::view(key, object)?;
         let leaving = object.meta().deletion_timestamp().is_some();

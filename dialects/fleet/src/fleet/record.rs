@@ -50,7 +50,7 @@ impl PlacementRecord {
     /// Reads a placement and compiles its policy, unless it is that of the reading before.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// Reason why it cannot be read.
     pub(crate) fn read(key: &Key, object: &Arc<Object>, old: Option<&Self>) -> Result<Self, String> {
         let view: Placement = kind::view(key, object)?;
         let shown_in = shown_in(&view).filter(|_| key.resource == PLACEMENTS);
@@ -117,7 +117,7 @@ impl SnapshotRecord {
     /// Reads a snapshot; returns it with its placement.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// Reason why it cannot be read.
     pub(crate) fn read(key: &Key, object: &Arc<Object>) -> Result<(Key, Self), String> {
         let view: PolicySnapshot = kind::view(key, object)?;
         let labels = object.meta().labels();
@@ -196,7 +196,7 @@ impl BindingRecord {
     /// Reads a binding; returns it with its placement.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// Reason why it cannot be read.
     pub(crate) fn read(key: &Key, object: &Arc<Object>) -> Result<(Key, Self), String> {
         let Binding { spec, .. } = kind::view(key, object)?;
         let BindingSpec {

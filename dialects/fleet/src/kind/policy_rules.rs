@@ -147,7 +147,7 @@ struct Bounds {
 }
 
 impl Bounds {
-    /// Takes in one more requirement.
+    /// Records one more requirement.
     fn add(&mut self, operator: &str, value: Quantity) -> Result<(), String> {
         let tighter = |known: Option<(Quantity, bool)>, new: (Quantity, bool), lower: bool| match known {
             Some((known, open)) if known == new.0 => (known, open && new.1),

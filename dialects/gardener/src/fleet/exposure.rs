@@ -18,7 +18,7 @@ impl Exposure {
     /// Reads an ExposureClass.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// Reason why it cannot be read.
     pub(crate) fn read(object: &Object) -> Result<Self, String> {
         object
             .view::<ExposureClass>()

@@ -23,7 +23,7 @@ use crate::names::{
 };
 
 impl Fleet {
-    /// Takes in one change of any resource that is read.
+    /// Applies one change of any resource that is read.
     pub(crate) fn take_in(&mut self, change: &Change) -> Due {
         let resource = change.key.resource;
         let new = change.new.as_ref();

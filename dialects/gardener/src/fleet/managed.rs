@@ -16,7 +16,7 @@ pub(super) struct Managed {
 }
 
 impl Managed {
-    /// Takes in the ManagedSeed at `key`; returns whether it names another Shoot than before. Those of other
+    /// Records the ManagedSeed at `key`; returns whether it names another Shoot than before. Those of other
     /// namespaces than the garden's mean nothing.
     pub(super) fn take(&mut self, key: &Key, object: Option<&Arc<Object>>) -> bool {
         if *key.namespace != *GARDEN_NAMESPACE {

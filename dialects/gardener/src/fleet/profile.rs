@@ -40,7 +40,7 @@ impl Profile {
     /// Reads a CloudProfile.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// Reason why it cannot be read.
     pub(crate) fn read(object: &Object) -> Result<Self, String> {
         let profile: CloudProfile = object.view().map_err(|error| error.to_string())?;
         Self::of(profile.spec, "spec")
@@ -66,7 +66,7 @@ impl OwnProfile {
     /// Reads a NamespacedCloudProfile.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// Reason why it cannot be read.
     pub(crate) fn read(object: &Object) -> Result<Self, String> {
         let profile: NamespacedCloudProfile = object.view().map_err(|error| error.to_string())?;
         let made = profile.status.and_then(|status| status.cloud_profile_spec);

@@ -35,7 +35,7 @@ impl Project {
     /// Reads a Project.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// Reason why it cannot be read.
     pub(crate) fn read(object: &Arc<Object>) -> Result<Self, String> {
         let project: project::Project = object.view().map_err(|error| error.to_string())?;
         Ok(Self::of(object, project))

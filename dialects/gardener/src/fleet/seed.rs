@@ -113,7 +113,7 @@ impl Row {
     /// itself.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// Reason why it cannot be read.
     pub(crate) fn read(
         object: &Arc<Object>,
         used: i64,

@@ -103,7 +103,7 @@ impl Record {
     /// Reads a Shoot.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// Reason why it cannot be read.
     pub(crate) fn read(object: &Arc<Object>) -> Result<Self, String> {
         let shoot: Shoot = object.view().map_err(|error| error.to_string())?;
         Ok(Self {
@@ -130,7 +130,7 @@ impl Wants {
     /// Reads the requirements of `shoot`, of this namespace and name.
     ///
     /// # Errors
-    /// What is wrong with its selector.
+    /// The problem of its selector.
     pub(crate) fn read((namespace, name): (&str, &str), shoot: &Shoot) -> Result<Self, String> {
         let spec = &shoot.spec;
         let selector = spec.seed_selector.clone().unwrap_or_default();

@@ -15,7 +15,7 @@ use crate::names::{
 use crate::quota::{self, Quota};
 use crate::record::Record;
 
-/// Takes in `change`.
+/// Applies `change`.
 pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Due {
     let (key, new) = (&change.key, change.new.as_ref());
     match key.resource {

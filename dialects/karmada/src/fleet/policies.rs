@@ -42,7 +42,7 @@ impl PolicyRecord {
     /// Reads a policy.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// Reason why it cannot be read.
     pub(crate) fn read(key: &Key, object: &Arc<Object>) -> Result<Self, String> {
         let Policy { spec } = object
             .view()

@@ -46,7 +46,7 @@ impl Estimate {
 /// Reads the answers stored with the cluster `object`. A negative number is left out.
 ///
 /// # Errors
-/// Why they cannot be read.
+/// Reason why they cannot be read.
 pub(super) fn read(object: &Object) -> Result<Vec<Estimate>, String> {
     let Some(text) = object.annotations().get(ANNOTATION) else {
         return Ok(Vec::new());

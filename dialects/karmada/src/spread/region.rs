@@ -28,7 +28,7 @@ struct Region {
 /// Selects of `ranked`, best first.
 ///
 /// # Errors
-/// Why no selection is one.
+/// Reason why no selection is one.
 pub(super) fn select(
     ranked: Vec<Standing>,
     terms: &Terms<'_>,

@@ -58,7 +58,7 @@ impl Row {
     /// Reads a WorkloadCluster that belongs to the set of `locations`.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// Reason why it cannot be read.
     pub(crate) fn read(
         object: &Arc<Object>,
         threshold: SignedDuration,

@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::names::{DIALECT, LOCATIONS, NAMESPACES, WORKLOAD_CLUSTERS};
 
 impl Fleet {
-    /// Takes in one change of any resource that is read.
+    /// Applies one change of any resource that is read.
     pub(crate) fn take_in(&mut self, change: &Change) -> Due {
         let (key, new) = (&change.key, change.new.as_ref());
         if key.resource == NAMESPACES {

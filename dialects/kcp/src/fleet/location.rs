@@ -20,7 +20,7 @@ impl LocationRecord {
     /// Reads the selector of a Location.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// Reason why it cannot be read.
     pub(crate) fn read(object: &Object) -> Result<Selector, String> {
         let location: Location = object.view().map_err(|error| error.to_string())?;
         Selector::compile(&location.spec.instance_selector, "spec.instanceSelector")

@@ -10,7 +10,7 @@ use super::{Fleet, Record};
 use crate::names::is_system_namespace;
 
 impl Fleet {
-    /// Takes in a namespace, or that it is gone.
+    /// Records a namespace, or that it is gone.
     pub(super) fn take_namespace(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
         if is_system_namespace(&key.name) {
             return Due::nothing();

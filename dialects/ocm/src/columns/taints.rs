@@ -80,7 +80,7 @@ impl Taints {
         &self.lists[number as usize]
     }
 
-    /// Takes in the present taints of `candidate`.
+    /// Records the present taints of `candidate`.
     pub(crate) fn set(&mut self, candidate: Ix, list: &[Taint]) {
         let number = self.number(list);
         if self.numbers[candidate as usize] != number {

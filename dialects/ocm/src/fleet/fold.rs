@@ -14,7 +14,7 @@ use crate::names::{BINDINGS, CLUSTERS, DECISIONS, PLACEMENTS, SCORES, SETS};
 use crate::record::{ClusterSet, DecisionRecord, PlacementRecord};
 use crate::scored::Scores;
 
-/// Takes in `change`.
+/// Applies `change`.
 pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Due {
     fleet.unusable.forget(&change.key);
     let (key, new) = (&change.key, change.new.as_ref());
@@ -144,7 +144,7 @@ fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due 
     }
 }
 
-/// Takes in the selectors of the placement at `key`.
+/// Records the selectors of the placement at `key`.
 fn mention(fleet: &mut Fleet, key: &Key, old: Option<&PlacementRecord>, new: Option<&PlacementRecord>) {
     if old
         .zip(new)

@@ -28,7 +28,7 @@ struct Shift {
 }
 
 impl Fleet {
-    /// Takes in one change of any resource that is read.
+    /// Applies one change of any resource that is read.
     pub(crate) fn take_in(&mut self, change: &Change) -> Due {
         // An object being deleted that nothing holds back is gone: no API server keeps one.
         let ended = |object: &&Arc<Object>| {

@@ -121,7 +121,7 @@ impl Record {
     /// Reads a ClusterRequest.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// Reason why it cannot be read.
     pub(crate) fn read(object: &Arc<Object>) -> Result<Self, String> {
         let view: ClusterRequest = object.view().map_err(|error| error.to_string())?;
         let meta = object.meta();

@@ -49,7 +49,7 @@ impl Row {
     /// Reads a Cluster at `place`.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// Reason why it cannot be read.
     pub(crate) fn read(place: Place, object: &Arc<Object>, names: &mut Names) -> Result<Self, String> {
         let view: Cluster = object.view().map_err(|error| error.to_string())?;
         let meta = object.meta();

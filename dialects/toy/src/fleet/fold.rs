@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Fleet, place_of};
 use crate::names::{BOXES, TOYS};
 
-/// Takes in `change`.
+/// Applies `change`.
 pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Due {
     match change.key.resource {
         TOYS => fold_toy(fleet, change),

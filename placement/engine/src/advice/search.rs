@@ -243,7 +243,7 @@ impl<'a> Search<'a> {
         Ok(self.budget.spend(work.saturating_add(TRIAL + forked))?)
     }
 
-    /// Notes the way to `node`, if its patches have the same effect on the unchanged world.
+    /// Records the way to `node`, if its patches have the same effect on the unchanged world.
     fn keep(&mut self, node: &Node, wanted: Option<&'static str>) -> Result<(), Stop> {
         let patches = self.patches(node);
         self.pay()?;

@@ -14,7 +14,7 @@ use crate::what_if::{Catalog, World};
 /// Makes `edits` in `world`, in order.
 ///
 /// # Errors
-/// Why a server would refuse one; the world is not to be used then.
+/// Reason why a server would refuse one; the world is not to be used then.
 pub(super) fn make(
     world: &mut World,
     catalog: &Catalog,
@@ -44,7 +44,7 @@ pub(super) fn make(
 /// Stores `value` at `key`, as a create or an update.
 ///
 /// # Errors
-/// Why a server would refuse it.
+/// Reason why a server would refuse it.
 pub(super) fn store(
     world: &mut World,
     catalog: &Catalog,

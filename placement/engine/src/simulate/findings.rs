@@ -74,7 +74,7 @@ impl Findings {
         unread
     }
 
-    /// Notes a field of a `kind`; of many objects with it, the first one is reported.
+    /// Records a field of a `kind`; of many objects with it, the first one is reported.
     pub(super) fn surplus(&mut self, kind: &str, path: &str, at: &str, word: &str) {
         let key = (kind.to_owned(), format!("{word} {}", anywhere(path)));
         let what = || format!("{kind}: {word} field \"{path}\"");

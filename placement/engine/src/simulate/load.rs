@@ -152,7 +152,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Notes that an object is not placed, if it is one to place.
+    /// Records that an object is not placed, if it is one to place.
     fn note_aside(&mut self, at: String, given: &Given, kind: &str, errors: Vec<FieldError>) {
         let Some((known, _)) = self.catalog.find(&given.api_version, kind) else {
             return;

@@ -32,7 +32,7 @@ impl HubVersion {
         }
     }
 
-    /// Notes that it was written by `manager`.
+    /// Records that it was written by `manager`.
     pub fn by(mut self, manager: Option<Arc<str>>) -> Self {
         self.manager = manager;
         self

@@ -103,7 +103,7 @@ pub(super) fn resources(of: &Value, path: &str, operations: &[&str]) -> Vec<Fiel
         .collect();
     for field in ["namespaceSelector", "objectSelector"] {
         let path = format!("{path}.{field}");
-        // Of wrong types it is the schema's to refuse.
+        // The schema refuses wrong types.
         match LabelSelector::deserialize(&of[field]) {
             _ if of[field].is_null() => errors.push(FieldError::required(path, "")),
             Ok(selector) => errors.extend(Selector::compile(&selector, &path).err().into_iter().flatten()),

@@ -112,7 +112,7 @@ fn selector(spec: &Value, kind: &str) -> Vec<FieldError> {
         .filter_map(|(key, value)| Some((key, value.as_str()?)))
         .collect();
     let mut errors = validate_labels(labels.iter(), "spec.template.metadata.labels");
-    // Of wrong types it is the schema's to refuse.
+    // The schema refuses wrong types.
     let Ok(selector) = LabelSelector::deserialize(&spec["selector"]) else {
         return errors;
     };
