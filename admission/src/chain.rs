@@ -104,7 +104,7 @@ impl Chain {
         }
     }
 
-    /// Waits until every plugin that handles `request` knows what it needs.
+    /// Waits until every plugin that handles `request` has the data it needs.
     ///
     /// # Errors
     /// When that does not come in time.

@@ -33,7 +33,7 @@ pub struct Needed {
 }
 
 impl Needed {
-    /// `right`, without which the write is forbidden with the words `refusal`.
+    /// `right`, without which the write is forbidden with the message `refusal`.
     #[must_use]
     pub fn or_forbidden(right: Right, refusal: impl Into<String>) -> Self {
         Self {

@@ -1,8 +1,8 @@
 //! The webhook side of admission: `AdmissionReview` of `admission.k8s.io/v1` (docs/admission.md,
 //! "Admission").
 //!
-//! Pure functions over bytes: [`read`] makes a [`Review`] of a body, [`Review::request`] shows it to a
-//! [`Chain`] as any other write, and [`Review::mutate`] or [`Review::validate`] make the answer. The
+//! Pure functions over bytes: [`read`] parses a body into a [`Review`], [`Review::request`] turns it
+//! into a write for a [`Chain`], and [`Review::mutate`] or [`Review::validate`] make the answer. The
 //! caller waits for [`Chain::ready`] in between.
 //!
 //! [`Chain`]: crate::Chain

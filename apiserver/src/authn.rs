@@ -89,7 +89,7 @@ impl Authentication {
     /// Authenticates the request, and removes every credential from `headers`.
     ///
     /// # Errors
-    /// What each method had against the credentials shown, for the log; the client gets 401.
+    /// The objection of each method to the credentials, for the log; the client gets 401.
     pub async fn authenticate(
         &self,
         connection: &Connection,

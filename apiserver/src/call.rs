@@ -17,7 +17,7 @@ use crate::request_info::Query;
 /// hundred of all.
 const TOLD: usize = 80;
 
-/// Texts for the client, sent as `Warning: 299` headers: the first eighty, and how many more there are.
+/// Texts for the client, sent as `Warning: 299` headers: the first eighty, and the number of the rest.
 #[derive(Clone, Debug, Default)]
 pub struct Warnings(Arc<Mutex<Told>>);
 
@@ -87,7 +87,7 @@ pub struct Call {
     pub warnings: Warnings,
     /// Texts for the request's audit event.
     pub annotations: Annotations,
-    /// For rights beyond the one already checked (a review by reference needs `get` on its source).
+    /// Authorizer for additional rights (a review by reference needs `get` on its source).
     pub authorizer: Arc<dyn Authorizer>,
 }
 

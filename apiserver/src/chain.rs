@@ -351,7 +351,7 @@ impl Chain {
         self.dispatch(info, user, parts, body, weight, trail).await
     }
 
-    /// The body, charged for, and how many bytes are to be worked on.
+    /// The body, charged, and the number of bytes to process.
     async fn body(
         &self,
         trail: &mut Trail,

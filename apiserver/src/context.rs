@@ -29,7 +29,7 @@ pub struct RequestCx {
     pub body: Bytes,
     /// The instant the request arrived.
     pub now: Timestamp,
-    /// For rights beyond the one already checked.
+    /// Authorizer for additional rights.
     pub authorizer: Arc<dyn Authorizer>,
     /// Texts for the client. The pipeline sends them as `Warning: 299` headers.
     pub warnings: Warnings,

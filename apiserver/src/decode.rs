@@ -21,7 +21,7 @@ pub trait BodyDecoder: Send + Sync + 'static {
     /// answers 415.
     ///
     /// # Errors
-    /// What is malformed and where; it answers 400.
+    /// The syntax error and its place, as a 400.
     fn decode(&self, bytes: &[u8]) -> Option<Result<Value, String>>;
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Decoded {
     pub(crate) duplicates: Vec<String>,
 }
 
-/// The media types that can be sent; protobuf where it is read.
+/// The accepted media types, with protobuf where it is read.
 fn accepted(protobuf: bool) -> Vec<&'static str> {
     let types = [
         ("application/json", true),

@@ -95,8 +95,8 @@ fn too_old(asked: Revision, oldest: Revision) -> Status {
     Status::expired(format!("too old resource version: {asked} ({oldest})"))
 }
 
-/// A projection's revisions are good for one process only, so one from ahead came from another: the client
-/// must list again, and must not wait (docs/reference.md, "Identity and versions").
+/// A projection's revisions are valid in one process only. A later one is from another process: the
+/// client must list again, and must not wait (docs/reference.md, "Identity and versions").
 fn not_issued_here(asked: Revision, current: Revision) -> Status {
     Status::expired(format!(
         "resource version {asked} was not issued by this server, which is at {current}; list again"

@@ -235,7 +235,7 @@ impl<'a> Cx<'a> {
         })
     }
 
-    /// Whether the verb is used where it belongs: on an object, or on a collection of one namespace.
+    /// Whether the verb is valid for the path: for an object, or for a collection of one namespace.
     fn is_well_placed(&self) -> bool {
         let named = !self.name.is_empty();
         match self.request.info.verb {

@@ -41,7 +41,7 @@ pub(crate) struct Place {
 }
 
 impl Limiter {
-    /// At most `most` requests, each for at most `longest` while others wait; 0 means no bound.
+    /// Limits of `most` requests, each for at most `longest` while others wait; 0 means no limit.
     pub(crate) fn new(most: usize, longest: Duration) -> Arc<Self> {
         Arc::new(Self {
             most,

@@ -46,7 +46,7 @@ impl Chunks {
         }
     }
 
-    /// Puts the body between `head` and `tail`.
+    /// Adds `head` before and `tail` after the body.
     pub(crate) fn within(mut self, head: Bytes, tail: &[u8]) -> Self {
         self.done.push_front(head);
         self.buffer.extend_from_slice(tail);

@@ -80,7 +80,7 @@ pub struct Charge {
 }
 
 impl ByteLimiter {
-    /// At most `most` bytes; 0 means no bound.
+    /// A limit of `most` bytes; 0 means no limit.
     #[must_use]
     pub fn new(most: usize) -> Arc<Self> {
         Arc::new(Self {

@@ -207,8 +207,8 @@ impl Metrics {
         add(&mut self.registry.lock());
     }
 
-    /// Adds how many objects of each of the stored resources there are ([`stored`](crate::stored) has those
-    /// of groups).
+    /// Adds the numbers of objects of the stored resources ([`stored`](crate::stored) has those of
+    /// groups).
     pub fn count_stored(&self, stored: impl IntoIterator<Item = (GroupResource, Arc<dyn Store>)>) {
         let stored = objects::Objects::of(stored);
         self.register(|registry| registry.register_collector(Box::new(stored)));
@@ -352,7 +352,7 @@ impl Metrics {
         gauge
     }
 
-    /// Sets how many requests of a kind (`readOnly`, `mutating`) are in flight.
+    /// Sets the number of requests of a kind (`readOnly`, `mutating`) in flight.
     pub(crate) fn in_flight(&self, request_kind: &'static str, count: usize) {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
         self.in_flight

@@ -49,7 +49,7 @@ pub(crate) struct ListOptions {
     pub(crate) matching: Option<Match>,
     /// 0 is unlimited.
     pub(crate) limit: usize,
-    /// The continue token as it came; empty for a first page.
+    /// The received continue token; empty for a first page.
     pub(crate) token: String,
     pub(crate) timeout_seconds: Option<u64>,
     pub(crate) bookmarks: bool,

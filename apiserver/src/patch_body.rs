@@ -13,8 +13,8 @@ use crate::decode::{self, Decoded};
 /// A patch in one of the formats.
 #[derive(Debug)]
 pub(crate) enum PatchBody {
-    /// RFC 6902, or the reason why an operation is malformed: it is reported when the object is there,
-    /// like that of a failing one.
+    /// RFC 6902, or the reason why an operation is malformed: it is reported after the look-up of the
+    /// object, like that of a failing one.
     Json(Result<Patch, Box<Status>>),
     /// RFC 7396.
     Merge(Value),

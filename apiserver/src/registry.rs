@@ -117,7 +117,7 @@ impl Registry {
     /// One present object, as stored.
     ///
     /// # Errors
-    /// 404 when the object or the resource is not there; errors of the store.
+    /// 404 when the object or the resource does not exist; errors of the store.
     pub async fn get(&self, key: &Key) -> Result<Arc<Object>, Status> {
         let list = self.list(key.resource).await?;
         list.get(&key.namespace, &key.name)

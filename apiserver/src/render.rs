@@ -1,5 +1,4 @@
-//! Writing of one object: its stored bytes where they fit, joined with as little as possible where they do
-//! not.
+//! Writing of one object: its stored bytes where they fit, and a minimal composition where they do not.
 
 use berth_apimachinery::Object;
 use bytes::Bytes;
@@ -11,7 +10,7 @@ use crate::served::Served;
 /// One object in one form. Nothing is copied before it is written.
 #[derive(Clone, Debug)]
 pub(crate) enum Rendered<'a> {
-    /// As it is stored.
+    /// The stored bytes.
     Stored(&'a Object),
     /// The stored object with another `apiVersion`.
     InVersion(&'a str, &'a Object),
@@ -44,7 +43,7 @@ impl Rendered<'_> {
         }
     }
 
-    /// The whole, copied only where it is not kept in one piece.
+    /// The whole body, copied only where it is in several pieces.
     pub(crate) fn join(self) -> Bytes {
         match self {
             Self::Stored(object) => object.bytes(),

@@ -233,7 +233,7 @@ impl Running {
         self.stop.clone()
     }
 
-    /// Tells the server to stop and waits until it has.
+    /// Stops the server and waits for its end.
     ///
     /// # Errors
     /// When the server's task panicked.

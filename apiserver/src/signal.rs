@@ -16,7 +16,7 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 pub(crate) struct Signal(FuturesUnordered<WaitForCancellationFutureOwned>);
 
 impl Signal {
-    /// Of `token`.
+    /// The signal of `token`.
     pub(crate) fn of(token: &CancellationToken) -> Self {
         Self([token.clone().cancelled_owned()].into_iter().collect())
     }

@@ -27,7 +27,7 @@ pub(crate) struct Patience(Arc<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// In milliseconds; 0 is for ever.
+    /// Limit in milliseconds; 0 is for ever.
     longest: AtomicU32,
     /// Counts sent bytes.
     progress: AtomicU32,
@@ -39,7 +39,7 @@ impl Patience {
         PATIENCE.try_with(Clone::clone).unwrap_or_default()
     }
 
-    /// From now on the peer may take `longest` for each part of the answer.
+    /// Sets the limit of `longest` for each part of the answer from now on.
     pub(crate) fn limit(&self, longest: Duration) {
         let millis = u32::try_from(longest.as_millis()).unwrap_or(u32::MAX).max(1);
         self.0.longest.store(millis, Ordering::Relaxed);
@@ -76,7 +76,7 @@ where
 struct Bounded<F> {
     future: Pin<Box<F>>,
     patience: Patience,
-    /// As it was when `waiting` was started.
+    /// State at the start of `waiting`.
     progress: u32,
     waiting: Option<Pin<Box<Sleep>>>,
 }

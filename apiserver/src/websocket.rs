@@ -31,10 +31,10 @@ pub(crate) struct Handshake {
 }
 
 impl Handshake {
-    /// Reads the request's headers; `None` where it is an ordinary one.
+    /// Reads the request's headers; `None` for an ordinary request.
     ///
     /// # Errors
-    /// 400 where it asks for a WebSocket and not as it must.
+    /// 400 for an invalid request for a WebSocket.
     pub(crate) fn of(method: &Method, headers: &HeaderMap) -> Result<Option<Self>, Status> {
         // Nearly no request has the header, and every watch comes by here.
         if !headers.contains_key(UPGRADE)

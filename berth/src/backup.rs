@@ -1,4 +1,4 @@
-//! `berth backup` and `berth restore`: the embedded store, taken while it serves and put back.
+//! `berth backup` and `berth restore`: the embedded store, copied from the running server and restored.
 //!
 //! A server offers backups on a socket in its data folder, which only the folder's owner can reach, and
 //! who could read the database anyway. Where no server runs, the file is read.
@@ -21,7 +21,7 @@ use crate::encryption;
 
 /// The database's name in a data folder.
 pub const FILE: &str = "berth.redb";
-/// Socket at which a server in the data folder answers backups.
+/// Socket for backups in the data folder of a server.
 pub const SOCKET: &str = "backup.sock";
 /// The objects' name in a backup.
 const OBJECTS: &str = "objects.backup";
@@ -120,7 +120,7 @@ fn fill(args: &BackupArgs, folder: &Path) -> Result<Contents> {
     let mut file = private(&path).with_context(named)?;
     objects(args, &mut file)?;
     file.sync_all().with_context(named)?;
-    // As it lies on the disk.
+    // In the form on disk.
     let mut written = BufReader::new(File::open(&path).with_context(named)?);
     let contents = backup::check(&mut written).with_context(named)?;
     for name in CERTIFICATES {

@@ -192,8 +192,8 @@ impl Asked<'_> {
         })
     }
 
-    /// Findings about the requests without a place, and how many those are of how many requests,
-    /// where the decisions may be read.
+    /// Findings about the requests without a place, with their number and the number of all requests,
+    /// where the caller may read decisions.
     async fn decisions(&self) -> Result<(Vec<Finding>, Option<Requests>)> {
         let mut all = Vec::new();
         for resource in ["decisions", "clusterdecisions"] {
@@ -226,8 +226,8 @@ impl Asked<'_> {
         Ok(findings)
     }
 
-    /// Adds the objects of one of Berth's own resources to `all`, up to [`MOST`]. Returns the refusal, where
-    /// they may not be read.
+    /// Adds the objects of one of Berth's own resources to `all`, up to [`MOST`]. Returns the refusal,
+    /// if the caller may not read them.
     async fn pages(&self, resource: &str, all: &mut Vec<Value>) -> Result<Option<String>> {
         let mut token = String::new();
         while all.len() < MOST {

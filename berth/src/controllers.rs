@@ -61,7 +61,7 @@ pub struct Setting<'a> {
     pub mirrored: &'a BTreeSet<GroupResource>,
     /// Destination of events.
     pub(crate) sink: &'a Arc<dyn Sink>,
-    /// Store of events, if they are here.
+    /// Store of events, if they are stored here.
     pub store: &'a Arc<dyn Store>,
     /// Whether this server does the work of a single server.
     pub leading: watch::Receiver<bool>,

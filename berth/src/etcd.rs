@@ -150,7 +150,7 @@ mod without {
     pub(crate) const MISSING: &str = "this berth was built without etcd: build it with `cargo build --release \
                                       --features etcd` (which needs protoc), or use --storage embedded";
 
-    /// Says how to get a program that can.
+    /// Names the way to get a program with this feature.
     ///
     /// # Errors
     /// Always.

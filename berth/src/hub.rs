@@ -51,7 +51,7 @@ use own_schedulers::Watchman;
 pub(crate) const CONTROLLERS_LEASE: &str = "berth-controllers";
 /// The field manager of Berth's writes to its registration.
 const MANAGER: &str = "berth";
-/// Time limit of the first copies: so that the first answers are complete where the hub is at hand.
+/// Time limit of the first copies, so that the first answers are complete where the hub is near.
 const FIRST_COPIES: Duration = Duration::from_secs(10);
 
 /// A connection to a hub whose word counts.

@@ -88,7 +88,7 @@ impl Kubeconfig {
     /// Issues a kubeconfig that is valid for `life`.
     ///
     /// # Errors
-    /// As [`Kubeconfig::issue`], and when no certificate lives so long.
+    /// As [`Kubeconfig::issue`], and when no certificate can be valid for so long.
     pub fn issue_for(
         folder: &Folder,
         server: &str,

@@ -27,7 +27,7 @@ use serde_json::json;
 use crate::serve::{InMemory, Settings};
 use crate::{folder, readable};
 
-/// Subject of a question, which decides how much has to be read.
+/// Subject of a question, which determines the objects to read.
 #[derive(Clone, Copy, Debug)]
 pub enum About<'a> {
     /// The decision that these words name.
@@ -39,7 +39,7 @@ pub enum About<'a> {
 /// Opens the source of answers: the server, or this process from the objects that it reads.
 ///
 /// # Errors
-/// When no server answers, or nothing is there to be read.
+/// When no server answers, or it has nothing to read.
 pub async fn open(connection: &ConnectionArgs, origin: &OriginArgs, about: About<'_>) -> Result<Source> {
     if let Some(Origin::Files(path)) = &origin.from {
         let namespace = connection.namespace.as_deref().unwrap_or("default");

@@ -115,7 +115,7 @@ pub async fn run(args: MigrateArgs) -> Result<()> {
     with::run(args).await
 }
 
-/// Says how to get a program that can.
+/// Names the way to get a program with this feature.
 ///
 /// # Errors
 /// Always.
@@ -208,7 +208,7 @@ mod with {
         let snapshot = EtcdStore::export(source).await?;
         let reached = EtcdStore::import(target, &snapshot, &mut report).await?;
         if EtcdStore::changed_since(source, &snapshot).await? {
-            // Whoever served from it would be without the writes made meanwhile.
+            // A server on the source would lack the writes made since.
             EtcdStore::withdraw(target).await?;
             bail!(
                 "the source was written to during the copy: stop every berth on it, then run this again (nobody can \

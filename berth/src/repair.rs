@@ -43,7 +43,7 @@ pub fn run(args: &RepairArgs) -> Result<ExitCode> {
     for problem in found.problems() {
         berth_commands::say!("damaged: {problem}");
     }
-    // As errors show them.
+    // In the form of errors.
     let names = args
         .remove
         .iter()

@@ -1,9 +1,9 @@
-//! `--source`: where the objects of each system are.
+//! `--source`: the place of each system's objects.
 
 /// Place of the objects of a system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In Berth's own store.
+    /// Stored by Berth.
     Owned,
     /// Stored on the hub.
     Hub,
@@ -35,7 +35,7 @@ pub struct Source {
 /// Reads `gardener=hub`.
 ///
 /// # Errors
-/// What is expected instead.
+/// The expected form.
 pub(crate) fn source(text: &str) -> Result<Source, String> {
     let dialects = berth_dialect_registry::all();
     let known: Vec<&str> = dialects.iter().map(|dialect| dialect.name()).collect();

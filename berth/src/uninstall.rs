@@ -154,7 +154,7 @@ struct Steps {
 }
 
 impl Steps {
-    /// Whatever any installation of this Service may have made.
+    /// All objects that any installation of this Service may have created.
     fn of(service: &Service) -> Self {
         let installations = [
             (Installation::on_hub(), Certificates::Berth),

@@ -1,4 +1,4 @@
-//! A certificate authority of our own, and its certificates.
+//! Berth's own certificate authority, and its certificates.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -59,7 +59,7 @@ impl std::fmt::Debug for Authority {
 }
 
 impl Authority {
-    /// The CA of `<folder>/<stem>.crt` and `<stem>.key` (ECDSA P-256), made when neither is there.
+    /// The CA of `<folder>/<stem>.crt` and `<stem>.key` (ECDSA P-256), created when both are missing.
     ///
     /// The key is written before the certificate, so a key alone is a start that was cut short: it gets its
     /// certificate now. That is safe even when the certificate was lost otherwise, since the new one has the

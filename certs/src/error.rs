@@ -23,7 +23,7 @@ pub enum CertsError {
         /// Description of the error.
         problem: String,
     },
-    /// A CA certificate is there without its key.
+    /// A CA certificate without its key.
     #[error(
         "{} exists but its key {} does not: put the key back, or move the certificate away to have a new CA made \
          (certificates of the old one, and the kubeconfigs that hold them, then stop working)",

@@ -120,7 +120,7 @@ pub fn tighten(_: &Path, _: Access) -> Result<(), CertsError> {
 /// The content of `path`, or `None` when there is no such file.
 ///
 /// # Errors
-/// When it is there but cannot be read.
+/// When it exists but cannot be read.
 pub fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, CertsError> {
     match fs::read(path) {
         Ok(content) => Ok(Some(content)),

@@ -97,7 +97,7 @@ impl From<Unreadable> for String {
     }
 }
 
-/// From when until when a certificate holds.
+/// Beginning and end of a certificate's validity.
 ///
 /// # Errors
 /// When it is no X.509 certificate.

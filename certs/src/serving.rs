@@ -45,7 +45,7 @@ enum Origin {
         authority: ArcSwap<Authority>,
         names: Vec<String>,
     },
-    /// Somebody else's files.
+    /// Files of another program.
     Files { certificate: PathBuf, key: PathBuf },
 }
 

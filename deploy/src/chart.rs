@@ -45,7 +45,7 @@ pub fn chart() -> Result<Vec<(String, String)>> {
                 .as_str()
                 .unwrap_or_default()
                 .to_owned();
-            // Whoever takes Berth away keeps the systems' objects.
+            // Uninstalling Berth keeps the systems' objects.
             definition["metadata"]["annotations"][KEEP] = json!("keep");
             files.push(file(
                 format!("files/definitions/{system}/{name}.yaml"),
@@ -144,7 +144,7 @@ const WEBHOOK: [&str; 5] = [
     "rules",
 ];
 
-/// Those of the fields that there are.
+/// The existing ones of these fields.
 fn parts(object: &Value, fields: &[&str]) -> Value {
     let there = fields.iter().filter(|field| !object[**field].is_null());
     there

@@ -96,7 +96,7 @@ impl<'a> Source<'a> {
         Self { dialect, own }
     }
 
-    /// Those of `resources` that are on the hub.
+    /// The members of `resources` on the hub.
     fn there(&self, mut resources: Vec<GroupResource>) -> Vec<GroupResource> {
         resources.retain(|resource| !self.own.contains(resource));
         resources

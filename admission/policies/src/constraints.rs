@@ -95,7 +95,7 @@ impl Constraints {
         version(&self.rules, self.exact, subject)
     }
 
-    /// The version of the resource in which the write is considered; `None` when it does not match.
+    /// The version of the resource for judging the write; `None` when it does not match.
     ///
     /// # Errors
     /// When a selector is invalid, or the namespace does not exist.

@@ -204,7 +204,7 @@ impl<'w, 's> Pass<'w, 's> {
         }
     }
 
-    /// The namespace of the write; none where it is in none.
+    /// The namespace of the write, unless it is cluster-scoped.
     fn namespace(&self) -> Result<Option<Arc<Value>>, Status> {
         let request = self.subject.request;
         if request.namespace.is_empty() || request.resource == NAMESPACES {

@@ -50,7 +50,7 @@ pub struct Enforcer {
 }
 
 impl Enforcer {
-    /// Those of `surroundings`.
+    /// An enforcer of the policies of `surroundings`.
     #[must_use]
     pub fn new(surroundings: Arc<dyn Surroundings>) -> Arc<Self> {
         Self::costing(surroundings, WRITE_LIMIT)

@@ -12,7 +12,7 @@ use berth_cel::{
 use crate::expressions::Expression;
 use crate::policy::Policy;
 
-/// Message where the budget of a policy is used up.
+/// Message about a used up budget.
 const OUT_OF_BUDGET: &str =
     "validation failed due to running out of cost budget, no further validation rules will be run";
 

@@ -47,7 +47,7 @@ impl Input {
         self.object.as_ref()
     }
 
-    /// Puts another object in the place of the one there is.
+    /// Replaces the object by another one.
     pub(crate) fn set_object(&mut self, object: Json) {
         self.object = Some(object);
     }

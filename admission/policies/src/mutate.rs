@@ -11,8 +11,7 @@ use crate::policy::{Mutation, Policy};
 /// Fields that name an object: a mutation that changes it means another one.
 const NAMES: [&str; 4] = ["/apiVersion", "/kind", "/metadata/name", "/metadata/namespace"];
 
-/// Carries out one mutation on `object`, which is in `version`. `None` where the object does not
-/// change.
+/// Applies one mutation to `object`, which is in `version`. `None` where the object does not change.
 ///
 /// # Errors
 /// Reason why it cannot be carried out, in kube-apiserver's words where it has some.

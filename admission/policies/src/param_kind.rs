@@ -48,7 +48,7 @@ impl ParamKind {
         ParamError::Unknown(format!("{group}/{version}, Kind={}", self.kind))
     }
 
-    /// As kube-apiserver writes it in messages.
+    /// In kube-apiserver's form for messages.
     #[must_use]
     pub fn shown(&self) -> String {
         format!(

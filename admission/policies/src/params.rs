@@ -38,7 +38,7 @@ impl ParamRef {
         })
     }
 
-    /// With how many parameters a policy is evaluated for a write in `namespace`, up to `most`.
+    /// The number of parameters of a policy for a write in `namespace`, up to `most`.
     pub(crate) fn count(
         kind: Option<&ParamKind>,
         by: Option<&Self>,

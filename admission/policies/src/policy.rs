@@ -158,8 +158,8 @@ impl Policy {
         self.dearest.store(dearest, Ordering::Relaxed);
     }
 
-    /// Says in the log why it could not be evaluated, once for each problem in a row: every write may meet
-    /// it.
+    /// Logs the reason why it could not be evaluated, once for each problem in a row: every write may
+    /// have it.
     pub(crate) fn tell(&self, policy_type: PolicyType, binding: &str, problem: &str) {
         let mut told = self.told.lock();
         if *told != problem {

@@ -70,13 +70,13 @@ pub trait Surroundings: Decider + Catalog {
 /// Reason why a policy could not be evaluated, as in the label of kube-apiserver's metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorType {
-    /// It could.
+    /// It was evaluated.
     None,
     /// It does not compile.
     Compile,
     /// Its evaluation failed, or its configuration is wrong.
     Invalid,
-    /// It cost more than it may.
+    /// Its cost exceeded the limit.
     OutOfBudget,
 }
 
@@ -96,13 +96,13 @@ impl ErrorType {
 /// Effect of a policy on a write, as the label of kube-apiserver's metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Enforcement {
-    /// Nothing: it could not be evaluated, and is to be ignored then; or a mutation that was made.
+    /// No effect: it could not be evaluated and its failure is ignored, or its mutation was made.
     Allow,
     /// It refused the write.
     Deny,
     /// It warned.
     Warn,
-    /// It is noted in the audit log.
+    /// It is recorded in the audit log.
     Audit,
 }
 

@@ -17,7 +17,7 @@ const LONGEST_ANNOTATION: usize = 10 * 1024;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
     Admitted,
-    /// It could not be evaluated, and that is to be ignored.
+    /// It could not be evaluated, and its failure is ignored.
     Ignored {
         /// The reason.
         problem: String,

@@ -1,4 +1,4 @@
-//! After our own rules those of others: admission policies, the hub's webhooks.
+//! After Berth's own rules come the external ones: admission policies, the hub's webhooks.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -25,7 +25,7 @@ const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 /// Address of a webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
-    /// At a URL.
+    /// By URL.
     Url(String),
     /// Behind a Service of the hub.
     Service {

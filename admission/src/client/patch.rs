@@ -1,5 +1,5 @@
-//! Carrying out a webhook's JSON Patch. Whoever can set up webhooks is trusted, but a mistake of theirs must
-//! not take the server down: operations, copied bytes and nesting are bounded, as for the patches of clients.
+//! Carrying out a webhook's JSON Patch. Authors of webhooks are trusted, but an error must not take the
+//! server down: operations, copied bytes and nesting are limited, as for the patches of clients.
 
 use json_patch::jsonptr::Pointer;
 use json_patch::{Patch, PatchErrorKind, PatchOperation};

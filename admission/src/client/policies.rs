@@ -39,7 +39,7 @@ pub trait Policies: Send + Sync + 'static {
         0
     }
 
-    /// Lets them change `object`, in its stored form; null on delete, which they can only refuse.
+    /// Lets policies change `object`, in its stored form; null on delete, which they can only refuse.
     fn mutate<'a>(
         &'a self,
         subject: &'a Subject<'a>,

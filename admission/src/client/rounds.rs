@@ -15,7 +15,7 @@ pub struct Rounds {
     again: bool,
     /// Called so far, not called again since the last change, and willing to be.
     willing: BTreeSet<HookId>,
-    /// To be called in the second round.
+    /// Webhooks for the second round.
     due: BTreeSet<HookId>,
     /// The names of the configurations that changed the object, each once, in the order of their first
     /// change.
@@ -59,7 +59,7 @@ impl Rounds {
         }
     }
 
-    /// Whether the object changed, so that our own rules have to run again.
+    /// Whether the object changed, so that the server's own rules have to run again.
     #[must_use]
     pub fn changed(&self) -> bool {
         !self.changers.is_empty()
@@ -71,8 +71,8 @@ impl Rounds {
         self.changers
     }
 
-    /// Begins the second round over `object`; returns whether any webhook takes part. Changes by our
-    /// own rules after the first round concern every webhook that was called in it.
+    /// Begins the second round over `object`; returns whether any webhook takes part. Changes by the
+    /// server's own rules after the first round concern every webhook that was called in it.
     pub fn again(&mut self, object: &Value) -> bool {
         self.again = true;
         if self.left.as_ref() != Some(object) {

@@ -10,7 +10,7 @@ use kube::{Client, Config};
 pub struct Kubeconfigs {
     /// Requests for objects, and others without a file of their own.
     pub objects: Option<PathBuf>,
-    /// For TokenReviews and the ConfigMap extension-apiserver-authentication.
+    /// Client for TokenReviews and the ConfigMap extension-apiserver-authentication.
     pub authentication: Option<PathBuf>,
     /// Client for SubjectAccessReviews.
     pub authorization: Option<PathBuf>,

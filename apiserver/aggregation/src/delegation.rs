@@ -43,10 +43,10 @@ impl Default for CacheTimes {
 /// Result of reading the ConfigMap kube-system/extension-apiserver-authentication.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lookup {
-    /// It is read, and must be there at the start.
+    /// It is read, and must exist at the start.
     #[default]
     Required,
-    /// It is read; until it can be, requests through the aggregator get 401.
+    /// It is read; until that succeeds, requests through the aggregator get 401.
     Tolerated,
     /// It is not read: only given values count.
     Skipped,

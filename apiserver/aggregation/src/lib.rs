@@ -12,7 +12,7 @@
 //!
 //! It depends only on `apiserver` (and `client`) and has no kinds, so any server based on that library
 //! can use it. The module `options` (feature `options`) has the flags of such a server and runs it: see
-//! `examples/aggregated_flunders.rs`. Without it, this makes a server ask the hub:
+//! `examples/aggregated_flunders.rs`. Without it, this code makes a server ask the hub:
 #![doc = include_str!("../README.md")]
 
 pub mod client;

@@ -89,7 +89,7 @@ impl Published {
         }
     }
 
-    /// Takes up every change until the watch ends, as each does after some minutes.
+    /// Applies every change until the watch ends, as each does after some minutes.
     async fn watch(&self, trust: &Trust) -> kube::Result<()> {
         let only = WatchParams::default().fields(&format!("metadata.name={NAME}"));
         let changes = self.maps.watch(&only, ANY).await?;

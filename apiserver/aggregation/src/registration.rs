@@ -52,7 +52,7 @@ pub struct Sources {
     pub api_services: String,
     /// Client for webhook configurations.
     pub webhooks: String,
-    /// For the Secret of a shared CA.
+    /// Client for the Secret of a shared CA.
     pub ca_secret: String,
 }
 
@@ -69,7 +69,7 @@ pub enum Issuer {
     External,
 }
 
-/// Objects to register, and how.
+/// Objects to register, and the way of registering them.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The Service.

@@ -213,7 +213,7 @@ impl Collector {
             Propagation::Background
         };
         if propagation == Propagation::Foreground && dependents.iter().any(|key| self.waits(key)) {
-            // It and something below it own each other: neither may wait for the other.
+            // It and an object below it own each other: neither may wait for the other.
             self.removal.edit(key, uid, unblock).await?;
         }
         self.removal.delete(key, uid, propagation).await?;
@@ -332,7 +332,7 @@ impl Waiting {
     fn due(&mut self) -> Vec<Key> {
         let mut due = std::mem::take(&mut self.failed);
         for (key, turns) in &mut self.in_use {
-            // It stays here until it is done, so that it is reported once.
+            // It stays in the queue until it is done, so that it is reported once.
             *turns = turns.saturating_sub(1);
             if *turns == 0 {
                 due.push(key.clone());
@@ -342,7 +342,7 @@ impl Waiting {
     }
 }
 
-/// Keys in the order they came, each once.
+/// Keys in the order of arrival, each once.
 #[derive(Default)]
 struct Queue {
     order: VecDeque<Key>,

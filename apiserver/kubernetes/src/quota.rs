@@ -131,7 +131,7 @@ impl Plugin for ResourceQuotas {
     fn guards(&self, request: &Request<'_>, _: Option<&Value>) -> Vec<Guard> {
         let objects = self.source.cached(request.resource);
         if let Some((limit, _)) = self.exceeded(request, &objects) {
-            // Somebody took the room since it was judged: this cannot be stored, and is judged again.
+            // Another write has taken the room since: this one cannot be stored, and is judged again.
             let meta = limit.quota.meta();
             return vec![Guard::Unchanged {
                 key: Key::new(RESOURCE, meta.namespace(), meta.name()),

@@ -86,11 +86,11 @@ pub(crate) async fn of_response(
         return (response, Err(TOO_LARGE));
     }
     let (mut parts, body) = response.into_parts();
-    // It is a copy now, and charged for as one.
+    // It is a copy now, and charged as one.
     parts.extensions.remove::<Joined>();
     let bytes = match body.collect().await {
         Ok(whole) => whole.to_bytes(),
-        // It would have broken off on its way to the client; so it does.
+        // The connection to the client would have broken in the same place, so this ends the same way.
         Err(problem) => {
             let broken = Body::from_stream(futures::stream::once(async move { Err::<Bytes, _>(problem) }));
             return (Response::from_parts(parts, broken), Err(UNREADABLE));

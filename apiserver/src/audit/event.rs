@@ -56,7 +56,7 @@ impl Event<'_> {
         ];
         for (name, body) in bodies {
             let Some(body) = body else { continue };
-            // In place of the brace that ends the event: a body is JSON already, and may be large.
+            // Replaces the brace at the end of the event: a body is JSON already, and may be large.
             line.pop();
             line.extend_from_slice(format!(",\"{name}\":").as_bytes());
             line.extend_from_slice(body);

@@ -17,7 +17,7 @@ struct Resources {
     group: String,
     /// `pods`, `pods/log`, `pods/*`, `*/status`, `*`; none means all of the group.
     resources: Vec<String>,
-    /// None means all.
+    /// An empty list means all.
     names: Vec<String>,
 }
 

@@ -131,7 +131,7 @@ impl Audit {
         self.policy.judge(asked)
     }
 
-    /// Hands one event on, waiting while the log's queue is full.
+    /// Passes one event on, and waits while the log's queue is full.
     pub(crate) async fn record(&self, event: &Event<'_>) {
         let Some(line) = self.line(event) else { return };
         if let Some(log) = &self.log
@@ -206,7 +206,7 @@ impl Log {
             let sink: Box<dyn Write + Send> = match path.as_str() {
                 "-" => Box::new(BufWriter::new(io::stdout())),
                 path => {
-                    // Not buffered in lines' parts: a line is written whole, so that none is in two files.
+                    // Unbuffered: a line is written as a whole, so that none is in two files.
                     Box::new(Rotating::open(Path::new(path), rotation, Arc::clone(clock))?)
                 }
             };

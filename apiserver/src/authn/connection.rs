@@ -35,7 +35,7 @@ struct Membership {
 /// Reason why a CA does not certify a peer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotCertified {
-    /// It showed no certificate.
+    /// It has no certificate.
     #[error("a client certificate is required")]
     NoCertificate,
     /// The certificate that was shown does not chain to the CA, or not now.

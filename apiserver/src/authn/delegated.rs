@@ -26,7 +26,7 @@ const EXTRA_PREFIXES: &str = "requestheader-extra-headers-prefix";
 pub struct Delegated {
     /// The CAs of client certificates; empty where the hub publishes none, which is valid.
     pub client: CaPool,
-    /// Front proxies that are believed about users in headers, where the hub has an aggregator.
+    /// Front proxies that may name users in headers, where the hub has an aggregator.
     pub request_header: Option<RequestHeaderTrust>,
 }
 
@@ -41,7 +41,7 @@ pub struct KeyError {
 }
 
 impl Delegated {
-    /// Reads the ConfigMap's data. The header with the uid is believed only where the hub names one.
+    /// Reads the ConfigMap's data. The header with the uid counts only where the hub names one.
     ///
     /// # Errors
     /// Every key that cannot be used.

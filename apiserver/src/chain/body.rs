@@ -116,7 +116,7 @@ async fn discard(mut body: Body) {
             left -= length;
         }
     };
-    // Whoever sends for longer than this is answered all the same.
+    // A client that sends for longer than this still gets an answer.
     tokio::time::timeout(DISCARD_FOR, reading).await.ok();
 }
 
@@ -161,7 +161,7 @@ impl http_body::Body for Kept {
 pub(super) struct Followed {
     inner: Body,
     ending: Option<Ending>,
-    /// Rest of the body, which the client may still be sending; dropped with the whole.
+    /// Rest of the body, which the client may still be sending; dropped with this body.
     _unread: Option<Kept>,
     /// Ends a long-running answer, as if it had ended by itself.
     closing: Option<Signal>,

@@ -112,7 +112,7 @@ impl Trail {
 /// Bodies in an audit event.
 #[derive(Default)]
 pub(super) struct Bodies {
-    /// The request's body as it came, with its media type.
+    /// The request's body in its original form, with its media type.
     raw: Option<(String, Bytes)>,
     request: Option<Vec<u8>>,
     response: Option<Vec<u8>>,
@@ -204,7 +204,7 @@ impl Trail {
         response
     }
 
-    /// The event of `stage`, with how the request was answered once it is.
+    /// The event of `stage`, with the outcome of the request once it is known.
     fn event<'a>(
         &'a self,
         verdict: &Verdict,

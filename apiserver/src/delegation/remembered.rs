@@ -21,7 +21,7 @@ pub(crate) struct Remembered<K, V> {
 #[derive(Clone)]
 struct Kept<V> {
     answer: Result<V, Unanswered>,
-    /// From when on the question is asked again, in milliseconds since 1970.
+    /// Time from which the question is asked again, in milliseconds since 1970.
     until: i64,
 }
 

@@ -25,7 +25,7 @@ impl Clause {
     }
 }
 
-/// The clauses of a request, best first; those of equal quality in the order they came.
+/// The clauses of a request, best first; those of equal quality in their order.
 pub(super) fn of(values: GetAll<'_, HeaderValue>) -> Vec<Clause> {
     let mut clauses: Vec<Clause> = values
         .iter()

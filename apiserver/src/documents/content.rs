@@ -1,4 +1,4 @@
-//! The body of a document: a large one is kept as gzip only, which is how nearly every client asks for it.
+//! The body of a document: a large one is kept as gzip only, which almost all clients ask for.
 
 use std::io::{self, Read, Write};
 

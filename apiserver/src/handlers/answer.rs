@@ -124,7 +124,7 @@ impl Cx<'_> {
         }
     }
 
-    /// The row of an object that a handler made: of the kind's own columns where it is of that kind.
+    /// The row of an object from a handler: with the kind's own columns where it is of that kind.
     fn rows_of(&self, value: &Value) -> Rows {
         let kind = self.served.kind();
         let own = value["kind"].as_str() == Some(self.served.info().kind);
@@ -225,8 +225,7 @@ impl Cx<'_> {
         self.chunked(accepted, None, table).await
     }
 
-    /// A body that is written already; `key` is the cache key of its compressed form, where it can be
-    /// shared.
+    /// A finished body; `key` is the cache key of its compressed form, where it can be shared.
     async fn chunked(
         &self,
         accepted: Accepted,

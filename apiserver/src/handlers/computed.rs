@@ -53,12 +53,12 @@ pub(super) async fn list(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     cx.list(accepted, page).await
 }
 
-/// A computed list from where a page begins.
+/// The rest of a computed list from the beginning of a page.
 struct Rest<'a> {
     cx: &'a Cx<'a>,
     selection: Selection,
     listing: Arc<dyn Listing>,
-    /// The number that the listing is kept under, where it is the one of pages before.
+    /// The number of the kept listing, if it is that of earlier pages.
     kept: Option<u64>,
     /// The index of the first object that was not given yet.
     first: usize,

@@ -153,7 +153,7 @@ async fn following(cx: &Cx<'_>, token: &Token) -> Result<Collection, Status> {
     }
 }
 
-/// Keeps the list for the following pages: a store does it by itself, for a projection we do.
+/// Keeps the list for the following pages: a store does that itself, for a projection this does.
 fn hold(cx: &Cx<'_>, collection: &Collection) {
     match cx.served.store() {
         Some(store) => store.hold(cx.served.stored, collection),
@@ -211,7 +211,7 @@ fn cut(
             (None, None) => Some(collection.items.len()),
             (None, Some(_)) => None,
         };
-        // Counted where the number is unknown: the object that ended the page, and those behind it.
+        // Counted where the number is unknown: the object that ended the page, and the later ones.
         let remaining = known.and_then(|known| known.checked_sub(page.items.len()));
         let remaining = remaining.unwrap_or_else(|| 1 + rest.count());
         page.remaining = Some(remaining);

@@ -1,4 +1,4 @@
-//! Subresources: `status`, which every stored kind with a status has, and those the program answers.
+//! Subresources: `status`, which every stored kind with a status has, and those of the program.
 
 use axum::body::Body;
 use berth_admission::client::{Form, Subject};

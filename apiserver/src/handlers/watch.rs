@@ -35,7 +35,7 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let source = cx.served.source().ok_or_else(Status::method_not_allowed)?;
     let framer = Framer::new(cx, accepted)?;
 
-    // From here on the answer is a success, and errors are events, where clients expect them.
+    // From here on the answer is a success, and errors are events, as clients expect.
     let begun = start(cx, source, &options).await.and_then(|(there, watch)| {
         let initial = there.map(|there| feed::present(&there, &selection, cx.served));
         Ok((initial.transpose()?, watch))

@@ -85,7 +85,7 @@ impl Queue {
         }
     }
 
-    /// Gives free places to the users whose turn it is.
+    /// Gives free places to the next users.
     fn admit(self: &Arc<Self>) {
         loop {
             // Sent outside of the lock: a dropped receiver returns its place at once.

@@ -1,4 +1,4 @@
-//! `apiserver_storage_objects`: how many objects of each stored resource there are, counted at each scrape.
+//! `apiserver_storage_objects`: the number of objects of each stored resource, counted at each scrape.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,7 +11,7 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-/// The stored resources, by name, and where each is stored. Resources that share their records count once.
+/// The stored resources, by name, and the place of each. Resources that share their records count once.
 pub(super) struct Objects(BTreeMap<String, (GroupResource, Arc<dyn Store>)>);
 
 impl Objects {

@@ -1,9 +1,9 @@
 //! The order of admission, the same for all admitted requests: writes, deletions, objects that are only
 //! answered, bodies of subresources, connections to a proxy.
 //!
-//! In each pass our own plugins come first, then others (admission policies, the hub's webhooks), since
-//! they take longest, and guards notice changes meanwhile. Quotas come last: a refused write takes no
-//! room.
+//! In each pass the program's own plugins come first, then external ones (admission policies, the hub's
+//! webhooks), since they take longest, and guards notice changes meanwhile. Quotas come last: a refused
+//! write takes no room.
 
 use std::sync::Arc;
 
@@ -29,9 +29,9 @@ pub(crate) struct Admission<'a> {
 pub(crate) enum Purpose {
     /// It is stored or deleted: the verdict must still hold then.
     Store,
-    /// It is answered and not kept.
+    /// The object is returned and not stored.
     Answer,
-    /// It goes to the handler of the subresource, whose own writes are admitted and recorded
+    /// The object goes to the handler of the subresource, whose own writes are admitted and recorded
     /// separately.
     HandOn,
 }
@@ -39,9 +39,9 @@ pub(crate) enum Purpose {
 /// Object to be admitted.
 #[derive(Clone, Copy)]
 pub(crate) struct Asked<'a> {
-    /// As our own plugins see it.
+    /// The object for the program's own plugins.
     pub(crate) request: &'a Request<'a>,
-    /// As others see it; `None` where they are not asked.
+    /// The object for policies and webhooks; `None` where they are not asked.
     pub(crate) subject: Option<&'a Subject<'a>>,
     pub(crate) purpose: Purpose,
 }
@@ -131,7 +131,7 @@ impl Admission<'_> {
         result
     }
 
-    /// Has others judge the final object.
+    /// Lets policies and webhooks judge the final object.
     async fn judge(&self, subject: &Subject<'_>, object: Option<&Value>) -> Result<(), Status> {
         let mut recorded = Recorded::default();
         let result = self

@@ -52,7 +52,7 @@ pub struct Extension {
     pub on_commit: OnCommit,
 }
 
-/// Hears of a commit before the client does.
+/// Called after a commit, before the client's answer.
 pub type OnCommit = Box<dyn FnOnce(Committed) -> BoxFuture<'static, ()> + Send>;
 
 /// A transaction that was committed.
@@ -228,7 +228,7 @@ impl Hooked<'_> {
         let key = Key::new(self.served.stored, meta.namespace(), meta.name());
         let there = store.cached(self.served.stored);
         if there.get(&key.namespace, &key.name).is_some() {
-            // It will be refused, with any additions.
+            // It will be refused, with or without additions.
             return Ok(None);
         }
         let creating = self.created(Arc::new(draft.unstored()));

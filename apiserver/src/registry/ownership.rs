@@ -123,7 +123,7 @@ pub(crate) struct Ownership<'a> {
 }
 
 impl<'a> Ownership<'a> {
-    /// Of a write that came via `via`, by `manager`.
+    /// A write in `via` by `manager`.
     pub(crate) fn new(
         index: &'a Index,
         served: &'a Served,

@@ -12,7 +12,7 @@ use crate::served::Served;
 
 /// Reason why a write failed.
 pub(crate) enum Refused {
-    /// By the rules, or by the stored state.
+    /// By the rules, or because of the stored state.
     Judged(Box<CommitError>),
     /// Refused by the store.
     Store(StoreError),

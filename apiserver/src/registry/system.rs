@@ -161,14 +161,14 @@ fn remove(value: &mut Value, field: &str) {
 pub(super) struct SystemFields(Value);
 
 impl SystemFields {
-    /// Of `value`, as the server made it.
+    /// The form of `value` from the server.
     pub(super) fn of(value: &Value) -> Self {
         let kept = ["metadata", "status"].into_iter();
         let kept = kept.filter_map(|field| Some((field.to_owned(), value.get(field)?.clone())));
         Self(Value::Object(kept.collect()))
     }
 
-    /// Puts it back.
+    /// Restores it.
     pub(super) fn restore(&self, value: &mut Value, served: &Served) {
         on_update(value, &self.0);
         if served.info().status {
@@ -184,7 +184,7 @@ pub(crate) fn count_generation(value: &mut Value, old: &Value) {
     }
 }
 
-/// Counts the generation up, where the object has one.
+/// Increments the generation, where the object has one.
 pub(crate) fn raise_generation(value: &mut Value) {
     if let Some(generation) = value["metadata"]["generation"].as_i64() {
         metadata(value).insert("generation".to_owned(), generation.saturating_add(1).into());

@@ -274,7 +274,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Puts `guards` on the steps of `writes`, which are the last.
+    /// Adds `guards` to the steps of `writes`, the last ones.
     pub(super) fn guard(&mut self, writes: &[Write], guards: Vec<Guard>) {
         let shared = share_guards(writes, guards).into_iter().rev();
         for (step, guards) in self.steps.iter_mut().rev().zip(shared) {

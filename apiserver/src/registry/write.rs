@@ -43,7 +43,7 @@ impl Target<'_> {
 
 /// An object as an update leaves it.
 pub(crate) enum Next {
-    /// It stays, as this.
+    /// It stays, in this state.
     Stays(Draft),
     /// Its last finalizer is removed, so it is deleted; this is its last state.
     Goes(Draft),

@@ -1,6 +1,6 @@
 //! The query of a request, decoded once.
 
-/// Query parameters in the order they came.
+/// Query parameters in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query(Vec<(String, String)>);
 

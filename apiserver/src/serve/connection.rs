@@ -52,8 +52,8 @@ const WINDOWS: Windows = Windows {
     connection: 16 * 1024 * 1024,
 };
 
-/// Those of peers whose certificate is not known here, or that have none: their requests wait in memory
-/// before they are authenticated.
+/// Connections of peers without a certificate that is known here: their requests wait in memory before
+/// authentication.
 const SMALL_WINDOWS: Windows = Windows {
     stream: 64 * 1024,
     connection: 256 * 1024,
@@ -71,7 +71,7 @@ pub(super) struct Endpoint {
     router: Router,
     chain: Arc<Chain>,
     first: http1::Builder,
-    /// For peers with a certificate that is known here, and for others.
+    /// Limits for peers with a known certificate, and for others.
     second: http2::Builder<Streams>,
     second_of_strangers: http2::Builder<Streams>,
     limits: ConnectionLimits,

@@ -24,7 +24,7 @@ pub(crate) struct Crowd {
 #[derive(Debug, Default)]
 struct Inside {
     next: u64,
-    /// In the order of their coming.
+    /// In the order of arrival.
     strangers: BTreeMap<u64, Stranger>,
 }
 

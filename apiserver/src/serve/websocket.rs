@@ -3,7 +3,7 @@
 //!
 //! Nothing is queued for a client that does not read: the next part of the answer is requested when the
 //! last one has been written, and nothing is read from the client meanwhile. [`super::stall`] ends a
-//! connection that takes nothing.
+//! connection whose peer reads nothing.
 
 use std::sync::Arc;
 use std::time::Duration;

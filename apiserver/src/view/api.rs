@@ -76,7 +76,7 @@ impl Inner for ViewApi {
             user,
             ..outer.clone()
         };
-        // Whoever may use the proxy may do all that it offers.
+        // A user of the proxy may use all of it.
         Ok(self.api.dispatch(Authorized::new(request)).await)
     }
 }

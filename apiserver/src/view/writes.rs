@@ -89,7 +89,7 @@ impl ViewSource {
             let current = self.registry.get(edit.key).await?;
             let mut object = self.next(&mut edit, &current)?;
             check_base(edit.served, &object, &current, unconditional)?;
-            // It is good for the copy only.
+            // It is valid for the copy only.
             metadata(&mut object).remove("resourceVersion");
             let write = OriginWrite {
                 user: self.rules.user(),

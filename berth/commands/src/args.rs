@@ -315,7 +315,7 @@ pub struct FilesArgs {
 }
 
 impl FilesArgs {
-    /// The files to show; none where a server or a hub is to be shown.
+    /// The files to show; empty where a server or a hub is shown.
     #[must_use]
     pub fn paths(&self) -> Vec<PathBuf> {
         match &self.origin.from {

@@ -67,7 +67,7 @@ pub async fn run(client: &mut Client, paths: &[PathBuf], mode: WriteMode, valida
     let mut progress = Progress::of(documents.len());
     'all: for run in documents.chunk_by(|a, b| (a.api_version(), a.kind()) == (b.api_version(), b.kind())) {
         let at_once = if run.len() < MANY { 1 } else { AT_ONCE };
-        // The first one finds out where the kind is served, for all.
+        // The first one finds out the URL of the kind, for all.
         let (first, rest) = run.split_at(1);
         for document in first {
             let outcome = write(client, document, mode).await;

@@ -190,7 +190,7 @@ pub fn parse(file: &str, text: &str, documents: &mut Vec<Document>, problems: &m
     }
 }
 
-/// Those of `paths` that are below `start`, from there.
+/// The paths of `paths` below `start`, relative to it.
 fn below(paths: &[String], start: &str) -> Vec<String> {
     let below = paths.iter().filter_map(|path| path.strip_prefix(start));
     below.map(str::to_owned).collect()

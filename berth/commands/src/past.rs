@@ -1,5 +1,5 @@
-//! `berth history`, and `kubectl berth history`: how a decision changed, or all of them, when and why
-//! (docs/terminal.md).
+//! `berth history`, and `kubectl berth history`: the changes of one decision or of all, with time and
+//! cause (docs/terminal.md).
 
 mod everywhere;
 mod print;

@@ -30,7 +30,7 @@ pub use list::Objects;
 /// Extent of a reading: the systems, and the namespace of the decisions.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
-    /// The systems, by name; `None` is all that are there.
+    /// The systems, by name; `None` is all present ones.
     pub systems: Option<BTreeSet<String>>,
     /// Only objects that the decisions of this namespace depend on; `None` is everything.
     pub namespace: Option<String>,
@@ -84,7 +84,7 @@ impl Kinds {
     /// Looks which there are.
     ///
     /// # Errors
-    /// When no server answers, or none of the systems is there.
+    /// When no server answers, or it has none of the systems.
     pub async fn of(client: &Client, scope: &Scope) -> Result<Self> {
         let dialects = berth_dialect_registry::all();
         let catalog = catalog(&dialects);
@@ -119,7 +119,7 @@ impl Kinds {
         })
     }
 
-    /// Those whose objects may be listed, and the gaps that the others leave.
+    /// The kinds that the caller may list, and the gaps left by the others.
     ///
     /// # Errors
     /// When no server answers.
@@ -157,8 +157,8 @@ pub struct Account<'a> {
 }
 
 impl Account<'_> {
-    /// Says on standard error the number of read objects, the server and the user, and the unreadable
-    /// kinds.
+    /// Prints the number of read objects, the server, the user and the unreadable kinds on standard
+    /// error.
     ///
     /// # Errors
     /// When the server no longer answers.
@@ -196,7 +196,7 @@ impl Reading {
     /// Reads the objects of `scope`.
     ///
     /// # Errors
-    /// When no server answers, or none of the systems is there.
+    /// When no server answers, or it has none of the systems.
     pub async fn of(client: &Client, scope: &Scope) -> Result<Self> {
         let Kinds { systems, all } = Kinds::of(client, scope).await?;
         let mut reading = Self {
@@ -240,8 +240,8 @@ impl Reading {
         })
     }
 
-    /// Says on standard error the number of read objects, the server and the user, and the unreadable
-    /// kinds.
+    /// Prints the number of read objects, the server, the user and the unreadable kinds on standard
+    /// error.
     ///
     /// # Errors
     /// When the server no longer answers.
@@ -271,7 +271,7 @@ impl Reading {
         match list::of(client, kind, first, reach.labels).await? {
             Answer::Objects(all) => objects = all,
             Answer::Refused(message) => {
-                // Whoever may not read all may read theirs.
+                // A user without the right to read all may read these.
                 let theirs = match (first, namespace) {
                     (None, Some(own)) => Some((own, list::of(client, kind, Some(own), reach.labels).await?)),
                     _ => None,
@@ -316,7 +316,7 @@ impl Progress {
         Self(io::stderr().is_terminal().then(Instant::now))
     }
 
-    /// Tells that `count` objects were read, and those of `kind` are next.
+    /// Prints that `count` objects were read, and that those of `kind` are next.
     fn tell(&self, count: usize, kind: &dyn Kind) {
         if self.0.is_some_and(|started| started.elapsed() >= SOON) {
             crate::say_error!("{count} objects so far; reading {}", kind.info().resource());

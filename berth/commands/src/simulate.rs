@@ -33,7 +33,7 @@ use wanted::Wanted;
 
 /// Everything was decided.
 pub const DONE: u8 = 0;
-/// With `--exit-code`: something found no place, or not all it asked for.
+/// With `--exit-code`: an object has no place, or less than it asked for.
 pub const UNPLACED: u8 = 1;
 /// The question or the configuration is malformed; with `--strict`, the input.
 pub const MALFORMED: u8 = 2;
@@ -230,7 +230,7 @@ fn print(
     Ok(out.flush()?)
 }
 
-/// Those of the objects that were set aside which `choose` is true for.
+/// The objects that were set aside and that `choose` accepts.
 fn aside<'a>(
     simulation: &'a Simulation,
     choose: &impl Fn(&dyn Dialect, &berth_apimachinery::Key) -> bool,
@@ -290,7 +290,7 @@ pub(crate) struct By<'a> {
 }
 
 impl Read {
-    /// Tells how to have nothing decided where not all could be read.
+    /// Prints the way to have nothing decided where not all could be read.
     fn tell_rest(&self) {
         if !self.whole {
             crate::say_error!("note: the rest is decided by what could be read; with --strict nothing is");

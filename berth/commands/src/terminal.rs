@@ -8,7 +8,7 @@ use anstyle::{AnsiColor, Style};
 
 pub use width::{broken, indented, width};
 
-/// Went where it should.
+/// Style of a success: a placed object.
 pub const GOOD: Style = AnsiColor::Green.on_default();
 /// Found no place.
 pub const BAD: Style = AnsiColor::Red.on_default();
@@ -93,7 +93,7 @@ pub fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     styled_table(headings, &rows)
 }
 
-/// As [`table`], of cells with styles.
+/// Like [`table`], for cells with styles.
 #[must_use]
 pub fn styled_table(headings: &[&str], rows: &[Vec<Cell>]) -> String {
     fitted_table(headings, rows, None)
@@ -249,7 +249,7 @@ pub fn heading(text: &str) -> String {
     styled(Style::new().bold(), text)
 }
 
-/// Something that went where it should.
+/// A text in the style of a success.
 #[must_use]
 pub fn good(text: &str) -> String {
     styled(GOOD, text)

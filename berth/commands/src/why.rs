@@ -1,5 +1,5 @@
-//! `berth why`, and `kubectl berth why`: which cluster, and why not the others, as a running server decides
-//! (docs/terminal.md).
+//! `berth why`, and `kubectl berth why`: the chosen cluster, and the reasons against the others, as
+//! decided by a running server (docs/terminal.md).
 
 pub mod asked;
 pub mod cluster;
@@ -155,10 +155,10 @@ fn path(place: &Place, subresource: &str, query: &str) -> String {
     }
 }
 
-/// Finds the answers of `subresource` for those of `places`, which `words` may mean, that are there.
+/// Finds the existing answers of `subresource` for `places`, which `words` may mean.
 ///
 /// # Errors
-/// When none answers, or all that is there is refused.
+/// When none exists, or all are refused.
 pub async fn find(
     client: &Client,
     words: &[String],
@@ -184,7 +184,7 @@ pub async fn find(
     }
 }
 
-/// The error where none of `places` is there.
+/// The error where none of `places` exists.
 pub async fn absent(source: &Source, words: &[String], places: &[Place]) -> anyhow::Error {
     let question = missing::Question {
         client: &source.client,

@@ -12,8 +12,8 @@ pub(crate) const LARGEST_BODY: usize = 1 << 20;
 
 /// Sends one request on and gives the answer as it streams in.
 ///
-/// Of the browser's headers only those that negotiate are kept: the kubeconfig alone decides the user.
-/// Of the server's only those that the page reads.
+/// Only the browser's headers for negotiation are kept: the kubeconfig alone decides the user. Of the
+/// server's headers, only those that the page reads are kept.
 pub(crate) async fn send(
     client: &kube::Client,
     method: Method,

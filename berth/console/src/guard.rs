@@ -11,7 +11,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::refusal::Refusal;
 
-/// The header that carries the token: one of our own, so that a page of another origin needs a preflight to
+/// The header with the token. It is a custom one, so that a page of another origin needs a preflight to
 /// send it.
 pub(crate) const TOKEN_HEADER: &str = "x-berth-console-token";
 /// Prefix of the paths of API requests.

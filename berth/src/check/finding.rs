@@ -5,7 +5,7 @@ use serde::Serialize;
 /// Verdict of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) enum Verdict {
-    /// As it should be.
+    /// All is in order.
     Ok,
     /// For information; nothing is broken.
     Note,
@@ -16,7 +16,7 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
-    /// As it is printed.
+    /// The printed word.
     #[must_use]
     pub(super) fn as_str(self) -> &'static str {
         match self {
@@ -37,7 +37,7 @@ pub(super) struct Finding {
     pub(super) subject: String,
     /// Verdict of a finding.
     pub(super) verdict: Verdict,
-    /// In words.
+    /// The message.
     pub(super) message: String,
     /// The command that fixes the problem, or shows more; may be empty.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -73,7 +73,7 @@ pub(super) struct Report {
     pub(super) installed: bool,
     /// Line by line.
     pub(super) findings: Vec<Finding>,
-    /// Count of the requests that want a place, where they may be read.
+    /// Count of the requests that want a place, where the caller may read them.
     pub(super) requests: Option<Requests>,
 }
 
@@ -92,6 +92,6 @@ impl Report {
 pub(super) struct Requests {
     /// All checked objects.
     pub(super) total: usize,
-    /// Those without a place, or with a part of it.
+    /// Requests without a place, or with a part of it.
     pub(super) without_place: usize,
 }

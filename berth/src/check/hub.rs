@@ -248,9 +248,9 @@ impl Asked<'_> {
 
 /// API groups that other servers than the hub itself have, by the APIServices.
 pub(super) struct Groups<'a> {
-    /// Those of Berth.
+    /// Berth's groups.
     pub(super) owned: BTreeSet<&'a str>,
-    /// Those of others, with the Service of each: a system's own API server.
+    /// Groups of others, with the Service of each: a system's own API server.
     elsewhere: BTreeMap<&'a str, String>,
 }
 

@@ -337,9 +337,9 @@ pub(super) fn targets(targets: &[Value]) -> Vec<Finding> {
     findings
 }
 
-/// Lists those of `decisions` that have no place, or only a part of it, and why: a line for each of the
-/// first [`NAMED`], and a count of the rest by reason. Returns their number, and the number of requests
-/// without those of other schedulers.
+/// Lists the `decisions` without a place, or with a part of it, with the reasons: a line for each of
+/// the first [`NAMED`], and a count of the rest by reason. Returns their number, and the number of
+/// requests without those of other schedulers.
 pub(super) fn held(decisions: &[Value]) -> (Vec<Finding>, Requests) {
     let mut findings = Vec::new();
     let mut rest: BTreeMap<String, usize> = BTreeMap::new();

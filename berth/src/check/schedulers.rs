@@ -16,13 +16,13 @@ pub(crate) const CONFIGURATIONS: &str = "/apis/config.berth.dev/v1alpha1/schedul
 /// Knowledge of the scheduler that a system brings along.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
-    /// It holds this Lease, as this holder.
+    /// It holds this Lease, with this identity.
     Runs(LeaseName, String),
     /// None of its Leases is held.
     Stopped,
-    /// It holds none that is known.
+    /// It has no known Lease.
     Invisible,
-    /// They may not be read, and why.
+    /// The caller may not read its Leases, for this reason.
     Unread(String),
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::source::{Place, source};
 
-/// Mode and sources of a server by its arguments; nothing where they are not known.
+/// Mode and sources of a server by its arguments; absent where they are unknown.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Started {
     /// The mode, if the arguments set one.

@@ -23,9 +23,9 @@ pub(super) const CONFIGURATIONS: [(&str, &str); 2] = [
 enum Configured {
     /// Webhooks that ask Berth, judged.
     Asks(Finding),
-    /// None that does.
+    /// No configuration asks it.
     Not,
-    /// It may not be read.
+    /// The caller may not read it.
     Refused(String),
 }
 

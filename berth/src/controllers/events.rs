@@ -1,7 +1,7 @@
 //! The events of decisions: taken where bindings are made, written by a task of their own.
 //!
-//! Nothing waits for an event, and none is worth a decision: events that come faster than they can be
-//! written are dropped and counted.
+//! Nothing waits for an event, and no event is worth a delay of decisions: events that come faster than
+//! they can be written are dropped and counted.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -40,7 +40,7 @@ const AT_ONCE: usize = 32;
 /// Wait of the first of them for others: objects that are created one after the other share commits, too.
 const DELAY: Duration = Duration::from_millis(100);
 
-/// Hears of bindings and has their events written.
+/// Observes bindings and has their events written.
 pub struct Events {
     engine: Weak<Engine>,
     sender: mpsc::Sender<(Told, Timestamp)>,

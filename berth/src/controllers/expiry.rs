@@ -85,8 +85,8 @@ struct Series {
     last_observed_time: Option<String>,
 }
 
-/// Time at which the stored event was last seen, from either API. It is parsed for its times alone: a
-/// whole parsed event is kept with it, and takes many times its room. One with times of another type
+/// Time at which the stored event was last seen, from either API. Only its times are parsed: a whole
+/// parsed event would be kept with it, and take many times its room. One with times of another type
 /// lives from its creation.
 fn last_seen(event: &Object) -> Option<Timestamp> {
     let times: Times = event.view().unwrap_or_default();

@@ -61,12 +61,12 @@ pub struct ControllerMetrics {
     events: Family<EventResult, Counter>,
 }
 
-/// From 10 µs to 10 s, as client-go's queues.
+/// From 10 µs to 10 s, as in client-go's queues.
 fn queue_times() -> Histogram {
     Histogram::new(exponential_buckets(1e-5, 10.0, 7))
 }
 
-/// From 1 ms to 16 s, as kube-scheduler's attempts.
+/// From 1 ms to 16 s, as in kube-scheduler's attempts.
 fn attempt_times() -> Histogram {
     Histogram::new(exponential_buckets(0.001, 2.0, 15))
 }
@@ -155,7 +155,7 @@ impl ControllerMetrics {
     }
 }
 
-/// The label of how an attempt ended.
+/// The label for the result of an attempt.
 fn result(attempt: &Attempt<'_>) -> &'static str {
     match attempt.result {
         Ok(outcome) => outcome.as_str(),

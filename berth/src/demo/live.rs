@@ -167,7 +167,7 @@ impl<'a> Live<'a> {
         Ok(())
     }
 
-    /// Changes a cluster, and shows how a user would.
+    /// Changes a cluster, and prints the equivalent command of a user.
     async fn patch(&self, kind: &str, path: &str, name: &str, change: &Value) -> Result<()> {
         prompt(&format!("kubectl patch {kind} {name} --type=merge -p '{change}'"));
         let path = format!("{path}/{name}");

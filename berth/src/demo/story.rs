@@ -233,7 +233,7 @@ async fn place(client: &Client, namespace: &str, name: &str) -> Result<()> {
         "Scheduled" | "Partial" | "Unchanged" | "Provision"
     );
     let shown = match &*status.outcome {
-        // It was bound on create, or by a controller since.
+        // It was bound on create, or by a controller since then.
         "Unchanged" => good("Bound"),
         outcome if placed => good(outcome),
         outcome => bad(outcome),

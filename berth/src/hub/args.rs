@@ -37,7 +37,7 @@ impl HubArgs {
         place(&self.source, dialect) == Place::Hub
     }
 
-    /// Those of `dialects` that are not turned off.
+    /// The names of `dialects` that are not turned off.
     #[must_use]
     pub fn served(&self, mut dialects: Vec<Arc<dyn Dialect>>) -> Vec<Arc<dyn Dialect>> {
         dialects.retain(|dialect| place(&self.source, dialect.name()) != Place::Off);

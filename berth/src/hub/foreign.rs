@@ -12,8 +12,8 @@ use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};
 use serde_json::Value;
 
-/// Refuses where an APIService that is not for Berth's Service has a group that Berth stores. A
-/// kube-apiserver makes such APIServices for CustomResourceDefinitions, too.
+/// Fails where an APIService for another Service has a group that Berth stores. A kube-apiserver
+/// creates such APIServices for CustomResourceDefinitions, too.
 ///
 /// # Errors
 /// Every such APIService with the way out; or that they cannot be listed, which `strict` makes an error.

@@ -22,7 +22,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 const PROXY_CA: &str = "requestheader-client-ca-file";
 
 /// Checks that Berth has its rights on the hub, and that the hub has the objects that Berth needs:
-/// fewer, where it is only `observing`.
+/// fewer rights where it is only `observing`.
 ///
 /// # Errors
 /// Everything that is missing, one line each, with its remedy.

@@ -1,4 +1,4 @@
-//! Access to the API, and rights: users of our own, or the hub's.
+//! Access to the API, and rights: Berth's own users, or the hub's.
 
 use std::sync::Arc;
 

@@ -38,7 +38,8 @@ pub(super) fn answer(folder: &Path, backups: Backups) -> Option<JoinHandle<()>> 
 }
 
 fn bind(path: &Path) -> std::io::Result<UnixListener> {
-    // Of a server that was killed: this one has the database, so no other answers there.
+    // The socket is from a server that was killed: this process has the database, so no other one
+    // answers there.
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}

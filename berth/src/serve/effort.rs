@@ -38,7 +38,7 @@ const BOUNDED: &[&str] = &[
     "selfsubjectaccessreviews create",
     "selfsubjectreviews create",
     "subjectaccessreviews create",
-    // Nothing is there.
+    // A missing object.
     "customresourcedefinitions list",
     "customresourcedefinitions watch",
     // Subresources declare their own effort.

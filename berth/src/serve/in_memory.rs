@@ -147,7 +147,7 @@ impl InMemory {
         let now = clock.now();
         let mut options = Options::demo(folder.path(), 0)?;
         options.mode = mode;
-        // Nothing is kept longer than the process lives.
+        // Nothing outlives the process.
         options.args.history_per_decision = 0;
         let parts = groups::assemble(&store, &clock, &options, None)?;
         if settings.is_of_hub {

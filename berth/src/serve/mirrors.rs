@@ -28,8 +28,8 @@ pub(super) fn followed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource>
         .collect()
 }
 
-/// Those of Kubernetes' own resources that are copied where `dialects` are only observed: the resources
-/// that they read, and namespaces.
+/// Kubernetes' own resources that are copied where `dialects` are only observed: the resources that
+/// they read, and namespaces.
 pub(super) fn observed(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource> {
     // A scheduler that reads only some objects of a resource, by their labels, must not make Berth read
     // all of it.

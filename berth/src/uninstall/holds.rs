@@ -89,7 +89,7 @@ fn resource(hold: &Hold) -> ApiResource {
 }
 
 impl Waiting {
-    /// Takes the finalizers off; how many objects had them.
+    /// Removes the finalizers; returns the number of objects that had them.
     ///
     /// # Errors
     /// When the hub refuses.

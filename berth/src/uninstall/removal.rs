@@ -21,7 +21,7 @@ pub(super) struct Removal {
 pub(super) enum Removed {
     /// It is deleted, or would be.
     Now,
-    /// It was not there.
+    /// It did not exist.
     Before,
 }
 

@@ -46,7 +46,7 @@ pub enum To {
     MultiKueue(MultiKueueArgs),
 }
 
-/// Hands decisions on until a termination signal.
+/// Passes decisions on until a termination signal.
 ///
 /// # Errors
 /// When a kubeconfig cannot be used, or signals cannot be listened to. A server that does not answer is

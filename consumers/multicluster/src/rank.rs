@@ -5,7 +5,7 @@ use berth_dialect_contract::Placed;
 /// Rank of a cluster among all that were chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rank {
-    /// The place, from 1: how many have a better score, and one.
+    /// The rank, from 1: the number of better scores, plus one.
     pub(crate) at: usize,
     /// Number of clusters with a rank.
     pub(crate) of: usize,

@@ -56,7 +56,7 @@ pub fn plan(old: &[Slice], wanted: &BTreeMap<String, String>, closed: &BTreeSet<
     adding
 }
 
-/// Slices of `old` that are kept: every wanted cluster once, where it was first.
+/// Slices of `old` that are kept: every wanted cluster once, in its first place.
 fn kept(old: &[Slice], wanted: &BTreeMap<String, String>) -> BTreeMap<u32, BTreeMap<String, String>> {
     let sorted: BTreeMap<u32, &Slice> = old.iter().map(|slice| (slice.index, slice)).collect();
     let mut placed = BTreeSet::new();

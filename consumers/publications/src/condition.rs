@@ -37,7 +37,7 @@ pub(super) fn spawn(
     })
 }
 
-/// Writes one condition, where it differs. Whether that worked.
+/// Writes one condition, where it differs. Returns whether that worked.
 async fn write(engine: &Engine, committer: &dyn Committer, verdict: &Verdict) -> bool {
     let stored = engine.source().cached(PUBLICATIONS);
     let Some(object) = stored.get("", &verdict.name) else {
@@ -83,7 +83,7 @@ async fn write(engine: &Engine, committer: &dyn Committer, verdict: &Verdict) ->
         cause: "whether the Publication is in force".to_owned(),
     };
     match committer.commit(commit).await {
-        // Somebody was faster, and the change is judged again.
+        // Another writer was faster, and the change is judged again.
         Ok(_) => true,
         Err(error) if error.why.is_moved() => true,
         Err(error) => {

@@ -14,16 +14,16 @@ use super::PUBLICATIONS;
 pub struct Copies(OnceLock<watch::Receiver<Progress>>);
 
 impl Copies {
-    /// Goes by `progress` from now on.
+    /// Uses `progress` from now on.
     pub(super) fn follow(&self, progress: watch::Receiver<Progress>) {
-        // Whoever was first has the same.
+        // The first caller has set the same.
         drop(self.0.set(progress));
     }
 
     /// Whether all Publications and their namespaces are known.
     ///
     /// # Errors
-    /// What is not known yet.
+    /// The reason: not known yet.
     pub(super) fn ready(&self) -> Result<(), String> {
         let progress = self.0.get().map(|progress| progress.borrow().clone());
         let progress = progress.unwrap_or_default();

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 pub(super) enum Deed {
     /// It is as wanted.
     Nothing,
-    /// It is to be written.
+    /// It has to be written.
     Write(Change),
     /// It is being deleted, but finalizers delay that; once it is gone it is recreated.
     Leaving,
@@ -29,7 +29,7 @@ pub(super) struct Change {
     pub(super) main: Option<Value>,
     /// Wanted status.
     pub(super) status: Option<Value>,
-    /// The revision it was compared at; `None` where it is not there.
+    /// The compared revision; `None` where it does not exist.
     pub(super) base: Option<Revision>,
     /// Whether nothing changes but values of the status, which may change often.
     pub(super) is_fast: bool,

@@ -61,7 +61,7 @@ pub(super) struct Verdict {
 /// All Publications, judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Judged {
-    /// Those in force.
+    /// The Publications in force.
     pub(super) in_force: Vec<InForce>,
     /// The verdict on each.
     pub(super) verdicts: Vec<Verdict>,

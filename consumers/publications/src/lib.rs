@@ -55,9 +55,9 @@ pub const PUBLICATIONS: GroupResource = GroupResource::new(config::GROUP, "publi
 /// Destination of Publications.
 #[derive(Clone)]
 pub enum Place {
-    /// In this registry, which serves the two kinds.
+    /// In this registry, which serves both kinds.
     Here(Arc<Registry>),
-    /// On the hub that this writes to.
+    /// On the hub, through this writer.
     Hub {
         /// Committer of writes there.
         committer: Arc<HubCommitter>,

@@ -85,9 +85,9 @@ pub(super) fn profiles(
 
 /// Deed about one slice.
 pub(super) enum SliceDeed {
-    /// It has to be written as wanted.
+    /// It has to be written.
     Put(Key, Deed),
-    /// It is to be deleted, as of this revision.
+    /// It has to be deleted, at this revision.
     Delete(Key, Revision),
 }
 
@@ -95,7 +95,7 @@ pub(super) enum SliceDeed {
 pub(super) struct MadeSlices {
     /// The demand.
     pub(super) demand: Key,
-    /// Those that stay or come.
+    /// Clusters that stay or are added.
     pub(super) slices: Vec<Key>,
     /// Deeds, in the order that readers may see.
     pub(super) deeds: Vec<SliceDeed>,
@@ -158,9 +158,9 @@ fn clusters(
     shown.collect()
 }
 
-/// The slices of one decision that are there.
+/// The existing slices of one decision.
 struct Slices<'a> {
-    /// Those that can be written.
+    /// The writable slices.
     open: Vec<(Key, &'a Arc<Object>, Slice)>,
     /// The indices of slices that are being deleted.
     closed: BTreeSet<u32>,

@@ -28,7 +28,7 @@ pub(super) trait Outlet: Send + Sync {
     /// Whether all data for the published objects are known.
     ///
     /// # Errors
-    /// What is in the way.
+    /// The obstacle.
     fn ready(&self) -> Result<(), Obstacle>;
 
     /// Applies `config` to the object at `key`, or to a `subresource` of it. It must be as of `base`, or not

@@ -19,7 +19,7 @@ const ABREAST: usize = 16;
 pub(super) enum Trouble {
     /// Another client has created an object of that name.
     Foreign(String),
-    /// It has changed meanwhile: it is considered again.
+    /// It has changed in between: it is checked again.
     Moved,
     /// It was refused.
     Refused(String),

@@ -44,7 +44,7 @@ impl Bits {
         self.words[(candidate / 64) as usize] >> (candidate % 64) & 1 == 1
     }
 
-    /// Puts `candidate` in or out.
+    /// Adds `candidate` or removes it.
     #[inline]
     pub fn set(&mut self, candidate: Ix, member: bool) {
         let word = &mut self.words[(candidate / 64) as usize];
@@ -56,7 +56,7 @@ impl Bits {
     pub fn copy(&mut self, to: Ix, other: &Self, range: Range<Ix>) {
         let (mut from, mut to) = (range.start, to);
         while from < range.end {
-            // As many as fit into one word here.
+            // The number that fits into one word here.
             let many = (64 - to % 64).min(range.end - from);
             let mask = u64::MAX >> (64 - many);
             self.words[(to / 64) as usize] |= (other.word(from) & mask) << (to % 64);

@@ -15,7 +15,7 @@ use crate::Renumbering;
 #[derive(Clone, Debug, Default)]
 pub struct Labels(imbl::HashMap<Arc<str>, Arc<Label>>);
 
-/// One key: the distinct values, and which candidate has which.
+/// One key: the distinct values, and the value of each candidate.
 #[derive(Clone, Debug, Default)]
 struct Label {
     values: imbl::Vector<Arc<str>>,

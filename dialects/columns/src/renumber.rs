@@ -5,7 +5,7 @@ use berth_scheduling::Ix;
 
 use crate::Bits;
 
-/// A stretch of candidates that stay, and where it begins afterwards.
+/// A stretch of candidates that stay, and its new beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stretch {
     /// The first.

@@ -70,7 +70,7 @@ impl Default for Pace {
 /// Whether an event reports a success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoteType {
-    /// It did.
+    /// It succeeded.
     Normal,
     /// A person may have to check it.
     Warning,
@@ -107,7 +107,7 @@ pub struct Note {
     pub reason: &'static str,
     /// Action, as a token.
     pub action: &'static str,
-    /// Sentence for a person. Whoever stores it cuts it to 1,000 bytes.
+    /// Sentence for a person, stored with at most 1,000 bytes.
     pub text: String,
     /// A second object.
     pub related: Option<Related>,

@@ -13,7 +13,7 @@ pub enum Outcome {
     Scheduled,
     /// A part of it is bound.
     Partial,
-    /// Nothing is.
+    /// No part of it is bound.
     Unschedulable,
     /// A new target will be made.
     Provision,
@@ -53,7 +53,7 @@ pub enum Action {
     Keep,
     /// It is released.
     Unbind,
-    /// It is made.
+    /// It is created.
     Create,
     /// An earlier binding comes back.
     Restore,

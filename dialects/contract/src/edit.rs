@@ -16,7 +16,7 @@ pub enum Edit {
     },
     /// The object is deleted; with finalizers it stays, marked.
     Delete(Key),
-    /// An object that is not there is made.
+    /// A missing object is created.
     Create {
         /// Key of the object.
         key: Key,

@@ -57,7 +57,7 @@ impl Remedy {
         }
     }
 
-    /// Nothing to edit, and why.
+    /// A remedy without an edit, with the reason.
     #[must_use]
     pub fn none(text: impl Into<String>) -> Self {
         Self {

@@ -6,10 +6,10 @@ use serde_json::Value;
 /// The rules of a decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rules {
-    /// Those of the documentation that the system's page names.
+    /// The rules of the documentation on the system's page.
     #[default]
     Documented,
-    /// Those of the system's newest release.
+    /// The rules of the system's newest release.
     Current,
 }
 

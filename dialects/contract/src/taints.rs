@@ -26,7 +26,7 @@ impl fmt::Display for Taint {
     }
 }
 
-/// Says that `taints` are not tolerated: the first ten by name; of none, that there is one.
+/// Sentence that `taints` are not tolerated: the first ten by name; without names, that there is one.
 #[must_use]
 pub fn untolerated(taints: impl IntoIterator<Item = Taint>) -> String {
     let named: Vec<String> = taints

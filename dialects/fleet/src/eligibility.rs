@@ -31,9 +31,9 @@ impl Default for Limits {
 pub(crate) enum Health {
     /// Nothing.
     Unknown,
-    /// It is well.
+    /// It is healthy.
     Good,
-    /// It is not well, since then.
+    /// It has been unhealthy since then.
     Bad(Timestamp),
 }
 

@@ -34,15 +34,15 @@ impl Plan {
 /// Step for one binding.
 #[derive(Debug)]
 pub(crate) enum Step {
-    /// It is being deleted, and the scheduler's finalizer goes.
+    /// It is being deleted, and the scheduler's finalizer is removed.
     Release(Arc<BindingRecord>),
     /// A new one to this cluster.
     Create(Arc<str>, ClusterDecision),
     /// It stays, decided by the policy in force.
     Repoint(Arc<BindingRecord>, ClusterDecision),
-    /// It comes back to this state.
+    /// It returns to this state.
     Restore(Arc<BindingRecord>, State, ClusterDecision),
-    /// It goes.
+    /// It is deleted.
     Unschedule(Arc<BindingRecord>),
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct SnapshotPlan {
 pub(crate) enum CurrentSnapshot {
     /// There is one with this policy; label and annotations may have to be brought up to date.
     Known(Arc<SnapshotRecord>, bool),
-    /// It must be made.
+    /// It must be created.
     New(Arc<str>, u64),
 }
 

@@ -106,7 +106,7 @@ impl Operator {
 }
 
 impl Test {
-    /// Whether the property's value passes; a property that is not there does not.
+    /// Whether the property's value passes; a missing property does not.
     pub(crate) fn passes(&self, value: Option<Quantity>) -> bool {
         value.is_some_and(|value| match self.operator {
             Operator::Gt => value > self.value,

@@ -14,7 +14,7 @@ berth_scheduling::names! {
         Spread = "TopologySpreadConstraints",
         /// The affinity score.
         Affinity = "ClusterAffinity",
-        /// Whether a binding by the previous policy is there to stay with.
+        /// Whether there are bindings by the previous policy that may stay.
         Sticky = "SamePlacementAntiAffinity",
     }
 }

@@ -1,7 +1,7 @@
 //! The filters in pipeline order, and the reasons each refuses for (docs/systems/gardener.md, "Filters").
 
 berth_scheduling::filters! {
-    /// Not being deleted, ready, and visible to the scheduler.
+    /// Seeds that are ready and visible to the scheduler, and not being deleted.
     Usable = "Usable" {
         Deleting = "Deleting",
         NotReady = "NotReady",

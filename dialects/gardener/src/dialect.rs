@@ -126,7 +126,7 @@ impl Dialect for Gardener {
         match resource {
             CLOUD_PROFILES => Reach::everywhere("no Seed is known to fit a Shoot's CloudProfile"),
             SEEDS => Reach::everywhere("no Seed can be chosen"),
-            // Those of other projects fill the Seeds.
+            // Shoots of other namespaces use the Seeds too.
             SHOOTS => Reach::everywhere("Seeds look emptier than they are"),
             PROJECTS => Reach::everywhere("tolerations are not checked against those that Projects allow"),
             EXPOSURE_CLASSES => {

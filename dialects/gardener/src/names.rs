@@ -17,7 +17,8 @@ pub const CLOUD_PROFILES: GroupResource = GroupResource::new(GROUP, "cloudprofil
 /// `namespacedcloudprofiles.core.gardener.cloud`: a cloud profile of one project, derived from another
 /// one.
 pub const NAMESPACED_CLOUD_PROFILES: GroupResource = GroupResource::new(GROUP, "namespacedcloudprofiles");
-/// `projects.core.gardener.cloud`: whose a namespace is, and which taints its shoots may tolerate.
+/// `projects.core.gardener.cloud`: the owner of a namespace, and the tolerations that its shoots may
+/// have.
 pub const PROJECTS: GroupResource = GroupResource::new(GROUP, "projects");
 
 /// `configmaps`: those with distances between regions are read.

@@ -1,7 +1,7 @@
 //! The filters in pipeline order, and the reasons each refuses for.
 
 berth_scheduling::filters! {
-    /// The cluster is not being deleted. Karmada passes over such a cluster without a word.
+    /// The cluster is not being deleted. Karmada skips such a cluster without a reason.
     ClusterDeletion = "ClusterDeletion" {
         Deleting = "Deleting",
     }

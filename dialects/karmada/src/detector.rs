@@ -136,7 +136,7 @@ fn has_work(key: &Key, context: &Context<'_>) -> bool {
     !writes(key, context).is_empty()
 }
 
-/// Whether a policy that waits for the template's next change claims it, and a binding is there.
+/// Whether a policy that waits for the template's next change claims it, and a binding exists.
 fn waits(key: &Key, context: &Context<'_>) -> bool {
     let parts = fleet(context).zip(context.objects.get(key));
     let policy = parts.and_then(|(fleet, object)| fleet.policies.get(&claim::claimed_by(object)?));
@@ -246,7 +246,7 @@ fn of_stand_in(fleet: &Fleet, key: &Key, context: &Context<'_>) -> Vec<Write> {
     new.and_then(|new| update(key, stored, new)).into_iter().collect()
 }
 
-/// Whether the override policies are there that `policy` waits for.
+/// Whether the override policies exist that `policy` waits for.
 fn overrides_exist(policy: &PolicyRecord, context: &Context<'_>) -> bool {
     let resource = match policy.key.namespace.is_empty() {
         true => CLUSTER_OVERRIDE_POLICIES,

@@ -6,11 +6,11 @@ use crate::record::Record;
 /// Reason why a binding is left alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ignored {
-    /// It has no placement: it goes where others go.
+    /// It has no placement: its place follows from others.
     Attached,
     /// Another scheduler decides.
     OtherScheduler,
-    /// Somebody holds up that anything is decided.
+    /// A person has suspended its scheduling.
     Suspended,
     /// No policy claims it any more.
     Unclaimed,

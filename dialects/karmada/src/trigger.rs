@@ -15,13 +15,13 @@ pub(crate) enum Trigger {
     PlacementChanged,
     /// It wants another number of replicas than its clusters have.
     ReplicasChanged,
-    /// Somebody asked for a decision from scratch.
+    /// A user asked for a decision from scratch.
     Rescheduled,
     /// It is not a workload, or every cluster gets all: then every run decides.
     Always,
     /// One of its clusters is being deleted.
     ClusterLeaves,
-    /// Nothing that counts has changed.
+    /// No relevant field has changed.
     Nothing,
 }
 

@@ -72,7 +72,7 @@ pub struct PlacementValues {
 pub(crate) enum Writer {
     /// An actor of the state machines.
     Role(Role),
-    /// Somebody whose right to write is not in question.
+    /// A user whose right to write is not checked.
     Trusted,
     /// Anyone else.
     User,

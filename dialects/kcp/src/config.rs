@@ -29,7 +29,7 @@ use crate::names::{DEFAULT_LOCATION_CLUSTER, SYNCED_BY_DEFAULT};
 /// Configuration of the dialect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// `locationCluster`: where the Locations live, the first segment of location strings.
+    /// `locationCluster`: the cluster of the Locations, the first segment of location strings.
     pub location_cluster: Arc<str>,
     /// `namespaceSelector`: the namespaces that are placed; those that stop matching are drained.
     pub namespace_selector: Selector,

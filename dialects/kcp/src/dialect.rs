@@ -167,7 +167,7 @@ impl Controllers for Kcp {
                 .any(|role| *role == Role::Coordination);
             if known { synced.clone() } else { Vec::new() }
         });
-        // Whatever may have been synced before: by default, or by the flags the program was started with.
+        // All resources that may have been synced before: by default, or by the program's arguments.
         let mut former: Vec<GroupResource> = SYNCED_BY_DEFAULT.to_vec();
         former.extend(&self.settings.synced_resources);
         former.sort_unstable();

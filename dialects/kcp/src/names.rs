@@ -47,7 +47,7 @@ pub const PROBLEM: &str = "internal.workloads.kcp.dev/problem";
 pub const ADVANCED_SCHEDULING: &str = "featuregates.experimental.workloads.kcp.dev/advancedscheduling";
 /// Label of downstream objects: the identifier of their cluster.
 pub const DOWNSTREAM_CLUSTER: &str = "internal.workloads.kcp.dev/cluster";
-/// Annotation of downstream namespaces: where they come from.
+/// Annotation of downstream namespaces: their origin.
 pub const NAMESPACE_LOCATOR: &str = "kcp.dev/namespace-locator";
 /// Annotation of downstream namespaces: the WorkloadCluster they were made for, as JSON.
 pub const REGISTRATION: &str = "internal.workloads.kcp.dev/registration";

@@ -30,7 +30,7 @@ pub fn reconcile(namespace: &Value, exists: impl Fn(&str) -> bool, now: Timestam
     for (place, state) in &mut placement.0 {
         let identifier = &*place.identifier;
         if *state == State::Pending && deleted_at(namespace).is_some() {
-            // Nothing new is taken on while the namespace goes.
+            // No new work begins while the namespace is being deleted.
             continue;
         }
         *state = machine::namespace_controller(*state, has_state(namespace, identifier), exists(identifier));

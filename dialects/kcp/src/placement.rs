@@ -176,7 +176,7 @@ fn entry(key: &str, word: &str) -> Result<(LocationString, State), String> {
     Ok((place, state))
 }
 
-/// In which form the annotation was found.
+/// Form of the annotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Form {
     /// The annotation is absent or empty.

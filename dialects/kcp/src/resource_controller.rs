@@ -83,7 +83,7 @@ fn follow(namespace: &Value, object: &Value, new: &mut Value, identifier: &str, 
     }
 }
 
-/// Takes out everything about a cluster that is gone.
+/// Removes all keys of a deleted cluster.
 fn forget(object: &mut Value, identifier: &str) {
     set_state(object, identifier, None);
     set_deletion(object, identifier, None);

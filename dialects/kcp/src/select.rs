@@ -299,7 +299,7 @@ pub(crate) fn assign(fleet: &Fleet, kept: &Kept, asked: &[Ix], seed: u64) -> Opt
     Some(taken.into_iter().map(choice).collect())
 }
 
-/// Puts `candidate` in one of `count` locations, moving others on where that helps.
+/// Assigns `candidate` to one of `count` locations, and moves others where that helps.
 fn seat(
     candidate: Ix,
     count: usize,

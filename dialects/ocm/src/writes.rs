@@ -211,7 +211,7 @@ impl Files<'_> {
         names.into_iter().collect()
     }
 
-    /// Mends labels and owners of objects that were there before.
+    /// Repairs labels and owners of existing objects.
     fn metadata(&mut self) {
         for (index, file) in self
             .plan

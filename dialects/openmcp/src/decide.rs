@@ -121,7 +121,7 @@ impl<'a> Case<'a> {
         Ok(self.granted(place.clone(), step, Some(candidate), run))
     }
 
-    /// The Cluster the status names is not there.
+    /// The Cluster in the status does not exist.
     fn remake(&self, granted: &Granted, meaning: Option<(&Config, &Mapping)>, run: Run) -> Decision {
         let place = &granted.place;
         match (self.fleet.config.as_deref(), meaning) {
@@ -189,7 +189,7 @@ impl<'a> Case<'a> {
         }
         let mut random = Random::new(self.seed());
         let mut place = Place::new(home, &mapping.naming.random(&mut random)?);
-        // As the API server does: a name that is taken is drawn again.
+        // As in the API server: a name that is taken is drawn again.
         for _ in 0..7 {
             if self.fleet.cluster(&place).is_none() {
                 break;

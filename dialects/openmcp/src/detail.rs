@@ -36,12 +36,12 @@ pub(crate) enum Plan {
 /// Step on the Cluster granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Nothing: it carries the request's finalizer.
+    /// No change: it has the request's finalizer.
     None,
     /// It gets the request's finalizer.
     Join,
-    /// It is made.
+    /// It is created.
     Create,
-    /// It is made again: the status names one that is gone.
+    /// It is created again: the status names one that is gone.
     Recreate,
 }

@@ -47,8 +47,7 @@ static REGISTERED: RwLock<Vec<Arc<dyn Dialect>>> = RwLock::new(Vec::new());
 #[error("there is a system called {0:?} already")]
 pub struct NameTaken(pub &'static str);
 
-/// Adds a system to the list. Whoever asked for the list before goes on without it, so a program does this
-/// first.
+/// Adds a system to the list. Earlier copies of the list do not have it, so a program does this first.
 ///
 /// # Errors
 /// When there is one of that name.

@@ -1,8 +1,8 @@
 //! Numbers with names: the macros [`names!`](crate::names) and [`filters!`](crate::filters) declare
 //! once the meaning of a number in a [`Rejection`](crate::Rejection).
 //!
-//! A pipeline keeps refusals as numbers. Whoever reads one gets an enum back and matches all of it, so that a
-//! filter that is new does not compile until every such place has an answer for it.
+//! A pipeline keeps refusals as numbers. Readers convert them to an enum and match all of it, so that a
+//! new filter does not compile until every such place handles it.
 
 /// Declares an enum whose variants have numbers, from 0 in their order, and names.
 ///

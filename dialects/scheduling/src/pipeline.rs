@@ -8,7 +8,7 @@ use crate::decision::{Rejection, ScoreColumn};
 pub enum Verdict {
     /// May be used.
     Pass,
-    /// May not be used, and why.
+    /// Refused, with the reason.
     Reject(Reason),
 }
 

@@ -19,7 +19,7 @@ mod tests;
 const LOOK_EVERY: u64 = 1024;
 
 thread_local! {
-    /// Of the request that this thread works for.
+    /// The request that this thread works for.
     static ENDED: RefCell<Option<Ended>> = const { RefCell::new(None) };
 }
 
@@ -28,7 +28,7 @@ thread_local! {
 pub struct Ended(Arc<AtomicBool>);
 
 impl Ended {
-    /// From now on the outcome is not awaited.
+    /// The caller no longer waits for the outcome.
     pub fn end(&self) {
         self.0.store(true, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! Names: which resource, which object, and which names Kubernetes accepts.
+//! Names: resources, objects, and the names that Kubernetes accepts.
 
 use std::fmt;
 use std::sync::Arc;

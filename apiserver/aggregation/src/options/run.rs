@@ -53,7 +53,7 @@ pub enum RunError {
     /// The server's task failed.
     #[error("the server's task failed: {0}")]
     Task(#[from] JoinError),
-    /// A second signal came before everything had ended.
+    /// A second signal came before the end.
     #[error("second signal received: exiting without waiting for requests in flight")]
     Interrupted,
 }
@@ -212,7 +212,7 @@ impl Options {
 }
 
 impl Running {
-    /// Returns where it listens.
+    /// Returns the address it listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.server.address

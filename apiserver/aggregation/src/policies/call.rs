@@ -33,7 +33,7 @@ impl Caller {
     /// Prepares calls of `hook`. Nothing is sent yet.
     ///
     /// # Errors
-    /// What of its `clientConfig` cannot be used.
+    /// The invalid part of its `clientConfig`.
     pub(super) fn new(hook: &Hook, services: &kube::Client) -> Result<Self, String> {
         let (uri, resolver) = match &hook.endpoint {
             Endpoint::Url(url) => (url.clone(), Resolver::Dns),

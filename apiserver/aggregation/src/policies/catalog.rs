@@ -53,11 +53,11 @@ pub struct HubPolicies {
     client: Client,
     /// Knows the parameters that are stored here.
     local: Arc<dyn Catalog>,
-    /// Last lists of each kind; held while it is put in force.
+    /// Last lists of each kind; locked while they are put in force.
     heard: Mutex<[Known; 4]>,
     stored: RwLock<Arc<Stored>>,
     params: RwLock<BTreeMap<ParamKind, Arc<Watched>>>,
-    /// Hears when others are in force.
+    /// Called when other policies are in force.
     changed: watch::Sender<()>,
 }
 
@@ -75,7 +75,7 @@ impl HubPolicies {
         })
     }
 
-    /// Hears whenever others are in force.
+    /// Called whenever other policies are in force.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()

@@ -40,7 +40,7 @@ pub(super) enum Verdict {
     Holds,
     /// One does not.
     Excluded,
-    /// None fails to hold, but some could not be evaluated.
+    /// No condition is false, but some could not be evaluated.
     Unknown(String),
     /// It depends on these access reviews.
     Unasked(BTreeSet<Review>),

@@ -28,7 +28,7 @@ type Place = (String, String);
 /// Known objects.
 #[derive(Default)]
 enum Known {
-    /// Nothing yet.
+    /// Not listed yet.
     #[default]
     Nothing,
     /// The hub has no such kind.

@@ -19,7 +19,7 @@ type Found = Pin<Box<dyn Future<Output = io::Result<std::vec::IntoIter<SocketAdd
 /// Finds the addresses of one webhook.
 #[derive(Clone)]
 pub(super) enum Resolver {
-    /// Whatever host the URL names.
+    /// Any host of the URL.
     Dns,
     /// A Service, whose object is read for each new connection.
     Service {

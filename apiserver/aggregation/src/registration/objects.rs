@@ -30,12 +30,12 @@ pub(super) struct Registered {
 /// State of an object.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Found {
-    /// It is not there.
+    /// It does not exist.
     Missing,
     /// Another program fills in its caBundles; the reason why the hub cannot find this server by it, if
     /// any.
     Foreign(Option<String>),
-    /// As it is now.
+    /// The present object.
     Ours(Value),
 }
 
@@ -72,13 +72,13 @@ impl Registered {
         Ok(self.judged(serde_json::to_value(object)?, service))
     }
 
-    /// Says whose business the caBundles in `object` are.
+    /// Judges whether this server sets the caBundles in `object`.
     fn judged(&self, object: Value, service: &Service) -> Found {
         if is_injected(&object) {
             return Found::Foreign(self.untrusting(&object, service));
         }
         if object["kind"] == "APIService" && object["spec"]["insecureSkipTLSVerify"] == true {
-            // Goes with no caBundle.
+            // The field excludes a caBundle.
             return Found::Foreign(None);
         }
         match elsewhere(&object, service) {
@@ -171,7 +171,7 @@ fn is_injected(object: &Value) -> bool {
     object["metadata"]["annotations"][INJECTED].is_string()
 }
 
-/// Names the service of the APIService `object`, where it is not `service`.
+/// Returns the service of the APIService `object`, if it is not `service`.
 fn elsewhere(object: &Value, service: &Service) -> Option<String> {
     let reference = &object["spec"]["service"];
     (object["kind"] == "APIService" && !is_for(reference, service)).then(|| {

@@ -19,7 +19,7 @@ pub(crate) use rules::{container_errors, negative, workload_errors};
 /// The resource.
 pub const RESOURCE: GroupResource = GroupResource::new("apps", "deployments");
 
-/// Copies of a Pod, and how they are replaced by newer ones.
+/// A number of Pods with the same content, and the strategy that replaces them by newer ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Deployment;
 

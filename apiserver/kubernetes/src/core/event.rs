@@ -141,7 +141,7 @@ const CORE_SELECTABLE: &[SelectableField] = fields![
         "reason" => "reason",
         "reportingComponent" => "reportingComponent",
         "type" => "type";
-        // It falls back on the reporting controller.
+        // Its default is the reporting controller.
         SelectableField::computed("source", |event| row::component(event).to_owned())
 ];
 
@@ -216,7 +216,7 @@ impl Kind for Event {
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        // The stored form is judged, which the other API's schema describes.
+        // The stored form is judged, for which the other API has the schema.
         let mut errors = CoreEvent.schema("v1").validate(new);
         errors.extend(rules::new_api(write, new));
         for error in &mut errors {

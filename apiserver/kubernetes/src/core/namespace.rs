@@ -183,7 +183,7 @@ fn label(new: &mut Value) {
     }
 }
 
-/// Puts `finalizers` in the spec.
+/// Sets `finalizers` in the spec.
 pub(crate) fn set_finalizers(new: &mut Value, finalizers: Vec<Value>) {
     let Some(spec) = value::object_mut(new, "spec") else {
         return;

@@ -63,7 +63,7 @@ const SERVICE_ACCOUNT: &str = "kubernetes.io/service-account.name";
 impl Kind for Secret {
     described_by!(DEFINITION);
 
-    /// Encodes stringData and settles the type, which an update may leave out.
+    /// Encodes stringData and sets the type, which an update may leave out.
     fn read_body(&self, old: Option<&Value>, body: &mut Value) {
         encode_texts(body);
         data::unbroken(body, "data");

@@ -246,8 +246,8 @@ fn condition(kind: &str, holds: bool, reason: &str, message: &str) -> Value {
     json!({"type": kind, "status": status, "reason": reason, "message": message})
 }
 
-/// Puts the conditions in the status, each with the time its status last changed; returns whether anything is
-/// new.
+/// Sets the conditions in the status, each with the time of its last change; returns whether there is a
+/// change.
 fn set_conditions(object: &mut Value, conditions: &[Value], now: &str) -> bool {
     let Some(status) = value::object_mut(object, "status") else {
         return false;

@@ -59,7 +59,7 @@ impl Plugin for NamespaceLifecycle {
         if request.resource == RESOURCE {
             return request.operation == Operation::Delete;
         }
-        // One may ask about access in a namespace that is not there.
+        // Questions about access in a missing namespace are allowed.
         !request.namespace.is_empty()
             && request.operation != Operation::Delete
             && request.resource.group != "authorization.k8s.io"

@@ -68,7 +68,7 @@ impl Handler for Counter {
         for namespace in std::mem::take(&mut self.dirty) {
             match self.count(&namespace).await {
                 Ok(()) => continue,
-                // Somebody changed the quota meanwhile, or it is gone.
+                // The quota was changed in between, or it is gone.
                 Err(StoreError::Conflict { .. } | StoreError::NotFound { .. }) => {}
                 Err(problem) => {
                     tracing::warn!(namespace, %problem, "cannot update the status of a ResourceQuota; retrying");

@@ -248,7 +248,7 @@ fn view_rules(reach: &Reach) -> Vec<Value> {
     rules
 }
 
-/// Reading decisions is for every viewer. Why, where to and which targets there are is given one by one.
+/// Every viewer may read decisions. The rights to reasons, destinations and targets are separate.
 fn berth_roles(reach: &Reach) -> Vec<Bootstrap> {
     let decisions = || rule(BERTH, &["decisions", "clusterdecisions"], &READ);
     let of_placeable = |subresource: &str, verbs: &[&str]| {

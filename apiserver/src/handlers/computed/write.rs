@@ -111,7 +111,7 @@ pub(in crate::handlers) async fn delete_collection(cx: &Cx<'_>) -> Result<Respon
     cx.list(accepted, Page { items, ..page }).await
 }
 
-/// Lets the program remove `current`, once preconditions and admission let it; returns the object where it is
+/// Lets the program remove `current`, after preconditions and admission; returns the object where it is
 /// not gone yet.
 async fn remove(
     cx: &Cx<'_>,

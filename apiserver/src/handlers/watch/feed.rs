@@ -46,7 +46,7 @@ pub(super) enum Start {
 }
 
 enum Phase {
-    /// Objects that were there before the watch.
+    /// Objects from before the watch.
     Initial {
         items: std::vec::IntoIter<Arc<Object>>,
         revision: Revision,
@@ -265,13 +265,13 @@ impl Feed {
             (Some(old), None) if old.revision() == change.revision => {
                 Some((EventType::Deleted, Arc::clone(old)))
             }
-            // Its last state, at the revision at which it left.
+            // Its last state, at the revision of its removal from the selection.
             (Some(old), None) => Some((EventType::Deleted, Arc::new(old.draft().at(change.revision)))),
         }
     }
 }
 
-/// The selected objects that are there.
+/// The selected objects that exist.
 ///
 /// # Errors
 /// 422 where comparing exceeds the limit, 504 when the client no longer waits.

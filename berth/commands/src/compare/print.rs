@@ -146,7 +146,7 @@ fn cells(entry: &Entry) -> [String; 6] {
     ]
 }
 
-/// The first names, and how many more there are.
+/// The first names, and the number of the rest.
 fn some(sides: &[Contested], count: usize) -> String {
     let names: Vec<&str> = sides
         .iter()

@@ -55,7 +55,8 @@ pub(super) async fn run(question: &HistoryQuestion, client: &Client) -> Result<E
     }
 }
 
-/// Every record of a resource, page by page; none where that may not be read, and why in `refused`.
+/// Every record of a resource, page by page; empty where the caller may not read it, with the reason in
+/// `refused`.
 async fn list(client: &Client, resource: &str, refused: &mut Vec<String>) -> Result<Vec<Value>> {
     let (mut all, mut token) = (Vec::new(), String::new());
     loop {

@@ -160,7 +160,7 @@ impl Changes {
     }
 }
 
-/// Puts an object of a namespaced kind that names no namespace into `namespace`.
+/// Sets `namespace` in an object of a namespaced kind without one.
 fn stand_in(object: &mut Value, catalog: &Catalog, namespace: &str) {
     let text = |field: &str| object[field].as_str().unwrap_or_default();
     let known = catalog.find(text("apiVersion"), text("kind"));

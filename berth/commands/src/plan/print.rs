@@ -211,7 +211,7 @@ fn listed(entry: &Value) -> Option<String> {
     Some(format!("{cluster_name} {} → {}", amount(from), amount(to)))
 }
 
-/// The first names of a list, and how many more there are.
+/// The first names of a list, and the number of the rest.
 fn some(names: &Value, count: &Value) -> String {
     let names: Vec<String> = names
         .as_array()
@@ -230,7 +230,7 @@ fn some(names: &Value, count: &Value) -> String {
     }
 }
 
-/// The reason why the first cluster is left; without one the message of the decision.
+/// The reason for leaving the first cluster; without one the message of the decision.
 fn why(entry: &Value) -> String {
     let left = entry["left"][0].as_str();
     let candidates = entry["candidates"].as_array().into_iter().flatten();

@@ -157,7 +157,7 @@ fn one(
         ),
         several => (format!("{} clusters", several.len()), "would fit"),
     };
-    // With one cluster alone the change names it.
+    // With only one cluster the change names it.
     let what = match edit.targets.as_slice() {
         [one] => edit.words.replace('…', &text(one, "clusterName")),
         _ => edit.words.clone(),

@@ -216,7 +216,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Puts the amounts of the clusters before the results, where an amount is divided.
+    /// Inserts the amounts of the clusters before the results, where an amount is divided.
     fn fill_amounts(&mut self) {
         if !self.divides {
             return;
@@ -243,7 +243,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Lets go of all that is unbound, candidate or not.
+    /// Releases everything that is unbound, candidates or not.
     fn let_go(&mut self) {
         let gone = self
             .decision
@@ -319,7 +319,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Says how many `hidden` clusters there are, by reason.
+    /// Prints the number of `hidden` clusters, by reason.
     fn count(&mut self, hidden: &[u32]) {
         let filters = self.inventory.filters();
         let mut counts: BTreeMap<(u16, &'static str), usize> = BTreeMap::new();

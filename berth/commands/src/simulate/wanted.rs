@@ -7,7 +7,7 @@ use berth_engine::Simulation;
 
 /// The requested demands.
 pub(crate) enum Wanted<'a> {
-    /// Those in a namespace, and those in none; without a namespace, all.
+    /// Demands of a namespace, or cluster-scoped ones; without a namespace, all.
     Within(Option<&'a str>),
     /// A single one.
     One(One),
@@ -36,7 +36,7 @@ impl Wanted<'_> {
 /// accepted in any case, singular or plural, with or without their group.
 ///
 /// # Errors
-/// How it should be written, or which demands there are.
+/// The correct spelling, or the existing demands.
 pub(super) fn find(simulation: &Simulation, text: &str, within: Option<&str>) -> Result<One, String> {
     let (kind, namespace, name) = parts(text)?;
     let aside = simulation.aside().iter();

@@ -101,7 +101,7 @@ pub fn places(
     Ok(if is_named { scoped(places, false) } else { places })
 }
 
-/// Those of `places` that are of no namespace, or of one; all where that leaves none.
+/// The cluster-scoped places, or those of one namespace; all where none is left.
 fn scoped(places: Vec<Place>, of_the_cluster: bool) -> Vec<Place> {
     let fits = |place: &&Place| place.namespace.is_empty() == of_the_cluster;
     let fitting: Vec<Place> = places.iter().filter(fits).cloned().collect();

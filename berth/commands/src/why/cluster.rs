@@ -121,7 +121,7 @@ async fn ask(asked: &Asked, source: &Source) -> Result<Told> {
         );
         wanted.extend(allowed(source, &path).await?);
     }
-    // Those that come nearest to it first.
+    // The nearest to fitting first.
     wanted.sort_by_key(|candidate| candidate["status"]["rejections"].as_array().map_or(0, Vec::len));
     let review = json!({
         "apiVersion": API_VERSION, "kind": "SchedulingReview", "spec": {"changes": [{"drain": name}]},
@@ -142,7 +142,7 @@ async fn ask(asked: &Asked, source: &Source) -> Result<Told> {
     })
 }
 
-/// The items at `path`; none where they may not be read.
+/// The items at `path`; empty where the caller may not read them.
 async fn allowed(source: &Source, path: &str) -> Result<Vec<Value>> {
     match source.client.send(Method::GET, path, None).await? {
         Ok(list) => Ok(items(list)),

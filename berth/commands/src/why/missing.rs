@@ -1,4 +1,4 @@
-//! Answers where nothing is found or may be read: where the object is instead, and which right to ask for.
+//! Answers where nothing is found or readable: another place of the object, and the right to ask for.
 
 use anyhow::anyhow;
 use berth_apimachinery::Status;
@@ -14,7 +14,7 @@ use super::asked::Place;
 const ROLE: &str = "berth:explainer";
 /// Most other places that are named.
 const NAMED: usize = 3;
-/// Most decisions of a namespace that are compared with a name that is nearly the same.
+/// Maximal number of decisions of a namespace that are compared for similar names.
 const LOOKED_AT: usize = 500;
 
 /// A question that found nothing.
@@ -79,7 +79,7 @@ impl Question<'_> {
         }
     }
 
-    /// Sentence that the namespace is not there, with the one whose name is nearly the same.
+    /// Sentence about a missing namespace, with a similarly named one.
     async fn other_namespace(&self) -> Option<String> {
         let namespace = &self.namespaced().next()?.namespace;
         let path = format!("/api/v1/namespaces/{namespace}");
@@ -127,7 +127,7 @@ impl Question<'_> {
         Some(format!("it is in {noun} {named}{more}; pass -n {first}"))
     }
 
-    /// The object in the namespace, or without one, whose name is nearly the same.
+    /// The object in the namespace, or without one, with a similar name.
     async fn nearly(&self) -> Option<String> {
         let paths = [
             format!(
@@ -151,7 +151,7 @@ impl Question<'_> {
     }
 }
 
-/// Namespace and name of the objects in the list at `path`; empty where it may not be read.
+/// Namespace and name of the objects in the list at `path`; empty where the caller may not read it.
 async fn list(client: &Client, path: &str) -> Vec<(String, String)> {
     let Ok(Ok(list)) = client.send(Method::GET, path, None).await else {
         return Vec::new();

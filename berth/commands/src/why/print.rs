@@ -136,7 +136,7 @@ fn table(out: &mut impl Write, status: &Decided, wide: bool, width: Option<usize
             rows.push(row(First::blank(divides), wide.then(String::new), Some(more)));
         }
     }
-    // Clusters that are made, and those that are left and are not there any more.
+    // New clusters, and those that are left and do not exist any more.
     let known: BTreeSet<&str> = status
         .candidates
         .iter()
@@ -189,7 +189,7 @@ struct First {
     name: String,
     rank: String,
     score: String,
-    /// There where an amount is divided.
+    /// Present where an amount is divided.
     amount: Option<String>,
     result: Cell,
 }

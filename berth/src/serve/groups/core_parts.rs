@@ -126,7 +126,7 @@ pub(super) struct Judges {
     pub(super) policies: Option<Arc<StoredPolicies>>,
     /// The admission policies in force.
     pub(super) catalog: Arc<dyn Catalog>,
-    /// Those of a hub.
+    /// The hub's parts.
     pub(super) hub_policies: Option<Arc<HubPolicies>>,
     /// The webhooks of a hub.
     pub(super) webhooks: Option<Arc<Webhooks>>,
@@ -186,7 +186,7 @@ impl Admitted {
     }
 }
 
-/// Parts that are there before it is known where anything is written.
+/// Parts that exist before the destinations of writes are known.
 pub(super) struct Built {
     /// Kubernetes' own groups.
     pub(super) own: Vec<Group>,

@@ -15,7 +15,7 @@ use super::core_parts::{Built, Core, Homes, Judges, Surroundings};
 use crate::controllers::OwnEvents;
 use crate::definitions;
 
-/// Nothing around.
+/// No surroundings.
 pub(super) struct Standalone;
 
 impl Surroundings for Standalone {

@@ -72,7 +72,7 @@ pub(super) struct Known<'a> {
     pub(super) targets: &'a BTreeMap<String, String>,
     /// The MultiKueueConfig.
     pub(super) config: &'a str,
-    /// Its MultiKueueClusters that are there, in its order.
+    /// Its existing MultiKueueClusters, in its order.
     pub(super) workers: &'a [Worker],
     /// Namespace of Kueue's objects and of ClusterProfiles for it.
     pub(super) namespace: &'a str,

@@ -40,7 +40,7 @@ fn part(fields: &Map<String, Value>, value: &Value) -> Result<Option<Value>, Str
     let found = match value {
         Value::Object(map) => of_map(fields, map)?,
         Value::Array(items) => of_list(fields, items)?,
-        // Somebody made it another sort of value meanwhile.
+        // Another client has changed its type.
         other => Some(other.clone()),
     };
     let is_empty = found.is_none();

@@ -64,10 +64,10 @@ pub(super) enum Problem {
         /// Most clusters that Kueue takes.
         limit: usize,
     },
-    /// Kueue's own configuration is not there.
+    /// Kueue's own configuration is missing.
     #[error("MultiKueueConfig {0}, which the admission check names, is not there")]
     NoConfiguration(String),
-    /// Somebody else nominates.
+    /// Another client nominates.
     #[error(
         "the clusters that were nominated have been replaced by {0:?}: another dispatcher is at work. Kueue reads its \
          configuration when it starts"

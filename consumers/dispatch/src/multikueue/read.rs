@@ -69,7 +69,7 @@ pub(super) async fn kueue_object(
     get(Api::all_with(client.clone(), served), served, name).await
 }
 
-/// The MultiKueueConfig named `name` with its MultiKueueClusters that are there.
+/// The MultiKueueConfig named `name` with its existing MultiKueueClusters.
 pub(super) async fn workers(client: &Client, version: &str, name: &str) -> Result<Vec<Worker>, Trouble> {
     let configs = kueues(version, "MultiKueueConfig", "multikueueconfigs");
     let config = kueue_object(client, &configs, name).await?;

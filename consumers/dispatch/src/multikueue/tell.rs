@@ -16,7 +16,7 @@ const LONGEST: usize = 1024;
 /// Number of Workloads whose last Event is remembered. With more, some Events are repeated.
 const REMEMBERED: usize = 10_000;
 
-/// Tells, and never the same twice in a row.
+/// Reports problems, but never the same one twice in a row.
 pub(super) struct Teller {
     client: Client,
     /// By the uid of the Workload.
@@ -31,7 +31,7 @@ impl Teller {
         }
     }
 
-    /// Tells why nothing is nominated.
+    /// Reports the reason why nothing is nominated.
     pub(super) async fn problem(&self, workload: &Value, problem: &Problem) {
         let note = problem.to_string();
         self.tell(workload, EventType::Warning, problem.reason(), note)
@@ -92,7 +92,7 @@ fn reporter() -> Reporter {
     }
 }
 
-/// `note`, cut where it would be too long.
+/// `note`, cut to the longest length.
 fn shortened(mut note: String) -> String {
     const DOTS: &str = "…";
     if note.len() > LONGEST {

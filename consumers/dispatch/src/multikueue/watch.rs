@@ -74,7 +74,7 @@ struct Shown {
 }
 
 impl Shown {
-    /// Those that name `decision`.
+    /// The Workloads that name `decision`.
     fn about(&self, decision: &DynamicObject) -> Vec<ObjectRef<DynamicObject>> {
         let (name, namespace) = (decision.name_any(), decision.namespace());
         self.pick(|workload| {

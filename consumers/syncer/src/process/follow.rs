@@ -21,7 +21,7 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from
 pub(super) enum Seen {
     /// A list begins.
     Begin,
-    /// An object is there, or has changed.
+    /// An object was added or changed.
     Object(Arc<Value>),
     /// The list is complete: objects that are not in it are gone.
     End,

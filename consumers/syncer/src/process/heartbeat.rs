@@ -58,9 +58,9 @@ pub(super) struct Heart<'a> {
 /// Outcome of a request about the WorkloadCluster.
 enum Told {
     Arrived(Value),
-    /// It is another one than it was.
+    /// It is another one than before.
     Replaced,
-    /// It was changed meanwhile.
+    /// It was changed in between.
     Outdated(String),
     Lost(String),
 }

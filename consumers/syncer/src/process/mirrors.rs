@@ -16,7 +16,7 @@ use super::kinds::SyncedKind;
 /// The number of the kind Namespace.
 pub(super) const NAMESPACES: usize = 0;
 
-/// An object, by how it is named upstream.
+/// An object, by its name upstream.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Key {
     /// The number of its kind.

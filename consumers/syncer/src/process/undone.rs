@@ -33,7 +33,7 @@ pub(super) struct Undone {
 }
 
 impl Undone {
-    /// Until when `step` is to wait, because it was made before and did not stay; `None` where it may be made
+    /// End of the delay for `step`, because it was made before and undone; `None` where it may be made
     /// now.
     pub(super) fn waits(&self, key: &Key, step: &Step, now: Instant) -> Option<Instant> {
         let written = self.written.get(key)?;

@@ -47,7 +47,7 @@ pub(super) struct Work {
     leftovers: HashMap<Key, Instant>,
     /// Time for which those are left alone.
     patience: Duration,
-    /// Those that are to go.
+    /// Copies that will be removed.
     condemned: HashMap<Key, Leftover>,
 }
 
@@ -217,7 +217,7 @@ impl Work {
             }
             Err(problem) => {
                 let failures = self.queue.failed(key.clone(), Instant::now());
-                // The first time it is mostly another write in between.
+                // The first time, the cause is mostly another write in between.
                 if failures < 2 {
                     return;
                 }

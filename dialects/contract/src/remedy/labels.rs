@@ -10,7 +10,7 @@ use berth_apimachinery::selector::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Labels to set, and (`None`) to take away.
+/// Labels to set, and (`None`) to remove.
 pub type Changes = BTreeMap<String, Option<String>>;
 
 /// The last parts of keys about a location, which advice does not change.

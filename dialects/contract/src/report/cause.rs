@@ -14,7 +14,7 @@ use crate::inventory::Inventory;
 /// Most reasons of the nearest target that the sentence names.
 const TOLD: usize = 2;
 
-/// The cause, and how many targets there were to choose from.
+/// The cause, and the number of targets in scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause {
     /// The nouns for one target and for several.
@@ -27,10 +27,10 @@ pub struct Cause {
     pub lack: Lack,
 }
 
-/// Whatever keeps the targets to choose from away.
+/// Any reason against the targets in scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lack {
-    /// None of them has all the labels that are asked for. Each requirement, and how many meet it.
+    /// No target has all requested labels. Each requirement, with the number of targets that meet it.
     Labels(Vec<(Requirement, usize)>),
     /// All are refused, for this reason or that.
     Nearest {

@@ -8,7 +8,7 @@ use super::wire::FunnelStep;
 use crate::decision::Decision;
 use crate::inventory::Inventory;
 
-/// Refusals that one filter words alike: how many, and the first of them.
+/// Refusals of one filter with the same words: their number, and the first of them.
 struct Group<'a> {
     targets: i64,
     first: &'a Rejection,

@@ -81,7 +81,7 @@ impl Case<'_> {
         self.ask.chosen.filter(|chosen| !chosen.is_empty())
     }
 
-    /// Whether a binding by the previous policy is there to stay with.
+    /// Whether there are bindings by the previous policy that may stay.
     fn sticky(&self, candidate: Ix) -> bool {
         Classes::find(&self.classes.obsolete, candidate).is_some()
     }

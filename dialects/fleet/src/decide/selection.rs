@@ -1,4 +1,4 @@
-//! A selection: bindings that stay, clusters that are picked, and why the others are not.
+//! A selection: kept bindings, picked clusters, and the reasons against the others.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Project: whose a namespace is, and which taints its shoots may tolerate.
+//! Project: the owner of a namespace, and the tolerations that its shoots may have.
 
 use berth_apimachinery::kind::Write;
 use berth_apimachinery::name::dns_label;

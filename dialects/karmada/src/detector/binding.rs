@@ -115,7 +115,7 @@ fn own(binding: &mut Value, kind: &TemplateKind, template: &Object) {
     if owners.iter().any(|other| other["uid"] == owner["uid"]) {
         return;
     }
-    // Of a template of that name that was there before.
+    // From an earlier template of that name.
     owners.retain(|other| other["controller"] != true);
     owners.push(owner);
     binding["metadata"]["ownerReferences"] = owners.into();

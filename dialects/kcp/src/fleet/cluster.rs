@@ -39,7 +39,7 @@ pub(crate) struct Facts {
     pub(crate) fresh_until: Timestamp,
     /// No new namespaces.
     pub(crate) unschedulable: bool,
-    /// From when on namespaces must leave; the end of time where never.
+    /// Time from which namespaces must leave; the end of time where never.
     pub(crate) evict_after: Timestamp,
     /// The number of its set of locations.
     pub(crate) locations: u32,

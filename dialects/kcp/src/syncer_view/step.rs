@@ -54,7 +54,7 @@ impl Step {
 pub enum Waiting {
     /// Coordination controllers still hold the object on this cluster.
     SoftFinalizers,
-    /// The downstream namespace is not there yet.
+    /// The downstream namespace does not exist yet.
     Namespace,
     /// The downstream object is being deleted.
     Removal,
@@ -69,7 +69,7 @@ pub struct Place<'a> {
     pub identifier: &'a str,
     /// The downstream namespace.
     pub namespace: &'a str,
-    /// Whether that is there, and not being deleted.
+    /// Whether the namespace exists, and is not being deleted.
     pub ready: bool,
     /// Whether objects of this kind report a status.
     pub reports: bool,
@@ -80,7 +80,7 @@ impl Place<'_> {
     #[must_use]
     pub fn next(&self, up: Option<&Value>, down: Option<&Value>) -> Step {
         let Some(up) = up else {
-            // It left the view in some way: its copy is removed.
+            // It left the view: its copy is removed.
             return down.map_or(Step::Rest, |down| self.removal(down));
         };
         if is_leaving(up) && !softly_held(up, self.identifier) {
@@ -110,7 +110,7 @@ impl Place<'_> {
         }
     }
 
-    /// Both are there, and are to stay.
+    /// Both exist, and stay.
     fn keep(&self, up: &Value, down: &Value) -> Step {
         if let Some(other) = owner(down).filter(|owner| *owner != self.identifier) {
             let name = crate::edit::name(down);

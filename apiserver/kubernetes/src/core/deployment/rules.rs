@@ -84,7 +84,7 @@ pub(crate) fn workload_errors(
     errors
 }
 
-/// Those of `fields` of a spec that are below zero.
+/// The values in `fields` of a spec that are below zero.
 pub(crate) fn negative(spec: &Value, fields: &[&str]) -> Vec<FieldError> {
     let numbers = fields.iter().map(|field| (field, number(spec, &[field])));
     numbers

@@ -10,8 +10,8 @@ use crate::core::value::text;
 const REASON_LIMIT: usize = 128;
 const NOTE_LIMIT: usize = 1024;
 
-/// The rules of `v1`: old reporters may leave out nearly everything, those that give eventTime follow the
-/// newer rules.
+/// The rules of `v1`: old reporters may leave out most fields; those with eventTime follow the newer
+/// rules.
 pub(crate) fn core(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     let mut errors: Vec<FieldError> = namespace(new).into_iter().collect();
     errors.extend(micro_time::problems(&MICRO_TIMES, new));

@@ -80,7 +80,7 @@ fn tolerate_protected(spec: &mut Map<String, Value>) {
     }
 }
 
-/// Writes `name.seed.gardener.cloud/<seed>=true` for the seeds of spec and status, and takes away those of
+/// Writes `name.seed.gardener.cloud/<seed>=true` for the seeds of spec and status, and removes those of
 /// others.
 pub(super) fn label_seeds(root: &mut Map<String, Value>) {
     let seed = |part: &str| {
