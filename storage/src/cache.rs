@@ -48,7 +48,7 @@ impl Cache {
         self.state.load_full()
     }
 
-    /// Shows `state` from now on. Whoever waits is woken by [`Cache::wake`], after the writer has its answer.
+    /// Publishes `state`. [`Cache::wake`] wakes waiting readers, after the writer has its answer.
     pub(crate) fn publish(&self, state: State) {
         self.holds.sweep(&state);
         self.state.store(Arc::new(state));

@@ -8,8 +8,8 @@
 //! A second file (`berth.redb.reserve`) reserves disk space, so that deletions succeed when the disk is
 //! full.
 //!
-//! The file holds only the present. History, held lists and fences are in memory: after a restart a watch
-//! from an earlier revision is `Expired`, and the revision goes on where it was.
+//! The file has only the present state. History, held lists and fences are in memory: after a restart a
+//! watch from an earlier revision is `Expired`, and the revision continues.
 
 pub mod backup;
 mod committer;
@@ -87,7 +87,7 @@ impl EmbeddedStore {
     /// its revision, and the store goes on from the snapshot's. Blocks.
     ///
     /// # Errors
-    /// `Unavailable` when the file is there or cannot be written.
+    /// `Unavailable` when the file exists or cannot be written.
     pub fn import(file: &Path, snapshot: &Snapshot) -> Result<(), StoreError> {
         Self::import_encrypted(file, snapshot, &Arc::default())
     }

@@ -6,7 +6,7 @@ use berth_apimachinery::{Key, Revision};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The object to read, update or delete is not there.
+    /// The object to read, update or delete does not exist.
     #[error("{key} not found")]
     NotFound {
         /// Key of the object.

@@ -100,7 +100,7 @@ impl EtcdStore {
     async fn exact(&self, resource: GroupResource, revision: Revision) -> Result<Collection, StoreError> {
         let cache = self.feed.cache();
         if revision > cache.revision() {
-            // From another replica, perhaps, which is ahead by a moment.
+            // It may be from another replica, which is slightly ahead.
             self.catch_up().await?;
         }
         let result = cache.list(resource, At::Exact(revision)).await;

@@ -1,4 +1,4 @@
-//! The changes of one resource that are still known, oldest first, and the revision below which they are not.
+//! The known changes of one resource, oldest first, and the revision before which they are unknown.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

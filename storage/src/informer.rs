@@ -28,7 +28,7 @@ pub trait Handler: Send {
         async { Ok(()) }
     }
 
-    /// Takes in changes, oldest first.
+    /// Applies changes, oldest first.
     fn handle(&mut self, events: &[Arc<Event>]) -> impl Future<Output = ()> + Send {
         let _ = events;
         async {}
@@ -44,8 +44,8 @@ pub trait Handler: Send {
         std::future::pending()
     }
 
-    /// Tells the log that the list failed or the watch ended, in the controller's own words. Returns how long
-    /// to wait before it is listed again.
+    /// Logs that the list failed or the watch ended, in the controller's own words. Returns the delay
+    /// of the next list.
     fn ended(&self, problem: &StoreError) -> Duration;
 }
 

@@ -15,7 +15,7 @@ use crate::step::{Applied, Step};
 pub enum At {
     /// As new as the newest acknowledged write.
     Latest,
-    /// Whatever is at hand.
+    /// The cached state.
     Any,
     /// At least this revision; waits up to three seconds for it.
     NotOlderThan(Revision),
@@ -57,7 +57,7 @@ impl Event {
 /// A running watch: changes in revision order, each once.
 #[async_trait]
 pub trait Watch: Send {
-    /// Waits for changes and gives all that are there, at most `max`. Cancel safe.
+    /// Waits for changes and returns all available ones, at most `max`. Cancel safe.
     ///
     /// # Errors
     /// `Expired` when this watcher fell behind the kept history; it will never recover.
@@ -103,7 +103,7 @@ pub trait Writer: Send + Sync + 'static {
     async fn apply(&self, steps: Vec<Step>) -> Result<Vec<Applied>, StoreError>;
 }
 
-/// A store of our own: source and writer, with snapshots at past revisions.
+/// A store of Berth: source and writer, with snapshots at past revisions.
 #[async_trait]
 pub trait Store: Source + Writer {
     /// Keeps `collection` (as listed from `resource`) readable by [`At::Exact`] for a while, so that the

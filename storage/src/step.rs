@@ -8,11 +8,11 @@ pub use berth_apimachinery::{Guard, Verb};
 /// Condition on the step's own object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
-    /// It is not there (always so for a create).
+    /// It does not exist (always so for a create).
     Absent,
     /// It exists, at any revision: for objects an earlier step of the same list wrote.
     Present,
-    /// It is there at exactly this revision.
+    /// It exists, at exactly this revision.
     At(Revision),
 }
 

@@ -9,10 +9,10 @@ use crate::field::below;
 /// them.
 const METADATA: [&str; 4] = ["labels", "annotations", "finalizers", "ownerReferences"];
 
-/// Meaning of a decided field that is not there afterwards.
+/// Meaning of a decided field that is missing afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absent {
-    /// Somebody took it away.
+    /// Another writer removed it.
     Counts,
     /// The server drops unknown and empty fields. So a missing field is a change only if it is missing
     /// with all its decided parts. Numbers are compared by value.
@@ -57,7 +57,7 @@ pub fn first(decided: &Value, stored: &Value, changed: &Value, absent: Absent) -
 struct Walk {
     absent: Absent,
     path: String,
-    /// Whether any decided part is there.
+    /// Whether any decided part is present.
     arrived: bool,
     /// The first decided field that is not.
     missing: Option<String>,

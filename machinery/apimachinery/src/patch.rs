@@ -30,7 +30,7 @@ const MOVED: usize = 16;
 /// Reason why a patch was not applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
-    /// It does not fit the object; the sentence names the place.
+    /// It does not fit the object; the sentence names the path.
     Failed(String),
     /// It is over its budget.
     Exceeded(Exceeded),
@@ -42,8 +42,8 @@ pub fn budget() -> Budget {
     Budget::new("the JSON patch", STEPS, COPY_LIMIT)
 }
 
-/// Applies `patch` to `value` as kube-apiserver does, which adds a field that is to be replaced and is not
-/// there. After an error `value` is half patched: throw it away.
+/// Applies `patch` to `value` as kube-apiserver does: replacing a missing field adds it. After an
+/// error, `value` is partly patched and must be dropped.
 ///
 /// # Errors
 /// When an operation or a test fails, or the budget is spent.

@@ -89,9 +89,9 @@ pub enum Operator {
     In,
     /// The value is not one of the values, or the key is absent (`!=`, `notin`).
     NotIn,
-    /// The key is there.
+    /// The key is present.
     Exists,
-    /// The key is not there.
+    /// The key is absent.
     DoesNotExist,
     /// The value is an integer above the one value (string form only).
     GreaterThan,

@@ -321,7 +321,7 @@ impl Status {
         Self::failure(429, "TooManyRequests", message).retry_after(seconds)
     }
 
-    /// 500: our fault. The cause is logged, never sent.
+    /// 500: an error of the server. The cause is logged, never sent.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::failure(
             500,

@@ -24,7 +24,7 @@ pub fn list<T: AsRef<str>>(texts: &[T]) -> &'static [&'static str] {
     kept(&LISTS, &texts[..], || Box::leak(texts.clone().into_boxed_slice()))
 }
 
-/// The reference that `known` has to something equal to `wanted`, made by `keep` where it has none.
+/// The reference of `known` to a value equal to `wanted`; `keep` makes a missing one.
 fn kept<T: Ord + ?Sized>(
     known: &Mutex<BTreeSet<&'static T>>,
     wanted: &T,

@@ -5,8 +5,8 @@ use serde_json::Value;
 use crate::types::{By, Node, Types};
 
 impl Types {
-    /// The paths of atomic lists, maps and objects in `config`, such as `.spec.args`. Whoever merges a few
-    /// fields without owning them would take the other fields away there without meaning to.
+    /// The paths of atomic lists, maps and objects in `config`, such as `.spec.args`. A manager that
+    /// applies only some of their fields would remove the others there by accident.
     #[must_use]
     pub fn atomics(&self, config: &Value) -> Vec<String> {
         let mut found = Vec::new();

@@ -83,8 +83,8 @@ impl Comparison {
     }
 }
 
-/// Compares one place and all below it. Sets are made where something differs only: most of an object does
-/// not.
+/// Compares one place and all below it. Sets are created only for differences: most of an object has
+/// none.
 fn compare(node: &Node, old: &Value, new: &Value) -> Comparison {
     match (old, new) {
         (Value::Object(before), Value::Object(after)) if !(before.is_empty() && after.is_empty()) => {

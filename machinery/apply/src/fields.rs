@@ -100,7 +100,7 @@ impl Set {
         }
     }
 
-    /// Takes out the members of `other`, as [`Set::difference`] leaves them out.
+    /// Removes the members of `other`, like [`Set::difference`].
     pub(crate) fn remove(&mut self, other: &Self) {
         self.member &= !other.member;
         if other.below.is_empty() {

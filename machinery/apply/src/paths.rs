@@ -1,4 +1,4 @@
-//! The paths an object names, and where it does not fit its types.
+//! The paths that an object names, and the places where it does not fit its types.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::fields::Set;
 use crate::items::Indexed;
 use crate::types::{DEDUCED, List, Node, Scalars, Shape, Types};
 
-/// Place at which an object does not fit its types, and how.
+/// Place where an object does not fit its types, with the error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {problem}")]
 pub struct Mismatch {

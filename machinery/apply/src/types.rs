@@ -45,10 +45,10 @@ pub(crate) struct List {
 /// Rule that identifies the items of a list.
 #[derive(Clone, Debug)]
 pub(crate) enum By {
-    /// Nothing: the list is one leaf.
+    /// Atomic: the list is one leaf.
     Atomic,
     Value,
-    /// These fields, with the defaults the schema has for them.
+    /// These fields, with their defaults in the schema.
     Keys(Vec<(String, Option<Value>)>),
 }
 

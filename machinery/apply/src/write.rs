@@ -13,7 +13,7 @@ pub use apply::{Applied, Conflict, Refused};
 pub use reset::Reset;
 pub use versions::{Only, Versions};
 
-/// Author of a write, and the way it came.
+/// Author of a write, and its kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Writer<'a> {
     /// The manager's name; an empty one is `unknown`.

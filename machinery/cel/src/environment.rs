@@ -97,14 +97,14 @@ impl Environment {
         environment
     }
 
-    /// With a variable. Variables are given to evaluations in the order of their declaration.
+    /// Adds a variable. Evaluations take the values in the order of the declarations.
     #[must_use]
     pub fn with_variable(mut self, name: impl Into<Cow<'static, str>>, of: Type) -> Self {
         self.variables.push((name.into(), of));
         self
     }
 
-    /// With the literals of mutations: `Object{...}` with any fields and fields of fields
+    /// Adds the literals of mutations: `Object{...}` with any fields and fields of fields
     /// (`Object.spec{...}`), and `JSONPatch{...}`.
     #[must_use]
     pub fn with_mutations(mut self) -> Self {
@@ -113,7 +113,7 @@ impl Environment {
         self
     }
 
-    /// With a function of the caller's own.
+    /// Adds a function of the caller's own.
     #[must_use]
     pub fn with_function(mut self, function: Function) -> Self {
         self.declare(&[function]);

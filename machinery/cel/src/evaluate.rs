@@ -137,7 +137,7 @@ impl<'a, 'l> Evaluator<'a, 'l> {
             Value::List(_) if mode != Select::Optional && !optional => {
                 return Err(Error::failed("unsupported index type 'string' in list"));
             }
-            // Nothing else has fields.
+            // Other values have no fields.
             _ => None,
         };
         match (mode, found) {
@@ -211,7 +211,7 @@ impl<'a, 'l> Evaluator<'a, 'l> {
     }
 }
 
-/// Adds an entry that is not there yet.
+/// Adds an entry whose key is new.
 fn insert<'a>(
     map: &mut BTreeMap<Key<'a>, Value<'a>>,
     key: &Value<'a>,

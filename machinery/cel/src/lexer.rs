@@ -20,7 +20,7 @@ pub(crate) enum Token {
 }
 
 impl Token {
-    /// As a message names it.
+    /// Its name in a message.
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::Ident(name) => format!("'{name}'"),
@@ -64,7 +64,7 @@ impl<'s> Lexer<'s> {
         &self.source[self.at..]
     }
 
-    /// Goes past white space and comments.
+    /// Skips white space and comments.
     fn blank(&mut self) {
         loop {
             let rest = self.rest();

@@ -185,7 +185,7 @@ impl<'s> Rewriter<'s> {
         Ok(CLASS_WEIGHT)
     }
 
-    /// `\Q...\E`: everything in between is itself.
+    /// `\Q...\E`: a literal text.
     fn quoted(&mut self) -> usize {
         let rest = &self.rest[2..];
         let end = rest.find("\\E");

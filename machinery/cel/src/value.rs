@@ -70,11 +70,11 @@ pub enum Value<'a> {
     Semver(Arc<Semver>),
     /// A named format of strings.
     Format(&'static str),
-    /// Somebody's rights, or a part of a question about them.
+    /// Rights of a user, or a part of a question about them.
     Access(Arc<Access>),
     /// An object with a type by name.
     Message(Arc<Message<'a>>),
-    /// Something that is declared but cannot be had here, and why.
+    /// A declared value that is not available here, with the reason.
     Unavailable(&'static str),
 }
 
@@ -150,7 +150,7 @@ impl<'a> From<&'a Json> for Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// A value that is there.
+    /// A present value.
     pub(crate) fn some(value: Self) -> Self {
         Self::Optional(Some(Arc::new(value)))
     }

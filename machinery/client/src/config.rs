@@ -38,7 +38,7 @@ impl Origin {
             Self::Named(path) => Kubeconfig::read_from(path),
             Self::Home => Kubeconfig::read(),
             Self::Variable(value) => {
-                // As kubectl does it: of several files those that are there.
+                // As in kubectl: of several files, the existing ones.
                 let there: Vec<PathBuf> = paths(value).filter(|path| path.exists()).collect();
                 match there.as_slice() {
                     [] => Kubeconfig::read(),

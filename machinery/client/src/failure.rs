@@ -26,7 +26,7 @@ impl Server {
         }
     }
 
-    /// The error where no answer came from this server.
+    /// The error without an answer from this server.
     pub(crate) fn unanswered(&self, problem: &kube::Error) -> anyhow::Error {
         let told = told(problem);
         match links(problem).any(|link| link.is::<AuthError>()) {
@@ -46,7 +46,7 @@ impl std::fmt::Display for Server {
     }
 }
 
-/// `problem` in the server's words where it answered, or else why it did not.
+/// `problem` in the server's words, or else the reason why it did not answer.
 #[must_use]
 pub fn told(problem: &(dyn Error + 'static)) -> String {
     for link in links(problem) {
@@ -55,7 +55,7 @@ pub fn told(problem: &(dyn Error + 'static)) -> String {
         }
         match link.downcast_ref::<kube::Error>() {
             Some(kube::Error::Api(status)) if !status.message.is_empty() => return status.message.clone(),
-            // Messages in between are of libraries, and repeat the cause.
+            // Messages in between are from libraries, and repeat the cause.
             Some(kube::Error::Service(service)) if !links(&**service).any(|link| link.is::<AuthError>()) => {
                 return innermost(problem);
             }

@@ -299,7 +299,7 @@ impl Client {
                 after,
             });
         }
-        // Where nothing is served, and from proxies in between, an answer has no form.
+        // For paths that are not served, and from proxies in between, answers have no form.
         let status = serde_json::from_slice(&bytes).unwrap_or_else(|_| {
             let text = String::from_utf8_lossy(&bytes);
             Status::failure(

@@ -30,7 +30,7 @@ struct State {
 
 /// Next step after a refusal.
 pub(crate) enum Next {
-    /// Nothing is to be waited for: the refusal is the answer.
+    /// There is no reason to wait: the refusal is the answer.
     Answer,
     /// Another try after this pause.
     Again(Duration),
@@ -75,7 +75,7 @@ impl Patience {
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let since = *state.since.get_or_insert_with(Instant::now);
-        // Of others answers may come in between.
+        // Answers of other kinds may come in between.
         let waited = since.elapsed().max(begun.elapsed());
         if state.is_over || waited >= self.limit {
             state.is_over = true;

@@ -36,7 +36,7 @@ pub struct Problem {
 /// Reads a text that is one document.
 ///
 /// # Errors
-/// Whichever problem comes first, a second document among others.
+/// The first problem; a second document is one.
 pub fn document(text: &str) -> Result<Document, Problem> {
     build::document(text, 0)
 }
@@ -44,7 +44,7 @@ pub fn document(text: &str) -> Result<Document, Problem> {
 /// Reads a text of one document, and ignores duplicate fields.
 ///
 /// # Errors
-/// Whichever problem comes first.
+/// The first problem.
 pub fn value(text: &str) -> Result<Value, Problem> {
     document(text).map(|document| document.value)
 }

@@ -210,7 +210,7 @@ fn binary(text: &str) -> Result<Scalar, String> {
 }
 
 fn number(value: f64) -> Result<Value, String> {
-    /// From here on there are integers that have no sign.
+    /// The first integer without a sign bit.
     const BEYOND: f64 = 9_223_372_036_854_775_808.0;
     if value.fract() == 0.0 && value.abs() < BEYOND {
         #[allow(clippy::cast_possible_truncation, reason = "it has no fraction and fits")]

@@ -22,7 +22,7 @@ pub fn documents(text: &str) -> Vec<Result<Document, Problem>> {
             continue;
         };
         let rest = rest.trim();
-        // It is unknown whether this was meant to end the document before, so that document is not read
+        // It is unknown whether this was meant to end the preceding document, so that one is not read
         // either.
         found.push(match rest.is_empty() || rest.starts_with('#') {
             true => part(text, begin, here),

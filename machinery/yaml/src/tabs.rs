@@ -1,4 +1,5 @@
-//! Tabs where spaces indent: refused as libyaml and its children do, which the parser below us does in part.
+//! Tabs in indentation: refused as in libyaml and its descendants. The parser below only does a part of
+//! that.
 
 use granit_parser::{Event, Span, StructureStyle};
 

@@ -91,7 +91,8 @@ fn subresource(entry: &Entry<'_>, sub: &Sub<'_>) -> Value {
     value
 }
 
-/// Tells clients when the stored version changes: eight bytes of the SHA-256 of `group/version/kind`.
+/// Hash that tells clients when the stored version changes: eight bytes of the SHA-256 of
+/// `group/version/kind`.
 fn storage_version_hash(entry: &Entry<'_>) -> String {
     let name = format!(
         "{}/{}/{}",

@@ -1,5 +1,5 @@
-//! From the Swagger JSON we rendered to its protobuf form. One source, two encodings: both have the
-//! same content.
+//! Conversion of the rendered Swagger JSON to its protobuf form. Both encodings come from one source,
+//! so they have the same content.
 
 use prost::Message as _;
 use serde_json::Value;

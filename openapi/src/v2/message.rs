@@ -1,5 +1,5 @@
-//! The messages of `openapi.v2` (the public OpenAPIv2.proto) that our document uses, with their field
-//! numbers. Fields we never write (security, examples, XML) are left out: protobuf readers take them as
+//! The messages of `openapi.v2` (the public OpenAPIv2.proto) that the document uses, with their field
+//! numbers. Unused fields (security, examples, XML) are left out: protobuf readers treat them as
 //! absent.
 
 use prost::{Message, Oneof};

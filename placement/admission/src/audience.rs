@@ -30,7 +30,7 @@ impl Audience {
             denied if self.is_known() => denied,
             Denied::Invalid(errors) => Denied::Invalid(self.fields(errors)),
             Denied::Forbidden(_) => Denied::Forbidden(format!("it {DETAIL}")),
-            // Nothing is known yet, so nothing is shown.
+            // Nothing is known yet, so nothing is disclosed.
             Denied::Status(status) if status.code >= 500 => Denied::Status(status),
             Denied::Status(_) => Denied::Forbidden(format!("it {DETAIL}")),
         }

@@ -59,7 +59,7 @@ impl AutoBind {
     async fn bind(&self, dialect: &'static str, created: &Created, key: Key) -> Arc<Object> {
         let (engine, committer) = (Arc::clone(&self.engine), Arc::clone(&self.committer));
         let (demand, since) = (key.clone(), created.object.revision());
-        // In a task of its own: a client that goes away leaves no half-made binding behind.
+        // In a task of its own: when the client disconnects, no partial binding is left.
         let binding = tokio::spawn(async move { engine.settle(&*committer, dialect, &demand, since).await });
         let settled = match binding.await {
             Ok(settled) => settled,
@@ -94,7 +94,7 @@ impl AutoBind {
         }
         match self.registry.get(key).await {
             Ok(object) if object.meta().uid() == created.object.meta().uid() => object,
-            // It was deleted or replaced already: the created object is still the answer.
+            // It is deleted or replaced already: the created object is still the answer.
             Ok(_) | Err(_) => Arc::clone(&created.object),
         }
     }
@@ -154,7 +154,7 @@ impl CreateHook for AutoBind {
         let (dialect, key) = self.concerned(creating)?;
         let (engine, committer) = (Arc::clone(&self.engine), Arc::clone(&self.committer));
         let (demand, object) = (key.clone(), Arc::clone(&creating.object));
-        // In a task of its own: a panic is not one of the create, which is then bound like any other.
+        // In a task of its own: its panic does not end the create, which is then bound like any other.
         let foreseeing =
             tokio::spawn(async move { engine.foresee(&*committer, dialect, &demand, &object).await });
         let foreseen = foreseeing.await.unwrap_or_else(|problem| {
@@ -208,7 +208,7 @@ fn warn(warnings: &Warnings, bound: &Bound) {
 async fn bound(foreseen: Foreseen, warnings: Warnings, Committed { made, written }: Committed) {
     match foreseen.made(&made, written).await {
         Ok(bound) => warn(&warnings, &bound),
-        // It is bound; the client may read something older.
+        // It is bound; the client may read an older state.
         Err(error) => tracing::warn!(%error, "a new object is bound, but not yet seen by the scheduler"),
     }
 }

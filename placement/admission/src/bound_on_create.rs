@@ -27,7 +27,7 @@ use super::placed_on_create;
 pub(super) enum Held {
     /// The store, which checks the guards with the write.
     ByGuards,
-    /// Nothing: a hub asks, and stores later.
+    /// No guard: a hub asks, and stores later.
     ByNobody,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct BoundOnCreate {
 /// Verdict on a place that an object names.
 struct Judged {
     own: &'static OwnPlace,
-    /// The fences under which the scheduler would take it, or why it would not.
+    /// The fences of the scheduler's own decision, or the reason why it would not decide so.
     feasible: Result<Vec<Arc<str>>, String>,
     snapshot: Snapshot,
 }
@@ -135,7 +135,7 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// The fences of the scheduler's own decision for this place, or why it would not take it.
+    /// The fences of the scheduler's own decision for this place, or the reason why it would refuse it.
     fn feasible(&self) -> Result<Vec<Arc<str>>, String> {
         let key = forecast::key(self.request, &self.bare);
         let object = forecast::provisional(&self.bare, &key)?;

@@ -1,4 +1,4 @@
-//! SchedulerConfigurations: warnings about legal settings that are surely not intended. Behind the
+//! SchedulerConfigurations: warnings about valid settings that are surely not intended. Behind the
 //! webhook, where the kind is a CRD of the hub, also all errors.
 
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use serde_json::Value;
 pub(super) struct Configurations {
     dialects: Vec<Arc<dyn Dialect>>,
     kind: Option<SchedulerConfiguration>,
-    /// Resources that are served here, which is all that can be guarded; empty where a hub serves more.
+    /// Served resources, the only ones that can be guarded; empty where a hub serves more.
     served: Vec<GroupResource>,
 }
 

@@ -17,7 +17,7 @@ const NOT_JUDGED: &str = "not-judged";
 enum Whose {
     /// One system's.
     Of(Arc<Rules>),
-    /// Those of a resource's system.
+    /// The plugins of a resource's system.
     ByResource(Vec<Arc<Rules>>),
 }
 

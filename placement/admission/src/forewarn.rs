@@ -86,7 +86,7 @@ enum Warning {
 }
 
 impl Warning {
-    /// As `audience` may hear it: places and reasons are about other objects.
+    /// The part for `audience`: places and reasons are about other objects.
     fn told_to(self, audience: Audience) -> Option<String> {
         match self {
             Self::Placed(text) | Self::Unplaced(text) if audience.is_known() => Some(text),

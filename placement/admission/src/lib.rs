@@ -1,4 +1,4 @@
-//! Admission put together: which plugins guard the objects served here, and which the webhooks run
+//! The composition of admission: guards for the objects served here, and plugins of the webhooks
 //! (docs/admission.md, "Guards" and "Admission").
 //!
 //! The rules of one system are plugins of its dialect. Here are those that need to know the world (the
@@ -113,8 +113,8 @@ impl Parts {
             .ending_with(Arc::new(ResourceQuotas::new(Arc::clone(source))))
     }
 
-    /// The chain of the webhooks, which a hub asks about its own objects; `catalog` reads them, `audience`
-    /// hears the answers. The hub has its own namespace life cycle and RBAC.
+    /// The chain of the webhooks, which a hub asks about its own objects; `catalog` reads them,
+    /// `audience` receives the answers. The hub has its own namespace life cycle and RBAC.
     #[must_use]
     pub fn webhooks(&self, catalog: &Arc<Catalog>, audience: Audience) -> Chain {
         let rules = self.rules();

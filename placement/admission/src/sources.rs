@@ -18,7 +18,7 @@ const QUESTIONS_A_SECOND: i64 = 50;
 pub(super) struct Sources {
     most: usize,
     held: Mutex<HashMap<IpAddr, usize>>,
-    /// The questions each address has asked and not had time for yet, and when that was so.
+    /// The waiting questions of each address, and the time of the last one.
     asked: Mutex<HashMap<IpAddr, (i64, Timestamp)>>,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Place {
 }
 
 impl Sources {
-    /// At most `most` at once from each address.
+    /// A limit of `most` concurrent ones from each address.
     pub(super) fn new(most: usize) -> Arc<Self> {
         Arc::new(Self {
             most,

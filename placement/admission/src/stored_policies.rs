@@ -29,7 +29,7 @@ struct Last {
 }
 
 impl StoredPolicies {
-    /// Those of `source`. Parameters are of no kind until [`StoredPolicies::serve`].
+    /// The policies of `source`. Kinds of parameters are unknown until [`StoredPolicies::serve`].
     #[must_use]
     pub fn new(source: &Arc<dyn Source>) -> Arc<Self> {
         Arc::new(Self {

@@ -309,7 +309,7 @@ struct NamedCluster<'a> {
     amount: Option<Value>,
 }
 
-/// The first three clusters, and how many more there are.
+/// The first three clusters, and the number of the rest.
 pub(super) fn clusters(decision: &Object) -> Cell {
     let list: Vec<NamedCluster<'_>> = part_at(decision.value(), "/status/decisions").unwrap_or_default();
     let cell = |cluster: &NamedCluster<'_>| {

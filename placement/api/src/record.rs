@@ -65,7 +65,7 @@ pub struct NamedRecord<Spec = RecordSpec> {
 }
 
 /// A change of a decision.
-// Those of older servers lack the fields that have a default.
+// Records of older servers lack the fields that have a default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("required" = [
@@ -320,11 +320,11 @@ impl RecordCause {
 pub enum CauseType {
     /// An object changed.
     Object,
-    /// Somebody asked for it with a Binding.
+    /// A user asked for it with a Binding.
     Request,
-    /// No object changed: its time came, or it was tried again.
+    /// No object changed: its time had come, or it was tried again.
     Time,
-    /// It changed while no server recorded: none was running, or, of several, none led.
+    /// It changed while no server recorded: no server was running, or none of several was the leader.
     #[default]
     Unseen,
 }
@@ -457,7 +457,7 @@ pub fn row(record: &Object) -> Vec<Cell> {
     columns().iter().map(|column| column.cell(record)).collect()
 }
 
-/// `+cluster2 -cluster1 ~cluster3:4`, the first of each, and how many more there are.
+/// `+cluster2 -cluster1 ~cluster3:4`, the first of each, and the number of the rest.
 fn clusters(record: &Object) -> Cell {
     let spec = &record.value()["spec"];
     let list: Vec<MovedCluster> = part_at(spec, "/clusters").unwrap_or_default();

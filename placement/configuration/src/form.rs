@@ -19,7 +19,7 @@ pub(super) fn stored(dialect: &dyn Dialect) -> Value {
     form
 }
 
-/// Says every default below `schema` in the description of its field instead.
+/// Moves every default below `schema` to the description of its field.
 fn describe_defaults(schema: &mut Value) {
     let Some(fields) = schema.as_object_mut() else {
         return;

@@ -178,7 +178,7 @@ impl Mandate for Modes {
         {
             return selected.requests.clone();
         }
-        // It is valid, so that it can be read.
+        // It is valid, so it can be read.
         let requests = requests::read(in_force.value()).unwrap_or_else(|_| Some(Arc::new(Requests::None)));
         let selected = Selected {
             seen: in_force,

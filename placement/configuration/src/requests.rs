@@ -1,4 +1,5 @@
-//! `spec.requests`: which requests of a system are Berth's, where it decides; the others are observed.
+//! `spec.requests`: the requests of a system that Berth decides, where it decides the system; the
+//! others are observed.
 
 use std::sync::{Arc, LazyLock};
 

@@ -122,7 +122,7 @@ impl Keeper {
                 dry_run: false,
             };
             match self.committer.commit(commit).await {
-                // Somebody was faster, and the change wakes this task again.
+                // Another writer was faster, and the change wakes this task again.
                 Ok(_) => {}
                 Err(error) if error.why.is_moved() => {}
                 Err(error) => {

@@ -116,7 +116,7 @@ pub struct Set {
 /// One proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// As a sentence in the imperative.
+    /// Sentence in the imperative.
     pub message: String,
     /// Owner of the change: `Request`, `Target` or `Fleet`.
     pub whose: Whose,
@@ -205,8 +205,8 @@ pub fn advise(world: &World, catalog: &Catalog, demand: &Key, terms: &Terms) -> 
     Ok(advice)
 }
 
-/// The decision on `demand`, with the clusters `chosen` if there are any. `Ok(None)` where it is not there
-/// or, with a choice, refuses it.
+/// The decision on `demand`, with the clusters `chosen` if there are any. `Ok(None)` where it does not
+/// exist or, with a choice, refuses it.
 fn decide(
     snapshot: &Snapshot,
     demand: &Key,

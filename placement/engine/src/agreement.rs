@@ -25,7 +25,7 @@ pub const GRACE: Duration = Duration::from_secs(30);
 pub enum Agreement {
     /// It has the clusters that would be decided.
     Same,
-    /// It has others; the verdict on the change.
+    /// It has other clusters; the value is the verdict on the change.
     Different(Verdict),
     /// Unknown.
     Unknown(Unknown),
@@ -34,18 +34,18 @@ pub enum Agreement {
 /// Reason why the agreement of a demand is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
-    /// It cannot be understood.
+    /// It is malformed.
     Invalid,
     /// Its system leaves it alone, or it is another scheduler's.
     Ignored,
     /// It is being deleted.
     Deleting,
-    /// It differs, and not for long enough: the other scheduler may not have reacted yet.
+    /// It differs, but not for long: the other scheduler may not have reacted yet.
     GracePeriod,
 }
 
 impl Unknown {
-    /// The cause that lies in how the decision ended.
+    /// The cause, where it is the outcome of the decision.
     fn of(outcome: Outcome) -> Option<Self> {
         match outcome {
             Outcome::Invalid => Some(Self::Invalid),
@@ -200,7 +200,7 @@ impl Comparison {
         self.loss_count + self.gain_count + self.resize_count > 0
     }
 
-    /// Comparison at `now` of two that have differed `since` then (`None`: for ever), where the other
+    /// Comparison at `now` of a difference that began at `since` (`None`: long ago), where the other
     /// scheduler has `grace` to react.
     #[must_use]
     pub fn within(mut self, since: Option<Timestamp>, grace: Duration, now: Timestamp) -> Self {

@@ -16,7 +16,7 @@ const MOST: usize = 1024;
 pub(crate) struct Answers {
     /// Each is kept until it is read.
     given: Mutex<HashMap<Key, Answer>>,
-    /// Those about demands that are being made, by uid, each until that is known to have happened or not.
+    /// Decisions about demands under creation, by uid, each until the outcome of the creation is known.
     foreseen: Mutex<HashMap<String, Answer>>,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Answer {
     pub(crate) through: Revision,
     /// The outcome.
     pub(crate) outcome: Outcome,
-    /// Time at which the demand is considered again in any case.
+    /// Time of the next decision on the demand in any case.
     pub(crate) due_at: Option<Timestamp>,
 }
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// With more targets than this to judge, which takes the better part of a millisecond, deciding is worth a
-/// thread of its own. Handing over takes the runtime's threads a tenth of that.
+/// With more targets than this, which take the better part of a millisecond, deciding runs on a thread
+/// of its own. The hand-over takes a tenth of that on the runtime's threads.
 const MANY: u32 = 5_000;
 
 /// Work that takes longer does better on a thread of its own.

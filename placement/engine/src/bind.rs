@@ -256,7 +256,7 @@ pub(crate) fn commit(bound: &Bound, slot: &Slot, dry_run: bool) -> Commit {
     }
 }
 
-/// The last revision at which one of `objects` was written.
+/// The last revision of a write to one of `objects`.
 pub(crate) fn newest(objects: &[Arc<Object>]) -> Revision {
     let revisions = objects.iter().map(|object| object.revision());
     revisions.max().unwrap_or_default()

@@ -27,7 +27,7 @@ const PEACE: i64 = 600;
 #[derive(Default)]
 pub(crate) struct Contests {
     held: Mutex<HashMap<Key, Held>>,
-    /// The demands whose decisions are being written, and how many times at once.
+    /// The demands whose decisions are being written, with the number of concurrent writes.
     writing: Mutex<HashMap<Key, usize>>,
 }
 
@@ -187,7 +187,7 @@ impl Contests {
     }
 }
 
-/// Whether an object is another one `now` than Berth left it at its `last` write; `None` where it wrote none.
+/// Whether an object differs `now` from Berth's `last` write of it; `None` where Berth wrote none.
 fn is_others(last: Option<&Option<Arc<Object>>>, now: Option<&Arc<Object>>) -> bool {
     match (last, now) {
         (Some(Some(last)), Some(now)) => {

@@ -62,7 +62,7 @@ pub struct Controllers {
     looks: watch::Sender<u64>,
     leading: watch::Receiver<bool>,
     runners: Vec<JoinHandle<()>>,
-    /// Leader election, where it is for these controllers alone.
+    /// Leader election for these controllers alone, if there is one.
     leadership: Option<Leadership>,
 }
 

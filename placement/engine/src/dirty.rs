@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 /// A set of marked items, or all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Marked<T> {
-    /// These.
+    /// These items.
     Some(BTreeSet<T>),
     /// All, those that are gone included.
     All,
@@ -140,7 +140,7 @@ impl Subscription {
         }
     }
 
-    /// Waits until something changed, and leaves the marks where they are: more may fall together with them.
+    /// Waits for a change, and leaves the marks: more may come together with them.
     pub async fn changed(&self) {
         while !self.pending.lock().news {
             self.wake.notified().await;

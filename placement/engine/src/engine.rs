@@ -88,8 +88,8 @@ pub struct Engine {
     held: Mutex<BTreeMap<&'static str, String>>,
     /// The dialects whose mode is not known yet.
     doubted: Mutex<BTreeSet<&'static str>>,
-    /// As many decisions for bindings at once as there are processors: each that takes a while has a thread
-    /// of its own, and every thread keeps memory that it used once.
+    /// As many concurrent decisions for bindings as there are processors. A long one has a thread of
+    /// its own, and every thread keeps memory that it has used once.
     pub(crate) deciding: Semaphore,
     pub(crate) observer: OnceLock<Arc<dyn BindObserver>>,
     pub(crate) witness: OnceLock<Arc<dyn Witness>>,
@@ -345,7 +345,7 @@ impl Engine {
     /// Whether all there is of `dialect` is known.
     ///
     /// # Errors
-    /// What it waits for ([`Engine::hold`]).
+    /// The reason to wait ([`Engine::hold`]).
     pub fn complete(&self, dialect: &str) -> Result<(), Behind> {
         match self.held.lock().get_key_value(dialect) {
             Some((&dialect, why)) => Err(Behind::Held {

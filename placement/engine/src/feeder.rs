@@ -148,7 +148,8 @@ impl Took {
         resources.iter().all(known)
     }
 
-    /// Notes resources whose changes took long, which is expected again of the next dozens of changes.
+    /// Records resources whose changes took long: the next dozens of changes are expected to take long
+    /// too.
     fn note(&mut self, resources: BTreeSet<GroupResource>, took: Duration) {
         for resource in resources {
             let lately = self.0.entry(resource).or_default();

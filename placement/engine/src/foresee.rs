@@ -22,8 +22,8 @@ const SOON: Duration = Duration::from_millis(500);
 pub struct Foreseen {
     bound: Bound,
     expected: Expected,
-    /// Held until it is made where others want the same places: they bind once their demands are there, or
-    /// most would lose.
+    /// Held until the creation where others want the same places: they bind once their demands exist,
+    /// or most would lose.
     _making: Option<OwnedMutexGuard<()>>,
 }
 

@@ -29,9 +29,9 @@ pub trait Mandate: Send + Sync + 'static {
 /// Selection of a system's requests, by their labels and by those of their namespaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Requests {
-    /// None.
+    /// No requests.
     None,
-    /// Those that both selectors match.
+    /// Requests that both selectors match.
     Matching {
         /// The labels of the request.
         labels: Selector,
@@ -59,7 +59,7 @@ impl Requests {
     }
 }
 
-/// Whether `namespaces` matches the labels of the one named `namespace`; one that is not there has no labels.
+/// Whether `namespaces` matches the labels of the one named `namespace`; a missing one has no labels.
 fn within(namespaces: &Selector, source: &dyn Source, namespace: &str) -> bool {
     if namespaces.is_everything() {
         return true;

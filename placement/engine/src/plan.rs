@@ -182,7 +182,7 @@ fn as_text<S: Serializer>(keys: &[Key], serializer: S) -> Result<S::Ok, S::Error
     serializer.collect_seq(keys.iter().map(ToString::to_string))
 }
 
-/// The scheduler's own decision on `demand`, if it is there.
+/// The scheduler's own decision on `demand`, if that exists.
 fn decide(snapshot: &Snapshot, demand: &Key, terms: &Terms) -> Result<Option<Decision>, Fault> {
     budget::wanted().map_err(|ended| Fault::new(demand, ended.to_string()))?;
     let decision = match terms.seed {

@@ -1,10 +1,10 @@
-//! Names that are nearly the same.
+//! Similar names.
 
 /// Names in Kubernetes are no longer than that: longer ones are not compared.
 const LONGEST: usize = 253;
 /// Number of letters that may differ; in short names, one.
 const MOST: usize = 2;
-/// From so many letters on a name is not short.
+/// Length from which a name is not short.
 const LONG: usize = 6;
 
 /// Whether `one` and `other` differ in case, or in so few letters that one is probably a misspelling of
@@ -19,7 +19,7 @@ pub fn near(one: &str, other: &str) -> bool {
     one.len().max(other.len()) <= LONGEST && shorter > MOST && distance(one, other) <= most
 }
 
-/// Number of letters that have to be put in, taken out or changed to make `one` of `other`.
+/// Number of insertions, deletions and substitutions of letters between `one` and `other`.
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();

@@ -13,7 +13,7 @@ pub(crate) struct Turns<T>(Mutex<HashMap<Key, watch::Receiver<Option<T>>>>);
 pub(crate) enum Part<'a, T> {
     /// No task does it.
     Do(Turn<'a, T>),
-    /// Somebody does.
+    /// Another caller does the work.
     Wait(watch::Receiver<Option<T>>),
 }
 

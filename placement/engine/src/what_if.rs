@@ -478,7 +478,7 @@ impl World {
         writable(&mut self.snapshot.inventory).set_on_hub();
     }
 
-    /// Puts the dialect's configuration in (`spec.<dialect>` of a SchedulerConfiguration). The choice of
+    /// Sets the dialect's configuration (`spec.<dialect>` of a SchedulerConfiguration). The choice of
     /// rules stays.
     ///
     /// # Errors
@@ -530,7 +530,7 @@ impl World {
         stored.map_err(|Unreadable(problem)| problem)
     }
 
-    /// Takes the object at `key` away, if it is there.
+    /// Deletes the object at `key`, if it exists.
     pub fn remove(&mut self, key: &Key) {
         self.change(key, None);
     }

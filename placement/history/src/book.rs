@@ -18,7 +18,7 @@ const PENDING: u32 = 8;
 pub(crate) struct Step {
     /// Subject of the decision.
     pub(crate) about: About,
-    /// State before; `None` where it was not there.
+    /// State before; `None` where it did not exist.
     pub(crate) from: Option<Arc<Standing>>,
     /// State after; `None` where it is gone.
     pub(crate) to: Option<Arc<Standing>>,
@@ -72,8 +72,8 @@ impl Book {
 
     /// Records the present state of the decision at `place` (`None`: it is gone).
     ///
-    /// One about another object of the same name is another decision, even if it was not observed that
-    /// there was none in between.
+    /// A decision about another object of the same name is another decision, even if no gap between
+    /// them was observed.
     pub(crate) fn note(&mut self, place: &Name, to: Option<(About, Standing)>, at: Timestamp) {
         if let (Some((was, _)), Some((is, _))) = (self.known.get(place), &to)
             && was.is_of_another(is)
@@ -177,7 +177,7 @@ impl Book {
     }
 }
 
-/// Whether `step` can be merged into `last`: no cluster is lost in between, and it is not the end of a
+/// Whether `step` can be merged into `last`: no cluster in between is lost, and it is not the end of a
 /// decision.
 fn falls_together(last: &Step, step: &Step) -> bool {
     let (Some(was), Some(is)) = (&last.to, &step.to) else {

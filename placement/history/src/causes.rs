@@ -336,7 +336,7 @@ impl Witness for Causes {
             }
             Affected::All => notes.of_all.entry(dialect).or_default().view.add(note.clone()),
         }
-        // Of the demand itself, if it is one that was marked.
+        // Changes of the demand itself, if it was marked.
         if let Some(slot) = notes.of.get_mut(&change.key) {
             match (&change.old, &change.new) {
                 (_, None) => slot.gone = Some(note),

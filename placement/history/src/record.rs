@@ -27,7 +27,7 @@ pub(crate) struct Change<'a> {
     pub(crate) decision: &'a str,
     /// Subject of the decision.
     pub(crate) about: &'a About,
-    /// Time at which it was seen.
+    /// Time of the observation.
     pub(crate) at: Timestamp,
     /// Standing before.
     pub(crate) from: Option<&'a Standing>,
@@ -41,7 +41,7 @@ pub(crate) struct Change<'a> {
     pub(crate) unseen: bool,
 }
 
-/// The names that came to `from`'s to make `to`'s, and those that went, in order.
+/// The names added between `from` and `to`, and the removed ones, in order.
 pub(crate) fn moved<'a>(from: Option<&'a Standing>, to: Option<&'a Standing>) -> [Vec<&'a str>; 2] {
     let names = |side: Option<&'a Standing>| -> BTreeSet<&'a str> {
         side.map_or_else(BTreeSet::new, |standing| standing.names().collect())

@@ -170,7 +170,7 @@ impl RecordIndex {
             .collect()
     }
 
-    /// Takes out all records in `namespace`.
+    /// Removes all records in `namespace`.
     pub(crate) fn take_namespace(&mut self, namespace: &str) -> Vec<(Name, Arc<str>)> {
         let of = |place: &&Name| *place.namespace == *namespace;
         let places: Vec<Name> = self.records.keys().filter(of).cloned().collect();

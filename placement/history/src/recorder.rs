@@ -55,7 +55,7 @@ pub(super) struct Recorder {
 /// Sources that the recorder follows.
 struct Followed {
     decisions: Box<dyn Watch>,
-    /// Up to where each resource is in the list the watch began with.
+    /// Revision of each resource in the list that the watch began with.
     seen: BTreeMap<GroupResource, berth_apimachinery::Revision>,
     records: Box<dyn Watch>,
 }
@@ -243,7 +243,7 @@ impl Recorder {
         }
     }
 
-    /// Takes in a shown Decision.
+    /// Records a shown Decision.
     fn meet(&mut self, object: &berth_apimachinery::Object, now: Timestamp) {
         let meta = object.meta();
         let (about, standing) = match standing::read(object) {
@@ -282,8 +282,8 @@ impl Recorder {
         made.as_second() < self.started.as_second()
     }
 
-    /// Takes in the present state of a decision whose last record is `last`, after changes that were
-    /// not observed.
+    /// Records the present state of a decision whose last record is `last`, after changes that were not
+    /// observed.
     fn catch_up(&mut self, place: Name, last: Last, about: About, standing: Standing, now: Timestamp) {
         let about = if about == last.about {
             last.about.clone()
@@ -322,7 +322,7 @@ impl Recorder {
         self.book.put(place, step);
     }
 
-    /// Takes in records that were written, here or by another server.
+    /// Adds records that were written, here or by another server.
     fn index(&mut self, events: &[Arc<Event>]) {
         for event in events {
             let change = &event.change;
@@ -487,7 +487,7 @@ impl Recorder {
         }
     }
 
-    /// Writes the records one by one, where one of several is there, or gone, already.
+    /// Writes the records one by one, where one of several exists, or is gone, already.
     async fn write_one_by_one(&self, writes: &[Write]) -> Result<(), StoreError> {
         for write in writes {
             match self.history.store.apply(vec![write.clone()]).await {

@@ -403,7 +403,7 @@ impl HubCommitter {
 
 /// Reason why the new object may not stay.
 enum Doubt {
-    /// It came too late, and is not there any more.
+    /// It came too late, and does not exist any more.
     TakenBack(CommitError),
     /// The hub did not answer whether it was too late, or did not permit the reversal.
     Open(Status),

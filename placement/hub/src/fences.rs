@@ -41,9 +41,9 @@ const ABANDONED: &str = "scheduling.berth.dev/abandoned";
 const REMEMBERED: usize = 64;
 /// The annotation a touched object gets.
 const TOUCHED: &str = "scheduling.berth.dev/touched";
-/// Time for a noted write to be seen before its object is touched, or abandoned. Whoever takes over from a
-/// dead leader waits that long once for each capacity; a writer that is slower than this only has to decide
-/// again.
+/// Time for a noted write to be seen before its object is touched, or abandoned. After the death of a
+/// leader, its successor waits this time once for each capacity. A writer that is slower than this only
+/// has to decide again.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
 /// Whether a Lease with these `annotations` is a fence.
@@ -80,9 +80,9 @@ impl Drop for Making<'_> {
 /// Resolution of a noted write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Resolution {
-    /// It was counted, or will never be made.
+    /// It was counted, or will never be done.
     Settled,
-    /// It would make an object, and did not come.
+    /// It would create an object, but has not.
     Abandoned,
 }
 
@@ -157,8 +157,8 @@ impl Fences {
         Err(moved(name))
     }
 
-    /// Whether the object made at `key` under the fence `name` was abandoned before it came, and is not
-    /// counted.
+    /// Whether the object created at `key` under the fence `name` was abandoned before its creation,
+    /// and is not counted.
     ///
     /// # Errors
     /// The hub's refusal to show the fence.
@@ -245,7 +245,7 @@ impl Fences {
         };
         match Wire(self.client.clone()).send(ask).await {
             Ok(_) => Ok(()),
-            // It has moved on, or is gone, by itself.
+            // It has changed, or is gone, by itself.
             Err(status) if status.code == 409 || status.code == 404 => Ok(()),
             Err(status) => Err(status),
         }

@@ -39,7 +39,7 @@ pub const FROM_FILE: &str = "config.berth.dev/from-file";
 /// Progress of the copies of one resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Copied {
-    /// Not there yet; the obstacle, if any.
+    /// Not copied yet; the obstacle, if any.
     Waiting(Option<String>),
     /// There, and followed since.
     Complete,

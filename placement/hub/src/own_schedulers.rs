@@ -64,7 +64,7 @@ fn read(lease: &Value) -> Option<(String, String, i64)> {
 /// Reads the Lease `name` on the hub; `None` where it is absent.
 ///
 /// # Errors
-/// The hub's own answer where it refuses, or is out of reach.
+/// The hub's own answer where it refuses, or an error where it is unreachable.
 pub async fn read_lease(client: &Client, name: LeaseName) -> Result<Option<Value>, Status> {
     let lock = LeaseLock::new(client.clone(), name.namespace, name.name);
     Ok(lock.get().await?.map(|record| record.value))

@@ -83,7 +83,8 @@ impl StoreLease {
             tokio::time::sleep(self.terms.retry()).await;
             match self.lease.hold(self.clock.now()).await {
                 Ok(held) if held.until.is_none() => {
-                    // Somebody may just have been faster at the same record: only another holder is the end.
+                    // Another client may just have been faster at the same record: only another holder
+                    // is the end.
                     if self.holder().await.is_some() {
                         tracing::error!("{}", self.refusal().await);
                         end.cancel();

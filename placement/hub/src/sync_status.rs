@@ -28,7 +28,7 @@ pub struct Needs {
 /// Note about one system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// It is not all there.
+    /// It is incomplete.
     Waiting(String),
     /// The hub does not have it.
     Idle(String),
@@ -94,7 +94,7 @@ impl SyncStatus {
             notes: RwLock::default(),
             needs,
         });
-        // At once, so that nothing is decided before.
+        // At once, so that no decision comes before.
         sync_status.take(engine, &progress.borrow_and_update());
         let (following, engine) = (Arc::clone(&sync_status), Arc::clone(engine));
         let task = tokio::spawn(async move {
@@ -142,8 +142,8 @@ impl SyncStatus {
     }
 }
 
-/// Waits until nothing of `progress` is waited for, at most `limit`: so that the first answers are complete
-/// where the hub is at hand.
+/// Waits until all of `progress` is complete, at most `limit`, so that the first answers are complete
+/// where the hub is near.
 pub async fn settled(mut progress: watch::Receiver<Progress>, limit: Duration) {
     let is_settled = |progress: &Progress| {
         let mut all = progress.values();

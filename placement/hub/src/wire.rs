@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// Time limit of the hub's answer to one request.
 const ANSWER: Duration = Duration::from_secs(15);
-/// Seconds after which a client should ask again while the hub is out of reach.
+/// Seconds after which a client should ask again while the hub is unreachable.
 const RETRY_AFTER: u32 = 1;
 
 /// A client of the hub for any resource.
@@ -69,7 +69,7 @@ impl<'a> Ask<'a> {
 }
 
 impl Wire {
-    /// Sends one request and gives the object that came back.
+    /// Sends one request and returns the object in the answer.
     ///
     /// # Errors
     /// The hub's refusal; 503 when it could not be reached or did not answer in time.

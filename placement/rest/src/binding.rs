@@ -1,4 +1,5 @@
-//! `decisions/binding`, `bindings` and their kin: where an object is bound, and binding it.
+//! `decisions/binding`, `bindings` and related resources: the binding of an object, and the request to
+//! bind it.
 
 use std::sync::Arc;
 

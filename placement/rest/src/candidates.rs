@@ -157,7 +157,7 @@ impl Candidates {
     }
 }
 
-/// The value that `fields` ask of `path`, where they ask for one.
+/// The value that `fields` require at `path`, if they do.
 fn the_one<'q>(fields: &'q FieldSelector, path: &str) -> Option<&'q str> {
     let mut terms = fields.terms.iter();
     terms
@@ -201,7 +201,7 @@ impl Decided {
         }
     }
 
-    /// Puts `entries`, which are in the order of their numbers, in that of their names.
+    /// Sorts `entries`, which are in the order of their numbers, by name.
     fn sort(&self, entries: &mut [Entry]) {
         // Targets are numbered by cluster name, and those without one come last.
         let all_are_targets = self.decision.unknown.is_empty();

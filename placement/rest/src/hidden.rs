@@ -82,7 +82,7 @@ fn changed(old: &Value, new: &Value, path: &mut String, paths: &mut Vec<String>)
         return;
     }
     let (Some(before), Some(after)) = (old.as_object(), new.as_object()) else {
-        // Of an object that is made, the fields of its first level are enough.
+        // For a new object, the fields of its first level are enough.
         paths.push(path.clone());
         return;
     };

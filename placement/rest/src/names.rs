@@ -96,7 +96,7 @@ pub fn identity(meta: &Meta) -> Uuid {
     })
 }
 
-/// As [`uid`], where the identity of the source is known.
+/// Like [`uid`], where the identity of the source is known.
 #[must_use]
 pub fn uid_within(source: Uuid, kind: &str) -> Uuid {
     Uuid::new_v5(&source, kind.as_bytes())

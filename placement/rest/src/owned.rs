@@ -122,8 +122,8 @@ impl WholeObject {
         Key::new(self.own.resource, &call.namespace, &call.name)
     }
 
-    /// Errors of the system about the object put, which it completes; returns the guards under which it may be
-    /// stored.
+    /// Errors of the system about the written object, which it completes; returns the guards for
+    /// storing it.
     fn judge(&self, snapshot: &Snapshot, key: &Key, new: &mut Value) -> Result<Vec<Guard>, Status> {
         let old = snapshot.inventory.object(key);
         let old = old.ok_or_else(|| Status::not_found(key.resource, &key.name))?;

@@ -1,9 +1,9 @@
 //! Projection of Targets and Decisions: a store in memory that the [`updater`](super::updater) keeps in step
 //! with the engine.
 //!
-//! To a reader they are computed on read: a list first waits until everything acknowledged before it is
-//! shown. Revisions are a sequence of this process, from its start in microseconds, so that one of another
-//! process (or of this one before a restart) is known to be foreign.
+//! For a reader they look computed on read: a list first waits until all earlier acknowledged writes
+//! are shown. Revisions are a sequence of this process, from its start in microseconds, so that a
+//! revision of another process (or of this one before a restart) is recognised.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,7 +72,7 @@ impl Projection {
 
     /// Waits until everything was shown once.
     pub async fn ready(&self) {
-        // It cannot end before: the sender is this projection's own.
+        // It cannot end before: the sender belongs to this projection.
         let _ended = self.shown.subscribe().wait_for(Option::is_some).await.is_err();
     }
 
@@ -81,7 +81,7 @@ impl Projection {
         self.wake.notify_one();
     }
 
-    /// Waits until every write acknowledged before this call, by whichever server, is shown.
+    /// Waits until every write acknowledged before this call, by any server, is shown.
     ///
     /// # Errors
     /// `Unavailable` when that takes longer than ten seconds, or when a shared store does not give its

@@ -70,7 +70,7 @@ pub fn answer(catalog: &Catalog, question: Question) -> Result<Value, Vec<FieldE
     }
 }
 
-/// Puts `objects` into `world`; returns everything wrong with any of them.
+/// Adds `objects` to `world`; returns all their problems.
 fn add(catalog: &Catalog, world: &mut World, objects: Vec<Value>, now: Timestamp) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut seen = BTreeSet::new();

@@ -254,7 +254,8 @@ pub(crate) fn decide(snapshot: &Snapshot, demand: &Key, now: Timestamp) -> Resul
 }
 
 /// The Scheduling of `decision` without its candidates, as a tree: the picked clusters and the changes,
-/// and with `counts` how many targets each reason refuses. Its size does not grow with the fleet.
+/// and with `counts` the numbers of targets that each reason refuses. Its size does not grow with the
+/// fleet.
 pub fn summary_of(snapshot: &Snapshot, decision: &Decision, counts: bool) -> Result<Value, Status> {
     let inventory = &*snapshot.inventory;
     let places = Places::of(inventory, decision);

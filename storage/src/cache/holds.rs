@@ -95,7 +95,7 @@ impl Holds {
     }
 }
 
-/// Takes out the lists that are over time, and the oldest while all together are over budget.
+/// Removes the lists that are too old, and the oldest while the total is over budget.
 fn overdue(held: &mut VecDeque<Held>, state: &State) -> Vec<Held> {
     let now = Instant::now();
     let mut dropped = Vec::new();
@@ -109,8 +109,8 @@ fn overdue(held: &mut VecDeque<Held>, state: &State) -> Vec<Held> {
     dropped
 }
 
-/// Bytes that all lists together keep alive. Lists of one resource share most of it, so only the heaviest
-/// counts.
+/// Bytes that all lists together keep alive. Lists of one resource share most of them, so only the
+/// heaviest counts.
 fn total(held: &VecDeque<Held>, state: &State) -> u64 {
     let mut heaviest: BTreeMap<GroupResource, u64> = BTreeMap::new();
     for held in held {

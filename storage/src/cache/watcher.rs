@@ -59,8 +59,8 @@ impl Watcher {
 impl Watch for Watcher {
     async fn next(&mut self, max: usize) -> Result<Vec<Arc<Event>>, StoreError> {
         loop {
-            // It is marked as seen before the read: a later change rings again. Nothing is taken before
-            // the wait is over, so dropping this future loses nothing.
+            // It is marked as seen before the read: a later change wakes again. Nothing is taken before
+            // the end of the wait, so dropping this future loses nothing.
             self.woken.mark_unchanged();
             let events = self.take(max.max(1))?;
             if !events.is_empty() {

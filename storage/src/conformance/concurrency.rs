@@ -110,7 +110,7 @@ pub async fn a_write_is_visible_when_it_is_answered(store: Arc<dyn Store>) {
     assert!(events.is_sorted_by(|a, b| a.change.revision < b.change.revision));
 }
 
-/// Of many decisions on one snapshot, one is committed.
+/// Of many decisions on one snapshot, only one is committed.
 pub async fn a_fence_lets_one_of_many_through(store: Arc<dyn Store>) {
     let snapshot = store.revision();
     let decisions = (0..32).map(|index| {

@@ -7,7 +7,7 @@ use berth_apimachinery::{Key, Revision};
 use super::*;
 use crate::source::At;
 
-/// A created object is there, with the revision in its bytes.
+/// A created object exists, with the revision in its bytes.
 pub async fn a_created_object_is_listed_at_its_revision(store: Arc<dyn Store>) {
     let applied = put(&store, create(&thing("a", "x"), 1)).await;
     assert!(applied.changed);

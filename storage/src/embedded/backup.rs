@@ -35,7 +35,7 @@ pub struct Contents {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BackupError {
-    /// It does not begin as a backup does.
+    /// It does not begin like a backup.
     #[error("this is not a backup of berth")]
     NoBackup,
     /// It is damaged.

@@ -18,7 +18,7 @@ use crate::step::{Applied, Step, Verb};
 
 /// Lists of steps in one commit at most.
 const BATCH_LISTS: usize = 4096;
-/// Bytes of new objects in one commit, which the list that reaches them may pass.
+/// Limit of the bytes of new objects in one commit; the list that reaches it is still included.
 const BATCH_BYTES: usize = 4 << 20;
 /// Shortest interval between two checks of a full disk.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -194,7 +194,7 @@ impl Committer {
     }
 }
 
-/// Says that the thread ended, should it end by a panic: the store is then not ready.
+/// Reports the end of the thread, if it panics: the store is then not ready.
 struct Ending(Arc<OnceLock<String>>);
 
 impl Drop for Ending {

@@ -327,8 +327,8 @@ impl Disk {
     }
 }
 
-/// Makes the file before redb does: with access for its owner only (it holds Secrets), and with its directory
-/// entry on disk, so that no power cut takes away a file full of acknowledged writes.
+/// Makes the file before redb does: with access for its owner only (it holds Secrets), and with its
+/// directory entry on disk, so that a power failure does not lose a file full of acknowledged writes.
 fn prepare(path: &Path) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -387,7 +387,7 @@ fn shrink(file: &str, database: &mut Database) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Puts the tables into a new file. A file with one of them but not the other fails in the load.
+/// Creates the tables in a new file. A file with only one of them fails in the load.
 fn initialize(file: &str, database: &Database) -> Result<(), StoreError> {
     let fail = |error: redb::Error| broken(file, error);
     let read = database.begin_read().map_err(|error| fail(error.into()))?;

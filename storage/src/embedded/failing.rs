@@ -28,7 +28,7 @@ struct Failing {
 const NONE: u64 = 0;
 const FULL: u64 = 1;
 const NO_SYNC: u64 = 2;
-/// As full as a disk is whose last free space is the reserve.
+/// A disk whose last free space is the reserve.
 const RESERVE_LEFT: u64 = 3;
 
 impl Failing {

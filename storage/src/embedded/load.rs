@@ -27,9 +27,9 @@ const TOGETHER_BYTES: usize = 16 << 20;
 pub(crate) enum Problem {
     /// It is damaged.
     Damaged(String),
-    /// It is, except for a missing key.
+    /// It is undamaged, but its key is missing.
     Sealed(String),
-    /// It is a copy that was good for another process only; with its checksum.
+    /// It is a copy of another process; with its checksum.
     Ephemeral(u32),
 }
 

@@ -60,7 +60,7 @@ impl Rescue {
             .and_then(|()| Found::read(&name, &copy));
         // Last, as it may write to the copy.
         let pages = guarded(&name, || disk::verify(&name, &copy));
-        // It is only in the way; the next run overwrites it.
+        // It is only an obstacle; the next run overwrites it.
         drop(fs::remove_file(&copy));
         let found = read?;
         let mut problems = found.problems;
@@ -137,7 +137,7 @@ impl Rescue {
         self.complete
     }
 
-    /// Of `names`, those that no record has.
+    /// The `names` without a record.
     #[must_use]
     pub fn unknown<'a>(&self, names: &'a BTreeSet<String>) -> Vec<&'a str> {
         let intact = self.intact.iter().map(|(key, _)| shown(key));
@@ -154,7 +154,7 @@ impl Rescue {
     /// beside it, under the returned name. Blocks.
     ///
     /// # Errors
-    /// When the new file cannot be written; the old one then is where it was.
+    /// When the new file cannot be written; the old one then stays in its place.
     pub fn write(&self, without: &BTreeSet<String>) -> Result<PathBuf, StoreError> {
         let kept: Vec<&Raw> = self
             .intact
@@ -176,7 +176,7 @@ impl Rescue {
     }
 }
 
-/// Gives `file` a second name that is free, which it keeps when another file takes the first.
+/// Gives `file` a second, unused name, which it keeps when another file takes the first.
 ///
 /// # Errors
 /// When the folder does not take it.
@@ -205,7 +205,7 @@ pub fn keep(file: &Path) -> Result<PathBuf, StoreError> {
 /// Holds `file` as redb does while it is open.
 ///
 /// # Errors
-/// `Unavailable` when it is not there, or is open elsewhere.
+/// `Unavailable` when it does not exist, or is open elsewhere.
 pub fn hold(file: &Path) -> Result<File, StoreError> {
     let opened = OpenOptions::new().read(true).write(true).open(file);
     let opened = opened.map_err(|error| import::failed(file, &error))?;

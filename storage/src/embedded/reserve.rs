@@ -56,8 +56,8 @@ impl Reserve {
         })
     }
 
-    /// Holds the space, where it is not held. A full disk is noted; a file system that cannot do this
-    /// is logged, and the store goes on without a reserve.
+    /// Reserves the space, unless it is reserved. A full disk is recorded. A file system without
+    /// support is logged, and the store continues without a reserve.
     pub(crate) fn hold(&self) {
         let mut state = self.state.lock();
         if *state == State::Held {

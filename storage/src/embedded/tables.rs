@@ -1,4 +1,4 @@
-//! The tables of the file, and redb's errors in our words.
+//! The tables of the file, and redb's errors as the store's.
 
 use std::io::ErrorKind;
 

@@ -62,7 +62,7 @@ async fn compact(link: &Link, layout: &Layout, turn: Turn) -> Result<Turn, Failu
         let compacting =
             |mut kv: etcd_client::KvClient| async move { kv.compact(number(turn.revision), None).await };
         match link.read(compacting).await {
-            // Somebody else, such as a kube-apiserver on the same etcd, was faster.
+            // Another client, such as a kube-apiserver on the same etcd, was faster.
             Ok(_) | Err(Failure::Compacted) => {
                 tracing::debug!(revision = %turn.revision, "etcd is compacted")
             }

@@ -19,8 +19,8 @@ pub const DEFAULT_COMPACTION: Duration = Duration::from_mins(5);
 const REPLAY: u64 = 10_000;
 /// Time limit of a connection.
 const CONNECT: Duration = Duration::from_secs(2);
-/// Pings on a quiet connection: how often (etcd refuses more than one in five seconds), and how long an
-/// answer may take.
+/// Pings on a quiet connection: their interval (etcd refuses more than one in five seconds), and the
+/// time limit of an answer.
 const PING: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(5));
 
 /// Etcd, and the connection to it.

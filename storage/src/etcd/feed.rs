@@ -1,8 +1,8 @@
 //! Feed of the watch cache: the watch's changes and progress, and this process' own writes.
 //!
-//! A write of our own is shown as soon as it is answered, when no change is missing before it: the
-//! watch delivers it later, and it is not shown again. With a gap before it, it waits for the watch to
-//! fill that.
+//! An own write is shown as soon as it is answered, when no change before it is missing. The watch
+//! delivers it later, and it is not shown again. With a gap before it, it waits for the watch to fill
+//! that.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -80,7 +80,7 @@ impl Feed {
         &self.cache
     }
 
-    /// Takes in a write of our own.
+    /// Records an own write.
     pub(crate) fn own(&self, seen: Seen) {
         let mut watched = self.watched.lock();
         let state = self.cache.state();

@@ -1,4 +1,5 @@
-//! The one watch of a store: every object below the prefix, in one order, from where the cache is.
+//! The only watch of a store: every object below the prefix, in one order, from the cache's revision
+//! on.
 //!
 //! When it breaks it is opened again on the next member, from the revision after the last one shown, so
 //! no change is missed or repeated. When etcd has compacted the missed changes, everything is read
@@ -17,8 +18,7 @@ use crate::etcd::link::{Failure, Link, at, logged_out, number};
 use crate::etcd::load::{self, load};
 use crate::state::State;
 
-/// Interval at which a quiet watch is asked for its progress: bookmarks move on, and a member that is gone is
-/// noticed.
+/// Interval of progress requests on a quiet watch: they advance bookmarks, and detect a dead member.
 const BEAT: Duration = Duration::from_secs(1);
 /// Longest silence of a watch before its member is left.
 const SILENCE: Duration = Duration::from_secs(4);
@@ -60,7 +60,7 @@ impl Reflector {
         }
     }
 
-    /// Watches from where the cache is, until that fails.
+    /// Watches from the cache's revision on, until that fails.
     async fn follow(&self, member: usize) -> Failure {
         let mut stream = match self.open(member).await {
             Ok(stream) => stream,
@@ -113,7 +113,7 @@ impl Reflector {
             .map_err(|error| Failure::of_read(&error))
     }
 
-    /// Takes in one message of the watch.
+    /// Applies one message of the watch.
     fn take(&self, response: &WatchResponse) -> Result<(), Failure> {
         if response.compact_revision() > 0 {
             return Err(Failure::Compacted);

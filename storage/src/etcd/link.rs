@@ -60,7 +60,7 @@ pub(crate) enum Failure {
     Compacted,
     /// The request is larger than etcd takes.
     TooLarge,
-    /// It would fail again: access refused, or a request etcd does not take.
+    /// It would fail again: access refused, or a request that etcd does not accept.
     Final(String),
 }
 
@@ -217,8 +217,8 @@ impl Link {
             *held = Some(client.clone());
             Ok(client)
         };
-        // With credentials this asks for a token, which a stopped member never answers; others wait for it
-        // meanwhile.
+        // With credentials this asks for a token, which a stopped member never answers; others wait for
+        // it in the meantime.
         timeout(CALL, connecting)
             .await
             .map_err(|_elapsed| Failure::NotTaken(format!("{endpoint} does not answer")))?

@@ -32,7 +32,7 @@ pub(crate) struct Loaded {
 /// Reason why a value is not the object of its key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unreadable {
-    /// It may be whole, but it is encrypted, and the keys are not those.
+    /// It may be undamaged, but it is encrypted with other keys.
     #[error("{0}")]
     Sealed(String),
     /// It is not an object, or it is that of another key.
@@ -111,7 +111,7 @@ pub(crate) fn object(layout: &Layout, key: &Key, kv: &KeyValue) -> Result<Object
     let json = layout.open(key.resource, kv.key(), kv.value())?;
     let object = match Object::written(&json, revision) {
         Some(object) => object,
-        // Somebody else wrote it.
+        // It is from another program.
         None => {
             let malformed = Unreadable::Malformed;
             let value = serde_json::from_slice(&json)

@@ -38,7 +38,7 @@ pub(crate) struct Hand<'a> {
 /// State that a step is judged by.
 struct View {
     object: Option<Arc<Object>>,
-    /// The revisions of the objects that guards name; absent is not there.
+    /// The revisions of the objects in the guards; missing objects are absent.
     others: HashMap<Key, Revision>,
     /// Last passings of fences.
     fences: HashMap<Arc<str>, Revision>,
@@ -48,7 +48,7 @@ struct View {
 
 /// Verdict on a step.
 enum Judged {
-    /// Nothing: it is so already.
+    /// No change: that is the present state.
     Same(Arc<Object>),
     /// A write over this.
     Write(Option<Arc<Object>>),
@@ -64,7 +64,7 @@ impl Hand<'_> {
     /// Applies one step; fences it passes go into `passed`.
     ///
     /// # Errors
-    /// What the step asks for is not so, or etcd does not answer.
+    /// When the step's condition does not hold, or etcd does not answer.
     pub(crate) async fn apply(&self, step: &Step, passed: &mut Passed) -> Result<Applied, StoreError> {
         let draft = drafted(step)?;
         self.layout.object(&step.key)?;

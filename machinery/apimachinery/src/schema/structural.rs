@@ -53,7 +53,7 @@ fn convert(schema: Value) -> Value {
     default(&mut from, &mut to, option);
     match from.remove("uniqueItems") {
         Some(Value::Bool(true)) => drop(to.insert(LIST_TYPE.to_owned(), "set".into())),
-        // Said where the type of a list is about merging alone.
+        // Present where the type of a list only describes merging.
         Some(Value::Bool(false)) => drop(to.insert("uniqueItems".to_owned(), false.into())),
         _ => {}
     }

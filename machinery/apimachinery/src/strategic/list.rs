@@ -215,7 +215,7 @@ impl<'a> Order<'a> {
         }
     }
 
-    /// Puts `list` in this order.
+    /// Sorts `list` in this order.
     pub(super) fn sort(&self, list: &mut Vec<Value>) {
         let wanted = |element: &Value| self.wanted.get(identity(self.key, element)?).copied();
         let before = |element: &Value| self.before.get(identity(self.key, element)?).copied();

@@ -1,4 +1,4 @@
-//! At most ten updaters are kept apart.
+//! Maximal number of separate updaters is ten.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ impl Managers {
         {
             self.entries.insert(ancient.clone(), entry);
         }
-        // The owner of ancient changes may itself be the later one, where a client wrote the list.
+        // The owner of ancient changes may itself be the later one, in a list written by a client.
         let joining = if *later == ancient { first } else { later };
         let Some(joining) = self.entries.remove(joining) else {
             return;

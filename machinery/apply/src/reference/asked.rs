@@ -17,7 +17,7 @@ pub struct Asked {
     pub seeds: bool,
 }
 
-/// Path of Widgets, and of the one called `name` where it is not empty.
+/// Path of Widgets, and of the one with `name` where that is not empty.
 #[must_use]
 pub fn path(version: &str, name: &str) -> String {
     let all = format!("/apis/example.dev/{version}/namespaces/default/widgets");
@@ -27,7 +27,7 @@ pub fn path(version: &str, name: &str) -> String {
     }
 }
 
-/// Request that `step` makes about the Widget `name`, which is `live` where it is there.
+/// Request of `step` about the Widget `name`, which is `live` where it exists.
 ///
 /// # Panics
 /// When the step does nothing.
@@ -76,7 +76,7 @@ pub fn asked(step: &Value, name: &str, live: Option<&Value>) -> Asked {
     }
 }
 
-/// The code that `step` is to be answered with, where the object `is_there` before it.
+/// The expected code for `step`, where the object `is_there` before it.
 #[must_use]
 pub fn code(step: &Value, is_there: bool) -> u64 {
     let creates = !is_there && step["SEED"].is_null();

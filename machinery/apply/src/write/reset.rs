@@ -8,23 +8,23 @@ use crate::fields::Set;
 /// The fields that a write cannot change. Neither they nor anything below them is owned or fought over by it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Reset {
-    /// It can change all.
+    /// It can change every field.
     #[default]
     Nothing,
-    /// These.
+    /// These fields.
     Fields(Set),
     /// All but these.
     AllBut(Set),
 }
 
 impl Reset {
-    /// Of writes to an object with a status subresource: its `status`.
+    /// For writes to an object with a status subresource: its `status`.
     #[must_use]
     pub fn status() -> Self {
         Self::Fields(status())
     }
 
-    /// Of writes to `/status`: all but `status`.
+    /// For writes to `/status`: all but `status`.
     #[must_use]
     pub fn all_but_status() -> Self {
         Self::AllBut(status())

@@ -13,8 +13,8 @@ impl Managers {
     /// owner of the fields that it changed; removed fields have no owner. An entry's time moves when
     /// its manager changed something.
     ///
-    /// `live` is `{apiVersion, kind}` where the object is created; `new` has its defaults. In neither the
-    /// list itself counts: `self` is it, see [`Managers::of_request`].
+    /// `live` is `{apiVersion, kind}` where the object is created; `new` has its defaults. The list in
+    /// both is ignored: `self` is the list, see [`Managers::of_request`].
     ///
     /// An object that exists without owners is not tracked until the first apply. A write that cannot
     /// be tracked, in a version that is not served, leaves the owners unchanged; it never fails.

@@ -45,7 +45,7 @@ impl<'a> Evaluator<'a, '_> {
         }
     }
 
-    /// Goes through the elements, unless one decides.
+    /// Evaluates the elements in order, until one decides.
     fn elements(
         &mut self,
         folding: &'a Folding,

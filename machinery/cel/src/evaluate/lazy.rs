@@ -18,7 +18,7 @@ const DEEPEST: usize = 32;
 pub struct Variable {
     /// Its name, without the part before the dot.
     pub name: String,
-    /// The expression, or why it could not be compiled.
+    /// The expression, or the reason why it could not be compiled.
     pub program: Result<Program, String>,
 }
 

@@ -13,7 +13,7 @@ use crate::value::{Key, Map, Text, Value};
 pub(super) const FUNCTIONS: &[Function] = &[function("parseJSON", &["string.() dyn"], |meter, args| {
     let text = strings::text(args, 0)?;
     meter.bytes(text.len())?;
-    // As many parts as JSON can have in so many bytes.
+    // Maximal number of parts of JSON with this number of bytes.
     meter.charge(text.len() / 2)?;
     let json: Json = serde_json::from_str(text)
         .map_err(|error| Error::failed(format!("failed to parse json: {error}")))?;

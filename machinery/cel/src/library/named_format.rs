@@ -242,7 +242,7 @@ fn is_base64(text: &str) -> bool {
             .all(|digit| digit.is_ascii_alphanumeric() || matches!(digit, b'+' | b'/'))
 }
 
-/// RFC 3339, small letters as well, where a minute and a second exist.
+/// RFC 3339, lower-case letters included, with a valid minute and second.
 fn is_moment(text: &str) -> bool {
     text.len() >= 4 && text.is_ascii() && Moment::read(&text.to_ascii_uppercase()).is_some()
 }

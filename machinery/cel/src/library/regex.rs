@@ -58,7 +58,7 @@ fn find_all<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
         // Each search for a match starts over, up to the end where there is none.
         meter.charge(1)?;
         meter.bytes(found.len())?;
-        // Nothing is not found right behind something, as in Go.
+        // An empty match right after another match does not count, as in Go.
         if found.is_empty() && behind == Some(found.start()) {
             continue;
         }

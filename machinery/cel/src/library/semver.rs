@@ -59,7 +59,7 @@ fn normalized(text: &str) -> Option<String> {
     Some(parts.join("."))
 }
 
-/// The version the first argument is, normalized where the second asks for it.
+/// The version in the first argument, normalized where the second asks for it.
 fn read(meter: &mut Meter, args: &[Value<'_>]) -> Result<Result<Semver, Error>, Error> {
     let text = strings::text(args, 0)?;
     meter.bytes(text.len())?;

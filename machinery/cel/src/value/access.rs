@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Value;
 use crate::review::{Asked, Decision};
 
-/// Somebody's rights, or a part of a question about them.
+/// Rights of a user, or a part of a question about them.
 #[derive(Clone, Debug)]
 pub enum Access {
     /// `authorizer`, of the request's user or of a service account.

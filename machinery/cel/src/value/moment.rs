@@ -8,7 +8,7 @@ use jiff::tz::{Offset, TimeZone};
 
 use crate::error::Error;
 
-/// A moment of the years 1 to 9999, and how far its text was from UTC.
+/// A moment of the years 1 to 9999, and the offset from UTC in its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
     /// Nanoseconds after 1970 began.
@@ -52,7 +52,7 @@ impl Moment {
         })
     }
 
-    /// Date and time that clocks and calendars show in a time zone, or where it was written.
+    /// Date and time of clocks and calendars in a time zone, or in that of the text.
     pub(crate) fn within(&self, zone: Option<TimeZone>) -> DateTime {
         let offset = match zone {
             // The last day of the year 9999 is beyond the rules of zones: those of the day before are

@@ -85,7 +85,7 @@ fn suffixed(suffix: &str) -> Option<(i128, i32)> {
     (-100..=100).contains(&exponent).then_some((10, exponent))
 }
 
-/// The number in billionths, a rest rounded up. `None` where it is too large to be counted.
+/// The number in billionths, a rest rounded up. `None` where it is too large.
 fn scaled(whole: &str, fraction: &str, base: i128, exponent: i32) -> Option<i128> {
     if whole.len() + fraction.len() > 60 {
         return None;

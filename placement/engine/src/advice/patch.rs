@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 pub enum Form {
     /// By a JSON patch: a list of operations.
     Json(Vec<Value>),
-    /// It is made; with the whole object.
+    /// A creation, with the whole object.
     Create(Value),
     /// The caller may not read the object; the paths that change, as JSON pointers.
     Hidden(Vec<String>),

@@ -61,7 +61,7 @@ pub(super) struct Search<'a> {
     cut: bool,
 }
 
-/// A world on the way, and how it was reached.
+/// A world during the search, with the path to it.
 struct Node {
     world: World,
     decision: Arc<Decision>,
@@ -120,7 +120,7 @@ impl<'a> Search<'a> {
         found.into_iter().map(|(_, set)| set).collect()
     }
 
-    /// The sets of changes after which the target fits, where `decision` is the one without any.
+    /// The sets of changes that make the target fit; `decision` is the one without changes.
     pub(super) fn sets(&mut self, decision: &Decision) -> Result<Vec<Set>, Stop> {
         let inventory = &self.world.snapshot().inventory;
         let Some(candidate) = inventory.candidate(&self.cluster) else {

@@ -25,7 +25,7 @@ pub(super) struct Undone {
 pub(super) struct Look<'a> {
     /// The present objects.
     pub(super) source: &'a dyn Source,
-    /// As Berth wrote them last.
+    /// The objects of Berth's last write.
     pub(super) wrote: &'a BTreeMap<Key, Option<Arc<Object>>>,
     /// Whether the same clusters are picked as then.
     pub(super) same_picks: bool,
@@ -41,10 +41,10 @@ impl Look<'_> {
         let last = self.wrote.get(&write.key);
         let is_undone = match (write.verb, last, now) {
             (Verb::Update, Some(Some(last)), Some(now)) => restores(&write.object, last.value(), now.value()),
-            // Somebody deleted it.
+            // Another writer deleted it.
             (Verb::Create, Some(Some(_)), None) => true,
             (Verb::Create, None, None) => self.same_picks,
-            // Somebody made it again.
+            // Another writer created it again.
             (Verb::Delete, Some(None), Some(_)) => true,
             (Verb::Delete, None, Some(now)) => self.same_picks && !is_managed(now, self.manager),
             _ => false,

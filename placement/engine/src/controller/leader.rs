@@ -1,4 +1,4 @@
-//! Takes part in leader election. Whatever only one replica may do asks the same [`Leadership`].
+//! Participation in leader election. All work of a single replica depends on the same [`Leadership`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -106,7 +106,7 @@ impl Leader {
                 if now >= again {
                     break;
                 }
-                // Whoever cannot renew ends its work in time, asked or not.
+                // A leader that cannot renew ends its work in time, even without a check.
                 let next = until.map_or(again, |until| until.min(again));
                 let pause = left(now, next).min(NAP);
                 tokio::select! {

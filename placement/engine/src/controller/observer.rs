@@ -25,11 +25,11 @@ pub struct Attempt<'a> {
 pub enum StepResult {
     /// The step is written.
     Written,
-    /// Nothing was to be written.
+    /// Nothing had to be written.
     Unchanged,
     /// Others were faster; it is tried again.
     Conflict,
-    /// It was refused, or the world was not to be seen; it is tried again.
+    /// It was refused, or the world was unavailable; it is tried again.
     Failed,
 }
 

@@ -1,4 +1,4 @@
-//! The queue of one dialect: which demands are due, which are being worked on, and which wait for their time.
+//! The queue of one dialect: due demands, demands in work, and demands that wait for their time.
 //!
 //! A demand is in it once, however often it becomes due, and is never worked on twice at the same time.
 //! A key that becomes due during its work is due again afterwards.
@@ -11,12 +11,12 @@ use berth_apimachinery::{Key, Timestamp};
 /// Next treatment of a demand that was worked on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// It is considered again at this time, or only when something changes.
+    /// The next decision comes at this time, or only after a change.
     Rest(Option<Timestamp>),
     /// It is tried again at this time.
     Retry(Timestamp),
-    /// It is tried again at this time and no sooner, also when something changes: its own writes, which
-    /// others changed, would make it due again at once.
+    /// It is tried again at this time and no sooner, even after a change: its own writes, which others
+    /// changed, would make it due again at once.
     Hold(Timestamp),
     /// It is gone.
     Forget,

@@ -55,9 +55,9 @@ pub(super) struct ReconcilerRunner {
 
 /// Outcome of one piece of work.
 enum Done {
-    /// Nothing is left to be done, until this time.
+    /// Nothing is left to do, until this time.
     Rest(Option<Timestamp>),
-    /// It is to be tried again.
+    /// It has to be tried again.
     Failed,
     /// Others changed the written objects.
     Overruled,

@@ -34,7 +34,7 @@ const CONTESTED: Duration = Duration::from_mins(5);
 
 /// Signals for a runner from outside.
 pub(super) struct Signals {
-    /// It is to end.
+    /// It has to end.
     pub(super) stop: CancellationToken,
     /// It has to check the clock.
     pub(super) looks: watch::Receiver<u64>,
@@ -145,7 +145,7 @@ impl Runner {
         }
     }
 
-    /// Checks whether it is to work, and how. Beginning to work makes everything due, since missed
+    /// Checks whether it has to work, and how. The beginning of work makes everything due, since missed
     /// changes are unknown.
     fn judge(&mut self) {
         let Some(snapshot) = self.engine.snapshot(self.dialect) else {

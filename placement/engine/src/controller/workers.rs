@@ -34,7 +34,7 @@ impl<D: Send + 'static> Workers<D> {
         }
     }
 
-    /// Puts `keys` in the queue.
+    /// Queues `keys`.
     pub(super) fn add(&mut self, keys: impl IntoIterator<Item = Key>) {
         for key in keys {
             if self.queue.add(key) {
@@ -70,8 +70,7 @@ impl<D: Send + 'static> Workers<D> {
         }
     }
 
-    /// Waits for the next key that was worked on, and how that ended; `None` when nothing is worked on.
-    /// Nothing is lost when it is not waited for.
+    /// Waits for the next finished key and its outcome; `None` when no key is in work. Cancel safe.
     pub(super) async fn next(&mut self) -> Option<(Key, Result<D, JoinError>)> {
         loop {
             let (id, done) = match self.work.join_next_with_id().await? {

@@ -118,7 +118,7 @@ impl Step {
         }
     }
 
-    /// The object that is changed, where the change names one (a drain names a Target).
+    /// The changed object, where the change names one (a drain names a Target).
     ///
     /// # Errors
     /// What is missing or unknown.

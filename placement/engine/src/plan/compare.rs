@@ -1,4 +1,4 @@
-//! Report on one decision: where it was, where it will be, and why.
+//! Report on one decision: its places before and after, and the reason.
 
 use berth_apimachinery::{Key, Timestamp};
 use berth_dialect_contract::amounts::{self, Held, Resized};
@@ -15,13 +15,13 @@ pub const SHOWN: usize = 50;
 /// Verdict on a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Verdict {
-    /// It had clusters and has none.
+    /// It had clusters and loses all.
     Lost,
     /// It leaves clusters and gets others.
     Moved,
     /// It leaves clusters and gets no others.
     Shrunk,
-    /// It was there without a place, and gets one.
+    /// It had no place, and gets one.
     Fits,
     /// It gets more clusters.
     Grown,
@@ -159,7 +159,7 @@ pub struct Side {
     pub clusters: Held,
     /// Number of clusters it has.
     pub count: usize,
-    /// Amount that its clusters have together, where the system divides one.
+    /// Total amount of its clusters, where the system divides one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amount: Option<i64>,
 }

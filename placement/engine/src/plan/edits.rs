@@ -1,5 +1,5 @@
-//! Making changes in worlds, as a server would: defaults and rules of the kind, status kept where it is left
-//! out, generations raised, finalizers honoured.
+//! Changing worlds as a server would: defaults and rules of the kind, a kept status where it is left
+//! out, raised generations, honoured finalizers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! From inputs to worlds. One bad object never ends the run: it is set aside and reported.
+//! From inputs to worlds. A single bad object never ends the run: it is set aside and reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -68,7 +68,7 @@ struct Loader<'a> {
     catalog: &'a Catalog,
     now: Timestamp,
     simulation: Simulation,
-    /// Place where each object was first seen.
+    /// First place of each object.
     seen: BTreeMap<Key, String>,
     /// The objects to place that no server has stored yet.
     new: BTreeSet<Key>,
@@ -252,7 +252,7 @@ impl Loader<'_> {
             return None;
         }
         let completed = Arc::new(Object::new(&value, object.revision()).ok()?);
-        // It could be read before, and has more of the same fields.
+        // It was readable before, and has further fields of the same kind.
         drop(world.put(key, Arc::clone(&completed)));
         Some(completed)
     }
@@ -505,7 +505,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Tells why an object is in no world.
+    /// Returns the reason why an object is in no world.
     fn set_aside(&mut self, at: &str, kind: &str, errors: Vec<FieldError>) {
         let kind = if kind.is_empty() { "an object" } else { kind };
         self.report(&format!("{kind} is set aside: {at}"), errors);

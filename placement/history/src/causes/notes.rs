@@ -47,15 +47,16 @@ impl Dues {
         self.notes.push_back(DueNote { note, decided: None });
     }
 
-    /// The newest change up to `through`, and how many further ones up to it waited for the decision.
+    /// The newest change up to `through`, and the number of further ones up to it that waited for the
+    /// decision.
     pub(super) fn newest(&self, through: Revision, now: Timestamp) -> Option<(Note, u64)> {
         let up_to = self.notes.iter().filter(|due| due.revision() <= through);
         let found = up_to.rev().find(|due| !due.is_over(now))?;
         Some((found.note.clone(), self.waiting_before(found)))
     }
 
-    /// The newest change that is `wanted` and was there at `seen`, else the first one after; and how many
-    /// further ones before it waited for the decision.
+    /// The newest change that is `wanted` and was present at `seen`, else the first one after; and the
+    /// number of further ones before it that waited for the decision.
     pub(super) fn seen(
         &self,
         seen: Timestamp,

@@ -113,7 +113,7 @@ fn changed(write: &Write, before: &Value, answer: &Value) -> Option<String> {
     if write.subresource != "status" {
         return overruled::first(&write.object, before, answer, Absent::MayBePruned);
     }
-    // Nothing else is written through it.
+    // Only that is written through it.
     let status = |object: &Value| json!({"status": object["status"]});
     let [decided, before, answer] = [&write.object, before, answer].map(status);
     overruled::first(&decided, &before, &answer, Absent::MayBePruned)

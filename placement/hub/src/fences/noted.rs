@@ -1,4 +1,4 @@
-//! Notes of a fence about the writes that are about to be made under it.
+//! Notes of a fence about the writes that are about to be done under it.
 
 use berth_apimachinery::{GroupResource, Key, Verb, Write};
 use serde_json::{Value, json};

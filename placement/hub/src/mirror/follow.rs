@@ -169,7 +169,7 @@ impl Reflector {
         }
     }
 
-    /// Objects that are worth a copy, where not all are: known once the copies of the namespaces are there.
+    /// Objects to copy, where not all are: known once the copies of the namespaces exist.
     async fn concerned(&self) -> Result<Option<Concerned>, StoreError> {
         let Some(concerns) = &self.concerns else {
             return Ok(None);
@@ -427,7 +427,8 @@ impl Reflector {
         tokio::time::sleep(PAUSES.1).await;
     }
 
-    /// The step that makes the copy at `key` be `draft`, or be gone; nothing where it is so already.
+    /// The step that makes the copy at `key` equal to `draft`, or deletes it; nothing where that is so
+    /// already.
     fn step(&self, key: &Key, draft: &Option<Draft>) -> Option<Step> {
         let there = self.stored(key);
         let (verb, expect) = match (draft, there) {

@@ -35,7 +35,7 @@ pub(super) struct Made {
     pub(super) tally: Option<Tally>,
     /// The last comparison, where the demand is observed.
     pub(super) compared: Option<Arc<Compared>>,
-    /// Whether its comparison was put off for lack of time.
+    /// Whether its comparison was postponed for lack of time.
     pub(super) waits: bool,
 }
 

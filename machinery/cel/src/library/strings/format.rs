@@ -1,4 +1,4 @@
-//! `format`: text with values put in.
+//! `format`: a text with inserted values.
 
 use super::text;
 use crate::error::Error;
