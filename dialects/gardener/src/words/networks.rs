@@ -59,57 +59,49 @@ pub(super) fn missing(bits: u32, row: &Row, wants: &Wants) -> String {
     texts.join(", ")
 }
 
+/// Owner and text of a range that the shoot gets: its own, or the seed's for shoots.
+fn of_spec<'a>(kind: usize, row: &'a Row, wants: &'a Wants) -> (&'static str, &'a str) {
+    match wants.ranges[kind].as_deref() {
+        Some(text) => ("shoot's", text),
+        None => ("default", given(row)[kind].unwrap_or_default()),
+    }
+}
+
 pub(super) fn reserved(bits: u32, row: &Row, wants: &Wants) -> String {
-    let given = given(row);
-    let of_spec = named(bits).map(|range| {
-        let (whose, text) = match wants.ranges[range].as_deref() {
-            Some(text) => ("shoot's", text),
-            None => ("default", given[range].unwrap_or_default()),
-        };
+    let spec = named(bits).map(|kind| {
+        let (whose, text) = of_spec(kind, row, wants);
         let purpose = Range::of(Some(text)).reserved_for().unwrap_or_default();
-        format!("{whose} {} {text} meets {purpose}", RANGES[range])
+        format!("{whose} {} {text} meets {purpose}", RANGES[kind])
     });
-    let of_status = named(bits >> HELD).filter_map(|kind| {
+    let status = named(bits >> HELD).filter_map(|kind| {
         let (text, purpose) =
             held(wants, kind).find_map(|(text, range)| Some((text, range.reserved_for()?)))?;
-        Some(format!(
-            "{} {text} in the shoot's status meets {purpose}",
-            RANGES[kind]
-        ))
+        let told = bits >> kind & 1 == 1 && of_spec(kind, row, wants).1 == text;
+        (!told).then(|| format!("{} {text} in the shoot's status meets {purpose}", RANGES[kind]))
     });
-    of_spec.chain(of_status).collect::<Vec<_>>().join(", ")
+    spec.chain(status).collect::<Vec<_>>().join(", ")
 }
 
 pub(super) fn overlaps(pairs: u32, row: &Row, wants: &Wants) -> String {
     let networks = &row.record.seed.spec.networks;
     let seeds = [
-        networks.nodes.as_deref(),
-        Some(networks.pods.as_str()),
-        Some(networks.services.as_str()),
+        networks.nodes.as_deref().unwrap_or_default(),
+        networks.pods.as_str(),
+        networks.services.as_str(),
     ];
-    let given = given(row);
-    let of_spec = met(pairs).map(|(shoot, seed)| {
-        let (whose, range) = match wants.ranges[shoot].as_deref() {
-            Some(range) => ("shoot's", range),
-            None => ("default", given[shoot].unwrap_or_default()),
-        };
-        let other = seeds[seed].unwrap_or_default();
-        format!(
-            "{whose} {} {range} and seed's {} {other}",
-            RANGES[shoot], RANGES[seed]
-        )
+    let spec = met(pairs).map(|(shoot, seed)| {
+        let (whose, text) = of_spec(shoot, row, wants);
+        let of_shoot = format!("{whose} {} {text}", RANGES[shoot]);
+        format!("{of_shoot} and seed's {} {}", RANGES[seed], seeds[seed])
     });
-    let of_status = met(pairs >> HELD_PAIRS).filter_map(|(shoot, seed)| {
+    let status = met(pairs >> HELD_PAIRS).filter_map(|(shoot, seed)| {
         let other = row.facts.networks[seed];
         let (text, _) = held(wants, shoot).find(|(_, range)| range.overlaps(other))?;
-        Some(format!(
-            "{} {text} in the shoot's status and seed's {} {}",
-            RANGES[shoot],
-            RANGES[seed],
-            seeds[seed].unwrap_or_default()
-        ))
+        let told = pairs >> (shoot * 3 + seed) & 1 == 1 && of_spec(shoot, row, wants).1 == text;
+        let of_shoot = format!("{} {text} in the shoot's status", RANGES[shoot]);
+        (!told).then(|| format!("{of_shoot} and seed's {} {}", RANGES[seed], seeds[seed]))
     });
-    let texts: Vec<String> = of_spec.chain(of_status).collect();
+    let texts: Vec<String> = spec.chain(status).collect();
     format!("networks overlap: {}", texts.join(", "))
 }
 

@@ -1,7 +1,7 @@
 //! Rules that Gardener got after v1.8, by the vectors that were run through its own scheduler. `h…` are their
 //! names.
 
-use berth_dialect_contract::Inventory;
+use berth_dialect_contract::{Inventory, report};
 use serde_json::{Value, json};
 
 use crate::testing::{configured_with, decide, fleet, picked, profile, project, refusals, seed, shoot, with};
@@ -280,6 +280,29 @@ fn networks_that_a_shoot_has_are_judged_too() {
     assert_eq!(has(meets), ["Networks/NetworksOverlap"]);
     let reserved = json!({"pods": ["fd8f:6d53:b97a:1::/100"], "services": ["fd00:99::/112"]});
     assert_eq!(has(reserved), ["Networks/RangeReserved"]);
+}
+
+#[test]
+fn a_range_that_the_status_repeats_is_told_once() {
+    let networks = json!({"ipFamilies": ["IPv6"], "pods": "fd00:98::/48", "services": "fd00:2::/112"});
+    let seed = with(of_today("a"), "/spec/networks", networks);
+    let asked = json!({"ipFamilies": ["IPv6"], "pods": "fd00:98::/64", "services": "fd00:99::/112"});
+    let meets = |pods: &str| {
+        let status = json!({"networking": {"pods": [pods], "services": ["fd00:99::/112"]}});
+        let shoot = with(
+            with(plain(), "/spec/networking", asked.clone()),
+            "/status",
+            status,
+        );
+        let fleet = fleet(&[seed.clone(), shoot.clone()]);
+        let report = report::report("gardener", &fleet, 7, &decide(&fleet, &shoot));
+        let report = serde_json::to_value(report).unwrap();
+        report["candidates"][0]["rejections"][0]["message"].clone()
+    };
+    let once = "networks overlap: shoot's pods fd00:98::/64 and seed's pods fd00:98::/48";
+    assert_eq!(meets("fd00:98::/64"), once);
+    let both = format!("{once}, pods fd00:98:0:1::/64 in the shoot's status and seed's pods fd00:98::/48");
+    assert_eq!(meets("fd00:98:0:1::/64"), both);
 }
 
 #[test]
