@@ -98,7 +98,9 @@ async fn of_hub(client: &Client, scope: &Scope, rules: Option<RulesChoice>) -> R
     let reading = Reading::of(client, scope).await?;
     reading.tell(client).await?;
     let now = SystemClock.now();
-    let (objects, problems) = tokio::task::spawn_blocking(move || objects(reading.inputs(), now)).await?;
+    // On this thread: another one would keep the memory of the world that is judged, beside that of the one that
+    // is served.
+    let (objects, problems) = tokio::task::block_in_place(move || objects(reading.inputs(), now));
     reading::tell_problems(&problems);
     let settings = Settings {
         configurations: &[],
