@@ -6,7 +6,8 @@ use anyhow::{Context, Result, anyhow};
 use berth_apimachinery::Timestamp;
 use berth_client::Client;
 use berth_commands::load::namespaces_first;
-use berth_commands::terminal::{bad, dim, good, heading, table};
+use berth_commands::terminal::{self, dim, good, heading};
+use berth_commands::words;
 use berth_dialect_contract::amounts;
 use berth_dialect_contract::report::Candidate;
 use berth_scheduling_api::decision::Decision;
@@ -232,24 +233,19 @@ async fn place(client: &Client, namespace: &str, name: &str) -> Result<()> {
         &*status.outcome,
         "Scheduled" | "Partial" | "Unchanged" | "Provision"
     );
-    let shown = match &*status.outcome {
-        // It was bound on create, or by a controller since then.
-        "Unchanged" => good("Bound"),
-        outcome if placed => good(outcome),
-        outcome => bad(outcome),
-    };
-    berth_commands::say!("{shown_name}: {shown}: {}", status.message);
-    let rows: Vec<Vec<String>> = status.candidates.iter().map(row).collect();
+    let picked = status.candidates.iter().filter(|candidate| candidate.picked);
+    let state = words::standing(&status.outcome, picked.count(), None);
+    let state = terminal::styled(state.style, &state.phrase);
+    berth_commands::say!("{shown_name}: {state}: {}", status.message);
+    let mut headings = vec!["  CLUSTER", "RANK", "SCORE", "RESULT", "REASON"];
+    let amount = status.amount.as_ref().map(|amount| amount.name.to_uppercase());
+    if let Some(amount) = &amount {
+        headings.insert(3, amount);
+    }
+    let rows = status.candidates.iter();
+    let rows: Vec<Vec<String>> = rows.map(|candidate| row(candidate, amount.is_some())).collect();
     if !rows.is_empty() {
-        let amount = status.amount.as_ref().map(|amount| amount.name.to_uppercase());
-        let headings = [
-            "  TARGET",
-            "RANK",
-            "SCORE",
-            amount.as_deref().unwrap_or("PICKED"),
-            "WHY NOT",
-        ];
-        berth_commands::terminal::print(&table(&headings, &rows));
+        terminal::print(&terminal::table(&headings, &rows));
     }
     if placed {
         let mut binding = json!({
@@ -281,7 +277,7 @@ async fn place(client: &Client, namespace: &str, name: &str) -> Result<()> {
     Ok(())
 }
 
-fn row(candidate: &Candidate) -> Vec<String> {
+fn row(candidate: &Candidate, has_amounts: bool) -> Vec<String> {
     let reasons: Vec<String> = candidate
         .rejections
         .iter()
@@ -290,17 +286,22 @@ fn row(candidate: &Candidate) -> Vec<String> {
             plugin => format!("{plugin}/{}", rejection.reason),
         })
         .collect();
-    vec![
+    let number = |number: Option<i64>| number.map(|number| number.to_string()).unwrap_or_default();
+    let mut row = vec![
         format!("  {}", target(candidate)),
         candidate.rank.map(|rank| rank.to_string()).unwrap_or_default(),
-        candidate.score.map(|score| score.to_string()).unwrap_or_default(),
-        match (candidate.picked, candidate.amount) {
-            (true, Some(amount)) => amount.to_string(),
-            (true, None) => "yes".to_owned(),
-            (false, _) => String::new(),
-        },
-        reasons.join(", "),
-    ]
+        number(candidate.score),
+    ];
+    if has_amounts {
+        row.push(number(candidate.amount));
+    }
+    let result = match (candidate.picked, candidate.feasible) {
+        (true, _) => words::PICKED,
+        (false, true) => words::NOT_PICKED,
+        (false, false) => words::REFUSED,
+    };
+    row.extend([result.to_owned(), reasons.join(", ")]);
+    row
 }
 
 /// The Target without its dialect; a cluster that is named and does not exist has only its name.

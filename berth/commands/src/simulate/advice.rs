@@ -51,6 +51,7 @@ pub fn edits(out: &mut impl Write, status: &Value, commands: bool, width: Option
     }
     match edits.len() - shown_edits {
         0 => {}
+        1 => dim("and 1 more way: -o wide shows all, with the commands".to_owned())?,
         more => dim(format!(
             "and {more} more ways: -o wide shows all, with the commands"
         ))?,
