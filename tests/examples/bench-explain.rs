@@ -197,7 +197,7 @@ async fn cpu_of(server: &Server, client: &Client, path: &str) -> String {
 /// Seconds that kubectl takes for the whole command, and seconds it computes itself.
 fn kubectl(server: &Server, arguments: &str) -> (String, String) {
     let (begun, before) = (Instant::now(), usage::ended_children());
-    let lines = server.kubectl(arguments).ok().lines().count();
+    let lines = server.kubectl(arguments).succeeds().lines().count();
     assert!(lines > 1, "kubectl {arguments} shows nothing");
     let (whole, own) = (begun.elapsed(), usage::ended_children() - before);
     (

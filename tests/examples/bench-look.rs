@@ -179,7 +179,9 @@ fn table(rows: &[Row]) -> Table {
 fn observer(hub: &Hub, rest: &dyn Fn(), ask: &dyn Fn() -> Run) -> (Vec<Run>, Vec<Run>) {
     let installation = Installation::new(&["--source=ocm=hub"]).observing();
     let manifests = installation.manifests(&["all"]);
-    hub.kubectl("apply --server-side -f -").input(manifests).ok();
+    hub.kubectl("apply --server-side -f -")
+        .input(manifests)
+        .succeeds();
     let kubeconfig = hub.kubeconfig_for_service_account(berth::BERTH.namespace, berth::BERTH.name);
     let port = installation.port.to_string();
     let service_port = format!("--service-port={port}");

@@ -438,11 +438,6 @@ impl Kubectl {
         output.out
     }
 
-    /// Runs it as [`Kubectl::succeeds`] does: its name in tests that are older.
-    pub fn ok(self) -> String {
-        self.succeeds()
-    }
-
     /// Runs it; it must succeed and print JSON.
     pub fn json(self) -> Value {
         let text = self.succeeds();

@@ -82,6 +82,9 @@ impl Controller {
                 "--leader-election-lease-duration=10s",
                 "--leader-election-renew-deadline=8s",
                 "--leader-election-retry-period=2s",
+                // It writes some 20 PlacementDecisions for a request of 2,000 clusters, at 50 a second by default.
+                "--kube-api-qps=5000",
+                "--kube-api-burst=5000",
             ])
             .env("POD_NAME", "placement-controller");
         let process = hub.run(&mut command, "placement-controller");

@@ -162,7 +162,7 @@ pub(crate) fn register_sample(hub: &Hub, port: u16) {
         },
     });
     for object in [service, api_service] {
-        hub.kubectl("apply -f -").input(object.to_string()).ok();
+        hub.kubectl("apply -f -").input(object.to_string()).succeeds();
     }
 }
 
@@ -178,6 +178,6 @@ pub(crate) fn install_crd(hub: &Hub) -> Result<()> {
     let mut crd = berth_openapi::crd::definition(&**kind);
     crd["metadata"]["name"] = json!("managedclusters.crd.bench.berth.dev");
     crd["spec"]["group"] = json!("crd.bench.berth.dev");
-    hub.kubectl("create -f -").input(crd.to_string()).ok();
+    hub.kubectl("create -f -").input(crd.to_string()).succeeds();
     Ok(())
 }
