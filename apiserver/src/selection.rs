@@ -6,15 +6,15 @@ use berth_apimachinery::{Budget, Object, Status};
 
 use crate::served::Served;
 
-/// Terms of selectors that are compared with objects in one list: some seconds of it, a hundred terms for
-/// each of a million objects.
+/// Maximal number of comparisons in one list: a hundred terms for each of a million objects, which take some
+/// seconds.
 const MOST: u64 = 100_000_000;
 
 #[derive(Clone, Copy)]
 enum Field {
     Name,
     Namespace,
-    /// The one at this place of the kind's own.
+    /// A field of the kind's own, by its place.
     Other(usize),
 }
 

@@ -18,7 +18,7 @@ use serde::Serialize;
 const RESERVED: &str = "berth:";
 /// Client certificates live no longer than a new CA does.
 const MOST_LIFE: SignedDuration = berth_certs::authority::CA_LIFE;
-/// They begin to be judged by clocks that are not this one, so less makes no sense.
+/// Shorter lives make no sense, since the clocks of other machines differ.
 const LEAST_LIFE: SignedDuration = SignedDuration::from_mins(1);
 /// A kubeconfig that expires within this time is replaced.
 const RENEW_WITHIN: SignedDuration = SignedDuration::from_hours(30 * 24);

@@ -13,7 +13,7 @@ pub type HookId = (Arc<str>, usize);
 #[derive(Clone, Debug, Default)]
 pub struct Rounds {
     again: bool,
-    /// Called so far, not called again since the last change, and willing to be.
+    /// Webhooks that were called before the last change and have a reinvocation policy.
     willing: BTreeSet<HookId>,
     /// Webhooks for the second round.
     due: BTreeSet<HookId>,

@@ -10,11 +10,11 @@ pub use width::{broken, indented, width};
 
 /// Style of a success: a placed object.
 pub const GOOD: Style = AnsiColor::Green.on_default();
-/// Found no place.
+/// Style of an object without a place.
 pub const BAD: Style = AnsiColor::Red.on_default();
-/// Went there in part, or goes away.
+/// Style of an object that is placed in part, or leaves.
 pub const WARNING: Style = AnsiColor::Yellow.on_default();
-/// Beside the point.
+/// Style of less important text.
 pub const DIM: Style = Style::new().dimmed();
 
 /// A line on standard output, formatted as by `println!`. If the output is closed (`| head`), it is
@@ -255,13 +255,13 @@ pub fn good(text: &str) -> String {
     styled(GOOD, text)
 }
 
-/// Something that found no place.
+/// A text in the style of an object without a place.
 #[must_use]
 pub fn bad(text: &str) -> String {
     styled(BAD, text)
 }
 
-/// Something that went there in part.
+/// A text in the style of a partial placement.
 #[must_use]
 pub fn warning(text: &str) -> String {
     styled(WARNING, text)

@@ -70,9 +70,9 @@ pub(super) async fn delete(outlet: &dyn Outlet, keys: Vec<Key>, shown: &Collecti
 pub(super) struct DoneSlices {
     /// The demand.
     pub(super) demand: Key,
-    /// Those that stay or come.
+    /// The slices that stay or are added.
     pub(super) slices: Vec<Key>,
-    /// Outcomes of its slices: after that nothing of the same namespace was.
+    /// Outcomes of its slices. In each namespace, the first failure ends the writes.
     pub(super) outcomes: Vec<Outcome>,
 }
 

@@ -16,9 +16,9 @@ use crate::edit::Edit;
 pub enum Whose {
     /// The user: for the request, and for further objects in its namespace.
     Request,
-    /// The target's owner's.
+    /// The owner of the target.
     Target,
-    /// The administrator's: settings for every request and every target.
+    /// The administrator: for settings of every request and every target.
     Fleet,
 }
 

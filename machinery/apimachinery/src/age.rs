@@ -6,7 +6,7 @@ use crate::time::Timestamp;
 /// future of less than two seconds is clock skew (`0s`), any later one is `<invalid>`.
 #[must_use]
 pub(crate) fn human_duration(from: Timestamp, now: Timestamp) -> String {
-    // Whole seconds towards zero, as every further unit is.
+    // Whole seconds, rounded towards zero like all larger units.
     let seconds = now.duration_since(from).as_secs();
     let (minutes, hours) = (seconds / 60, seconds / 3600);
     let days = hours / 24;

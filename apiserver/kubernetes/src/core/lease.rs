@@ -28,7 +28,7 @@ pub struct LeaseFields {
 pub struct LeaseSpec {
     /// The identity of the holder.
     pub holder_identity: Option<String>,
-    /// Seconds after renewTime for which nobody else may take the lease.
+    /// Seconds after renewTime in which no other holder may take the lease.
     pub lease_duration_seconds: Option<i32>,
     /// When the holder took the lease, to the microsecond.
     #[schemars(extend("format" = "date-time"))]
@@ -38,7 +38,7 @@ pub struct LeaseSpec {
     pub renew_time: Option<String>,
     /// Number of times that the lease went from one holder to another.
     pub lease_transitions: Option<i32>,
-    /// Strategy by which a leader is chosen where candidates coordinate. Nobody does that here: it is dropped.
+    /// Strategy of choosing a leader where candidates coordinate. It is not supported here, and dropped.
     pub strategy: Option<String>,
     /// Candidate that should take the lease from its holder. Without a strategy it says nothing: it is dropped.
     pub preferred_holder: Option<String>,

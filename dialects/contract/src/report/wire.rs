@@ -209,7 +209,7 @@ pub struct Score {
     pub weight: i64,
     /// Value times weight.
     pub weighted: i64,
-    /// Why the value is not one that was measured, where it is none.
+    /// Reason why the value is not a measured one; absent where it is one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub message: String,
@@ -266,7 +266,7 @@ pub struct Candidate {
     pub cluster_name: Arc<str>,
     /// Whether no plugin refuses it.
     pub feasible: bool,
-    /// Whether it is none to choose from at all; absent where it is one.
+    /// Whether it is out of scope; absent where it is in scope.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[schemars(with = "Option<bool>")]
     pub out_of_scope: bool,

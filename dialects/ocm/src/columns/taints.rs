@@ -10,7 +10,7 @@ use crate::kind::Taint;
 
 /// No taints.
 const NONE: u32 = 0;
-/// Taints that are only with the cluster: a long list, or one list too many.
+/// Taints that only the cluster's record has: a list that is too long, or beyond the limit of lists.
 const OWN: u32 = u32::MAX;
 /// The longest list that is numbered.
 const LONGEST: usize = 8;
@@ -32,7 +32,7 @@ pub(crate) struct Taints {
 pub(crate) enum Tainted {
     /// It has none.
     Not,
-    /// It has those of [`Taints::list`], times apart.
+    /// It has the taints of [`Taints::list`], except for their times.
     Like(u32),
     /// It has some.
     Somehow,
@@ -75,7 +75,7 @@ impl Taints {
         self.lists.len()
     }
 
-    /// A list. Its times are those of any cluster.
+    /// A list, with the times of any of its clusters.
     pub(crate) fn list(&self, number: u32) -> &[Taint] {
         &self.lists[number as usize]
     }

@@ -75,7 +75,7 @@ pub(super) struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// The members of the object that `bytes` are, braces included; of no bytes: none.
+    /// The members of the object in `bytes`, braces included; empty for empty bytes.
     pub(super) fn of(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
@@ -107,7 +107,7 @@ pub(super) struct Elements<'a> {
 }
 
 impl<'a> Elements<'a> {
-    /// The elements of the array that `bytes` are, brackets included; of no bytes: none.
+    /// The elements of the array in `bytes`, brackets included; empty for empty bytes.
     pub(super) fn of(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }

@@ -10,10 +10,10 @@ use super::make::Made;
 use crate::observed::Compared;
 use crate::tallies::Tally;
 
-/// Subjects that there are objects about.
+/// Subjects with an object.
 #[derive(Default)]
 pub(super) struct Following {
-    /// Targets, with the names of their objects: a dialect may call a cluster otherwise.
+    /// Targets, with the names of their objects, which may differ from the names of clusters.
     targets: HashMap<Arc<str>, Arc<str>>,
     demands: HashMap<Key, Followed>,
 }

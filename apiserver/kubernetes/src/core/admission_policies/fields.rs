@@ -147,7 +147,7 @@ pub struct ParamRef {
     pub name: Option<String>,
     /// The namespace they are in; that of the write where it is left out.
     pub namespace: Option<String>,
-    /// Those with these labels, each by itself: all of them must be content.
+    /// The objects with these labels. The policy is evaluated with each of them, and all must allow the write.
     pub selector: Option<LabelSelector>,
     /// Consequence when there are none: Allow, as if there were no binding, or Deny, which refuses the write
     /// unless the failure policy is Ignore.
