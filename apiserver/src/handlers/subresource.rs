@@ -92,8 +92,8 @@ impl<'a> Custom<'a> {
         self.cx.reply(accepted, code, &reply)
     }
 
-    /// Whether admission lets the user connect, as kube-apiserver asks it about every request to a proxy: the
-    /// object is the options, where to.
+    /// Asks admission whether the user may connect, as kube-apiserver does for every request to a proxy. The
+    /// object of the question is the connect options, which have the path.
     async fn connect(&self) -> Result<(), Status> {
         let rest = &self.cx.request.info.rest;
         let path = if rest.is_empty() {

@@ -144,7 +144,7 @@ impl Dialect for KubeFleet {
     fn on_hub(&self) -> OnHub {
         OnHub {
             rules: hub_rules::all(),
-            // The hub agent puts the scheduler's finalizers on, and finishes them: nothing waits for Berth
+            // The hub agent adds and removes the scheduler's finalizers: nothing waits for Berth
             // alone.
             holds: Vec::new(),
             records: &[SNAPSHOTS, BINDINGS, RESOURCE_SNAPSHOTS, RESOURCE_BINDINGS],
