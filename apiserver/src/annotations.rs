@@ -18,6 +18,9 @@ struct Noted {
     /// Whether the event has the request's body, which only a handler may be able to read.
     wants_object: bool,
     object: Option<Vec<u8>>,
+    /// Whether the event has the answer, which only a handler may be able to write as JSON.
+    wants_answer: bool,
+    answer: Option<Vec<u8>>,
 }
 
 impl Annotations {
@@ -72,6 +75,24 @@ impl Annotations {
     /// Takes the recorded annotations.
     pub(crate) fn take_object(&self) -> Option<Vec<u8>> {
         self.noted().object.take()
+    }
+
+    /// The event has the answer.
+    pub(crate) fn want_answer(&self) {
+        self.noted().wants_answer = true;
+    }
+
+    /// Notes what an answer that is no JSON says, if the event has it.
+    pub(crate) fn answer(&self, read: impl FnOnce() -> Vec<u8>) {
+        let mut noted = self.noted();
+        if noted.wants_answer {
+            noted.answer = Some(read());
+        }
+    }
+
+    /// Takes what was noted of the answer.
+    pub(crate) fn take_answer(&self) -> Option<Vec<u8>> {
+        self.noted().answer.take()
     }
 
     fn noted(&self) -> MutexGuard<'_, Noted> {

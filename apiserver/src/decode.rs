@@ -1,10 +1,11 @@
-//! From a request body to a JSON value: JSON, YAML, and the formats of the program's [`BodyDecoder`].
+//! From a request body to a JSON value: JSON, YAML, and the protobuf that the program's [`Codec`] reads.
 
 mod check;
 
 use berth_apimachinery::Status;
 use berth_apimachinery::json::Document;
 use berth_apimachinery::nesting::{DEPTH_LIMIT, is_shallow};
+use berth_apimachinery::schema::Unknown;
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use serde_json::Value;
@@ -14,15 +15,36 @@ use crate::yaml;
 pub(crate) use berth_apimachinery::json::Doubles;
 pub(crate) use check::{Expected, TOLD, check_fields, duplicate_fields, identify, metadata_types, own_types};
 
-/// Reads bodies in a format of the program's own: Kubernetes' protobuf, for the kinds whose messages it
-/// knows.
-pub trait BodyDecoder: Send + Sync + 'static {
+/// Kubernetes' protobuf, for the kinds whose messages a program knows: reads bodies, and writes the messages
+/// that answers are put together of.
+pub trait Codec: Send + Sync + 'static {
     /// The object in `bytes`, with `apiVersion` and `kind`; `None` when it knows no such message, which
     /// answers 415.
     ///
     /// # Errors
     /// The syntax error and its place, as a 400.
     fn decode(&self, bytes: &[u8]) -> Option<Result<Value, String>>;
+
+    /// Whether it knows the message of a kind's objects, so that clients may ask for it.
+    fn writes(&self, api_version: &str, kind: &str) -> bool;
+
+    /// The fields of `object` that the kind does not have, and that `before` does not have in the same place:
+    /// the paths of the first `most`, and the number of the others. `None` when it does not know the kind's
+    /// fields; then its schema does.
+    fn unknown_fields(
+        &self,
+        _api_version: &str,
+        _kind: &str,
+        _object: &Value,
+        _before: &Value,
+        _most: usize,
+    ) -> Option<Unknown> {
+        None
+    }
+
+    /// The message of `object`, without an envelope; `None` when it knows none. Its metadata are the first
+    /// field.
+    fn message(&self, api_version: &str, kind: &str, object: &Value) -> Option<Vec<u8>>;
 }
 
 /// A decoded body.
@@ -69,7 +91,7 @@ pub(crate) fn media_type(headers: &HeaderMap) -> String {
 /// Decodes the body of a create, an update or a delete. `doubles` says whether numbers in double
 /// notation stay doubles.
 pub(crate) fn body(
-    decoder: Option<&dyn BodyDecoder>,
+    codec: Option<&dyn Codec>,
     headers: &HeaderMap,
     bytes: &[u8],
     doubles: Doubles,
@@ -78,7 +100,7 @@ pub(crate) fn body(
         "application/json" => json_with(bytes, doubles),
         "application/yaml" | "application/x-yaml" | "text/yaml" if yaml::SERVED => read_yaml(bytes),
         "application/vnd.kubernetes.protobuf" => {
-            let value = decoder.and_then(|decoder| decoder.decode(bytes));
+            let value = codec.and_then(|codec| codec.decode(bytes));
             let value = value.ok_or_else(|| Status::unsupported_media_type(&accepted(false)))?;
             let value = value.map_err(|problem| {
                 Status::bad_request(format!("unable to decode the body as protobuf: {problem}"))

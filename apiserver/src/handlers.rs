@@ -27,13 +27,12 @@ use crate::actor::Actor;
 use crate::call::Call;
 use crate::compress::Compressed;
 use crate::context::{Api, Authorized, RequestCx, Route};
-use crate::decode::BodyDecoder;
+use crate::decode::Codec;
 use crate::listing::Listings;
 use crate::managers;
 use crate::registry::{InstallError, Registry, Target};
 use crate::request_info::RequestInfo;
 use crate::resource::{Backing, Group};
-use crate::respond;
 use crate::served::Served;
 
 /// Time for keeping lists of projections for their further pages, and their maximal number.
@@ -43,7 +42,7 @@ const HELD_MOST: u64 = 256;
 /// Shared state of the handlers.
 pub struct ApiState {
     registry: Arc<Registry>,
-    decoder: Option<Arc<dyn BodyDecoder>>,
+    codec: Option<Arc<dyn Codec>>,
     compressed: Compressed,
     held: moka::sync::Cache<(GroupResource, Revision), Collection>,
     listings: Listings,
@@ -70,18 +69,18 @@ impl ApiState {
             .build();
         Self {
             registry,
-            decoder: None,
+            codec: None,
             compressed: Compressed::new(),
             held,
             listings: Listings::new(),
         }
     }
 
-    /// Adds a decoder of bodies in a further format.
+    /// Adds what reads and writes protobuf.
     #[must_use]
-    pub fn with_decoder(self, decoder: Arc<dyn BodyDecoder>) -> Self {
+    pub fn with_codec(self, codec: Arc<dyn Codec>) -> Self {
         Self {
-            decoder: Some(decoder),
+            codec: Some(codec),
             ..self
         }
     }
@@ -98,9 +97,9 @@ impl ApiState {
             .get(&info.group, &info.version, &info.resource)
     }
 
-    async fn answer(&self, request: RequestCx) -> Result<Response<Body>, Status> {
+    async fn answer(&self, request: &RequestCx) -> Result<Response<Body>, Status> {
         let served = self.served(&request.info).ok_or_else(Status::no_such_path)?;
-        let cx = Cx::new(self, served, &request)?;
+        let cx = Cx::new(self, served, request)?;
         if !request.info.subresource.is_empty() {
             return subresource::handle(&cx).await;
         }
@@ -172,9 +171,10 @@ impl Api for ApiState {
     }
 
     async fn dispatch(&self, request: Authorized) -> Response<Body> {
-        match self.answer(request.into_inner()).await {
+        let request = request.into_inner();
+        match self.answer(&request).await {
             Ok(response) => response,
-            Err(status) => respond::status(&status),
+            Err(status) => self.refusal(&request, &status),
         }
     }
 }

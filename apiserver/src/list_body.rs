@@ -9,7 +9,8 @@ use berth_apimachinery::Object;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
-use crate::render::View;
+use crate::protobuf;
+use crate::render::{Messages, View};
 use crate::served::Served;
 
 /// A chunk is sent when it has this size; it is larger by one object at most.
@@ -63,13 +64,42 @@ impl Chunks {
 
 /// A list of objects, joined on reading.
 pub(crate) struct ListBody {
-    served: Arc<Served>,
-    view: View,
+    form: Form,
     head: Bytes,
     items: std::vec::IntoIter<Arc<Object>>,
     /// The next part to write.
     stage: Stage,
     remaining: u64,
+}
+
+/// Form of the items.
+enum Form {
+    Json { served: Arc<Served>, view: View },
+    Messages(Messages),
+}
+
+impl Form {
+    /// Bytes between items, and behind the last.
+    fn around(&self) -> (&'static [u8], &'static [u8]) {
+        match self {
+            Self::Json { .. } => (b",", TAIL),
+            Self::Messages(_) => (b"", protobuf::TAIL),
+        }
+    }
+
+    fn len(&self, object: &Object) -> usize {
+        match self {
+            Self::Json { served, view } => view.item(served, object).len(),
+            Self::Messages(messages) => protobuf::field_len(messages.of(object).len()),
+        }
+    }
+
+    fn write(&self, object: &Object, out: &mut Vec<u8>) {
+        match self {
+            Self::Json { served, view } => view.item(served, object).write(out),
+            Self::Messages(messages) => protobuf::item(&messages.of(object), out),
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -84,16 +114,27 @@ pub(crate) const TAIL: &[u8] = b"]}";
 
 impl ListBody {
     /// A list that begins with `head` (up to and with `"items":[`).
-    pub(crate) fn new(served: Arc<Served>, view: View, head: Bytes, items: Vec<Arc<Object>>) -> Self {
-        let bytes: usize = items
-            .iter()
-            .map(|object| view.render(&served, object).len())
-            .sum();
-        let commas = items.len().saturating_sub(1);
-        let remaining = (head.len() + bytes + commas + TAIL.len()) as u64;
+    pub(crate) fn json(served: Arc<Served>, view: View, head: Bytes, items: Vec<Arc<Object>>) -> Self {
+        Self::new(Form::Json { served, view }, |_| head, items)
+    }
+
+    /// A list in protobuf, with this message of its metadata.
+    pub(crate) fn messages(messages: Messages, metadata: &[u8], items: Vec<Arc<Object>>) -> Self {
+        let (api_version, kind) = messages.names();
+        let (api_version, kind) = (api_version.to_owned(), format!("{kind}List"));
+        let head = |items| protobuf::list_head(&api_version, &kind, metadata, items).into();
+        Self::new(Form::Messages(messages), head, items)
+    }
+
+    /// A list whose `head` stands before items of so many bytes.
+    fn new(form: Form, head: impl FnOnce(usize) -> Bytes, items: Vec<Arc<Object>>) -> Self {
+        let bytes: usize = items.iter().map(|object| form.len(object)).sum();
+        let head = head(bytes);
+        let (between, tail) = form.around();
+        let between = between.len() * items.len().saturating_sub(1);
+        let remaining = (head.len() + bytes + between + tail.len()) as u64;
         Self {
-            served,
-            view,
+            form,
             head,
             items: items.into_iter(),
             stage: Stage::Head,
@@ -104,6 +145,15 @@ impl ListBody {
     /// The length of the body that is left, in bytes.
     pub(crate) fn len(&self) -> u64 {
         self.remaining
+    }
+
+    /// The whole body, for forms that are made of all of it.
+    pub(crate) fn into_bytes(mut self) -> Vec<u8> {
+        let mut all = Vec::with_capacity(usize::try_from(self.len()).unwrap_or_default());
+        while let Some(chunk) = self.next_chunk() {
+            all.extend_from_slice(&chunk);
+        }
+        all
     }
 
     /// The next chunk.
@@ -119,17 +169,18 @@ impl ListBody {
             out.extend_from_slice(&self.head);
             self.stage = Stage::FirstItem;
         }
+        let (between, tail) = self.form.around();
         while out.len() < CHUNK {
             let Some(object) = self.items.next() else {
-                out.extend_from_slice(TAIL);
+                out.extend_from_slice(tail);
                 self.stage = Stage::Done;
                 break;
             };
             if self.stage == Stage::Items {
-                out.push(b',');
+                out.extend_from_slice(between);
             }
             self.stage = Stage::Items;
-            self.view.render(&self.served, &object).write(&mut out);
+            self.form.write(&object, &mut out);
         }
         self.remaining = self.remaining.saturating_sub(out.len() as u64);
         Some(out.into())

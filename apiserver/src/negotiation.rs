@@ -1,8 +1,8 @@
 //! Negotiation of the form of an answer: the `Accept` header, `pretty`, and the forms that can be served.
 //!
 //! A clause that cannot be served is skipped, never an error while another one fits: Kubernetes' own
-//! controllers ask for protobuf first (docs/reference.md, "Negotiation"). Only a watch whose first choice is
-//! YAML is refused, as by kube-apiserver.
+//! controllers ask for protobuf first, which only Kubernetes' own kinds have (docs/reference.md,
+//! "Negotiation"). Only a watch whose first choice is YAML is refused, as by kube-apiserver.
 
 use berth_apimachinery::Status;
 use http::HeaderMap;
@@ -17,6 +17,7 @@ pub(crate) enum Encoding {
     Json,
     Pretty,
     Yaml,
+    Protobuf,
 }
 
 impl Encoding {
@@ -24,6 +25,15 @@ impl Encoding {
         match self {
             Self::Json | Self::Pretty => "application/json",
             Self::Yaml => "application/yaml",
+            Self::Protobuf => PROTOBUF,
+        }
+    }
+
+    /// Media type of a watch.
+    pub(crate) fn stream_type(self) -> &'static str {
+        match self {
+            Self::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
+            Self::Json | Self::Pretty | Self::Yaml => self.content_type(),
         }
     }
 }
@@ -63,6 +73,15 @@ pub(crate) enum Answer {
     Watch,
 }
 
+/// Forms that a resource has beside the JSON of its objects.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Forms {
+    /// Rows: what is only answered, and has no metadata, has none.
+    pub(crate) tables: bool,
+    /// Messages of protobuf.
+    pub(crate) messages: bool,
+}
+
 /// The form settled on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Accepted {
@@ -70,25 +89,44 @@ pub(crate) struct Accepted {
     pub(crate) shape: Shape,
 }
 
+const JSON: &str = "application/json";
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+
 /// Media types that a 406 offers.
-#[cfg(feature = "yaml")]
-const OFFERED: &[&str] = &["application/json", "application/yaml"];
-/// Media types that a 406 offers.
-#[cfg(not(feature = "yaml"))]
-const OFFERED: &[&str] = &["application/json"];
+fn offered(answer: Answer, forms: Forms) -> Vec<&'static str> {
+    let types: &[_] = match answer {
+        Answer::Watch => &[
+            (JSON, true),
+            ("application/json;stream=watch", true),
+            ("application/vnd.kubernetes.protobuf;stream=watch", forms.messages),
+        ],
+        Answer::Object | Answer::List => &[
+            (JSON, true),
+            ("application/yaml", yaml::SERVED),
+            (PROTOBUF, forms.messages),
+        ],
+    };
+    let served = types.iter().filter(|(_, is_served)| *is_served);
+    served.map(|&(name, _)| name).collect()
+}
 
 /// Settles on the first clause, by quality, that can be served.
 ///
 /// # Errors
 /// 406 when there is none.
-pub(crate) fn negotiate(headers: &HeaderMap, query: &Query, answer: Answer) -> Result<Accepted, Status> {
+pub(crate) fn negotiate(
+    headers: &HeaderMap,
+    query: &Query,
+    answer: Answer,
+    forms: Forms,
+) -> Result<Accepted, Status> {
+    let pretty = wants_pretty(headers, query);
     let text = headers
         .get_all(ACCEPT)
         .iter()
         .filter_map(|value| value.to_str().ok())
         .collect::<Vec<_>>()
         .join(",");
-    let pretty = wants_pretty(headers, query);
     if text.trim().is_empty() {
         return Ok(Accepted {
             encoding: json(pretty, answer),
@@ -96,13 +134,12 @@ pub(crate) fn negotiate(headers: &HeaderMap, query: &Query, answer: Answer) -> R
         });
     }
     let clauses = in_order(text.split(',').filter_map(Clause::parse).collect());
-    let found = clauses.iter().find_map(|clause| clause.accept(answer, pretty));
+    let found = clauses
+        .iter()
+        .find_map(|clause| clause.accept(answer, forms, pretty));
     // YAML has no form for watches: a watch is refused where the client prefers YAML.
     let served = found.filter(|found| answer != Answer::Watch || found.encoding != Encoding::Yaml);
-    served.ok_or_else(|| match answer {
-        Answer::Watch => Status::not_acceptable(&["application/json", "application/json;stream=watch"]),
-        Answer::Object | Answer::List => Status::not_acceptable(OFFERED),
-    })
+    served.ok_or_else(|| Status::not_acceptable(&offered(answer, forms)))
 }
 
 /// The most clauses that are ordered as kube-apiserver does.
@@ -132,9 +169,25 @@ pub(crate) fn wants_yaml(headers: &HeaderMap) -> bool {
         .get_all(ACCEPT)
         .iter()
         .any(|value| value.to_str().is_ok_and(|text| text.contains("yaml")));
-    named
-        && negotiate(headers, &Query::default(), Answer::Object)
-            .is_ok_and(|accepted| accepted.encoding == Encoding::Yaml)
+    named && encoding_of_status(headers, false) == Some(Encoding::Yaml)
+}
+
+/// Whether a `Status` about a resource that has messages is to be one.
+pub(crate) fn wants_protobuf(headers: &HeaderMap) -> bool {
+    let named = headers
+        .get_all(ACCEPT)
+        .iter()
+        .any(|value| value.to_str().is_ok_and(|text| text.contains(PROTOBUF)));
+    named && encoding_of_status(headers, true) == Some(Encoding::Protobuf)
+}
+
+fn encoding_of_status(headers: &HeaderMap, messages: bool) -> Option<Encoding> {
+    let forms = Forms {
+        tables: true,
+        messages,
+    };
+    let accepted = negotiate(headers, &Query::default(), Answer::Object, forms);
+    accepted.ok().map(|accepted| accepted.encoding)
 }
 
 /// Whether the client can take a gzip body.
@@ -227,10 +280,11 @@ impl<'a> Clause<'a> {
             || (self.subkind != "*" && other.subkind == "*")
     }
 
-    fn accept(&self, answer: Answer, pretty: bool) -> Option<Accepted> {
+    fn accept(&self, answer: Answer, forms: Forms, pretty: bool) -> Option<Accepted> {
         let encoding = match (self.kind, self.subkind) {
             ("*", "*") | ("application", "*" | "json") => json(self.pretty.unwrap_or(pretty), answer),
             ("application", "yaml") if yaml::SERVED => Encoding::Yaml,
+            ("application", "vnd.kubernetes.protobuf") if forms.messages => Encoding::Protobuf,
             _ => return None,
         };
         let streams = match self.stream {
@@ -239,10 +293,10 @@ impl<'a> Clause<'a> {
             _ => false,
         };
         streams.then_some(())?;
-        Some(Accepted {
-            encoding,
-            shape: self.shape(answer)?,
-        })
+        let shape = self.shape(answer)?;
+        // Rows have values of any type, which no message holds.
+        let shown = !matches!(shape, Shape::Table(_)) || (forms.tables && encoding != Encoding::Protobuf);
+        shown.then_some(Accepted { encoding, shape })
     }
 
     fn shape(&self, answer: Answer) -> Option<Shape> {
@@ -278,10 +332,16 @@ fn quality(text: &str) -> Option<u32> {
 mod tests {
     use super::*;
 
+    /// Forms of a resource without messages.
+    const JSON_ALONE: Forms = Forms {
+        tables: true,
+        messages: false,
+    };
+
     fn accept(text: &str, answer: Answer) -> Option<Accepted> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, text.parse().unwrap());
-        negotiate(&headers, &Query::default(), answer).ok()
+        negotiate(&headers, &Query::default(), answer, JSON_ALONE).ok()
     }
 
     const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json";
@@ -307,6 +367,41 @@ mod tests {
             Some(Shape::Full)
         );
         assert_eq!(shape("application/json;q=0", Answer::List), None);
+    }
+
+    #[test]
+    fn messages_are_answered_where_there_are_any_and_rows_only_where_there_are_some() {
+        let accept = |text: &str, answer, forms| {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, text.parse().unwrap());
+            let accepted = negotiate(&headers, &Query::default(), answer, forms);
+            accepted
+                .map(|accepted| accepted.encoding)
+                .map_err(|status| status.code)
+        };
+        let both = Forms {
+            messages: true,
+            ..JSON_ALONE
+        };
+        let go = "application/vnd.kubernetes.protobuf,application/json";
+        assert_eq!(accept(go, Answer::Object, both), Ok(Encoding::Protobuf));
+        assert_eq!(accept(go, Answer::Object, JSON_ALONE), Ok(Encoding::Json));
+        let only = "application/vnd.kubernetes.protobuf";
+        assert_eq!(accept(only, Answer::List, JSON_ALONE), Err(406));
+        let watch = "application/vnd.kubernetes.protobuf;stream=watch";
+        assert_eq!(accept(watch, Answer::Watch, both), Ok(Encoding::Protobuf));
+        assert_eq!(accept(watch, Answer::List, both), Err(406));
+        let rows = "application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io";
+        assert_eq!(accept(rows, Answer::List, both), Err(406));
+        assert_eq!(accept("*/*", Answer::List, both), Ok(Encoding::Json));
+        let rowless = Forms {
+            tables: false,
+            ..both
+        };
+        assert_eq!(accept(TABLE, Answer::Object, rowless), Ok(Encoding::Json));
+        let rows = "application/json;as=Table;v=v1;g=meta.k8s.io";
+        assert_eq!(accept(rows, Answer::Object, rowless), Err(406));
+        assert_eq!(accept(rows, Answer::Object, both), Ok(Encoding::Json));
     }
 
     #[test]
@@ -371,7 +466,7 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert(USER_AGENT, "curl/8".parse().unwrap());
         let encoding = |headers: &HeaderMap, query| {
-            negotiate(headers, &Query::parse(query), Answer::Object)
+            negotiate(headers, &Query::parse(query), Answer::Object, JSON_ALONE)
                 .unwrap()
                 .encoding
         };

@@ -1,10 +1,14 @@
 //! Writing of one object: its stored bytes where they fit, and a minimal composition where they do not.
 
+use std::sync::Arc;
+
 use berth_apimachinery::Object;
 use bytes::Bytes;
 use serde_json::Value;
 
+use crate::decode::Codec;
 use crate::negotiation::{MetaVersion, Shape};
+use crate::protobuf;
 use crate::served::Served;
 
 /// One object in one form. Nothing is copied before it is written.
@@ -12,6 +16,8 @@ use crate::served::Served;
 pub(crate) enum Rendered<'a> {
     /// The stored bytes.
     Stored(&'a Object),
+    /// The stored object without `apiVersion` and `kind`.
+    Untyped(&'a Object),
     /// The stored object with another `apiVersion`.
     InVersion(&'a str, &'a Object),
     /// Its metadata, behind this head.
@@ -24,6 +30,7 @@ impl Rendered<'_> {
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Stored(object) => object.len(),
+            Self::Untyped(object) => object.untyped_len(),
             Self::InVersion(version, object) => object.len() - object.api_version().len() + version.len(),
             Self::Metadata(head, object) => head.len() + object.metadata_len() + b"}".len(),
             Self::Made(bytes) => bytes.len(),
@@ -33,6 +40,7 @@ impl Rendered<'_> {
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Stored(object) => object.write(out),
+            Self::Untyped(object) => object.write_untyped(out),
             Self::InVersion(version, object) => object.write_in_version(version, out),
             Self::Metadata(head, object) => {
                 out.extend_from_slice(head);
@@ -48,7 +56,7 @@ impl Rendered<'_> {
         match self {
             Self::Stored(object) => object.bytes(),
             Self::Made(bytes) => bytes,
-            Self::InVersion(..) | Self::Metadata(..) => {
+            Self::Untyped(..) | Self::InVersion(..) | Self::Metadata(..) => {
                 let mut out = Vec::with_capacity(self.len());
                 self.write(&mut out);
                 out.into()
@@ -81,6 +89,24 @@ impl View {
         }
     }
 
+    /// `object` as an item of a list: of Kubernetes' own kinds the list alone says `apiVersion` and `kind`.
+    pub(crate) fn item<'a>(self, served: &'a Served, object: &'a Object) -> Rendered<'a> {
+        if self != Self::Full || !served.has_own_type() {
+            return self.render(served, object);
+        }
+        match self.render(served, object) {
+            Rendered::Made(_) => {
+                let mut value = value(served, object);
+                if let Some(fields) = value.as_object_mut() {
+                    fields.remove("apiVersion");
+                    fields.remove("kind");
+                }
+                Rendered::Made(value.to_string().into())
+            }
+            _ => Rendered::Untyped(object),
+        }
+    }
+
     /// Whether [`View::render`] gives the stored bytes themselves, so that every watcher can share a frame of
     /// them.
     pub(crate) fn is_stored(self, served: &Served, object: &Object) -> bool {
@@ -106,6 +132,60 @@ fn partial(version: MetaVersion, object: &Object) -> Rendered<'_> {
         }
     };
     Rendered::Metadata(head, object)
+}
+
+/// Objects of one resource in protobuf.
+#[derive(Clone)]
+pub(crate) struct Messages {
+    pub(crate) codec: Arc<dyn Codec>,
+    pub(crate) served: Arc<Served>,
+    pub(crate) view: View,
+}
+
+impl Messages {
+    /// The message of `object`, without an envelope: written once for each object as it is stored.
+    pub(crate) fn of(&self, object: &Object) -> Bytes {
+        let served = &self.served;
+        let whole = match object.api_version() == &*served.api_version {
+            true => object.message(|| self.write(&object.parse())),
+            false => self.write(&value(served, object)).into(),
+        };
+        match self.view {
+            View::Full => whole,
+            View::Partial(_) => protobuf::metadata(&whole),
+        }
+    }
+
+    fn write(&self, object: &Value) -> Vec<u8> {
+        let served = &self.served;
+        let message = self
+            .codec
+            .message(&served.api_version, served.info().kind, object);
+        message.expect("messages are written of kinds that have one")
+    }
+
+    /// The apiVersion and the kind of the objects as they are shown.
+    pub(crate) fn names(&self) -> (&str, &str) {
+        match self.view {
+            View::Full => (&self.served.api_version, self.served.info().kind),
+            View::Partial(version) => (version.api_version(), "PartialObjectMetadata"),
+        }
+    }
+
+    /// Writes the frame of an event about what is no stored object, but has a message.
+    pub(crate) fn frame(&self, r#type: &str, object: &Value, out: &mut Vec<u8>) {
+        let text = |field: &str| object[field].as_str().unwrap_or_default();
+        let (api_version, kind) = (text("apiVersion"), text("kind"));
+        let message = self.codec.message(api_version, kind, object).unwrap_or_default();
+        let envelope = protobuf::envelope(api_version, kind, &message);
+        protobuf::frame(r#type, &envelope, out);
+    }
+
+    /// `object` in its envelope.
+    pub(crate) fn envelope(&self, object: &Object) -> Vec<u8> {
+        let (api_version, kind) = self.names();
+        protobuf::envelope(api_version, kind, &self.of(object))
+    }
 }
 
 /// The object as `served` shows it, parsed, for patches and handlers.

@@ -102,6 +102,14 @@ pub(crate) async fn as_yaml(response: Response<Body>) -> Response<Body> {
     }
 }
 
+/// Puts another body in the place of the one that `response` has.
+pub(crate) fn replace(response: &mut Response<Body>, content_type: &'static str, body: Bytes) {
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(CONTENT_LENGTH, body.len().into());
+    *response.body_mut() = Body::from(body);
+}
+
 /// `body` as `code` with `content_type`.
 #[must_use]
 pub fn bytes(code: StatusCode, content_type: &'static str, body: Bytes) -> Response<Body> {

@@ -1,7 +1,9 @@
 //! One resource in one of its versions, with the data that all readers and writers of its objects use.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
+use berth_apimachinery::kind::StatusMetadata;
 use berth_apimachinery::{Column, GroupResource, Kind, KindInfo};
 use berth_apply::{Reset, Types};
 use berth_storage::{Source, Store};
@@ -111,6 +113,15 @@ impl Served {
         self.resource.subresources.iter().find(|have| have.name == name)
     }
 
+    /// The apiVersion of the bodies of `subresource`.
+    pub(crate) fn api_version_of(&self, subresource: &Subresource) -> Cow<'_, str> {
+        match (subresource.group, subresource.version) {
+            ("", "") => Cow::Borrowed(&*self.api_version),
+            ("", version) => Cow::Borrowed(version),
+            (group, version) => Cow::Owned(format!("{group}/{version}")),
+        }
+    }
+
     /// Whether `status` is a subresource that this library serves by itself.
     #[must_use]
     pub fn has_status(&self) -> bool {
@@ -153,7 +164,11 @@ impl Merging {
                 true => Reset::status(),
                 false => Reset::Nothing,
             },
-            status: Reset::all_but_status(),
+            status: match served.kind().status_metadata() {
+                StatusMetadata::Stay => Reset::all_but_status(),
+                StatusMetadata::Written => Reset::spec(false),
+                StatusMetadata::WrittenButLabels => Reset::spec(true),
+            },
         }
     }
 }

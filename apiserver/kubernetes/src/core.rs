@@ -109,3 +109,44 @@ fn subresources(kind: &str, store: &Arc<dyn Store>) -> Vec<Subresource> {
         Vec::new()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use berth_apimachinery::kind::StatusMetadata;
+
+    use super::*;
+
+    #[test]
+    fn writes_of_a_status_take_the_metadata_that_kube_apiserver_takes() {
+        let mut rules: Vec<_> = kinds()
+            .iter()
+            .filter(|kind| kind.info().status)
+            .map(|kind| (kind.info().kind, kind.status_metadata()))
+            .collect();
+        rules.sort_by_key(|(kind, _)| *kind);
+        let written = StatusMetadata::Written;
+        let wanted = [
+            ("Deployment", StatusMetadata::WrittenButLabels),
+            ("Job", written),
+            ("Namespace", written),
+            ("ResourceQuota", written),
+            ("Service", written),
+            ("StatefulSet", written),
+            ("ValidatingAdmissionPolicy", StatusMetadata::Stay),
+        ];
+        assert_eq!(rules, wanted);
+    }
+
+    #[test]
+    fn every_kind_has_a_message() {
+        let codec = crate::protobuf::Protobuf;
+        for kind in kinds() {
+            let info = kind.info();
+            let versions = info.versions.iter().map(|version| info.api_version(version));
+            let without: Vec<_> = versions
+                .filter(|version| !berth_apiserver::Codec::writes(&codec, version, info.kind))
+                .collect();
+            assert_eq!(without, [""; 0], "{}", info.kind);
+        }
+    }
+}

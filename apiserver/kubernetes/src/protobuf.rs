@@ -1,42 +1,35 @@
-//! Kubernetes' protobuf, for the kinds and messages that clients send: kubectl creates namespaces,
-//! configmaps, secrets, serviceaccounts, services, deployments, RBAC objects and reviews with it, and
-//! client libraries may delete with it.
+//! Kubernetes' protobuf for the kinds served here: whole objects, in request bodies and in answers.
 //!
 //! A body is the four bytes `k8s\0` and an envelope (runtime.Unknown) that names apiVersion and kind and
-//! holds the message. Go writes every field that is not a pointer, empty ones too, so empty texts, zeros and
-//! empty messages read as absent. Answers are JSON: the clients accept both.
+//! holds the message. The messages stand in `messages.txt`, which `tests/conformance/kubernetes/messages`
+//! writes of the Go types' tags; so every field that a kind has is read and written, and one that this release
+//! of Kubernetes does not know is left out, as by kube-apiserver.
+//!
+//! Go writes every field that is not a pointer, zeros too, so zeros of those read as absent. A zero behind a
+//! pointer says something, and stays.
 
-mod authorization;
-mod coordination;
-mod core;
-mod fields;
-mod metadata;
-mod rbac;
-mod workload;
+mod read;
+mod scalar;
+mod table;
+mod unknown;
+mod wire;
+mod write;
 
-use berth_apiserver::decode::BodyDecoder;
-use k8s_pb::api::apps::v1 as apps_v1;
-use k8s_pb::api::authentication::v1 as authentication_v1;
-use k8s_pb::api::authorization::v1 as authorization_v1;
-use k8s_pb::api::coordination::v1 as coordination_v1;
-use k8s_pb::api::core::v1 as core_v1;
-use k8s_pb::api::events::v1 as events_v1;
-use k8s_pb::api::rbac::v1 as rbac_v1;
-use k8s_pb::apimachinery::pkg::apis::meta::v1 as meta_v1;
-use k8s_pb::apimachinery::pkg::runtime::Unknown;
-use prost::Message;
-use serde_json::Value;
+use berth_apimachinery::schema::Unknown;
+use berth_apiserver::decode::Codec;
+use serde_json::{Map, Value};
 
-use fields::Fields;
+use table::TABLE;
+use wire::Reader;
 
 /// First bytes of every body.
 const MAGIC: &[u8] = b"k8s\0";
 
-/// The decoder of request bodies.
+/// Reader and writer of Kubernetes' messages.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Protobuf;
 
-impl BodyDecoder for Protobuf {
+impl Codec for Protobuf {
     fn decode(&self, bytes: &[u8]) -> Option<Result<Value, String>> {
         let Some(envelope) = bytes.strip_prefix(MAGIC) else {
             return Some(Err(
@@ -44,90 +37,80 @@ impl BodyDecoder for Protobuf {
                     .to_owned(),
             ));
         };
-        let envelope = match Unknown::decode(envelope) {
+        let Envelope {
+            api_version,
+            kind,
+            raw,
+        } = match Envelope::read(envelope) {
             Ok(envelope) => envelope,
             Err(problem) => return Some(Err(format!("reading the protobuf envelope: {problem}"))),
         };
-        let named = envelope.type_meta.unwrap_or_default();
-        let (version, kind) = (
-            named.api_version.unwrap_or_default(),
-            named.kind.unwrap_or_default(),
-        );
-        let raw = envelope.raw.unwrap_or_default();
-        let fields = message(&version, &kind, &raw)?;
-        Some(
-            fields
-                .map_err(|problem| format!("reading protobuf {version} {kind}: {problem}"))
-                .map(|mut fields| {
-                    fields.text("apiVersion", Some(version));
-                    fields.text("kind", Some(kind));
-                    fields.into_value()
-                }),
-        )
-    }
-}
-
-/// A message that has a JSON form.
-trait ToJson: Message + Default {
-    /// Its fields, empty ones left out.
-    fn to_json(self) -> Fields;
-
-    /// Whether it has content that [`ToJson::to_json`] would leave out.
-    fn unread(&self) -> bool {
-        false
-    }
-}
-
-/// The fields of a message by its apiVersion and kind; `None` for unknown kinds.
-fn message(version: &str, kind: &str, raw: &[u8]) -> Option<Result<Fields, String>> {
-    fn read<T: ToJson>(raw: &[u8]) -> Option<Result<Fields, String>> {
-        Some(
-            T::decode(raw)
-                .map(ToJson::to_json)
-                .map_err(|problem| problem.to_string()),
-        )
-    }
-    match (version, kind) {
-        // Every group knows DeleteOptions by its own name.
-        (_, "DeleteOptions") => read::<meta_v1::DeleteOptions>(raw),
-        ("v1", "Namespace") => read::<core_v1::Namespace>(raw),
-        ("v1", "ConfigMap") => read::<core_v1::ConfigMap>(raw),
-        ("v1", "Secret") => read::<core_v1::Secret>(raw),
-        ("v1", "ServiceAccount") => read::<core_v1::ServiceAccount>(raw),
-        ("v1", "ResourceQuota") => read::<core_v1::ResourceQuota>(raw),
-        ("v1", "Event") => read::<core_v1::Event>(raw),
-        ("v1", "Service") => whole_message::<core_v1::Service>(version, kind, raw),
-        ("apps/v1", "Deployment") => whole_message::<apps_v1::Deployment>(version, kind, raw),
-        ("coordination.k8s.io/v1", "Lease") => read::<coordination_v1::Lease>(raw),
-        ("events.k8s.io/v1", "Event") => read::<events_v1::Event>(raw),
-        ("rbac.authorization.k8s.io/v1", kind) => match kind {
-            "Role" => read::<rbac_v1::Role>(raw),
-            "ClusterRole" => read::<rbac_v1::ClusterRole>(raw),
-            "RoleBinding" => read::<rbac_v1::RoleBinding>(raw),
-            "ClusterRoleBinding" => read::<rbac_v1::ClusterRoleBinding>(raw),
-            _ => None,
-        },
-        ("authorization.k8s.io/v1", kind) => match kind {
-            "SelfSubjectAccessReview" => read::<authorization_v1::SelfSubjectAccessReview>(raw),
-            "SelfSubjectRulesReview" => read::<authorization_v1::SelfSubjectRulesReview>(raw),
-            "SubjectAccessReview" => read::<authorization_v1::SubjectAccessReview>(raw),
-            "LocalSubjectAccessReview" => read::<authorization_v1::LocalSubjectAccessReview>(raw),
-            _ => None,
-        },
-        ("authentication.k8s.io/v1", "SelfSubjectReview") => {
-            read::<authentication_v1::SelfSubjectReview>(raw)
+        let message = TABLE.root(api_version, kind)?;
+        let mut fields = Map::new();
+        if let Err(problem) = read::object(message, raw, &mut fields) {
+            return Some(Err(format!("reading protobuf {api_version} {kind}: {problem}")));
         }
-        _ => None,
+        fields.insert("apiVersion".to_owned(), api_version.into());
+        fields.insert("kind".to_owned(), kind.into());
+        Some(Ok(Value::Object(fields)))
+    }
+
+    fn writes(&self, api_version: &str, kind: &str) -> bool {
+        TABLE.root(api_version, kind).is_some()
+    }
+
+    fn unknown_fields(
+        &self,
+        api_version: &str,
+        kind: &str,
+        object: &Value,
+        before: &Value,
+        most: usize,
+    ) -> Option<Unknown> {
+        let message = TABLE.root(api_version, kind)?;
+        Some(unknown::fields(message, object, before, most))
+    }
+
+    fn message(&self, api_version: &str, kind: &str, object: &Value) -> Option<Vec<u8>> {
+        let message = TABLE.root(api_version, kind)?;
+        let mut out = Vec::new();
+        if let Some(fields) = object.as_object() {
+            write::message(message, fields, &mut out);
+        }
+        Some(out)
     }
 }
 
-/// The fields of a message, or the refusal of a message with further fields.
-fn whole_message<T: ToJson>(version: &str, kind: &str, raw: &[u8]) -> Option<Result<Fields, String>> {
-    let message = T::decode(raw).map_err(|problem| problem.to_string());
-    Some(message.and_then(|message| match message.unread() {
-        true => Err(workload::refusal(version, kind)),
-        false => Ok(message.to_json()),
-    }))
+/// The parts of `runtime.Unknown` that say what an object is.
+#[derive(Default)]
+struct Envelope<'a> {
+    api_version: &'a str,
+    kind: &'a str,
+    raw: &'a [u8],
+}
+
+impl<'a> Envelope<'a> {
+    fn read(bytes: &'a [u8]) -> Result<Self, String> {
+        let mut envelope = Self::default();
+        let mut reader = Reader::new(bytes);
+        while let Some((number, value)) = reader.next()? {
+            match number {
+                1 => {
+                    let mut named = Reader::new(value.bytes()?);
+                    while let Some((number, value)) = named.next()? {
+                        match number {
+                            1 => envelope.api_version = value.text()?,
+                            2 => envelope.kind = value.text()?,
+                            _ => {}
+                        }
+                    }
+                }
+                2 => envelope.raw = value.bytes()?,
+                _ => {}
+            }
+        }
+        Ok(envelope)
+    }
 }
 
 #[cfg(test)]

@@ -126,6 +126,9 @@ impl Trail {
         if self.may_write_bodies(&verdict, Level::Request) {
             self.annotations.want_object();
         }
+        if self.may_write_bodies(&verdict, Level::RequestResponse) {
+            self.annotations.want_answer();
+        }
         if verdict.writes(Stage::RequestReceived) {
             let event = self.event(&verdict, Stage::RequestReceived, clock.now(), None);
             audit.record(&event).await;
@@ -196,7 +199,10 @@ impl Trail {
         if self.long_running || !self.may_write_bodies(&verdict, Level::RequestResponse) {
             return response;
         }
-        let (response, read) = audit::of_response(response, omit).await;
+        let (response, read) = match self.annotations.take_answer() {
+            Some(answer) => (response, audit::line("application/json", &answer, omit)),
+            None => audit::of_response(response, omit).await,
+        };
         match read {
             Ok(line) => self.bodies.response = Some(line),
             Err(why) => self.leave_out("response-object", why),

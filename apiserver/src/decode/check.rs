@@ -217,8 +217,10 @@ pub(crate) fn duplicate_fields(paths: &[String]) -> Vec<String> {
 }
 
 /// Treats `found` (problems of the body's text) and unknown fields as the client asked; the error
-/// begins with "strict decoding error: ".
+/// begins with "strict decoding error: ". As in kube-apiserver, unknown fields of kinds with an `own` type come
+/// first: they are found while the text is read, those of custom resources later.
 pub(crate) fn check_fields(
+    own: bool,
     validation: FieldValidation,
     unknown: impl FnOnce() -> Unknown,
     found: Vec<String>,
@@ -229,7 +231,11 @@ pub(crate) fn check_fields(
     }
     let Unknown { paths, more } = unknown();
     let unknown = paths.into_iter().map(|path| format!("unknown field \"{path}\""));
-    let mut problems: Vec<String> = found.into_iter().chain(unknown).collect();
+    let unknown: Vec<String> = unknown.collect();
+    let mut problems = match own {
+        true => [unknown, found].concat(),
+        false => [found, unknown].concat(),
+    };
     match validation {
         FieldValidation::Strict if !problems.is_empty() => {
             if more > 0 {

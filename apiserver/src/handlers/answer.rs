@@ -1,5 +1,6 @@
 //! Answers: one object, a list, a handler's reply, in the form negotiated.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -9,21 +10,38 @@ use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, 
 use http::{Response, StatusCode};
 use serde_json::{Value, json};
 
-use super::Cx;
 use super::list::Page;
+use super::{ApiState, Cx};
 use crate::call::{Document, Reply, Rows};
 use crate::compress::{BodyKey, THRESHOLD};
+use crate::context::RequestCx;
 use crate::list_body::{self, ChunkBody, Chunks, ListBody};
-use crate::negotiation::{self, Accepted, Answer, Encoding, MetaVersion, Shape};
-use crate::render::View;
+use crate::negotiation::{self, Accepted, Answer, Encoding, Forms, MetaVersion, Shape};
+use crate::protobuf;
+use crate::render::{Messages, View};
+use crate::request_info::RequestInfo;
 use crate::respond::{self, Joined};
+use crate::served::Served;
 use crate::table::{self, Include, TableForm};
 use crate::yaml;
 
 impl Cx<'_> {
     /// The form of the answer. Asked before anything is done, so that a 406 changes nothing.
     pub(super) fn negotiate(&self, answer: Answer) -> Result<Accepted, Status> {
-        let accepted = negotiation::negotiate(&self.request.headers, &self.request.info.query, answer)?;
+        let forms = self.state.forms(self.served, &self.request.info);
+        self.settle(answer, forms)
+    }
+
+    /// The form of an answer that cannot be protobuf.
+    pub(super) fn negotiate_json(&self, answer: Answer) -> Result<Accepted, Status> {
+        let forms = self.state.forms(self.served, &self.request.info);
+        let messages = false;
+        self.settle(answer, Forms { messages, ..forms })
+    }
+
+    fn settle(&self, answer: Answer, forms: Forms) -> Result<Accepted, Status> {
+        let request = self.request;
+        let accepted = negotiation::negotiate(&request.headers, &request.info.query, answer, forms)?;
         if matches!(accepted.shape, Shape::Table(_)) {
             Include::parse(&self.request.info.query)?;
         }
@@ -55,8 +73,37 @@ impl Cx<'_> {
                 form.of_objects(self.served, &metadata, std::iter::once(object)),
             );
         }
-        let bytes = View::of(accepted.shape).render(self.served, object).join();
-        whole(accepted, code, bytes)
+        let view = View::of(accepted.shape);
+        let json = || view.render(self.served, object).join();
+        if let (Encoding::Protobuf, Some(messages)) = (accepted.encoding, self.messages(view)) {
+            self.request.annotations.answer(|| json().into());
+            let envelope = messages.envelope(object).into();
+            return Ok(respond::bytes(code, accepted.encoding.content_type(), envelope));
+        }
+        self.whole(accepted, code, json())
+    }
+
+    /// The objects of the resource in protobuf, where they have messages.
+    pub(super) fn messages(&self, view: View) -> Option<Messages> {
+        let codec = self.state.codec.as_ref()?;
+        let served = self.served;
+        let has = codec.writes(&served.api_version, served.info().kind);
+        has.then(|| Messages {
+            codec: Arc::clone(codec),
+            served: Arc::clone(served),
+            view,
+        })
+    }
+
+    /// A body in one piece: indented, as YAML or as protobuf where that was asked for.
+    fn whole(&self, accepted: Accepted, code: StatusCode, json: Bytes) -> Result<Response<Body>, Status> {
+        if accepted.encoding == Encoding::Protobuf
+            && let Some(envelope) = self.state.envelope(&parse(&json)?)
+        {
+            self.request.annotations.answer(|| json.into());
+            return Ok(respond::bytes(code, accepted.encoding.content_type(), envelope));
+        }
+        whole(accepted, code, json)
     }
 
     /// Renders the answer of a handler of the program's own.
@@ -72,10 +119,10 @@ impl Cx<'_> {
             Reply::Value(value) => value,
         };
         match accepted.shape {
-            Shape::Full => whole(accepted, code, value.to_string().into()),
+            Shape::Full => self.whole(accepted, code, value.to_string().into()),
             Shape::Partial(version) => {
                 let metadata = value.get("metadata").cloned().unwrap_or_else(|| json!({}));
-                whole(accepted, code, partial(version, &metadata).to_string().into())
+                self.whole(accepted, code, partial(version, &metadata).to_string().into())
             }
             Shape::Table(version) => {
                 let form = self.table_form(version)?;
@@ -96,7 +143,7 @@ impl Cx<'_> {
     /// A `Status` of success.
     pub(super) fn done(&self, accepted: Accepted, status: &Status) -> Result<Response<Body>, Status> {
         let json = serde_json::to_vec(status).map_err(|problem| Status::internal(problem.to_string()))?;
-        whole(accepted, StatusCode::OK, json.into())
+        self.whole(accepted, StatusCode::OK, json.into())
     }
 
     /// A document of the program's.
@@ -107,10 +154,10 @@ impl Cx<'_> {
         document: &dyn Document,
     ) -> Result<Response<Body>, Status> {
         match accepted.shape {
-            Shape::Full => whole(accepted, code, document.json()?.into()),
+            Shape::Full => self.whole(accepted, code, document.json()?.into()),
             Shape::Partial(version) => {
                 let partial = partial(version, &document.metadata());
-                whole(accepted, code, partial.to_string().into())
+                self.whole(accepted, code, partial.to_string().into())
             }
             Shape::Table(version) => {
                 let form = self.table_form(version)?;
@@ -150,8 +197,23 @@ impl Cx<'_> {
             }
             shape => {
                 let view = View::of(shape);
-                let head = self.list_head(view, &metadata);
-                let body = ListBody::new(Arc::clone(self.served), view, head, page.items);
+                let json = |items| {
+                    let head = self.list_head(view, &metadata);
+                    ListBody::json(Arc::clone(self.served), view, head, items)
+                };
+                let messages = self.messages(view);
+                let body = match messages.filter(|_| accepted.encoding == Encoding::Protobuf) {
+                    Some(messages) => {
+                        let items = || page.items.clone();
+                        self.request.annotations.answer(|| json(items()).into_bytes());
+                        let metadata =
+                            messages
+                                .codec
+                                .message(LIST_META.0, LIST_META.1, &parse(metadata.as_bytes())?);
+                        ListBody::messages(messages, &metadata.unwrap_or_default(), page.items)
+                    }
+                    None => json(page.items),
+                };
                 self.list_body(accepted, revision, body).await
             }
         }
@@ -174,12 +236,8 @@ impl Cx<'_> {
         revision: Revision,
         mut body: ListBody,
     ) -> Result<Response<Body>, Status> {
-        if accepted.encoding != Encoding::Json {
-            let mut all = Vec::with_capacity(usize::try_from(body.len()).unwrap_or_default());
-            while let Some(chunk) = body.next_chunk() {
-                all.extend_from_slice(&chunk);
-            }
-            return whole(accepted, StatusCode::OK, all.into());
+        if matches!(accepted.encoding, Encoding::Pretty | Encoding::Yaml) {
+            return whole(accepted, StatusCode::OK, body.into_bytes().into());
         }
         if self.compresses(body.len()) {
             let key = self.body_key(accepted, revision);
@@ -248,6 +306,47 @@ impl Cx<'_> {
     }
 }
 
+/// The apiVersion and kind under which the message of a list's metadata is known.
+const LIST_META: (&str, &str) = ("meta.k8s.io/v1", "ListMeta");
+
+impl ApiState {
+    /// Forms that a request to a resource, or to a subresource of it, can be answered in.
+    pub(super) fn forms(&self, served: &Served, info: &RequestInfo) -> Forms {
+        let own = || (Cow::Borrowed(&*served.api_version), served.info().kind);
+        let (api_version, kind) = match served.subresource(&info.subresource) {
+            Some(subresource) => (served.api_version_of(subresource), subresource.kind),
+            None => own(),
+        };
+        let codec = self.codec.as_ref();
+        Forms {
+            tables: served.kind().has_rows(),
+            messages: codec.is_some_and(|codec| codec.writes(&api_version, kind)),
+        }
+    }
+
+    /// `value` in the envelope of its message, where it has one.
+    pub(super) fn envelope(&self, value: &Value) -> Option<Bytes> {
+        let (api_version, kind) = (value["apiVersion"].as_str()?, value["kind"].as_str()?);
+        let message = self.codec.as_ref()?.message(api_version, kind, value)?;
+        Some(protobuf::envelope(api_version, kind, &message).into())
+    }
+
+    /// A `Status` as an answer to `request`: as protobuf where the resource has messages and the client asks
+    /// for them.
+    pub(super) fn refusal(&self, request: &RequestCx, status: &Status) -> Response<Body> {
+        let mut response = respond::status(status);
+        let served = self.served(&request.info);
+        let has = served.is_some_and(|served| self.forms(served, &request.info).messages);
+        if has && negotiation::wants_protobuf(&request.headers) {
+            let envelope = serde_json::to_value(status).ok();
+            if let Some(envelope) = envelope.and_then(|value| self.envelope(&value)) {
+                respond::replace(&mut response, Encoding::Protobuf.content_type(), envelope);
+            }
+        }
+        response
+    }
+}
+
 /// The PartialObjectMetadata with `metadata`.
 fn partial(version: MetaVersion, metadata: &Value) -> Value {
     json!({"kind": "PartialObjectMetadata", "apiVersion": version.api_version(), "metadata": metadata})
@@ -256,7 +355,8 @@ fn partial(version: MetaVersion, metadata: &Value) -> Value {
 /// A body in one piece, indented or as YAML where that was asked for.
 fn whole(accepted: Accepted, code: StatusCode, json: Bytes) -> Result<Response<Body>, Status> {
     let bytes = match accepted.encoding {
-        Encoding::Json => json,
+        // What has no message is JSON, which every client reads.
+        Encoding::Json | Encoding::Protobuf => json,
         Encoding::Pretty => {
             let value = parse(&json)?;
             let mut text =
@@ -269,7 +369,11 @@ fn whole(accepted: Accepted, code: StatusCode, json: Bytes) -> Result<Response<B
             yaml::write(&value)?
         }
     };
-    Ok(respond::bytes(code, accepted.encoding.content_type(), bytes))
+    let content_type = match accepted.encoding {
+        Encoding::Protobuf => Encoding::Json.content_type(),
+        encoding => encoding.content_type(),
+    };
+    Ok(respond::bytes(code, content_type, bytes))
 }
 
 fn parse(json: &[u8]) -> Result<Value, Status> {

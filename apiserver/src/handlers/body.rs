@@ -1,5 +1,6 @@
 //! The way of a request body to the value that is written.
 
+use berth_apimachinery::schema::Unknown;
 use berth_apimachinery::{Schema, Status};
 use serde_json::Value;
 
@@ -26,10 +27,10 @@ impl Cx<'_> {
         options: WriteOptions,
     ) -> Result<Value, Status> {
         let request = self.request;
-        let decoder = self.state.decoder.as_deref();
+        let codec = self.state.codec.as_deref();
         let own = self.served.has_own_type();
         let doubles = if own { Doubles::Kept } else { Doubles::Whole };
-        let decoded = decode::body(decoder, &request.headers, &request.body, doubles)?;
+        let decoded = decode::body(codec, &request.headers, &request.body, doubles)?;
         let mut value = decoded.value;
         if decode::media_type(&request.headers).contains("protobuf") {
             request.annotations.object(|| value.to_string().into_bytes());
@@ -40,11 +41,9 @@ impl Cx<'_> {
         if let (true, Some(schema)) = (own, schema) {
             decode::own_types(&value, schema, expected)?;
         }
-        let unknown = || {
-            let schema = schema.map(|schema| schema.new_unknown_fields(&value, &Value::Null, decode::TOLD));
-            schema.unwrap_or_default()
-        };
+        let unknown = || self.unknown_fields(expected, schema, &value, &Value::Null);
         decode::check_fields(
+            own,
             options.field_validation,
             unknown,
             decode::duplicate_fields(&decoded.duplicates),
@@ -53,6 +52,23 @@ impl Cx<'_> {
         .map_err(|problem| expected.cannot_be_handled(&problem))?;
         registry::check_namespace(&value, self.served, self.namespace)?;
         Ok(value)
+    }
+
+    /// The fields of `value` that its kind does not have, and that `before` does not have: by the fields that
+    /// Kubernetes gives its own kinds, and by the schema of all others.
+    pub(super) fn unknown_fields(
+        &self,
+        expected: Expected<'_>,
+        schema: Option<&Schema>,
+        value: &Value,
+        before: &Value,
+    ) -> Unknown {
+        let Expected { api_version, kind } = expected;
+        let codec = self.state.codec.as_ref();
+        let known =
+            codec.and_then(|codec| codec.unknown_fields(api_version, kind, value, before, decode::TOLD));
+        let schema = || schema.map(|schema| schema.new_unknown_fields(value, before, decode::TOLD));
+        known.or_else(schema).unwrap_or_default()
     }
 
     /// Checks that a body means the object in the path.

@@ -62,7 +62,7 @@ pub(super) fn options(cx: &Cx<'_>) -> Result<DeleteOptions, Status> {
         return DeleteOptions::of_query(&request.info.query);
     }
     let mut value = decode::body(
-        cx.state.decoder.as_deref(),
+        cx.state.codec.as_deref(),
         &request.headers,
         &request.body,
         Doubles::Whole,

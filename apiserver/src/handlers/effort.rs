@@ -4,6 +4,7 @@
 
 use berth_admission::client::{Form, Subject};
 use berth_admission::{Operation, Request, UserInfo};
+use berth_apimachinery::Object;
 use berth_storage::Collection;
 use http::HeaderMap;
 
@@ -36,7 +37,7 @@ pub(super) fn of(state: &ApiState, info: &RequestInfo, headers: &HeaderMap) -> u
     served
         .resource
         .effort_of(info)
-        .saturating_add(read(served, info, headers))
+        .saturating_add(read(state, served, info, headers))
         .saturating_add(admitted(state, served, info))
         .saturating_add(below)
 }
@@ -50,11 +51,11 @@ fn seen(state: &ApiState, inner: &RequestInfo, headers: &HeaderMap) -> usize {
         "list" | "watch" => SEEN.saturating_mul(looked_at(served, inner, SEEN).0),
         _ => 0,
     };
-    read(served, inner, headers).saturating_add(shown)
+    read(state, served, inner, headers).saturating_add(shown)
 }
 
 /// The effort of reading and of writing the result.
-fn read(served: &Served, info: &RequestInfo, headers: &HeaderMap) -> usize {
+fn read(state: &ApiState, served: &Served, info: &RequestInfo, headers: &HeaderMap) -> usize {
     if let Backing::Computed(_) = served.resource.backing {
         // Each object is made by its handler, whose effort that is; here each is compared.
         return info.selectors().saturating_mul(TERM * OBJECT);
@@ -62,14 +63,16 @@ fn read(served: &Served, info: &RequestInfo, headers: &HeaderMap) -> usize {
     if !matches!(info.subresource.as_str(), "" | "status") {
         return 0;
     }
-    let accepts = |answer| negotiation::negotiate(headers, &info.query, answer).ok();
+    let forms = state.forms(served, info);
+    let accepts = |answer| negotiation::negotiate(headers, &info.query, answer, forms).ok();
     match info.verb {
         "list" | "deletecollection" => listed(served, info, accepts(Answer::List)),
-        "watch" if begins_with_objects(info) => listed(served, info, None),
+        "watch" if begins_with_objects(info) => listed(served, info, accepts(Answer::Watch)),
         "get" if accepts(Answer::Object).is_some_and(is_rewritten) => {
             let all = served.source().map(|source| source.cached(served.stored));
             let object = all.as_ref().and_then(|all| all.get(&info.namespace, &info.name));
-            object.map_or(0, |object| object.len() * REWRITTEN)
+            let accepted = accepts(Answer::Object);
+            object.map_or(0, |object| rewritten(object, accepted) * REWRITTEN)
         }
         _ => 0,
     }
@@ -77,6 +80,15 @@ fn read(served: &Served, info: &RequestInfo, headers: &HeaderMap) -> usize {
 
 fn is_rewritten(accepted: Accepted) -> bool {
     accepted.encoding != Encoding::Json
+}
+
+/// The bytes of `object` that are written anew. Its message is written once.
+fn rewritten(object: &Object, accepted: Option<Accepted>) -> usize {
+    let is_message = accepted.is_some_and(|accepted| accepted.encoding == Encoding::Protobuf);
+    match is_message && object.has_message() {
+        true => 0,
+        false => object.len(),
+    }
 }
 
 fn begins_with_objects(info: &RequestInfo) -> bool {
@@ -112,7 +124,7 @@ fn listed(served: &Served, info: &RequestInfo, accepted: Option<Accepted>) -> us
         count = count.min(limit);
     }
     let rewritten = match accepted.is_some_and(is_rewritten) {
-        true => REWRITTEN * bytes(&all, info, count),
+        true => REWRITTEN * bytes(&all, info, count, accepted),
         false => 0,
     };
     count.saturating_mul(each).saturating_add(rewritten) + info.selectors()
@@ -133,12 +145,12 @@ fn looked_at(served: &Served, info: &RequestInfo, each: usize) -> (usize, Collec
     (count, all)
 }
 
-/// The bytes of the first `count` objects of a list, as many at most as make it heavy.
-fn bytes(all: &Collection, info: &RequestInfo, count: usize) -> usize {
+/// The bytes that are written anew of the first `count` objects of a list, as many at most as make it heavy.
+fn bytes(all: &Collection, info: &RequestInfo, count: usize, accepted: Option<Accepted>) -> usize {
     let namespace = Some(info.namespace.as_str()).filter(|namespace| !namespace.is_empty());
     let mut sum = 0;
     for (_, object) in all.iter(namespace, None).take(count) {
-        sum += object.len();
+        sum += rewritten(object, accepted);
         if sum > LIGHT {
             break;
         }

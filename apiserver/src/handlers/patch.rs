@@ -82,11 +82,9 @@ impl Patching {
         }
         same_uid(cx, &value, before)?;
         // Unknown fields are kept. The patch is not blamed for those that were there before.
-        let unknown = || {
-            let schema = schema.map(|schema| schema.new_unknown_fields(&value, before, decode::TOLD));
-            schema.unwrap_or_default()
-        };
+        let unknown = || cx.unknown_fields(expected, schema, &value, before);
         decode::check_fields(
+            cx.served.has_own_type(),
             self.options.field_validation,
             unknown,
             self.problems.clone(),

@@ -46,15 +46,10 @@ struct Custom<'a> {
 
 impl<'a> Custom<'a> {
     fn new(cx: &'a Cx<'a>, subresource: &'a Subresource) -> Self {
-        let api_version = match (subresource.group, subresource.version) {
-            ("", "") => cx.served.api_version.to_string(),
-            ("", version) => version.to_owned(),
-            (group, version) => format!("{group}/{version}"),
-        };
         Self {
             cx,
             subresource,
-            api_version,
+            api_version: cx.served.api_version_of(subresource).into_owned(),
         }
     }
 

@@ -10,6 +10,7 @@ mod extended;
 mod fuzz;
 mod inside;
 mod lists;
+mod messages;
 mod metadata;
 mod others;
 mod patches;
@@ -101,7 +102,7 @@ impl Client {
     pub(super) fn over(toys: toys::Toys, chain: Chain) -> Self {
         let registry = Registry::new(chain, testing::clock());
         registry.install(&toys.groups(&registry)).unwrap();
-        let api = ApiState::over(registry).with_decoder(Arc::new(toys::Reversed));
+        let api = ApiState::over(registry).with_codec(Arc::new(toys::Reversed));
         Self {
             api: Arc::new(api),
             toys,

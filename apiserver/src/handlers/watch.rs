@@ -29,7 +29,11 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let handshake = Handshake::of(&cx.request.method, &cx.request.headers)?;
-    let accepted = cx.negotiate(Answer::Watch)?;
+    // The messages of a WebSocket are lines of JSON.
+    let accepted = match handshake {
+        Some(_) => cx.negotiate_json(Answer::Watch)?,
+        None => cx.negotiate(Answer::Watch)?,
+    };
     let options = ListOptions::parse(&cx.request.info.query, true)?;
     let selection = list::selection(cx, &options)?;
     let source = cx.served.source().ok_or_else(Status::method_not_allowed)?;
@@ -59,9 +63,10 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     });
     let mut response = Response::new(Body::from_stream(body));
     *response.status_mut() = StatusCode::OK;
-    response
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response.headers_mut().insert(
+        CONTENT_TYPE,
+        HeaderValue::from_static(accepted.encoding.stream_type()),
+    );
     response.extensions_mut().insert(progress);
     if let Some(handshake) = handshake {
         handshake.switch(&mut response);

@@ -171,7 +171,7 @@ impl Writing<'_> {
     /// status or everything else.
     fn confine(&self, mut value: Value, old: &Value) -> Value {
         if self.via == Via::Subresource("status") {
-            value = system::only_status(value, old);
+            value = system::only_status(value, old, self.served.kind().status_metadata());
         } else if self.served.info().status {
             system::keep_status(&mut value, old);
         }

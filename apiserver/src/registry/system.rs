@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use berth_apimachinery::kind::StatusMetadata;
 use berth_apimachinery::object::OwnerReference;
 use berth_apimachinery::{FieldError, Status, Timestamp, time};
 use serde::Deserialize as _;
@@ -137,15 +138,27 @@ pub(crate) fn keep_status(value: &mut Value, old: &Value) {
     }
 }
 
-/// An update of the status keeps everything else.
-pub(crate) fn only_status(value: Value, old: &Value) -> Value {
+/// An update of the status keeps everything else, but for metadata where the kind says so.
+pub(crate) fn only_status(mut value: Value, old: &Value, rule: StatusMetadata) -> Value {
     let mut kept = old.clone();
-    match value {
-        Value::Object(mut fields) => match fields.remove("status") {
-            Some(status) => kept["status"] = status,
-            None => remove(&mut kept, "status"),
-        },
-        _ => remove(&mut kept, "status"),
+    let mut take = |field: &str| value.as_object_mut().and_then(|fields| fields.remove(field));
+    match take("status") {
+        Some(status) => kept["status"] = status,
+        None => remove(&mut kept, "status"),
+    }
+    let written = match rule {
+        StatusMetadata::Stay => None,
+        StatusMetadata::Written | StatusMetadata::WrittenButLabels => take("metadata"),
+    };
+    if let Some(written) = written {
+        let before = std::mem::replace(&mut kept["metadata"], written);
+        if rule == StatusMetadata::WrittenButLabels {
+            let fields = metadata(&mut kept);
+            match before.get("labels") {
+                Some(labels) => fields.insert("labels".to_owned(), labels.clone()),
+                None => fields.remove("labels"),
+            };
+        }
     }
     kept
 }
@@ -246,4 +259,45 @@ pub(crate) fn check_namespace(value: &Value, served: &Served, namespace: &str) -
         ));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_write_of_the_status_takes_the_metadata_that_its_kind_takes() {
+        let old = json!({
+            "metadata": {"name": "a", "uid": "u", "labels": {"a": "old"}},
+            "spec": {"size": 1}, "status": {"phase": "Old"},
+        });
+        let new = json!({
+            "metadata": {"name": "a", "labels": {"a": "new"}, "annotations": {"b": "new"}},
+            "spec": {"size": 2}, "status": {"phase": "New"},
+        });
+        let written = |rule| {
+            let mut value = only_status(new.clone(), &old, rule);
+            on_update(&mut value, &old);
+            assert_eq!(
+                (&value["spec"]["size"], &value["status"]["phase"]),
+                (&json!(1), &json!("New"))
+            );
+            assert_eq!(value["metadata"]["uid"], "u");
+            [
+                value["metadata"]["labels"]["a"].clone(),
+                value["metadata"]["annotations"]["b"].clone(),
+            ]
+        };
+        assert_eq!(written(StatusMetadata::Stay), [json!("old"), Value::Null]);
+        assert_eq!(written(StatusMetadata::Written), [json!("new"), json!("new")]);
+        assert_eq!(
+            written(StatusMetadata::WrittenButLabels),
+            [json!("old"), json!("new")]
+        );
+        let unlabelled = json!({"metadata": {"name": "a"}});
+        let value = only_status(new.clone(), &unlabelled, StatusMetadata::WrittenButLabels);
+        assert_eq!(value["metadata"].get("labels"), None);
+    }
 }

@@ -11,7 +11,7 @@ use http::Response;
 use super::kind::Narrowed;
 use super::{ViewRules, ViewSource};
 use crate::context::{Api, Authorized, Inner, RequestCx};
-use crate::decode::BodyDecoder;
+use crate::decode::Codec;
 use crate::documents::{Document, Documents, Form};
 use crate::handlers::ApiState;
 use crate::registry::{InstallError, Registry};
@@ -36,7 +36,7 @@ impl ViewApi {
         rules: Arc<dyn ViewRules>,
         resources: &[GroupResource],
         documents: Arc<Documents>,
-        decoder: Option<Arc<dyn BodyDecoder>>,
+        codec: Option<Arc<dyn Codec>>,
     ) -> Result<Self, InstallError> {
         let groups = groups(registry, resources, |resource| {
             let served = registry.index().preferred(resource)?;
@@ -45,8 +45,8 @@ impl ViewApi {
         let own = Registry::new(berth_admission::Chain::default(), Arc::clone(registry.clock()));
         own.install(&groups)?;
         let state = ApiState::over(own);
-        let api = match decoder {
-            Some(decoder) => state.with_decoder(decoder),
+        let api = match codec {
+            Some(codec) => state.with_codec(codec),
             None => state,
         };
         Ok(Self {

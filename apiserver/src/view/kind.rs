@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use berth_apimachinery::kind::{SelectableField, Write};
+use berth_apimachinery::kind::{SelectableField, StatusMetadata, Write};
 use berth_apimachinery::{
     Cell, Column, FieldError, GroupResource, Kind, KindInfo, NameError, Object, Schema, Timestamp,
 };
@@ -57,6 +57,14 @@ impl Kind for Narrowed {
 
     fn validate_name(&self, name: &str) -> Result<(), NameError> {
         self.kind.validate_name(name)
+    }
+
+    fn status_metadata(&self) -> StatusMetadata {
+        self.kind.status_metadata()
+    }
+
+    fn has_rows(&self) -> bool {
+        self.kind.has_rows()
     }
 
     fn columns(&self) -> &[Column] {

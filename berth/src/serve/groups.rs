@@ -152,7 +152,7 @@ pub(super) fn assemble(
     let syncer_views = berth_syncer::attach(&mut groups, homes.shown, &core.dialects, super::version());
     registry.install(&groups).map_err(|problem| anyhow!(problem))?;
     core.stored.serve(&groups);
-    let api = Arc::new(ApiState::over(Arc::clone(&registry)).with_decoder(Arc::new(Protobuf)));
+    let api = Arc::new(ApiState::over(Arc::clone(&registry)).with_codec(Arc::new(Protobuf)));
     Ok(Parts {
         needs: mirrors::needs(&core.dialects, &homes.mirrored),
         committer: homes.committer,

@@ -169,13 +169,13 @@ impl SyncerViews {
             ended: ended.clone(),
         };
         let seen = SyncerRules::new(&own, advanced, &self.shown, &synced, term);
-        let decoder = Some(Arc::new(Protobuf) as Arc<_>);
+        let codec = Some(Arc::new(Protobuf) as Arc<_>);
         let api = Arc::new(ViewApi::new(
             &self.shown.registry,
             Arc::new(seen),
             &synced,
             documents,
-            decoder,
+            codec,
         )?);
         let view = View {
             identifier: own,

@@ -122,6 +122,17 @@ impl KindInfo {
     }
 }
 
+/// Metadata in a write of the status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatusMetadata {
+    /// They stay as they were, as those of custom resources.
+    Stay,
+    /// They are written as well, as those of most of Kubernetes' own kinds.
+    Written,
+    /// They are written, but the labels stay.
+    WrittenButLabels,
+}
+
 /// Origin of a write, for `prepare` and `validate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Via {
@@ -336,6 +347,11 @@ pub trait Kind: Send + Sync + 'static {
         self.info().status
     }
 
+    /// Effect of a write of the status on the metadata in it.
+    fn status_metadata(&self) -> StatusMetadata {
+        StatusMetadata::Stay
+    }
+
     /// Whether an update of a missing object creates it, as for a few of Kubernetes' own kinds.
     fn creates_on_update(&self) -> bool {
         false
@@ -370,6 +386,11 @@ pub trait Kind: Send + Sync + 'static {
     /// The problem of the name, in Kubernetes' words.
     fn validate_name(&self, name: &str) -> Result<(), NameError> {
         name::dns_subdomain(name)
+    }
+
+    /// Whether its objects can be shown as rows. Reviews, which have no name and are only answered, cannot.
+    fn has_rows(&self) -> bool {
+        true
     }
 
     /// The printer columns, NAME first.

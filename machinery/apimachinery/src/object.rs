@@ -57,6 +57,7 @@ pub struct Object {
 pub(crate) struct Parsed {
     pub(crate) value: OnceLock<Arc<Value>>,
     pub(crate) selectable: OnceLock<Selectable>,
+    message: OnceLock<Bytes>,
 }
 
 /// Two objects are equal when they are served alike: the same bytes, the revision among them.
@@ -195,6 +196,50 @@ impl Object {
         self.text.write(0..span.start, out);
         out.extend_from_slice(api_version.as_bytes());
         self.text.write(span.end..self.text.all().end, out);
+    }
+
+    /// The object in another format, as `make` writes it: made at the first call and kept as long as the
+    /// object. There is one such format.
+    #[must_use]
+    pub fn message(&self, make: impl FnOnce() -> Vec<u8>) -> Bytes {
+        self.parsed().message.get_or_init(|| make().into()).clone()
+    }
+
+    /// Whether [`Object::message`] was made before.
+    #[must_use]
+    pub fn has_message(&self) -> bool {
+        self.parsed
+            .get()
+            .is_some_and(|parsed| parsed.message.get().is_some())
+    }
+
+    /// Writes [`Object::bytes`] without `apiVersion` and `kind`: as an item of a list that says both.
+    pub fn write_untyped(&self, out: &mut Vec<u8>) {
+        let [version, kind] = self.types();
+        // What is kept elsewhere stands in the metadata, behind both.
+        let own = self.text.own();
+        out.extend_from_slice(&own[..version.start]);
+        out.extend_from_slice(&own[version.end..kind.start]);
+        self.text.write(kind.end..own.len(), out);
+    }
+
+    /// The length of what [`Object::write_untyped`] writes, in bytes.
+    #[must_use]
+    pub fn untyped_len(&self) -> usize {
+        let [version, kind] = self.types();
+        self.len() - version.len() - kind.len()
+    }
+
+    /// The places of `apiVersion` and `kind` with their names, and the commas behind them: metadata follow.
+    fn types(&self) -> [std::ops::Range<usize>; 2] {
+        let member = |value: spans::Span, name: &str| {
+            let value = value.range();
+            value.start - name.len() - 4..value.end + 2
+        };
+        [
+            member(self.spans.api_version, "apiVersion"),
+            member(self.spans.kind, "kind"),
+        ]
     }
 
     /// The parsed object without its managed fields, shared: parsed at the first call and kept as long as the

@@ -29,7 +29,7 @@ pub use condition_form::ConditionForm;
 pub use foreign::problems;
 pub use mistyped::Mistyped;
 pub(crate) use node::Node;
-use path::Path;
+pub use path::Path;
 pub use read::Reading;
 use unknown::Search;
 pub use unknown::Unknown;

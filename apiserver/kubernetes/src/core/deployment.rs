@@ -5,7 +5,7 @@ mod fields;
 mod rules;
 pub mod scale;
 
-use berth_apimachinery::kind::Write;
+use berth_apimachinery::kind::{StatusMetadata, Write};
 use berth_apimachinery::{
     Cell, Column, Definition, FieldError, GroupResource, Kind, KindInfo, Object, Schema, described_by,
 };
@@ -59,6 +59,10 @@ static DEFINITION: Definition = Definition {
 
 impl Kind for Deployment {
     described_by!(DEFINITION);
+
+    fn status_metadata(&self) -> StatusMetadata {
+        StatusMetadata::WrittenButLabels
+    }
 
     fn prepare(&self, _: &Write<'_>, new: &mut Value) {
         rules::prepare(new);

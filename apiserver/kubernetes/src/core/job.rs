@@ -1,7 +1,7 @@
 //! `batch/v1` Job. It is stored for programs that bring it to a cluster that runs its Pods; no
 //! controller here runs any.
 
-use berth_apimachinery::kind::Write;
+use berth_apimachinery::kind::{StatusMetadata, Write};
 use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, described_by};
 use k8s_openapi::api::batch::v1;
 use schemars::JsonSchema;
@@ -105,6 +105,10 @@ fn prepare(new: &mut Value) {
 
 impl Kind for Job {
     described_by!(DEFINITION);
+
+    fn status_metadata(&self) -> StatusMetadata {
+        StatusMetadata::Written
+    }
 
     fn prepare(&self, _: &Write<'_>, new: &mut Value) {
         prepare(new);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use berth_apimachinery::kind::{SelectableField, Via, Write};
+use berth_apimachinery::kind::{SelectableField, StatusMetadata, Via, Write};
 use berth_apimachinery::{
     Column, Definition, Draft, FieldError, GroupResource, Key, Kind, KindInfo, NameError, Object, Schema,
     Scope, Status, Timestamp, described_by, name,
@@ -105,6 +105,10 @@ static DEFINITION: Definition = Definition {
 
 impl Kind for Namespace {
     described_by!(DEFINITION);
+
+    fn status_metadata(&self) -> StatusMetadata {
+        StatusMetadata::Written
+    }
 
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
         match write.old {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use berth_apimachinery::kind::Write;
+use berth_apimachinery::kind::{StatusMetadata, Write};
 use berth_apimachinery::quantity::Quantity;
 use berth_apimachinery::schema::types::QuantityText;
 use berth_apimachinery::{
@@ -73,6 +73,10 @@ static DEFINITION: Definition = Definition {
 
 impl Kind for ResourceQuota {
     described_by!(DEFINITION);
+
+    fn status_metadata(&self) -> StatusMetadata {
+        StatusMetadata::Written
+    }
 
     fn validate(&self, _: &Write<'_>, new: &Value) -> Vec<FieldError> {
         let mut errors = Vec::new();

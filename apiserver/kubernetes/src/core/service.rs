@@ -5,7 +5,7 @@ mod rules;
 
 use std::collections::BTreeMap;
 
-use berth_apimachinery::kind::{SelectableField, Write};
+use berth_apimachinery::kind::{SelectableField, StatusMetadata, Write};
 use berth_apimachinery::schema::types::{Condition, IntOrString};
 use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, NameError, Schema, described_by};
 use k8s_openapi::api::core::v1;
@@ -169,6 +169,10 @@ const LEFT_OUT: &[&str] = &[
 
 impl Kind for Service {
     described_by!(DEFINITION);
+
+    fn status_metadata(&self) -> StatusMetadata {
+        StatusMetadata::Written
+    }
 
     fn read_body(&self, _: Option<&Value>, body: &mut Value) {
         if let Some(spec) = body.get_mut("spec") {

@@ -1,7 +1,7 @@
 //! `apps/v1` StatefulSet. Like a Deployment, it is stored for programs that bring it to a cluster that
 //! runs its Pods.
 
-use berth_apimachinery::kind::Write;
+use berth_apimachinery::kind::{StatusMetadata, Write};
 use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, described_by};
 use k8s_openapi::api::apps::v1;
 use schemars::JsonSchema;
@@ -82,6 +82,10 @@ static DEFINITION: Definition = Definition {
 
 impl Kind for StatefulSet {
     described_by!(DEFINITION);
+
+    fn status_metadata(&self) -> StatusMetadata {
+        StatusMetadata::Written
+    }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         let mut errors = workload_errors(

@@ -1,6 +1,5 @@
-//! Bodies as kubectl sends them in protobuf.
+//! Bodies as kubectl sends them in protobuf, and objects there and back.
 
-use k8s_pb::apimachinery::pkg::runtime::TypeMeta;
 use serde_json::json;
 
 use super::*;
@@ -12,17 +11,23 @@ fn decode(bytes: &[u8]) -> Value {
         .expect("a well-formed message")
 }
 
-fn body(version: &str, kind: &str, message: &impl Message) -> Vec<u8> {
-    let type_meta = TypeMeta {
-        api_version: Some(version.to_owned()),
-        kind: Some(kind.to_owned()),
-    };
-    let envelope = Unknown {
-        type_meta: Some(type_meta),
-        raw: Some(message.encode_to_vec()),
-        ..Unknown::default()
-    };
-    [MAGIC, &envelope.encode_to_vec()].concat()
+/// A body of a kind whose message is `raw`.
+fn body(version: &str, kind: &str, raw: &[u8]) -> Vec<u8> {
+    let mut named = Vec::new();
+    wire::bytes(1, version.as_bytes(), &mut named);
+    wire::bytes(2, kind.as_bytes(), &mut named);
+    let mut out = MAGIC.to_vec();
+    wire::bytes(1, &named, &mut out);
+    wire::bytes(2, raw, &mut out);
+    out
+}
+
+/// `object` written and read again.
+fn there_and_back(object: &Value) -> Value {
+    let text = |field: &str| object[field].as_str().unwrap();
+    let (version, kind) = (text("apiVersion"), text("kind"));
+    let message = Protobuf.message(version, kind, object).expect("a known kind");
+    decode(&body(version, kind, &message))
 }
 
 /// The bytes of `kubectl create namespace a` (v1.32.4).
@@ -49,7 +54,7 @@ fn what_kubectl_sends_reads_as_the_json_it_would_have_sent() {
     for (bytes, value) in [
         (
             NAMESPACE,
-            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": name("a")}),
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": name("a"), "spec": {}}),
         ),
         (
             CONFIG_MAP,
@@ -89,156 +94,137 @@ fn what_kubectl_sends_reads_as_the_json_it_would_have_sent() {
 }
 
 #[test]
-fn bindings_and_service_accounts_keep_their_parts() {
-    let subject = rbac_v1::Subject {
-        kind: Some("ServiceAccount".to_owned()),
-        api_group: Some(String::new()),
-        name: Some("d".to_owned()),
-        namespace: Some("ns".to_owned()),
-    };
-    let role_ref = rbac_v1::RoleRef {
-        api_group: Some("rbac.authorization.k8s.io".to_owned()),
-        kind: Some("ClusterRole".to_owned()),
-        name: Some("view".to_owned()),
-    };
-    let binding = rbac_v1::RoleBinding {
-        metadata: None,
-        subjects: vec![subject],
-        role_ref: Some(role_ref),
-    };
-    let value = decode(&body("rbac.authorization.k8s.io/v1", "RoleBinding", &binding));
-    assert_eq!(
-        value["subjects"],
-        json!([{"kind": "ServiceAccount", "name": "d", "namespace": "ns"}])
-    );
-    assert_eq!(value["roleRef"]["name"], "view");
+fn whole_objects_come_back_as_they_were() {
+    for object in [
+        deployment(),
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "type": "Opaque", "immutable": false,
+            "data": {"empty": "", "key": "AAEC/w=="}}),
+        json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {
+            "clusterIPs": ["None"], "ports": [{"port": 80, "targetPort": "http", "appProtocol": "x"}, {"targetPort": 8080}],
+            "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 0}}, "allocateLoadBalancerNodePorts": false}}),
+        json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "b"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"},
+            "subjects": [{"kind": "ServiceAccount", "name": "a", "namespace": "ns"}]}),
+        json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "r"},
+            "aggregationRule": {"clusterRoleSelectors": [{}, {"matchLabels": {"a": ""}}]}}),
+        json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "l"}, "spec": {
+            "holderIdentity": "", "leaseTransitions": 0, "renewTime": "2026-11-21T12:00:00.000001Z"}}),
+        json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {
+            "hard": {"configmaps": "0", "requests.example.com/dongle": "500m"}}, "status": {"used": {"configmaps": "0"}}}),
+        json!({"apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"name": "e"}, "deprecatedCount": 3,
+            "eventTime": "2023-11-14T22:13:20.000005Z", "note": "n", "deprecatedFirstTimestamp": "2023-11-14T22:13:20Z"}),
+        json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy", "metadata": {},
+            "spec": {"matchConstraints": {"namespaceSelector": {}, "resourceRules": [
+                {"apiGroups": [""], "apiVersions": ["*"], "operations": ["CREATE"], "resources": ["*"], "resourceNames": ["x"]}]},
+                "validations": [{"expression": "true"}]}}),
+        json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "metadata": {},
+            "spec": {"user": "u", "extra": {"none": [], "one": ["", "x"]}, "nonResourceAttributes": {"path": "/"}}}),
+        json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "s"}, "spec": {"replicas": 3}}),
+        json!({"apiVersion": "v1", "kind": "Status", "metadata": {}, "code": 404, "reason": "NotFound",
+            "details": {"causes": [{"reason": "FieldValueInvalid", "field": "a"}], "retryAfterSeconds": 1}}),
+    ] {
+        assert_eq!(there_and_back(&object), object);
+    }
+}
 
-    let account = core_v1::ServiceAccount {
-        automount_service_account_token: Some(false),
-        ..Default::default()
-    };
-    let value = decode(&body("v1", "ServiceAccount", &account));
-    assert_eq!(value["automountServiceAccountToken"], false);
+/// A Deployment with fields of every form: inlined, behind pointers, in maps, numbers or texts.
+fn deployment() -> Value {
+    let container = json!({
+        "name": "c", "image": "i", "tty": true,
+        "env": [{"name": "A"}, {"name": "B", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k", "optional": false}}}],
+        "livenessProbe": {"httpGet": {"port": "web", "path": "/"}, "periodSeconds": 5},
+        "resources": {"limits": {"cpu": "500m", "memory": "1Gi"}},
+        "securityContext": {"runAsUser": 0, "privileged": false, "capabilities": {"drop": ["ALL"]}},
+    });
+    let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u", "controller": true,
+        "blockOwnerDeletion": false});
+    let managed = json!({"apiVersion": "apps/v1", "fieldsType": "FieldsV1", "manager": "m", "operation": "Apply",
+        "time": "2023-11-14T22:13:20Z", "fieldsV1": {"f:spec": {"f:replicas": {}, ".": {}}}});
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "x", "creationTimestamp": "2023-11-14T22:13:20Z", "generation": 2, "labels": {"a": "b", "c": ""},
+            "finalizers": ["example.com/f"], "ownerReferences": [owner], "managedFields": [managed]},
+        "spec": {
+            "replicas": 0, "revisionHistoryLimit": 3, "selector": {},
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": "25%"}},
+            "template": {"metadata": {"labels": {"a": "b"}}, "spec": {
+                "containers": [container],
+                "volumes": [{"name": "v", "emptyDir": {}}, {"name": "w", "secret": {"secretName": "s", "defaultMode": 420}}],
+                "tolerations": [{}, {"key": "k", "tolerationSeconds": -1}],
+            }},
+        },
+        "status": {"observedGeneration": 2, "conditions": [{"type": "Available", "status": "True"}]},
+    })
 }
 
 #[test]
-fn metadata_comes_through_but_for_managed_fields() {
-    let metadata = meta_v1::ObjectMeta {
-        name: Some("x".to_owned()),
-        creation_timestamp: Some(meta_v1::Time {
-            seconds: Some(1_700_000_000),
-            nanos: None,
-        }),
-        deletion_timestamp: Some(meta_v1::Time::default()),
-        labels: [("a".to_owned(), "b".to_owned())].into(),
-        finalizers: vec!["example.com/f".to_owned()],
-        owner_references: vec![meta_v1::OwnerReference {
-            api_version: Some("v1".to_owned()),
-            kind: Some("ConfigMap".to_owned()),
-            name: Some("o".to_owned()),
-            uid: Some("u".to_owned()),
-            controller: Some(true),
-            block_owner_deletion: Some(false),
-        }],
-        managed_fields: vec![meta_v1::ManagedFieldsEntry::default()],
-        ..Default::default()
-    };
-    let value = decode(&body(
-        "v1",
-        "ConfigMap",
-        &core_v1::ConfigMap {
-            metadata: Some(metadata),
-            ..Default::default()
-        },
-    ));
-    let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u", "controller": true,
-        "blockOwnerDeletion": false});
-    let expected = json!({"name": "x", "creationTimestamp": "2023-11-14T22:13:20Z", "labels": {"a": "b"},
-        "finalizers": ["example.com/f"], "ownerReferences": [owner]});
-    assert_eq!(value["metadata"], expected);
+fn what_a_kind_does_not_have_is_left_out() {
+    let object =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "more": 1}, "other": {}});
+    let known = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}});
+    assert_eq!(there_and_back(&object), known);
+    let mut newer = Protobuf.message("v1", "ConfigMap", &known).unwrap();
+    wire::bytes(99, b"newer", &mut newer);
+    wire::number(100, -1, &mut newer);
+    assert_eq!(decode(&body("v1", "ConfigMap", &newer)), known);
+}
+
+#[test]
+fn gos_zeros_say_nothing_but_behind_pointers() {
+    // Every field of a Service's port as Go writes an empty one: name, protocol, port, targetPort, nodePort.
+    let port = [0x0a, 0, 0x12, 0, 0x18, 0, 0x22, 6, 8, 0, 16, 0, 26, 0, 0x28, 0];
+    let mut spec = Vec::new();
+    wire::bytes(1, &port, &mut spec);
+    let mut raw = Vec::new();
+    wire::bytes(2, &spec, &mut raw);
+    assert_eq!(
+        decode(&body("v1", "Service", &raw))["spec"],
+        json!({"ports": [{}]})
+    );
+    let mut raw = Vec::new();
+    wire::number(4, 0, &mut raw);
+    assert_eq!(
+        decode(&body("v1", "ServiceAccount", &raw))["automountServiceAccountToken"],
+        false
+    );
+}
+
+#[test]
+fn the_parts_of_a_message_that_comes_twice_are_joined() {
+    let mut metadata = [Vec::new(), Vec::new()];
+    wire::bytes(1, b"x", &mut metadata[0]);
+    wire::bytes(3, b"ns", &mut metadata[1]);
+    let mut raw = Vec::new();
+    metadata.iter().for_each(|part| wire::bytes(1, part, &mut raw));
+    let value = decode(&body("v1", "ConfigMap", &raw));
+    assert_eq!(value["metadata"], json!({"name": "x", "namespace": "ns"}));
 }
 
 #[test]
 fn delete_options_are_read_in_every_group() {
-    let options = meta_v1::DeleteOptions {
-        grace_period_seconds: Some(0),
-        preconditions: Some(meta_v1::Preconditions {
-            uid: Some("u".to_owned()),
-            resource_version: None,
-        }),
-        propagation_policy: Some("Foreground".to_owned()),
-        dry_run: vec!["All".to_owned()],
-        ..Default::default()
-    };
-    let value = decode(&body("rbac.authorization.k8s.io/v1", "DeleteOptions", &options));
-    assert_eq!(value["gracePeriodSeconds"], 0);
-    assert_eq!(value["preconditions"], json!({"uid": "u"}));
-    assert_eq!(value["propagationPolicy"], "Foreground");
-    assert_eq!(value["dryRun"], json!(["All"]));
-}
-
-#[test]
-fn events_of_both_apis_carry_their_times() {
-    let at = meta_v1::MicroTime {
-        seconds: Some(1_700_000_000),
-        nanos: Some(5_000),
-    };
-    let event = events_v1::Event {
-        event_time: Some(at),
-        note: Some("n".to_owned()),
-        ..Default::default()
-    };
-    let value = decode(&body("events.k8s.io/v1", "Event", &event));
-    assert_eq!(
-        (&value["eventTime"], &value["note"]),
-        (&json!("2023-11-14T22:13:20.000005Z"), &json!("n"))
-    );
-    let event = core_v1::Event {
-        count: Some(3),
-        message: Some("m".to_owned()),
-        ..Default::default()
-    };
-    let value = decode(&body("v1", "Event", &event));
-    assert_eq!((&value["count"], &value["message"]), (&json!(3), &json!("m")));
+    let options = json!({"kind": "DeleteOptions", "gracePeriodSeconds": 0, "preconditions": {"uid": "u"},
+        "propagationPolicy": "Foreground", "dryRun": ["All"]});
+    for version in ["v1", "rbac.authorization.k8s.io/v1"] {
+        let raw = Protobuf.message(version, "DeleteOptions", &options).unwrap();
+        let mut wanted = options.clone();
+        wanted["apiVersion"] = version.into();
+        assert_eq!(decode(&body(version, "DeleteOptions", &raw)), wanted);
+    }
 }
 
 #[test]
 fn what_is_no_protobuf_is_told_and_what_is_not_ours_is_left() {
-    assert!(
-        Protobuf
-            .decode(b"{}")
-            .unwrap()
-            .unwrap_err()
-            .contains("6b 38 73 00")
-    );
-    assert!(
-        Protobuf
-            .decode(b"k8s\0\xff\xff")
-            .unwrap()
-            .unwrap_err()
-            .contains("envelope")
-    );
-    let envelope = Unknown {
-        type_meta: Some(TypeMeta {
-            api_version: Some("v1".to_owned()),
-            kind: Some("ConfigMap".to_owned()),
-        }),
-        raw: Some(vec![0xff, 0xff]),
-        ..Unknown::default()
-    };
-    let bytes = [MAGIC, &envelope.encode_to_vec()].concat();
-    assert!(
-        Protobuf
-            .decode(&bytes)
-            .unwrap()
-            .unwrap_err()
-            .contains("v1 ConfigMap")
-    );
-    assert!(
-        Protobuf
-            .decode(&body("apps/v1", "DaemonSet", &core_v1::ConfigMap::default()))
-            .is_none()
-    );
+    let problem = |bytes: &[u8]| Protobuf.decode(bytes).unwrap().unwrap_err();
+    assert!(problem(b"{}").contains("6b 38 73 00"));
+    assert!(problem(b"k8s\0\xff\xff").contains("envelope"));
+    let text = problem(&body("v1", "ConfigMap", &[0xff, 0xff]));
+    assert!(text.contains("v1 ConfigMap"), "{text}");
+    let text = problem(&body("v1", "ConfigMap", &[0x0a, 2, 0x0a, 9]));
+    assert!(text.contains("metadata: unexpected end"), "{text}");
+    let text = problem(&body("v1", "ConfigMap", &[0x08, 1]));
+    assert!(text.contains("metadata: a number where bytes belong"), "{text}");
+    assert!(Protobuf.decode(&body("apps/v1", "DaemonSet", b"")).is_none());
+    assert!(!Protobuf.writes("example.com/v1", "ConfigMap"));
 }
 
 #[test]
@@ -265,25 +251,33 @@ fn no_cut_or_flipped_body_panics() {
 }
 
 #[test]
-fn a_lease_keeps_its_zeros_and_microseconds() {
-    use k8s_pb::api::coordination::v1::{Lease, LeaseSpec};
-    use k8s_pb::apimachinery::pkg::apis::meta::v1::MicroTime;
-
-    let lease = Lease {
-        spec: Some(LeaseSpec {
-            holder_identity: Some("a".to_owned()),
-            lease_transitions: Some(0),
-            renew_time: Some(MicroTime {
-                seconds: Some(1_795_262_400),
-                nanos: Some(1_000),
-            }),
-            ..LeaseSpec::default()
-        }),
-        ..Lease::default()
-    };
-    let decoded = decode(&body("coordination.k8s.io/v1", "Lease", &lease));
+fn unknown_fields_are_found_wherever_they_are() {
+    let mut object = deployment();
     assert_eq!(
-        decoded["spec"],
-        json!({"holderIdentity": "a", "leaseTransitions": 0, "renewTime": "2026-11-21T12:00:00.000001Z"})
+        Protobuf.unknown_fields("apps/v1", "Deployment", &object, &Value::Null, 9),
+        Some(Unknown::default()),
+        "every field of it is Kubernetes' own"
+    );
+    object["other"] = json!(1);
+    object["metadata"]["more"] = json!({});
+    object["spec"]["template"]["spec"]["containers"][0]["livenessProbe"]["httpGet"]["prot"] = json!(1);
+    object["spec"]["template"]["spec"]["volumes"][1]["secrets"] = json!([]);
+    let found = |before: &Value, most| {
+        let found = Protobuf.unknown_fields("apps/v1", "Deployment", &object, before, most);
+        let Unknown { paths, more } = found.expect("it knows Deployments");
+        (paths, more)
+    };
+    let all = [
+        "metadata.more",
+        "other",
+        "spec.template.spec.containers[0].livenessProbe.httpGet.prot",
+        "spec.template.spec.volumes[1].secrets",
+    ];
+    assert_eq!(found(&Value::Null, 9), (all.map(str::to_owned).to_vec(), 0));
+    assert_eq!(found(&Value::Null, 1), (vec!["metadata.more".to_owned()], 3));
+    assert_eq!(found(&object, 9), (Vec::new(), 0));
+    assert_eq!(
+        Protobuf.unknown_fields("x/v1", "Y", &object, &Value::Null, 9),
+        None
     );
 }

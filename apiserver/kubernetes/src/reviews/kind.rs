@@ -35,4 +35,8 @@ impl Kind for Review {
     fn schema(&self, _: &str) -> &Schema {
         &self.schema
     }
+
+    fn has_rows(&self) -> bool {
+        false
+    }
 }

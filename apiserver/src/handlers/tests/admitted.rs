@@ -107,7 +107,7 @@ async fn plugins_annotate_the_audit_event() {
         widget("a").to_string().as_bytes(),
     );
     let annotations = request.annotations.clone();
-    client.api.answer(request).await.unwrap();
+    client.api.answer(&request).await.unwrap();
     assert_eq!(annotations.all()["admission.berth.dev/operation"], "CREATE");
 }
 

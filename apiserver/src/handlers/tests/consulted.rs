@@ -183,7 +183,7 @@ async fn what_does_not_concern_them_passes_unseen_and_the_audit_log_hears_the_re
         body.as_bytes(),
     );
     let annotations = request.annotations.clone();
-    client.api.answer(request).await.unwrap();
+    client.api.answer(&request).await.unwrap();
     assert_eq!(annotations.all()["theirs/key"], "value");
 }
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::call::{Call, Document, ListQuery, Reply, Rows};
-use crate::decode::BodyDecoder;
+use crate::decode::Codec;
 use crate::listing::Listing;
 use crate::registry::Registry;
 use crate::request_info::RequestInfo;
@@ -383,10 +383,28 @@ impl Computed for Reviews {
 /// A format of our own: JSON, backwards.
 pub(super) struct Reversed;
 
-impl BodyDecoder for Reversed {
+impl Codec for Reversed {
     fn decode(&self, bytes: &[u8]) -> Option<Result<Value, String>> {
         let text: Vec<u8> = bytes.iter().rev().copied().collect();
         text.starts_with(b"{")
             .then(|| serde_json::from_slice(&text).map_err(|problem| problem.to_string()))
+    }
+
+    fn writes(&self, _: &str, kind: &str) -> bool {
+        ["Gadget", "ListMeta", "Status", "PartialObjectMetadata"].contains(&kind)
+    }
+
+    /// The JSON of the metadata as the first field, and that of the whole as the second.
+    fn message(&self, _: &str, kind: &str, object: &Value) -> Option<Vec<u8>> {
+        self.writes("", kind).then(|| {
+            let parts = [&object["metadata"], object].map(Value::to_string);
+            let fields = [0x0a, 0x12].into_iter().zip(parts);
+            let field = |(key, text): (u8, String)| {
+                let length = [0x80 | (text.len() & 0x7f), text.len() >> 7];
+                let length = length.map(|digit| u8::try_from(digit).unwrap());
+                [&[key], length.as_slice(), text.as_bytes()].concat()
+            };
+            fields.flat_map(field).collect()
+        })
     }
 }

@@ -202,7 +202,7 @@ impl Feed {
     /// The last event, with the error.
     fn failed(&self, status: &Status) -> Bytes {
         self.progress.add(1);
-        Framer::error(status)
+        self.framer.error(status)
     }
 
     /// The next chunk of `events`; the others come next.

@@ -1,4 +1,4 @@
-//! Watch events as bytes: `{"type":…,"object":…}` and a line feed.
+//! Watch events as bytes: `{"type":…,"object":…}` and a line feed, or a frame of protobuf.
 
 use std::sync::Arc;
 
@@ -8,8 +8,9 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::super::Cx;
-use crate::negotiation::{Accepted, MetaVersion, Shape};
-use crate::render::View;
+use crate::negotiation::{Accepted, Encoding, MetaVersion, Shape};
+use crate::protobuf;
+use crate::render::{Messages, View};
 use crate::served::Served;
 use crate::table::{Include, TableForm};
 
@@ -22,6 +23,14 @@ pub(super) enum EventType {
 }
 
 impl EventType {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Added => "ADDED",
+            Self::Modified => "MODIFIED",
+            Self::Deleted => "DELETED",
+        }
+    }
+
     fn head(self) -> &'static [u8] {
         match self {
             Self::Added => br#"{"type":"ADDED","object":"#,
@@ -39,6 +48,7 @@ const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
 enum Form {
     Objects(View),
+    Messages(Messages),
     Table {
         version: MetaVersion,
         include: Include,
@@ -61,7 +71,14 @@ impl Framer {
                 include: Include::parse(&cx.request.info.query)?,
                 headed: false,
             },
-            shape => Form::Objects(View::of(shape)),
+            shape => {
+                let view = View::of(shape);
+                let messages = cx.messages(view);
+                match messages.filter(|_| accepted.encoding == Encoding::Protobuf) {
+                    Some(messages) => Form::Messages(messages),
+                    None => Form::Objects(view),
+                }
+            }
         };
         Ok(Self {
             served: Arc::clone(cx.served),
@@ -93,10 +110,13 @@ impl Framer {
 
     /// One event about `object`.
     pub(super) fn event(&mut self, kind: EventType, object: &Object, out: &mut Vec<u8>) {
+        if let Form::Messages(messages) = &self.form {
+            return protobuf::frame(kind.name(), &messages.envelope(object), out);
+        }
         out.extend_from_slice(kind.head());
         match self.form {
             Form::Objects(view) => view.render(&self.served, object).write(out),
-            Form::Table { .. } => {
+            Form::Messages(_) | Form::Table { .. } => {
                 let form = self.open_table(object.revision(), out);
                 form.row(&self.served, object, out);
                 out.extend_from_slice(b"]}");
@@ -111,13 +131,21 @@ impl Framer {
         if initial_events_end {
             metadata["annotations"] = json!({INITIAL_EVENTS_END: "true"});
         }
-        let (kind, api_version) = match self.form {
+        let (kind, api_version) = match &self.form {
+            Form::Messages(messages) => {
+                let (api_version, kind) = messages.names();
+                (kind, api_version)
+            }
             Form::Objects(View::Full) => (self.served.info().kind, &*self.served.api_version),
             Form::Objects(View::Partial(version)) | Form::Table { version, .. } => {
                 ("PartialObjectMetadata", version.api_version())
             }
         };
-        let object = json!({"kind": kind, "apiVersion": api_version, "metadata": metadata}).to_string();
+        let object = json!({"kind": kind, "apiVersion": api_version, "metadata": metadata});
+        if let Form::Messages(messages) = &self.form {
+            return messages.frame("BOOKMARK", &object, out);
+        }
+        let object = object.to_string();
         out.extend_from_slice(br#"{"type":"BOOKMARK","object":"#);
         if let Form::Table { .. } = self.form {
             let form = self.open_table(revision, out);
@@ -138,7 +166,12 @@ impl Framer {
     }
 
     /// The end: `status` has the reason.
-    pub(super) fn error(status: &Status) -> Bytes {
+    pub(super) fn error(&self, status: &Status) -> Bytes {
+        let mut out = Vec::new();
+        if let (Form::Messages(messages), Ok(status)) = (&self.form, serde_json::to_value(status)) {
+            messages.frame("ERROR", &status, &mut out);
+            return out.into();
+        }
         let mut text = json!({"type": "ERROR", "object": status}).to_string();
         text.push('\n');
         text.into()

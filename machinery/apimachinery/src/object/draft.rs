@@ -211,6 +211,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn object(&mut self, root: &Map<String, Value>, api_version: &str, metadata: &Map<String, Value>) {
         let mut api_span = 0..0;
+        let mut kind_span = 0..0;
         let mut meta_span = 0..0;
         let mut places = Places::default();
         self.bytes.push(b'{');
@@ -226,11 +227,15 @@ impl Writer<'_> {
                     // An apiVersion that JSON must escape is refused by every kind; the span is then unused.
                     api_span = start + 1..start + 1 + api_version.len();
                 }
+                if name == "kind" {
+                    kind_span = start + 1..self.bytes.len() - 1;
+                }
             }
         }
         self.bytes.push(b'}');
         self.spans = Some(Spans {
             api_version: Span::from(api_span),
+            kind: kind_span.into(),
             metadata: meta_span.into(),
             annotations: places.annotations.into(),
             managed: places.managed.into(),

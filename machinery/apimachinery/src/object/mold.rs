@@ -31,7 +31,9 @@ impl Mold {
         let version = before.len() + 1;
         text_of(api_version, &mut before);
         before.extend_from_slice(b",\"kind\":");
+        let kind_start = before.len() + 1;
         text_of(kind, &mut before);
+        let kind_end = before.len() - 1;
         before.extend_from_slice(b",\"metadata\":");
         let metadata = before.len();
         before.push(b'{');
@@ -62,6 +64,7 @@ impl Mold {
             meta: meta.shared(),
             spans: Spans {
                 api_version: (version..version + api_version.len()).into(),
+                kind: (kind_start..kind_end).into(),
                 metadata: (metadata..metadata).into(),
                 annotations: Span::default(),
                 managed: Span::default(),

@@ -29,12 +29,14 @@ pub(super) fn read(bytes: &[u8]) -> Option<(Meta, Spans)> {
     if api_version.is_empty() || kind.is_empty() || meta.name().is_empty() {
         return None;
     }
-    let [version, metadata] = find(bytes, 0, bytes.len(), ["apiVersion", "metadata"])?;
-    let (version, metadata) = (version?, metadata?);
+    let wanted = ["apiVersion", "kind", "metadata"];
+    let [version, named, metadata] = find(bytes, 0, bytes.len(), wanted)?;
+    let (version, named, metadata) = (version?, named?, metadata?);
     let wanted = ["annotations", "managedFields", "resourceVersion"];
     let [annotations, managed, revision] = find(bytes, metadata.start, metadata.end, wanted)?;
     let spans = Spans {
         api_version: within_quotes(bytes, &version)?.into(),
+        kind: within_quotes(bytes, &named)?.into(),
         annotations: annotations.unwrap_or_default().into(),
         managed: managed.unwrap_or_default().into(),
         revision: within_quotes(bytes, &revision?)?.into(),

@@ -38,6 +38,8 @@ impl From<Range<usize>> for Span {
 pub(super) struct Spans {
     /// The text of `apiVersion`, without its quotes.
     pub(super) api_version: Span,
+    /// The text of `kind`, without its quotes.
+    pub(super) kind: Span,
     /// The value of `metadata`, braces included.
     pub(super) metadata: Span,
     /// The value of `metadata.annotations`, braces included; empty where it is absent.
@@ -62,6 +64,7 @@ impl Spans {
         let moved = |span: Span| Span::from(shift(span.start())..shift(span.range().end));
         Self {
             api_version: moved(self.api_version),
+            kind: moved(self.kind),
             metadata: moved(self.metadata),
             annotations: moved(self.annotations),
             managed: moved(self.managed),

@@ -290,3 +290,33 @@ fn texts_that_are_selected_by_are_kept_and_what_was_parsed_for_them_is_not() {
     }
     assert!(object.parsed_value().is_none());
 }
+
+#[test]
+fn an_item_of_a_list_is_the_object_without_what_the_list_says() {
+    let before = json!({"aggregationRule": {}, "apiVersion": "v1", "kind": "A", "metadata": {"name": "x"}});
+    let between = json!({"apiVersion": "v1", "kind": "A", "lastTimestamp": null, "message": "", "metadata": {"name": "x"}});
+    let plain = [sample(), before, between].map(|value| Object::new(&value, Revision(42)).unwrap());
+    let shared = sharing().map(|(_, object)| object);
+    for object in plain.into_iter().chain(shared) {
+        let read = Object::written(&object.bytes(), object.revision()).unwrap();
+        let mut wanted = object.parse();
+        for field in ["apiVersion", "kind"] {
+            wanted.as_object_mut().unwrap().remove(field);
+        }
+        for object in [&object, &read, &object.draft().at(object.revision())] {
+            let mut out = Vec::new();
+            object.write_untyped(&mut out);
+            assert_eq!(String::from_utf8(out.clone()).unwrap(), wanted.to_string());
+            assert_eq!(object.untyped_len(), out.len());
+        }
+    }
+}
+
+#[test]
+fn another_format_is_written_once() {
+    let object = Object::new(&sample(), Revision(42)).unwrap();
+    assert!(!object.has_message());
+    assert_eq!(object.message(|| b"first".to_vec()), &b"first"[..]);
+    assert_eq!(object.message(|| b"second".to_vec()), &b"first"[..]);
+    assert!(object.has_message());
+}

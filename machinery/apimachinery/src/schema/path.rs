@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A path from the root of an object.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Path<'a> {
+pub enum Path<'a> {
     /// The object itself.
     Root,
     /// A field or map entry.

@@ -30,6 +30,17 @@ impl Reset {
         Self::AllBut(status())
     }
 
+    /// Of writes to `/status` that take metadata along: the `spec`, and the labels where those stay.
+    #[must_use]
+    pub fn spec(with_labels: bool) -> Self {
+        let mut set = Set::default();
+        set.insert([field("spec")]);
+        if with_labels {
+            set.insert([field("metadata"), field("labels")]);
+        }
+        Self::Fields(set)
+    }
+
     pub(super) fn without(&self, mut set: Set) -> Set {
         match self {
             Self::Nothing => set,

@@ -79,13 +79,6 @@ const MEANT: &[Meant] = &[
         },
     },
     Meant {
-        why: "items of lists carry apiVersion and kind for Kubernetes' own kinds, too",
-        settle: |_, reference, other| {
-            untyped_items(reference);
-            untyped_items(other);
-        },
-    },
-    Meant {
         why: KEPT,
         settle: |_, reference, other| {
             // The field of a change counts, too.
@@ -384,20 +377,4 @@ fn uncolumned(map: &mut serde_json::Map<String, Value>) {
 /// Takes the managed fields away: only the sequences of several managers are about them.
 pub(crate) fn disown(answer: &mut Value) {
     each(answer, &mut |map| drop(map.remove("managedFields")));
-}
-
-fn untyped_items(answer: &mut Value) {
-    each(answer, &mut |map| {
-        for item in map
-            .get_mut("items")
-            .and_then(Value::as_array_mut)
-            .into_iter()
-            .flatten()
-        {
-            if let Some(item) = item.as_object_mut() {
-                item.remove("apiVersion");
-                item.remove("kind");
-            }
-        }
-    });
 }

@@ -1,0 +1,210 @@
+//! Values that are one thing in JSON, though some of them are messages on the wire.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use berth_apimachinery::time::{self, Timestamp};
+use serde_json::Value;
+
+use super::wire::{self, Reader, Wire};
+
+/// Form of a value that JSON has as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scalar {
+    Text,
+    Flag,
+    Number,
+    /// Bytes, in JSON as base64.
+    Bytes,
+    /// A list of texts in a message of its own (`ExtraValue`).
+    Texts,
+    /// `metav1.Time`.
+    Time,
+    /// `metav1.MicroTime`.
+    MicroTime,
+    /// `resource.Quantity`.
+    Quantity,
+    /// `intstr.IntOrString`.
+    IntOrString,
+    /// JSON as it is (`metav1.FieldsV1`).
+    Json,
+}
+
+impl Scalar {
+    /// The form of a name in `messages.txt`.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "text" => Self::Text,
+            "flag" => Self::Flag,
+            "number" => Self::Number,
+            "bytes" => Self::Bytes,
+            "texts" => Self::Texts,
+            "time" => Self::Time,
+            "microTime" => Self::MicroTime,
+            "quantity" => Self::Quantity,
+            "intOrString" => Self::IntOrString,
+            "json" => Self::Json,
+            _ => return None,
+        })
+    }
+
+    /// A value that a list or a map has without saying it: Go leaves out none of those.
+    pub(super) fn zero(self) -> Value {
+        match self {
+            Self::Flag => false.into(),
+            Self::Number | Self::IntOrString => 0.into(),
+            Self::Texts => Value::Array(Vec::new()),
+            Self::Text | Self::Bytes | Self::Quantity => "".into(),
+            Self::Time | Self::MicroTime | Self::Json => Value::Null,
+        }
+    }
+
+    /// The value in JSON; `None` where the bytes say none (Go's zero time).
+    ///
+    /// # Errors
+    /// When the bytes are another form.
+    pub(super) fn read(self, wire: Wire<'_>) -> Result<Option<Value>, String> {
+        Ok(match self {
+            Self::Text => Some(wire.text()?.into()),
+            Self::Flag => Some((wire.number()? != 0).into()),
+            Self::Number => Some(wire.number()?.into()),
+            Self::Bytes => Some(STANDARD.encode(wire.bytes()?).into()),
+            Self::Texts => Some(texts(wire.bytes()?)?),
+            Self::Time => instant(wire.bytes()?)?.map(|at| time::rfc3339(at).into()),
+            Self::MicroTime => instant(wire.bytes()?)?.map(|at| time::rfc3339_micro(at).into()),
+            Self::Quantity => Some(only_bytes(wire.bytes()?)?.text()?.into()),
+            Self::IntOrString => Some(either(wire.bytes()?)?),
+            Self::Json => match only_bytes(wire.bytes()?)?.bytes()? {
+                b"" => None,
+                raw => Some(serde_json::from_slice(raw).map_err(|problem| problem.to_string())?),
+            },
+        })
+    }
+
+    /// Writes `value` as the field `number`. A value of another type than the schema of its kind lets through
+    /// says nothing.
+    pub(super) fn write(self, number: u32, value: &Value, out: &mut Vec<u8>) {
+        match (self, value) {
+            (Self::Text, Value::String(text)) => wire::bytes(number, text.as_bytes(), out),
+            (Self::Flag, Value::Bool(flag)) => wire::number(number, i64::from(*flag), out),
+            (Self::Number, Value::Number(value)) => wire::number(number, whole(value), out),
+            (Self::Bytes, Value::String(text)) => {
+                let bytes = STANDARD.decode(text).unwrap_or_default();
+                wire::bytes(number, &bytes, out);
+            }
+            (Self::Texts, Value::Array(list)) => {
+                let mut inner = Vec::new();
+                let texts = list.iter().filter_map(Value::as_str);
+                texts.for_each(|text| wire::bytes(1, text.as_bytes(), &mut inner));
+                wire::bytes(number, &inner, out);
+            }
+            (Self::Time | Self::MicroTime, Value::String(text)) => {
+                if let Some(at) = time::parse(text) {
+                    let mut inner = Vec::new();
+                    wire::number(1, at.as_second(), &mut inner);
+                    wire::number(2, i64::from(at.subsec_nanosecond()), &mut inner);
+                    wire::bytes(number, &inner, out);
+                }
+            }
+            (Self::Quantity, Value::String(text)) => within(number, text.as_bytes(), out),
+            (Self::Quantity, Value::Number(value)) => within(number, value.to_string().as_bytes(), out),
+            (Self::IntOrString, Value::Number(value)) => {
+                let mut inner = Vec::new();
+                wire::number(1, 0, &mut inner);
+                wire::number(2, whole(value), &mut inner);
+                wire::bytes(3, b"", &mut inner);
+                wire::bytes(number, &inner, out);
+            }
+            (Self::IntOrString, Value::String(text)) => {
+                let mut inner = Vec::new();
+                wire::number(1, 1, &mut inner);
+                wire::number(2, 0, &mut inner);
+                wire::bytes(3, text.as_bytes(), &mut inner);
+                wire::bytes(number, &inner, out);
+            }
+            (Self::Json, value) => within(number, value.to_string().as_bytes(), out),
+            _ => {}
+        }
+    }
+}
+
+/// Writes a message whose one field has these bytes.
+fn within(number: u32, bytes: &[u8], out: &mut Vec<u8>) {
+    let mut inner = Vec::new();
+    wire::bytes(1, bytes, &mut inner);
+    wire::bytes(number, &inner, out);
+}
+
+/// A number without its fraction.
+fn whole(value: &serde_json::Number) -> i64 {
+    #[expect(clippy::cast_possible_truncation, reason = "integers of any size saturate")]
+    let rounded = |number: f64| number as i64;
+    value
+        .as_i64()
+        .unwrap_or_else(|| value.as_f64().map_or(0, rounded))
+}
+
+/// The value of the first field, empty where there is none.
+fn only_bytes(bytes: &[u8]) -> Result<Wire<'_>, String> {
+    let mut found = Wire::Bytes(b"");
+    let mut reader = Reader::new(bytes);
+    while let Some((number, value)) = reader.next()? {
+        if number == 1 {
+            found = value;
+        }
+    }
+    Ok(found)
+}
+
+/// The numbers of the first two fields.
+fn numbers(bytes: &[u8]) -> Result<[i64; 2], String> {
+    let mut found = [0; 2];
+    let mut reader = Reader::new(bytes);
+    while let Some((number, value)) = reader.next()? {
+        match number {
+            1 => found[0] = value.number()?,
+            2 => found[1] = value.number()?,
+            _ => {}
+        }
+    }
+    Ok(found)
+}
+
+/// An instant of seconds and nanoseconds. Go's zero time is an empty message; zeros are the epoch.
+fn instant(bytes: &[u8]) -> Result<Option<Timestamp>, String> {
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    let [seconds, nanoseconds] = numbers(bytes)?;
+    let nanoseconds = i32::try_from(nanoseconds).map_err(|problem| problem.to_string())?;
+    let at = Timestamp::new(seconds, nanoseconds);
+    at.map(Some).map_err(|problem| problem.to_string())
+}
+
+fn texts(bytes: &[u8]) -> Result<Value, String> {
+    let mut list = Vec::new();
+    let mut reader = Reader::new(bytes);
+    while let Some((number, value)) = reader.next()? {
+        if number == 1 {
+            list.push(Value::from(value.text()?));
+        }
+    }
+    Ok(list.into())
+}
+
+/// A number or a text, as the type in front of them says.
+fn either(bytes: &[u8]) -> Result<Value, String> {
+    let (mut is_text, mut number, mut text) = (false, 0, "");
+    let mut reader = Reader::new(bytes);
+    while let Some((field, value)) = reader.next()? {
+        match field {
+            1 => is_text = value.number()? == 1,
+            2 => number = value.number()?,
+            3 => text = value.text()?,
+            _ => {}
+        }
+    }
+    Ok(match is_text {
+        true => text.into(),
+        false => number.into(),
+    })
+}

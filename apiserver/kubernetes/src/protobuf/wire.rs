@@ -1,0 +1,92 @@
+//! The wire of protobuf: numbered values, of which the reader checks every length.
+
+use prost::encoding::{WireType, decode_key, decode_varint, encode_key, encode_varint};
+
+/// One value as it stands on the wire.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Wire<'a> {
+    Varint(u64),
+    Bytes(&'a [u8]),
+    /// Of a fixed length, which no field of Kubernetes' has.
+    Fixed,
+}
+
+impl<'a> Wire<'a> {
+    pub(super) fn bytes(self) -> Result<&'a [u8], String> {
+        match self {
+            Self::Bytes(bytes) => Ok(bytes),
+            Self::Varint(_) | Self::Fixed => Err("a number where bytes belong".to_owned()),
+        }
+    }
+
+    pub(super) fn text(self) -> Result<&'a str, String> {
+        std::str::from_utf8(self.bytes()?).map_err(|problem| problem.to_string())
+    }
+
+    /// The number, negative ones in two's complement.
+    pub(super) fn number(self) -> Result<i64, String> {
+        match self {
+            Self::Varint(number) => Ok(number.cast_signed()),
+            Self::Bytes(_) | Self::Fixed => Err("bytes where a number belongs".to_owned()),
+        }
+    }
+}
+
+/// The values of a message, by their field numbers.
+pub(super) struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes }
+    }
+
+    /// The next field number and value; `None` at the end.
+    ///
+    /// # Errors
+    /// When the bytes are no message.
+    pub(super) fn next(&mut self) -> Result<Option<(u32, Wire<'a>)>, String> {
+        if self.rest.is_empty() {
+            return Ok(None);
+        }
+        let (number, form) = decode_key(&mut self.rest).map_err(|problem| problem.to_string())?;
+        let value = match form {
+            WireType::Varint => Wire::Varint(self.varint()?),
+            WireType::LengthDelimited => {
+                let length = self.varint()?;
+                Wire::Bytes(self.take(length)?)
+            }
+            WireType::ThirtyTwoBit => self.take(4).map(|_| Wire::Fixed)?,
+            WireType::SixtyFourBit => self.take(8).map(|_| Wire::Fixed)?,
+            WireType::StartGroup | WireType::EndGroup => return Err("a group, which nothing has".to_owned()),
+        };
+        Ok(Some((number, value)))
+    }
+
+    fn varint(&mut self) -> Result<u64, String> {
+        decode_varint(&mut self.rest).map_err(|problem| problem.to_string())
+    }
+
+    fn take(&mut self, length: u64) -> Result<&'a [u8], String> {
+        let taken = usize::try_from(length)
+            .ok()
+            .and_then(|length| self.rest.split_at_checked(length));
+        let (taken, rest) = taken.ok_or("unexpected end of the message")?;
+        self.rest = rest;
+        Ok(taken)
+    }
+}
+
+/// Writes bytes as the field `number`.
+pub(super) fn bytes(number: u32, bytes: &[u8], out: &mut Vec<u8>) {
+    encode_key(number, WireType::LengthDelimited, out);
+    encode_varint(bytes.len() as u64, out);
+    out.extend_from_slice(bytes);
+}
+
+/// Writes a number as the field `number`.
+pub(super) fn number(number: u32, value: i64, out: &mut Vec<u8>) {
+    encode_key(number, WireType::Varint, out);
+    encode_varint(value.cast_unsigned(), out);
+}
