@@ -23,6 +23,11 @@ pub use usage::spawn;
 /// Core resources whose limit may also be named without `count/`.
 const SHORT: [&str; 4] = ["configmaps", "resourcequotas", "secrets", "services"];
 
+/// Resource of which a quota limits parts as well: node ports and load balancers.
+const SERVICES: GroupResource = GroupResource::new("", "services");
+const NODE_PORTS: &str = "services.nodeports";
+const LOAD_BALANCERS: &str = "services.loadbalancers";
+
 /// Whether objects of `resource` are counted. Events come by themselves, and no quota of Kubernetes
 /// counts them.
 fn is_counted(resource: GroupResource) -> bool {
@@ -35,7 +40,41 @@ fn names(resource: GroupResource) -> Vec<String> {
     if resource.group.is_empty() && SHORT.contains(&resource.resource) {
         names.push(resource.resource.to_owned());
     }
+    if resource == SERVICES {
+        names.extend([NODE_PORTS, LOAD_BALANCERS].map(str::to_owned));
+    }
     names
+}
+
+/// The amount that `object` adds to the limit `name`.
+fn amount(name: &str, object: &Value) -> usize {
+    let kind = value::text(object, &["spec", "type"]);
+    match name {
+        LOAD_BALANCERS => usize::from(kind == "LoadBalancer"),
+        NODE_PORTS => {
+            let ports = value::list(object, &["spec", "ports"]);
+            let given = || {
+                ports
+                    .iter()
+                    .filter(|port| port["nodePort"].as_i64().unwrap_or_default() > 0)
+            };
+            match kind {
+                "LoadBalancer" if object["spec"]["allocateLoadBalancerNodePorts"] == false => given().count(),
+                "NodePort" | "LoadBalancer" => ports.len(),
+                _ => 0,
+            }
+        }
+        _ => 1,
+    }
+}
+
+/// The amount of `name` in a namespace.
+fn used(name: &str, objects: &Collection, namespace: &str) -> usize {
+    let objects = objects.iter(Some(namespace), None);
+    match name {
+        NODE_PORTS | LOAD_BALANCERS => objects.map(|(_, object)| amount(name, object.value())).sum(),
+        _ => objects.count(),
+    }
 }
 
 /// The limits of a quota: names and numbers.
@@ -70,7 +109,7 @@ impl ResourceQuotas {
         Self { source }
     }
 
-    /// The limits that hold for a create of `resource` in `namespace`.
+    /// The limits that hold for `resource` in `namespace`.
     fn limits(&self, resource: GroupResource, namespace: &str) -> Vec<Limit> {
         let names = names(resource);
         let quotas = self.source.cached(RESOURCE);
@@ -87,20 +126,35 @@ impl ResourceQuotas {
         quotas.flat_map(|(_, quota)| of(quota)).collect()
     }
 
-    /// The first limit that one more object of `request` would exceed, with the present number.
-    fn exceeded(&self, request: &Request<'_>, objects: &Collection) -> Option<(Limit, i64)> {
-        let limits = self.limits(request.resource, request.namespace);
-        limits.into_iter().find_map(|limit| {
-            let most = limit.most.units();
-            // Counted only up to the limit.
-            let enough = usize::try_from(most).unwrap_or_default();
-            let used = objects.iter(Some(request.namespace), None).take(enough).count();
-            (used >= enough).then(|| {
-                let used = objects.iter(Some(request.namespace), None).count();
-                (limit, i64::try_from(used).unwrap_or(i64::MAX))
-            })
+    /// The limits that `request` counts for, each with the amount it adds.
+    fn added(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<(Limit, usize)> {
+        let limits = self.limits(request.resource, request.namespace).into_iter();
+        let added = limits.map(|limit| {
+            let of = |object: Option<&Value>| object.map_or(0, |object| amount(&limit.name, object));
+            let added = match request.operation {
+                Operation::Update => of(object).saturating_sub(of(request.old)),
+                _ => object.map_or(1, |object| amount(&limit.name, object)),
+            };
+            (limit, added)
+        });
+        added.filter(|(_, added)| *added > 0).collect()
+    }
+
+    /// The first of the limits that is exceeded.
+    fn exceeded(added: Vec<(Limit, usize)>, namespace: &str, objects: &Collection) -> Option<Exceeded> {
+        added.into_iter().find_map(|(limit, added)| {
+            let used = used(&limit.name, objects, namespace);
+            let most = usize::try_from(limit.most.units()).unwrap_or_default();
+            (used + added > most).then_some(Exceeded { limit, added, used })
         })
     }
+}
+
+/// A limit that a request would exceed.
+struct Exceeded {
+    limit: Limit,
+    added: usize,
+    used: usize,
 }
 
 impl Plugin for ResourceQuotas {
@@ -109,28 +163,46 @@ impl Plugin for ResourceQuotas {
     }
 
     fn handles(&self, request: &Request<'_>) -> bool {
-        request.operation == Operation::Create
-            && request.subresource.is_empty()
+        // An update adds nothing, but for the parts of Services.
+        let adds = match request.operation {
+            Operation::Create => true,
+            Operation::Update => request.resource == SERVICES,
+            _ => false,
+        };
+        adds && request.subresource.is_empty()
             && !request.namespace.is_empty()
             && is_counted(request.resource)
             && !self.limits(request.resource, request.namespace).is_empty()
     }
 
-    fn validate(&self, request: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denied> {
+    fn validate(
+        &self,
+        request: &Request<'_>,
+        object: Option<&Value>,
+        _: &mut Vec<String>,
+    ) -> Result<(), Denied> {
         let objects = self.source.cached(request.resource);
-        match self.exceeded(request, &objects) {
+        let added = self.added(request, object);
+        match Self::exceeded(added, request.namespace, &objects) {
             None => Ok(()),
-            Some((Limit { quota, name, most }, used)) => Err(Denied::Forbidden(format!(
-                "exceeded quota: {}, requested: {name}=1, used: {name}={used}, limited: {name}={}",
-                quota.meta().name(),
-                most.units()
-            ))),
+            Some(Exceeded { limit, added, used }) => {
+                let Limit { quota, name, most } = limit;
+                Err(Denied::Forbidden(format!(
+                    "exceeded quota: {}, requested: {name}={added}, used: {name}={used}, limited: {name}={}",
+                    quota.meta().name(),
+                    most.units()
+                )))
+            }
         }
     }
 
-    fn guards(&self, request: &Request<'_>, _: Option<&Value>) -> Vec<Guard> {
+    fn guards(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Guard> {
         let objects = self.source.cached(request.resource);
-        if let Some((limit, _)) = self.exceeded(request, &objects) {
+        let added = self.added(request, object);
+        if added.is_empty() {
+            return Vec::new();
+        }
+        if let Some(Exceeded { limit, .. }) = Self::exceeded(added, request.namespace, &objects) {
             // Another write has taken the room since: this one cannot be stored, and is judged again.
             let meta = limit.quota.meta();
             return vec![Guard::Unchanged {

@@ -14,10 +14,10 @@ pub(super) fn errors<T: DeserializeOwned>(schema: &Schema, new: &Value) -> Vec<F
     if read::<T>(new).is_ok() {
         return Vec::new();
     }
-    // Go reads numbers as quantities, too.
-    let mut texts = new.clone();
-    quantities(&mut texts);
-    let Err((path, problem)) = read::<T>(&texts) else {
+    // Go reads numbers as quantities, too, and a time that is not there as none.
+    let mut lenient = new.clone();
+    as_go_reads(&mut lenient);
+    let Err((path, problem)) = read::<T>(&lenient) else {
         return Vec::new();
     };
     if !schema.validate(new).is_empty() {
@@ -39,20 +39,31 @@ fn kind_of(problem: &str) -> String {
     found.split([' ', ',']).next().unwrap_or_default().to_owned()
 }
 
-/// Writes numbers as texts where Pods have quantities.
-fn quantities(value: &mut Value) {
+/// Writes numbers as texts where Pods have quantities, and a time where conditions have none.
+fn as_go_reads(value: &mut Value) {
     match value {
-        Value::Array(items) => items.iter_mut().for_each(quantities),
+        Value::Array(items) => items.iter_mut().for_each(as_go_reads),
         Value::Object(fields) => {
             for (name, field) in fields {
                 match (name.as_str(), field) {
                     ("limits" | "requests" | "overhead", Value::Object(list)) => texts(list),
                     ("sizeLimit" | "divisor", field) => text(field),
-                    (_, field) => quantities(field),
+                    ("conditions", Value::Array(conditions)) => conditions.iter_mut().for_each(timed),
+                    (_, field) => as_go_reads(field),
                 }
             }
         }
         _ => {}
+    }
+}
+
+/// Fills in the time of a condition that has none.
+fn timed(condition: &mut Value) {
+    if let Value::Object(fields) = condition {
+        let time = fields.entry("lastTransitionTime").or_insert(Value::Null);
+        if time.is_null() {
+            *time = "1970-01-01T00:00:00Z".into();
+        }
     }
 }
 
@@ -70,6 +81,7 @@ fn text(value: &mut Value) {
 mod tests {
     use berth_apimachinery::Kind;
     use k8s_openapi::api::apps::v1::Deployment;
+    use k8s_openapi::api::core::v1::Service;
     use serde_json::json;
 
     use super::*;
@@ -85,6 +97,22 @@ mod tests {
         let schema = crate::core::deployment::Deployment.schema("v1");
         let errors = errors::<Deployment>(schema, &deployment);
         errors.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_condition_needs_no_time() {
+        let of = |condition: &Value| {
+            let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"},
+                "spec": {"ports": [{"port": 80}]}, "status": {"conditions": [condition]}});
+            errors::<Service>(crate::core::service::Service.schema("v1"), &service).len()
+        };
+        let condition = json!({"type": "Ready", "status": "True", "reason": "Tried", "message": ""});
+        assert_eq!(of(&condition), 0);
+        for time in [Value::Null, json!("2026-11-27T00:00:00Z")] {
+            let mut condition = condition.clone();
+            condition["lastTransitionTime"] = time;
+            assert_eq!(of(&condition), 0, "{condition}");
+        }
     }
 
     #[test]

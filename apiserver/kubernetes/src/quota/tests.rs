@@ -87,6 +87,52 @@ async fn a_create_is_refused_when_any_quota_of_its_namespace_is_used_up() {
     assert_eq!(revision, Revision::default());
 }
 
+fn service(kind: &str, ports: usize) -> Value {
+    json!({"apiVersion": "v1", "kind": "Service", "spec": {"type": kind, "ports": vec![json!({"port": 80}); ports]}})
+}
+
+#[tokio::test]
+async fn node_ports_and_load_balancers_of_services_are_limited_by_creates_and_updates() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let plugin = ResourceQuotas::new(Arc::clone(&store) as Arc<dyn Source>);
+    let user = UserInfo::default();
+    let hard = json!({"services": "4", "services.nodeports": "3", "services.loadbalancers": "1"});
+    quota(&store, "q", hard).await;
+    put(&store, Key::new(SERVICES, "ns", "a"), service("NodePort", 2)).await;
+    put(&store, Key::new(SERVICES, "ns", "b"), service("ClusterIP", 2)).await;
+    let create = Request {
+        resource: SERVICES,
+        ..create(&user, "ns")
+    };
+    let refusal = |request: &Request<'_>, object: &Value| {
+        assert!(plugin.handles(request));
+        match plugin.validate(request, Some(object), &mut Vec::new()) {
+            Ok(()) => String::new(),
+            Err(Denied::Forbidden(text)) => text,
+            Err(other) => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(refusal(&create, &service("ClusterIP", 9)), "");
+    assert_eq!(refusal(&create, &service("LoadBalancer", 1)), "");
+    let wanted = "exceeded quota: q, requested: services.nodeports=2, used: services.nodeports=2, \
+                  limited: services.nodeports=3";
+    assert_eq!(refusal(&create, &service("NodePort", 2)), wanted);
+    let mut portless = service("LoadBalancer", 2);
+    portless["spec"]["allocateLoadBalancerNodePorts"] = false.into();
+    assert_eq!(refusal(&create, &portless), "");
+
+    let old = service("ClusterIP", 2);
+    let update = Request {
+        operation: Operation::Update,
+        old: Some(&old),
+        ..create
+    };
+    assert_eq!(refusal(&update, &service("NodePort", 2)), wanted);
+    assert_eq!(refusal(&update, &service("ExternalName", 2)), "");
+    assert_eq!(plugin.guards(&update, Some(&old)), []);
+    assert_eq!(plugin.guards(&update, Some(&service("NodePort", 1))).len(), 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_status_of_a_quota_says_what_is_there_from_the_start_and_after_changes() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
@@ -94,7 +140,7 @@ async fn the_status_of_a_quota_says_what_is_there_from_the_start_and_after_chang
     quota(
         &store,
         "q",
-        json!({"count/configmaps": "5", "count/secrets": 2, "count/unknown.example.com": "1"}),
+        json!({"count/configmaps": "5", "count/secrets": 2, "count/unknown.example.com": "1", "memory": "1Gi"}),
     )
     .await;
     let stop = CancellationToken::new();
@@ -102,8 +148,8 @@ async fn the_status_of_a_quota_says_what_is_there_from_the_start_and_after_chang
     let task = spawn(Arc::clone(&store), &kinds, stop.clone());
     for count in 1..4 {
         let wanted = json!({
-            "hard": {"count/configmaps": "5", "count/secrets": "2", "count/unknown.example.com": "1"},
-            "used": {"count/configmaps": count.to_string(), "count/secrets": "0"},
+            "hard": {"count/configmaps": "5", "count/secrets": "2", "count/unknown.example.com": "1", "memory": "1Gi"},
+            "used": {"count/configmaps": count.to_string(), "count/secrets": "0", "memory": "0"},
         });
         let mut status = Value::Null;
         for _ in 0..100 {

@@ -11,8 +11,9 @@ use berth_storage::{At, Event, Expect, Scope, Step, Store, StoreError, Verb};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{is_counted, limits, names};
+use super::{SERVICES, is_counted, limits, names, used};
 use crate::core::resource_quota::RESOURCE;
+use crate::core::value;
 use crate::garbage::Kinds;
 
 /// Time for collecting changes before a count, so that a thousand creates do not lead to a thousand
@@ -90,7 +91,9 @@ impl Counter {
     fn affected(&self, change: &Change) -> Option<String> {
         let namespace = &change.key.namespace;
         let comes_or_goes = change.old.is_none() || change.new.is_none();
-        if namespace.is_empty() || !(comes_or_goes || change.key.resource == RESOURCE) {
+        // A Service may change what it takes: node ports, and a load balancer.
+        let counts = comes_or_goes || [RESOURCE, SERVICES].contains(&change.key.resource);
+        if namespace.is_empty() || !counts {
             return None;
         }
         let quotas = self.store.cached(RESOURCE);
@@ -100,9 +103,8 @@ impl Counter {
 
     async fn count(&self, namespace: &str) -> Result<(), StoreError> {
         let quotas = self.store.list(RESOURCE, At::Latest).await?;
-        let mut counted = BTreeMap::new();
         for (_, quota) in quotas.iter(Some(namespace), None) {
-            let status = self.status(quota, namespace, &mut counted);
+            let status = self.status(quota, namespace);
             let mut value = quota.parse();
             if value["status"] == status {
                 continue;
@@ -122,25 +124,22 @@ impl Counter {
         Ok(())
     }
 
-    /// Limits of the quota, and the amount of each that is counted here.
-    fn status(&self, quota: &Object, namespace: &str, counted: &mut BTreeMap<GroupResource, usize>) -> Value {
-        let (mut hard, mut used) = (json!({}), json!({}));
+    /// Limits of the quota, in its own words, and the amount of each that is counted here.
+    fn status(&self, quota: &Object, namespace: &str) -> Value {
+        let (mut hard, mut amounts) = (json!({}), json!({}));
+        let own = value::object(quota.value(), &["spec", "hard"]);
         for (name, most) in limits(quota) {
-            hard[&name] = most.to_string().into();
-            let Some(resource) = self.by_name.get(&name) else {
+            let text = own.and_then(|own| own[&name].as_str()).map(str::to_owned);
+            hard[&name] = text.unwrap_or_else(|| most.to_string()).into();
+            let count = match self.by_name.get(&name) {
+                Some(resource) => used(&name, &self.store.cached(*resource), namespace),
                 // Resources that Kubernetes counts and this server does not have, such as Pods and
                 // their requests.
-                if !name.starts_with("count/") {
-                    used[&name] = "0".into();
-                }
-                continue;
+                None if !name.starts_with("count/") => 0,
+                None => continue,
             };
-            let count = counted.entry(*resource).or_insert_with(|| {
-                let objects = self.store.cached(*resource);
-                objects.iter(Some(namespace), None).count()
-            });
-            used[&name] = count.to_string().into();
+            amounts[&name] = count.to_string().into();
         }
-        json!({"hard": hard, "used": used})
+        json!({"hard": hard, "used": amounts})
     }
 }
