@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test rules package guide chart alone console consumers fuzz e2e differential differential-scheduling etcd faults lint ci static release bench-scheduling bench-explain bench-look bench-server bench-growth bench-publications bench-scheduling-peers soak
+.PHONY: help demo test rules package guide chart alone console conformance consumers fuzz e2e differential differential-scheduling etcd faults lint ci static release bench-scheduling bench-explain bench-look bench-server bench-growth bench-publications bench-scheduling-peers soak
 
 # Where cargo builds, and the peers of the benchmarks beside it.
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
@@ -82,6 +82,11 @@ faults: ## processes killed and stopped, leaders lost, disks full, files damaged
 
 # The crates below the placement layer, which others take.
 PUBLISHED = $(shell grep -l '^publish = true' */Cargo.toml */*/Cargo.toml | xargs sed -n 's/^name = "\(berth-.*\)"$$/--package \1/p')
+
+conformance: ## Kubernetes' own end-to-end specs that need no Pods, against a standalone server, and protobuf beside Go's (the first time takes minutes; needs go and protoc)
+	@tests/needs cargo cc go protoc
+	cargo build $(ETCD) --bin berth
+	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test server -- --ignored --nocapture conformance::
 
 guide: ## docs/build-your-own.md taken at its word: a package outside of the workspace, built, started, and asked with kubectl
 	cargo test -p berth-tests --test server guide -- --ignored

@@ -7,6 +7,7 @@ mod audit;
 mod backup;
 mod bad_input;
 mod client;
+mod conformance;
 mod crash;
 mod examples;
 mod full_disk;

@@ -79,7 +79,7 @@ async fn unsupported_accept_clauses_are_skipped_and_none_is_406() {
     let server = Server::start();
     let client = raw::client(&server.kubeconfig()).await;
     create(&client, "a").await;
-    let accept = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,\
+    let accept = "application/cbor;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,\
                   application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
     let list = send(&client, Method::GET, MAPS, &[("accept", accept)], b"")
         .await
@@ -92,6 +92,10 @@ async fn unsupported_accept_clauses_are_skipped_and_none_is_406() {
             .iter()
             .all(|item| item.get("data").is_none())
     );
+    let protobuf = "application/vnd.kubernetes.protobuf";
+    let list = send(&client, Method::GET, MAPS, &[("accept", protobuf)], b"").await;
+    assert_eq!((list.code, list.header("content-type")), (200, protobuf));
+    assert!(list.body.starts_with(b"k8s\0"));
     let refused = send(&client, Method::GET, MAPS, &[("accept", "text/csv")], b"").await;
     assert_eq!(
         (refused.code, refused.json()["reason"].as_str()),
