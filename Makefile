@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test rules package guide chart alone console conformance consumers fuzz e2e differential differential-scheduling etcd faults lint ci static release bench-scheduling bench-explain bench-look bench-server bench-growth bench-publications bench-scheduling-peers soak
+.PHONY: help demo test rules package guide chart alone console conformance consumers fuzz e2e differential differential-scheduling etcd faults lint ci static release bench-scheduling bench-explain bench-hundred-thousand bench-look bench-server bench-growth bench-publications bench-scheduling-peers soak
 
 # Where cargo builds, and the peers of the benchmarks beside it.
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
@@ -134,6 +134,10 @@ bench-server: ## beside kube-apiserver, sample-apiserver and, with BENCH_OTHER, 
 bench-explain: ## what reports, candidates, creates and starts cost by fleet size, into docs/benchmarks (BENCH_CLUSTERS)
 	cargo build --release -p berth
 	BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p berth-tests --example bench-explain
+
+bench-hundred-thousand: ## what each system costs at the size it is made for, OCM at 100,000 clusters, into docs/benchmarks (BENCH_SYSTEMS, BENCH_PART)
+	cargo build --release -p berth
+	BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p berth-tests --example bench-hundred-thousand
 
 bench-look: ## what why, compare, console and an observing server cost on a hub that OCM decides, into docs/benchmarks; fails above its bounds
 	cargo build --release -p berth

@@ -7,6 +7,7 @@
 //! `BERTH_PROGRAM` a program to measure as it is.
 
 mod measure;
+mod model;
 mod report;
 mod store;
 
@@ -30,8 +31,8 @@ const FEW_TARGETS: usize = 10;
 async fn main() -> Result<()> {
     let time = std::env::var("GROWTH_SECONDS").unwrap_or_else(|_| "2".to_owned());
     let time = Duration::from_secs_f64(time.parse().context("GROWTH_SECONDS is a number")?);
-    let objects = numbers("GROWTH_OBJECTS", "1000,10000,100000")?;
-    let targets = numbers("GROWTH_TARGETS", "10,1000,10000,50000")?;
+    let objects = numbers("GROWTH_OBJECTS", "1000,10000,40000,100000")?;
+    let targets = numbers("GROWTH_TARGETS", "10,1000,10000,100000")?;
     let with_objects = columns(
         objects.iter().map(|&objects| Size {
             objects,

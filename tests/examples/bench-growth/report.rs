@@ -10,6 +10,7 @@ use berth_tests::bench::table::Table;
 use berth_tests::bench::usage;
 
 use crate::measure::Column;
+use crate::model::Line;
 
 /// Factor from the smallest store to the largest one above which a figure counts as growing.
 const GROWS: f64 = 1.5;
@@ -36,12 +37,17 @@ pub(crate) fn write(folder: &Path, objects: &[Column], targets: &[Column]) -> Re
          half is marked (!).\n\n\
          ![What each costs, by size](growth.svg)\n\n\
          ## With more objects\n\nBeside 10 targets.\n\n{}\n\n\
-         ## With more targets\n\nBeside 1,000 objects. A decision looks at every target.\n\n{}",
+         ## With more targets\n\nBeside 1,000 objects. A decision looks at every target.\n\n{}\n\n\
+         ## As a model\n\nThe line through the figures of each row: what is always there, what each thousand more objects, or \
+         targets, adds, how far the line misses the farthest figure, and what it says of a million.\n\n### Objects\n\n{}\n\n\
+         ### Targets\n\n{}",
         usage::machine(),
         shown(usage::load()),
         crate::store::PLACEMENTS,
         table(objects, &object_heads).markdown(),
         table(targets, &target_heads).markdown(),
+        model(objects, |column| column.size.objects).markdown(),
+        model(targets, |column| column.size.targets).markdown(),
     );
     println!("\n{text}");
     fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
@@ -84,6 +90,33 @@ fn table(columns: &[Column], heads: &[String]) -> Table {
         };
         let growth = format!("{}x{mark}", shown(growth));
         table.row([figure.name.to_owned()].into_iter().chain(values).chain([growth]));
+    }
+    table
+}
+
+/// The line through each row's figures.
+#[expect(clippy::cast_precision_loss, reason = "a count of objects")]
+fn model(columns: &[Column], size: impl Fn(&Column) -> usize) -> Table {
+    let heads = ["", "fixed", "each thousand", "missed by", "a million"];
+    let mut table = Table::new(heads.map(str::to_owned));
+    let Some(first) = columns.first() else {
+        return table;
+    };
+    for (row, figure) in first.figures.iter().enumerate() {
+        // A tick of the clock that counts processor time is the least that can be told.
+        let figure_of = |column: &Column| column.figures[row].value.max(0.001);
+        let points: Vec<(f64, f64)> = columns
+            .iter()
+            .map(|column| (size(column) as f64, figure_of(column)))
+            .collect();
+        let line = Line::through(&points);
+        table.row([
+            figure.name.to_owned(),
+            shown(line.fixed),
+            shown(line.each * 1_000.0),
+            format!("{:.0} %", line.missed(&points) * 100.0),
+            shown(line.at(1e6)),
+        ]);
     }
     table
 }
