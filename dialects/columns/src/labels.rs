@@ -3,7 +3,7 @@
 //! domains of a topology are small integers.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use berth_apimachinery::selector::{Operator, Requirement, Selector};
 use berth_scheduling::Ix;
@@ -22,6 +22,43 @@ struct Label {
     ids: imbl::HashMap<Arc<str>, u32>,
     /// Candidate and value id, by candidate.
     entries: Vec<(Ix, u32)>,
+    /// The candidates by value; made at the first question after a change.
+    holders: OnceLock<Holders>,
+}
+
+/// The candidates that have each value, so that who asks for one does not look at those that have others.
+#[derive(Clone, Debug)]
+struct Holders {
+    /// Beginning of the candidates of each value, and the end of the last.
+    starts: Vec<u32>,
+    candidates: Vec<Ix>,
+}
+
+impl Holders {
+    fn of(label: &Label) -> Self {
+        let mut starts = vec![0; label.values.len() + 1];
+        for &(_, id) in &label.entries {
+            starts[id as usize + 1] += 1;
+        }
+        let mut so_far = 0;
+        for start in &mut starts {
+            so_far += *start;
+            *start = so_far;
+        }
+        let mut next = starts.clone();
+        let mut candidates = vec![0; label.entries.len()];
+        for &(candidate, id) in &label.entries {
+            let place = &mut next[id as usize];
+            candidates[*place as usize] = candidate;
+            *place += 1;
+        }
+        Self { starts, candidates }
+    }
+
+    fn of_value(&self, id: u32) -> &[Ix] {
+        let id = id as usize;
+        &self.candidates[self.starts[id] as usize..self.starts[id + 1] as usize]
+    }
 }
 
 /// The domain of a cluster that is in none.
@@ -152,7 +189,7 @@ impl Label {
         let mut moved = Self {
             values: self.values.clone(),
             ids: self.ids.clone(),
-            entries: Vec::new(),
+            ..Self::default()
         };
         let more = more
             .into_iter()
@@ -175,6 +212,7 @@ impl Label {
     }
 
     fn put(&mut self, candidate: Ix, value: &str) {
+        self.holders.take();
         let id = self.id(value);
         match self.entries.binary_search_by_key(&candidate, |&(known, _)| known) {
             Ok(place) => self.entries[place].1 = id,
@@ -184,6 +222,7 @@ impl Label {
     }
 
     fn remove(&mut self, candidate: Ix) {
+        self.holders.take();
         if let Ok(place) = self.entries.binary_search_by_key(&candidate, |&(known, _)| known) {
             self.entries.remove(place);
         }
@@ -209,16 +248,14 @@ impl Label {
                 self.entries.iter().for_each(|&(candidate, _)| each(candidate));
             }
             Operator::In | Operator::NotIn => {
-                let wanted: Vec<u32> = requirement
-                    .values
-                    .iter()
-                    .filter_map(|value| self.ids.get(value.as_str()).copied())
-                    .collect();
-                if wanted.is_empty() {
-                    return;
+                let values = requirement.values.iter();
+                for id in values.filter_map(|value| self.ids.get(value.as_str())) {
+                    let holders = self.holders.get_or_init(|| Holders::of(self));
+                    holders
+                        .of_value(*id)
+                        .iter()
+                        .for_each(|&candidate| each(candidate));
                 }
-                let hits = self.entries.iter().filter(|(_, id)| wanted.contains(id));
-                hits.for_each(|&(candidate, _)| each(candidate));
             }
             Operator::GreaterThan | Operator::LessThan => {
                 let fits: Vec<bool> = self

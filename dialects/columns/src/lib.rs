@@ -15,6 +15,7 @@
 //! ```
 
 pub mod bits;
+pub mod chunks;
 pub mod intern;
 pub mod label_test;
 pub mod labels;
@@ -22,6 +23,7 @@ pub mod renumber;
 pub mod unusable;
 
 pub use bits::Bits;
+pub use chunks::Chunks;
 pub use intern::Interner;
 pub use label_test::LabelTest;
 pub use labels::{Domains, Labels, NO_DOMAIN};

@@ -3,7 +3,7 @@
 
 use berth_scheduling::Ix;
 
-use crate::Bits;
+use crate::{Bits, Chunks};
 
 /// A stretch of candidates that stay, and its new beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,6 +132,12 @@ impl Renumbering {
         moved
     }
 
+    /// The column afterwards; new candidates have `fresh`.
+    pub fn chunks<T: Copy>(&self, column: &Chunks<T>, fresh: T) -> Chunks<T> {
+        let values: Vec<T> = column.iter().collect();
+        self.column(&values, fresh).into_iter().collect()
+    }
+
     /// The set afterwards, without new candidates.
     pub fn bits(&self, bits: &Bits) -> Bits {
         let mut moved = Bits::none(self.count);
@@ -178,6 +184,8 @@ mod tests {
             let renumbering = Renumbering::new(count, &gone, &came);
             let column: Vec<Option<Ix>> = (0..count).map(Some).collect();
             assert_eq!(renumbering.column(&column, None), expected);
+            let chunks = renumbering.chunks(&column.iter().copied().collect(), None);
+            assert!(chunks.iter().eq(expected.iter().copied()));
             let some: Vec<(Ix, u32)> = (0..count)
                 .filter(|candidate| candidate % 3 == 1)
                 .map(|candidate| (candidate, candidate))

@@ -82,6 +82,19 @@ pub trait Targets {
         self.cluster_name(candidate).replace('/', ".")
     }
 
+    /// The candidate whose Target is named `name`. In most systems that is the cluster name, or all but its
+    /// slash; only of those that name otherwise are all looked at.
+    fn candidate_of_target(&self, name: &str) -> Option<Ix> {
+        let likely = self
+            .candidate(name)
+            .or_else(|| self.candidate(&name.replacen('.', "/", 1)));
+        let is_named = |candidate: &Ix| self.target_name(*candidate) == name;
+        likely.filter(is_named).or_else(|| match self.has_plain_names() {
+            true => None,
+            false => (0..self.count()).find(is_named),
+        })
+    }
+
     /// Whether [`Targets::target_name`] is the cluster name itself for every target. Then candidates
     /// are in the order of both.
     fn has_plain_names(&self) -> bool {

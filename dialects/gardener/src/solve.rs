@@ -26,7 +26,8 @@ pub(crate) struct Solution {
 /// Judges, measures and orders every seed.
 pub(crate) fn solve(request: &Request<'_>) -> Solution {
     let count = Ix::try_from(request.rows.len()).unwrap_or(Ix::MAX);
-    let (mut feasible, mut rejections) = filter(request, count, &Plugin::ALL.each_ref());
+    let (mut feasible, refused) = filter(request, count, &Plugin::ALL.each_ref());
+    let mut rejections = refused.into();
     if relative::refuse(request, &mut rejections) {
         feasible.retain(|candidate| {
             rejections
@@ -43,7 +44,7 @@ pub(crate) fn solve(request: &Request<'_>) -> Solution {
     let (scores, scorers) = columns(request, &feasible, minimum.and_then(Minimum::value));
     let ranked = rank(request, &feasible);
     let solved = Solved {
-        rejections,
+        rejections: rejections.into(),
         feasible,
         scores,
         totals: Vec::new(),

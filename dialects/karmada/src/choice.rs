@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use berth_scheduling::{Filter, Ix, Rejection, Verdict};
+use berth_scheduling::{Filter, Ix, Rejections, Verdict};
 
 use crate::code::Plugin;
 use crate::divide::{self, Shares, Wish, seats};
@@ -28,7 +28,7 @@ pub(crate) struct Settings {
 #[derive(Debug)]
 pub(crate) struct Run {
     /// Every refusal of every filter.
-    pub(crate) rejections: Vec<Rejection>,
+    pub(crate) rejections: Rejections,
     /// The clusters that fit, in the order of names.
     pub(crate) feasible: Vec<Ix>,
     /// The clusters that fit, best first.
@@ -223,7 +223,7 @@ fn run(asked: &Try<'_>, common: &mut Common, settings: Settings) -> Run {
     let (mut ranked, bounds) = stand(asked, common, &feasible);
     ranked.sort_by(|one, other| one.rank().cmp(&other.rank()));
     let mut run = Run {
-        rejections: Vec::new(),
+        rejections: Rejections::default(),
         feasible,
         bounds,
         selected: Vec::new(),

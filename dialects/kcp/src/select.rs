@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use berth_apimachinery::Timestamp;
-use berth_scheduling::{Ix, Random, Rejection, filter};
+use berth_scheduling::{Ix, Random, Rejections, filter};
 
 use crate::code::{Code, Plugin};
 use crate::fleet::{Fleet, Record};
@@ -156,7 +156,7 @@ pub(crate) struct Judged {
     /// The number of each one's set of locations.
     sets: Vec<u32>,
     /// Every refusal.
-    pub(crate) rejections: Vec<Rejection>,
+    pub(crate) rejections: Rejections,
     /// The active clusters that stay, in name order.
     pub(crate) held: Vec<Ix>,
 }

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use berth_apimachinery::Timestamp;
-use berth_dialect_columns::{Bits, Labels, Numbered};
+use berth_dialect_columns::{Bits, Chunks, Labels, Numbered};
 use berth_scheduling::Ix;
 
 use crate::cluster::Cluster;
@@ -41,11 +41,11 @@ pub(crate) struct Columns {
     /// The taints.
     pub(crate) taints: Taints,
     /// Allocatable CPU in cores; not a number where it is not reported in full.
-    pub(crate) cpu: Arc<Vec<f64>>,
+    pub(crate) cpu: Chunks<f64>,
     /// Allocatable memory in bytes; not a number where it is not reported in full.
-    pub(crate) memory: Arc<Vec<f64>>,
+    pub(crate) memory: Chunks<f64>,
     /// Number of decisions that name each cluster.
-    pub(crate) counts: Arc<Vec<u32>>,
+    pub(crate) counts: Chunks<u32>,
     /// The members of each set.
     pub(crate) sets: imbl::HashMap<Arc<str>, Arc<Bits>>,
     /// The AddOn scores, by resource and score name.
@@ -112,9 +112,9 @@ impl Columns {
             claims: Labels::build(rows.iter().map(|row| &row.claims)),
             terminating,
             taints: Taints::build(rows.iter().map(|row| row.taints())),
-            cpu: Arc::new(rows.iter().map(|row| row.cpu.unwrap_or(f64::NAN)).collect()),
-            memory: Arc::new(rows.iter().map(|row| row.memory.unwrap_or(f64::NAN)).collect()),
-            counts: Arc::new(rows.iter().map(|row| tally.of(&row.name)).collect()),
+            cpu: rows.iter().map(|row| row.cpu.unwrap_or(f64::NAN)).collect(),
+            memory: rows.iter().map(|row| row.memory.unwrap_or(f64::NAN)).collect(),
+            counts: rows.iter().map(|row| tally.of(&row.name)).collect(),
             sets: imbl::HashMap::new(),
             scores: imbl::HashMap::new(),
             rows: rows.into_iter().collect(),
@@ -174,10 +174,10 @@ impl Columns {
         self.terminating.set(candidate, row.terminating());
         self.taints.set(candidate, row.taints());
         if old.cpu != row.cpu {
-            Arc::make_mut(&mut self.cpu)[place] = row.cpu.unwrap_or(f64::NAN);
+            self.cpu.set(candidate, row.cpu.unwrap_or(f64::NAN));
         }
         if old.memory != row.memory {
-            Arc::make_mut(&mut self.memory)[place] = row.memory.unwrap_or(f64::NAN);
+            self.memory.set(candidate, row.memory.unwrap_or(f64::NAN));
         }
         if old.labels() != row.labels() {
             for (name, set) in sets {
@@ -225,7 +225,7 @@ impl Columns {
     /// Records the new count of decisions on `cluster`.
     pub(crate) fn count_decisions(&mut self, cluster: &str, count: u32) {
         if let Some(candidate) = self.candidate(cluster) {
-            Arc::make_mut(&mut self.counts)[candidate as usize] = count;
+            self.counts.set(candidate, count);
         }
     }
 

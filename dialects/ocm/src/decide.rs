@@ -17,6 +17,7 @@ use crate::columns::Columns;
 use crate::detail::Detail;
 use crate::filters::{ClusterSet, Lifecycle, Predicates, TaintToleration};
 use crate::fleet::Fleet;
+use crate::outline::Outline;
 use crate::policy::{Policy, Prioritizer, Problem, Scoring};
 use crate::record::{DecisionRecord, PlacementRecord};
 use crate::scores::{AddOn, Allocatable, Balance, Steady};
@@ -38,10 +39,22 @@ struct Case<'a> {
     own: Vec<&'a Arc<DecisionRecord>>,
     current: Vec<Arc<str>>,
     held: Bits,
+    /// The whole fleet, where `fleet` is a part of it.
+    whole: Option<&'a Outline>,
 }
 
 /// Decides the placement in `record`.
 pub(crate) fn decide(fleet: &Fleet, record: &PlacementRecord, ask: &Ask<'_>) -> Result<Decision, Refused> {
+    decide_part(fleet, record, ask, None)
+}
+
+/// Decides the placement in `record` over a part of a fleet that is `whole` with the others.
+pub(crate) fn decide_part(
+    fleet: &Fleet,
+    record: &PlacementRecord,
+    ask: &Ask<'_>,
+    whole: Option<&Outline>,
+) -> Result<Decision, Refused> {
     let own = fleet.own_decisions(ask.demand);
     let mut seen = BTreeSet::new();
     let listed = own.iter().flat_map(|decision| &decision.clusters);
@@ -85,6 +98,7 @@ pub(crate) fn decide(fleet: &Fleet, record: &PlacementRecord, ask: &Ask<'_>) -> 
         own,
         current,
         held,
+        whole,
     }
     .judge()
 }
@@ -282,10 +296,12 @@ impl Case<'_> {
                         Scoring::Cpu => Box::new(Allocatable {
                             weight,
                             amounts: &self.columns.cpu,
+                            range: self.whole.map(|whole| whole.cpu),
                         }),
                         Scoring::Memory => Box::new(Allocatable {
                             weight,
                             amounts: &self.columns.memory,
+                            range: self.whole.map(|whole| whole.memory),
                         }),
                         Scoring::AddOn { resource, score } => {
                             let column = self.columns.scores(resource, score).map(|column| &**column);

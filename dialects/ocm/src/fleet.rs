@@ -31,6 +31,8 @@ pub(crate) struct Fleet {
     /// Set and namespace of every binding.
     bound: imbl::OrdSet<(Arc<str>, Arc<str>)>,
     pub(crate) placements: imbl::OrdMap<Key, Arc<PlacementRecord>>,
+    /// Number of placements in each namespace that has any.
+    namespaces: imbl::OrdMap<Arc<str>, usize>,
     /// Placements by the cluster facts in their selectors.
     mentions: imbl::OrdSet<(Mention, Key)>,
     pub(crate) decisions: imbl::OrdMap<Key, Arc<DecisionRecord>>,

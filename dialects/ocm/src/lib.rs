@@ -62,6 +62,8 @@ mod kind;
 mod names;
 mod notes;
 mod otherwise;
+mod outline;
+pub mod parts;
 mod plan;
 mod policy;
 mod record;

@@ -5,11 +5,12 @@
 //! integers only at the end: exact fractions would round differently from the running system at the edges.
 
 use berth_apimachinery::Timestamp;
-use berth_dialect_columns::Bits;
+use berth_dialect_columns::{Bits, Chunks};
 use berth_scheduling::{Ix, Scorer};
 
 use crate::columns::{Columns, ScoreColumn};
 use crate::fleet::Fleet;
+use crate::outline::Range;
 
 /// Few decisions are better.
 pub(crate) struct Balance<'a> {
@@ -38,7 +39,7 @@ impl Scorer<Columns> for Balance<'_> {
         // Counts repeat: most fleets have few distinct ones, and the formula divides.
         let mut last = (0, 100);
         for (value, &candidate) in values.iter_mut().zip(feasible) {
-            let count = columns.counts[candidate as usize];
+            let count = columns.counts.get(candidate);
             if count != last.0 {
                 last = (count, balance(count, self.highest));
             }
@@ -46,7 +47,7 @@ impl Scorer<Columns> for Balance<'_> {
         }
         for &(candidate, own) in self.own {
             if let Ok(row) = feasible.binary_search(&candidate) {
-                let count = columns.counts[candidate as usize].saturating_sub(own);
+                let count = columns.counts.get(candidate).saturating_sub(own);
                 values[row] = Some(balance(count, self.highest));
             }
         }
@@ -78,7 +79,9 @@ pub(crate) struct Allocatable<'a> {
     /// The weight.
     pub(crate) weight: i64,
     /// The amounts by candidate; not a number where the resource is not reported in full.
-    pub(crate) amounts: &'a [f64],
+    pub(crate) amounts: &'a Chunks<f64>,
+    /// Least and most there is, where others than the clusters at hand count.
+    pub(crate) range: Option<Range>,
 }
 
 /// The value of an `amount` between `least` and `most`.
@@ -95,12 +98,8 @@ impl Scorer<Columns> for Allocatable<'_> {
     }
 
     fn score(&self, _columns: &Columns, feasible: &[Ix], values: &mut [Option<i64>]) {
-        let amounts = || feasible.iter().map(|&candidate| self.amounts[candidate as usize]);
-        let reported = || amounts().filter(|amount| !amount.is_nan());
-        let (least, most) = (
-            reported().fold(f64::INFINITY, f64::min),
-            reported().fold(f64::NEG_INFINITY, f64::max),
-        );
+        let amounts = || feasible.iter().map(|&candidate| self.amounts.get(candidate));
+        let Range { least, most } = self.range.unwrap_or_else(|| Range::of(amounts()));
         for (value, amount) in values.iter_mut().zip(amounts()) {
             *value = (!amount.is_nan()).then(|| allocatable(amount, least, most));
         }

@@ -7,6 +7,7 @@ mod groups;
 mod kinds;
 mod moves;
 mod notes;
+mod parts;
 mod predicates;
 mod reserved;
 mod scores;

@@ -1,17 +1,7 @@
 //! Result of a pipeline run: every rejection, every score, the order and the pick.
 
-use crate::candidate::{Ix, Reason};
-
-/// One plugin's refusal of one candidate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Rejection {
-    /// The candidate.
-    pub candidate: Ix,
-    /// The number of the filter, as [`filters!`](crate::filters) gives it.
-    pub plugin: u16,
-    /// The reason.
-    pub reason: Reason,
-}
+use crate::candidate::Ix;
+use crate::rejections::{Rejection, Rejections};
 
 /// The values one scorer gave, aligned with [`Solved::feasible`].
 #[derive(Clone, Debug, PartialEq)]
@@ -28,7 +18,7 @@ pub struct ScoreColumn {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Solved {
     /// Every refusal of every plugin, by candidate, then by plugin.
-    pub rejections: Vec<Rejection>,
+    pub rejections: Rejections,
     /// The feasible candidates, in fleet order.
     pub feasible: Vec<Ix>,
     /// The scores, aligned with `feasible`.
@@ -45,13 +35,7 @@ impl Solved {
     /// The refusals of `candidate`, in pipeline order.
     #[must_use]
     pub fn rejections_of(&self, candidate: Ix) -> &[Rejection] {
-        let start = self
-            .rejections
-            .partition_point(|rejection| rejection.candidate < candidate);
-        let end = self
-            .rejections
-            .partition_point(|rejection| rejection.candidate <= candidate);
-        &self.rejections[start..end]
+        self.rejections.of_candidate(candidate)
     }
 
     /// The position of `candidate` in the columns, when it is feasible.

@@ -39,8 +39,10 @@ pub mod decision;
 pub mod naming;
 pub mod pipeline;
 pub mod random;
+pub mod rejections;
 
 pub use candidate::{Ix, Reason};
-pub use decision::{Rejection, ScoreColumn, Solved};
-pub use pipeline::{Filter, Refusals, Scorer, Verdict, filter, ones, rank_by_total, score};
+pub use decision::{ScoreColumn, Solved};
+pub use pipeline::{Filter, Scorer, Verdict, filter, rank_by_total, score};
 pub use random::Random;
+pub use rejections::{Group, Refusals, Rejection, Rejections, ones};

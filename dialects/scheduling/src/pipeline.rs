@@ -1,7 +1,8 @@
 //! Filters, scorers and ranking over a fleet of `count` candidates.
 
 use crate::candidate::{Ix, Reason};
-use crate::decision::{Rejection, ScoreColumn};
+use crate::decision::ScoreColumn;
+use crate::rejections::{Refusals, Rejections};
 
 /// A filter's answer about one candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,17 +34,7 @@ pub trait Filter<F: ?Sized> {
     }
 }
 
-/// Candidates that one filter refuses.
-#[derive(Clone, Debug)]
-pub enum Refusals<'a> {
-    /// These, in fleet order.
-    These(Vec<(Ix, Reason)>),
-    /// All whose bits are not set, the lowest bit of the first word being the first candidate's, for one
-    /// reason.
-    AllBut(&'a [u64], Reason),
-}
-
-/// Returns the feasible candidates of a fleet `F` their values.
+/// Gives the feasible candidates of a fleet `F` their values.
 pub trait Scorer<F: ?Sized> {
     /// The weight the values count with.
     fn weight(&self) -> i64;
@@ -53,127 +44,22 @@ pub trait Scorer<F: ?Sized> {
 }
 
 /// Runs every filter, in the order of their numbers, over every candidate, so that every refusal is known.
-/// Returns the feasible candidates in fleet order and the refusals by candidate, then plugin.
+/// Returns the feasible candidates in fleet order and the refusals.
 pub fn filter<F: ?Sized, P: Filter<F> + ?Sized>(
     fleet: &F,
     count: Ix,
     filters: &[&P],
-) -> (Vec<Ix>, Vec<Rejection>) {
+) -> (Vec<Ix>, Rejections) {
     debug_assert!(
         filters.is_sorted_by_key(|filter| filter.plugin()),
         "filters run in the order of their numbers"
     );
-    let lists: Vec<Refusals<'_>> = filters.iter().map(|filter| filter.refuse(fleet, count)).collect();
-    let many: Vec<usize> = lists.iter().map(|refused| refused.many(count)).collect();
-    let mut heads: Vec<Head<'_>> = filters
+    let lists: Vec<(u16, Refusals<'_>)> = filters
         .iter()
-        .zip(&lists)
-        .map(|(filter, refused)| Head::new(filter.plugin(), refused))
+        .map(|filter| (filter.plugin(), filter.refuse(fleet, count)))
         .collect();
-    let most = many.iter().max().copied().unwrap_or_default();
-    let mut feasible = Vec::with_capacity((count as usize).saturating_sub(most));
-    let mut rejections = Vec::with_capacity(many.iter().sum());
-    // Candidates are gone through by the word, as many at once as it has bits.
-    let mut at_work = Vec::with_capacity(heads.len());
-    for (word, first) in (0..count).step_by(u64::BITS as usize).enumerate() {
-        let there = u64::MAX >> (u64::BITS - (count - first).min(u64::BITS));
-        let mut refused = 0;
-        at_work.clear();
-        for (place, head) in heads.iter_mut().enumerate() {
-            let bits = head.look(word, first, there);
-            refused |= bits;
-            if bits != 0 {
-                at_work.push((place, bits));
-            }
-        }
-        feasible.extend(ones(there & !refused).map(|bit| first + bit));
-        // Mostly one filter refuses.
-        if let [(place, bits)] = *at_work {
-            let head = &mut heads[place];
-            rejections.extend(ones(bits).map(|bit| head.refuse(first + bit)));
-            continue;
-        }
-        for bit in ones(refused) {
-            for (place, _) in at_work.iter().filter(|(_, bits)| bits >> bit & 1 == 1) {
-                rejections.push(heads[*place].refuse(first + bit));
-            }
-        }
-    }
-    (feasible, rejections)
-}
-
-impl Refusals<'_> {
-    /// Number of refused candidates among `count`.
-    fn many(&self, count: Ix) -> usize {
-        match self {
-            Self::These(list) => list.len(),
-            Self::AllBut(passing, _) => {
-                let passing: usize = passing.iter().map(|word| word.count_ones() as usize).sum();
-                (count as usize).saturating_sub(passing)
-            }
-        }
-    }
-}
-
-/// The refusals of one filter, known for the candidates below a number.
-struct Head<'a> {
-    plugin: u16,
-    refused: &'a Refusals<'a>,
-    /// The refusals of a list that are left.
-    rest: &'a [(Ix, Reason)],
-}
-
-impl<'a> Head<'a> {
-    fn new(plugin: u16, refused: &'a Refusals<'a>) -> Self {
-        let rest = match refused {
-            Refusals::These(list) => list.as_slice(),
-            Refusals::AllBut(..) => &[],
-        };
-        Self {
-            plugin,
-            refused,
-            rest,
-        }
-    }
-
-    /// Refused candidates of a word, limited to those `there`; `first` is the word's first candidate.
-    fn look(&self, word: usize, first: Ix, there: u64) -> u64 {
-        match self.refused {
-            Refusals::AllBut(passing, _) => there & !passing[word],
-            Refusals::These(_) => {
-                let own = self.rest.iter().map(|(candidate, _)| candidate - first);
-                own.take_while(|bit| *bit < u64::BITS)
-                    .fold(0, |bits, bit| bits | 1 << bit)
-            }
-        }
-    }
-
-    /// The next refusal, which is of `candidate`.
-    #[inline]
-    fn refuse(&mut self, candidate: Ix) -> Rejection {
-        let reason = match (self.refused, self.rest) {
-            (Refusals::AllBut(_, reason), _) => *reason,
-            (Refusals::These(_), [(_, reason), rest @ ..]) => {
-                self.rest = rest;
-                *reason
-            }
-            (Refusals::These(_), []) => unreachable!("each bit is of a refusal that is left"),
-        };
-        Rejection {
-            candidate,
-            plugin: self.plugin,
-            reason,
-        }
-    }
-}
-
-/// The places of the bits that are set, lowest first.
-pub fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
-    std::iter::from_fn(move || {
-        let lowest = (bits != 0).then(|| bits.trailing_zeros())?;
-        bits &= bits - 1;
-        Some(lowest)
-    })
+    let rejections = Rejections::of(count, lists);
+    (rejections.feasible(), rejections)
 }
 
 /// Runs every scorer over the feasible candidates and adds up the weighted totals, saturating.
@@ -205,20 +91,45 @@ pub fn score<F: ?Sized>(
 #[must_use]
 pub fn rank_by_total(feasible: &[Ix], totals: &[i64]) -> Vec<Ix> {
     let most = totals.iter().copied().max().unwrap_or_default();
-    let behind = totals.iter().map(|total| most.abs_diff(*total));
-    if behind.clone().any(|behind| u32::try_from(behind).is_err()) {
-        let mut pairs: Vec<(u64, Ix)> = behind.zip(feasible.iter().copied()).collect();
-        pairs.sort_unstable();
-        return pairs.into_iter().map(|(_, candidate)| candidate).collect();
+    let least = totals.iter().copied().min().unwrap_or_default();
+    let range = most.abs_diff(least);
+    // Totals are mostly close together: then each has a place to be counted in, and nothing is compared.
+    if feasible.is_sorted()
+        && let Ok(range) = usize::try_from(range)
+        && range <= SPARSE * feasible.len()
+    {
+        return counted(feasible, totals, most, range);
     }
-    // Totals are mostly close together. Then one number has both, the candidate in its lower half, and
-    // is compared faster.
-    let keys = behind.zip(feasible);
-    let mut keys: Vec<u64> = keys
-        .map(|(behind, &candidate)| behind << 32 | u64::from(candidate))
-        .collect();
-    keys.sort_unstable();
-    keys.into_iter().map(|key| key as Ix).collect()
+    let behind = totals.iter().map(|total| most.abs_diff(*total));
+    let mut pairs: Vec<(u64, Ix)> = behind.zip(feasible.iter().copied()).collect();
+    pairs.sort_unstable();
+    pairs.into_iter().map(|(_, candidate)| candidate).collect()
+}
+
+/// Totals that lie further apart than so many places for each are sorted by comparing.
+const SPARSE: usize = 4;
+
+/// `feasible` by `totals`, which are at most `range` less than `most`: a sort by counting, which keeps the
+/// order of equals.
+fn counted(feasible: &[Ix], totals: &[i64], most: i64, range: usize) -> Vec<Ix> {
+    // No total is further behind than the range, which is a usize.
+    let behind = |total: i64| usize::try_from(most.abs_diff(total)).unwrap_or(range);
+    let mut places = vec![0; range + 2];
+    for &total in totals {
+        places[behind(total) + 1] += 1;
+    }
+    let mut so_far = 0;
+    for place in &mut places {
+        so_far += *place;
+        *place = so_far;
+    }
+    let mut ranked = vec![0; feasible.len()];
+    for (&total, &candidate) in totals.iter().zip(feasible) {
+        let place = &mut places[behind(total)];
+        ranked[*place] = candidate;
+        *place += 1;
+    }
+    ranked
 }
 
 #[cfg(test)]
@@ -228,6 +139,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::rejections::Rejection;
 
     struct AtLeast {
         plugin: u16,
@@ -340,7 +252,24 @@ mod tests {
                 }
                 passing.extend((expected.len() == before).then_some(candidate));
             }
-            prop_assert_eq!(rejections, expected);
+            prop_assert_eq!(rejections.len(), expected.len());
+            prop_assert_eq!(rejections.is_empty(), expected.is_empty());
+            for candidate in 0..count {
+                let own: Vec<Rejection> = expected.iter().filter(|one| one.candidate == candidate).copied().collect();
+                // Before anything is told, and after.
+                let untold = rejections.clone();
+                prop_assert_eq!(untold.of_candidate(candidate), own.as_slice());
+            }
+            for scope in [None, Some(1)] {
+                let told = Rejections::from(expected.clone());
+                let sorted = |rejections: &Rejections| {
+                    let mut groups = rejections.groups(scope);
+                    groups.sort_unstable_by_key(|group| (group.first.plugin, group.first.reason));
+                    groups
+                };
+                prop_assert_eq!(sorted(&rejections), sorted(&told));
+            }
+            prop_assert_eq!(&*rejections, expected.as_slice());
             prop_assert_eq!(feasible, passing);
         }
 

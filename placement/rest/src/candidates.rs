@@ -10,6 +10,7 @@ use berth_apiserver::{Call, Computed, ListQuery, Listing, RequestInfo, heavy};
 use berth_dialect_contract::Decision;
 use berth_dialect_contract::report::{Entry, Places, View, Writer};
 use berth_engine::{Engine, Snapshot};
+use berth_scheduling::Rejection;
 use berth_scheduling_api::candidate::{self, CandidateSpec};
 use berth_scheduling_api::scheduling::Judged;
 use berth_scheduling_api::{API_VERSION, GROUP};
@@ -288,7 +289,7 @@ impl Decided {
         let numbers = solved.feasible.len() + solved.ranked.len() + solved.picked.len();
         let scores: usize = solved.scores.iter().map(|column| column.values.len()).sum();
         self.places.bytes()
-            + size_of_val(solved.rejections.as_slice())
+            + solved.rejections.len() * size_of::<Rejection>()
             + numbers * size_of::<u32>()
             + scores * size_of::<Option<i64>>()
             + size_of_val(solved.totals.as_slice())

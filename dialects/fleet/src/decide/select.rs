@@ -6,7 +6,7 @@ use std::sync::Arc;
 use berth_apimachinery::FieldError;
 use berth_dialect_columns::Bits;
 use berth_dialect_contract::{Ask, Refused};
-use berth_scheduling::{Filter, Ix, Rejection, Scorer, Solved};
+use berth_scheduling::{Filter, Ix, Rejection, Rejections, Scorer, Solved};
 
 use super::classify::Classes;
 use super::selection::Selection;
@@ -219,7 +219,7 @@ impl Case<'_> {
         affinity: &[i32],
         spread: &Spread<'_>,
         feasible: Vec<Ix>,
-        rejections: Vec<Rejection>,
+        rejections: Rejections,
     ) -> Selection {
         let count = self.columns.count();
         let by_score = matches!(self.policy.mode, Mode::Number(_));

@@ -68,9 +68,9 @@ impl Columns {
                 .moved(&renumbering, numbered(&fresh, &came, |row| &row.claims)),
             terminating: renumbering.bits(&self.terminating),
             taints: self.taints.moved(&renumbering),
-            cpu: Arc::new(renumbering.column(&self.cpu, f64::NAN)),
-            memory: Arc::new(renumbering.column(&self.memory, f64::NAN)),
-            counts: Arc::new(renumbering.column(&self.counts, 0)),
+            cpu: renumbering.chunks(&self.cpu, f64::NAN),
+            memory: renumbering.chunks(&self.memory, f64::NAN),
+            counts: renumbering.chunks(&self.counts, 0),
             sets: self
                 .sets
                 .iter()
@@ -149,7 +149,6 @@ impl Columns {
 
     /// All data of an added cluster but its attributes and scores.
     fn fill_in(&mut self, candidate: Ix, row: &Arc<Cluster>, records: &Records<'_>) {
-        let place = candidate as usize;
         let places = Arc::make_mut(&mut self.places);
         let slot = self.free.pop_back().unwrap_or_else(|| {
             places.push(candidate);
@@ -159,9 +158,9 @@ impl Columns {
         self.index.insert(Arc::clone(&row.name), slot);
         self.terminating.set(candidate, row.terminating());
         self.taints.set(candidate, row.taints());
-        Arc::make_mut(&mut self.cpu)[place] = row.cpu.unwrap_or(f64::NAN);
-        Arc::make_mut(&mut self.memory)[place] = row.memory.unwrap_or(f64::NAN);
-        Arc::make_mut(&mut self.counts)[place] = records.tally.of(&row.name);
+        self.cpu.set(candidate, row.cpu.unwrap_or(f64::NAN));
+        self.memory.set(candidate, row.memory.unwrap_or(f64::NAN));
+        self.counts.set(candidate, records.tally.of(&row.name));
         for (name, set) in records.sets {
             if let Some(members) = self.sets.get_mut(name).filter(|_| set.has(name, row.labels())) {
                 Arc::make_mut(members).set(candidate, true);

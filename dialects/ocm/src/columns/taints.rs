@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use berth_dialect_columns::{Interner, Renumbering};
+use berth_dialect_columns::{Bits, Chunks, Interner, Renumbering};
 use berth_scheduling::Ix;
 
 use crate::kind::Taint;
@@ -21,7 +21,9 @@ const MOST: u32 = 4096;
 #[derive(Clone, Default)]
 pub(crate) struct Taints {
     /// The number of each cluster's list.
-    numbers: Arc<Vec<u32>>,
+    numbers: Chunks<u32>,
+    /// The clusters that have any.
+    tainted: Arc<Bits>,
     known: Interner,
     /// The lists by number, from 1 on.
     lists: imbl::Vector<Arc<[Taint]>>,
@@ -50,14 +52,20 @@ impl Taints {
     /// The column of clusters with these taints.
     pub(crate) fn build<'a>(clusters: impl Iterator<Item = &'a [Taint]>) -> Self {
         let mut taints = Self::default();
-        taints.numbers = Arc::new(clusters.map(|list| taints.number(list)).collect());
+        let numbers: Vec<u32> = clusters.map(|list| taints.number(list)).collect();
+        let mut tainted = Bits::none(Ix::try_from(numbers.len()).unwrap_or(Ix::MAX));
+        for (candidate, _) in (0..).zip(&numbers).filter(|(_, number)| **number != NONE) {
+            tainted.set(candidate, true);
+        }
+        taints.tainted = Arc::new(tainted);
+        taints.numbers = numbers.into_iter().collect();
         taints
     }
 
     /// The taints of `candidate`.
     #[inline]
     pub(crate) fn of(&self, candidate: Ix) -> Tainted {
-        match self.numbers[candidate as usize] {
+        match self.numbers.get(candidate) {
             NONE => Tainted::Not,
             OWN => Tainted::Somehow,
             number => Tainted::Like(number - 1),
@@ -66,8 +74,11 @@ impl Taints {
 
     /// Clusters with taints, each with the number of its list, where it has one.
     pub(crate) fn tainted(&self) -> impl Iterator<Item = (Ix, Option<u32>)> {
-        let numbers = (0..).zip(&*self.numbers).filter(|(_, number)| **number != NONE);
-        numbers.map(|(candidate, &number)| (candidate, (number != OWN).then(|| number - 1)))
+        let numbers = self
+            .tainted
+            .iter()
+            .map(|candidate| (candidate, self.numbers.get(candidate)));
+        numbers.map(|(candidate, number)| (candidate, (number != OWN).then(|| number - 1)))
     }
 
     /// Number of lists; [`Tainted::Like`] is smaller.
@@ -83,15 +94,17 @@ impl Taints {
     /// Records the present taints of `candidate`.
     pub(crate) fn set(&mut self, candidate: Ix, list: &[Taint]) {
         let number = self.number(list);
-        if self.numbers[candidate as usize] != number {
-            Arc::make_mut(&mut self.numbers)[candidate as usize] = number;
+        if self.numbers.get(candidate) != number {
+            self.numbers.set(candidate, number);
+            Arc::make_mut(&mut self.tainted).set(candidate, number != NONE);
         }
     }
 
     /// The column afterwards; new clusters have no taints yet.
     pub(crate) fn moved(&self, renumbering: &Renumbering) -> Self {
         Self {
-            numbers: Arc::new(renumbering.column(&self.numbers, NONE)),
+            numbers: renumbering.chunks(&self.numbers, NONE),
+            tainted: Arc::new(renumbering.bits(&self.tainted)),
             known: self.known.clone(),
             lists: self.lists.clone(),
         }

@@ -11,25 +11,68 @@ use super::Fleet;
 use crate::cluster::Cluster;
 use crate::policy::Mention;
 
-/// `placements` are due, and nothing else changes.
-pub(super) fn of(placements: Vec<Key>) -> Due {
-    let decide = if placements.is_empty() {
-        Affected::None
-    } else {
-        Affected::Some(placements)
-    };
-    Due {
-        decide,
-        demands: Affected::None,
-        targets: Some(Vec::new()),
+/// Number of placements from which on all of them are told as such, and not one by one.
+const MANY: usize = 100;
+
+/// Placements that are due.
+#[derive(Default)]
+struct Reach<'a> {
+    /// Namespaces of which all are.
+    namespaces: BTreeSet<&'a Arc<str>>,
+    /// Further ones.
+    placements: BTreeSet<Key>,
+}
+
+impl Reach<'_> {
+    /// They are due, and nothing else changes. Of a cluster that concerns all of thousands, each of thousands of
+    /// changes would name them all.
+    fn due(self, fleet: &Fleet) -> Due {
+        let Self {
+            namespaces,
+            mut placements,
+        } = self;
+        let are_all = || {
+            fleet
+                .namespaces
+                .keys()
+                .all(|namespace| namespaces.contains(namespace))
+        };
+        let decide = if fleet.placements.len() > MANY && are_all() {
+            Affected::All
+        } else {
+            let all = namespaces
+                .into_iter()
+                .flat_map(|namespace| fleet.placements_in(namespace));
+            placements.extend(all.map(|(key, _)| key.clone()));
+            match placements.is_empty() {
+                true => Affected::None,
+                false => Affected::Some(placements.into_iter().collect()),
+            }
+        };
+        Due {
+            decide,
+            demands: Affected::None,
+            targets: Some(Vec::new()),
+        }
     }
 }
 
 /// The placements in the namespaces that bind `set`.
-pub(super) fn bound_to(fleet: &Fleet, set: &Arc<str>) -> Vec<Key> {
-    namespaces(fleet, set)
-        .flat_map(|namespace| fleet.placements_in(namespace).map(|(key, _)| key.clone()))
-        .collect()
+pub(super) fn bound_to(fleet: &Fleet, set: &Arc<str>) -> Due {
+    let reach = Reach {
+        namespaces: namespaces(fleet, set).collect(),
+        ..Reach::default()
+    };
+    reach.due(fleet)
+}
+
+/// The placements in `namespace`.
+pub(super) fn in_namespace(fleet: &Fleet, namespace: &Arc<str>) -> Due {
+    let reach = Reach {
+        namespaces: [namespace].into(),
+        ..Reach::default()
+    };
+    reach.due(fleet)
 }
 
 fn namespaces<'a>(fleet: &'a Fleet, set: &'a Arc<str>) -> impl Iterator<Item = &'a Arc<str>> {
@@ -49,7 +92,7 @@ pub(super) fn cluster(fleet: &Fleet, name: &Arc<str>, old: Option<&Cluster>, new
     // Two readings that differ in labels and claims at most differ for selectors alone.
     let both = old.zip(new).filter(|(old, new)| old.acts_like(new));
     let different = both.map(|(old, new)| Mention::of_difference(old, new));
-    let mut due = BTreeSet::new();
+    let mut reach = Reach::default();
     for (set_name, set) in &fleet.sets {
         let holds =
             |cluster: Option<&Cluster>| cluster.is_some_and(|cluster| set.has(set_name, cluster.labels()));
@@ -60,7 +103,7 @@ pub(super) fn cluster(fleet: &Fleet, name: &Arc<str>, old: Option<&Cluster>, new
         let stays = both.zip(different.as_ref()).filter(|_| was && is);
         for namespace in namespaces(fleet, set_name) {
             let Some(((old, new), different)) = stays else {
-                due.extend(fleet.placements_in(namespace).map(|(key, _)| key.clone()));
+                reach.namespaces.insert(namespace);
                 continue;
             };
             let tells_apart = |key: &&Key| {
@@ -68,13 +111,14 @@ pub(super) fn cluster(fleet: &Fleet, name: &Arc<str>, old: Option<&Cluster>, new
                 record.is_some_and(|record| record.policy.tells_apart(old, new))
             };
             for mention in different {
-                due.extend(fleet.mentioning(mention, namespace).filter(tells_apart).cloned());
+                let mentioning = fleet.mentioning(mention, namespace);
+                reach.placements.extend(mentioning.filter(tells_apart).cloned());
             }
         }
     }
     Due {
         targets: Some(vec![Arc::clone(name)]),
-        ..of(due.into_iter().collect())
+        ..reach.due(fleet)
     }
 }
 
@@ -84,7 +128,7 @@ pub(super) fn scores(fleet: &Fleet, cluster: &Arc<str>, resource: &Arc<str>) -> 
     let Some(row) = fleet.clusters.get(cluster) else {
         return Due::nothing();
     };
-    let mut due = BTreeSet::new();
+    let mut reach = Reach::default();
     for (name, _) in fleet
         .sets
         .iter()
@@ -94,10 +138,10 @@ pub(super) fn scores(fleet: &Fleet, cluster: &Arc<str>, resource: &Arc<str>) -> 
             let using = fleet
                 .placements_in(namespace)
                 .filter(|(_, record)| record.policy.uses_score(resource));
-            due.extend(using.map(|(key, _)| key.clone()));
+            reach.placements.extend(using.map(|(key, _)| key.clone()));
         }
     }
-    of(due.into_iter().collect())
+    reach.due(fleet)
 }
 
 /// Whether the status of `placement` lists the PlacementDecision named `decision`.

@@ -85,7 +85,7 @@ fn set(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
     if same {
         Due::nothing()
     } else {
-        due::of(due::bound_to(fleet, &key.name))
+        due::bound_to(fleet, &key.name)
     }
 }
 
@@ -106,12 +106,7 @@ fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
     if known == new.is_some() {
         return Due::nothing();
     }
-    due::of(
-        fleet
-            .placements_in(&key.namespace)
-            .map(|(key, _)| key.clone())
-            .collect(),
-    )
+    due::in_namespace(fleet, &key.namespace)
 }
 
 fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
@@ -128,6 +123,11 @@ fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due 
         Some(record) => fleet.placements.insert(key.clone(), Arc::clone(record)),
         None => fleet.placements.remove(key),
     };
+    match (&old, &new) {
+        (None, Some(_)) => *fleet.namespaces.entry(Arc::clone(&key.namespace)).or_default() += 1,
+        (Some(_), None) => leave(fleet, &key.namespace),
+        _ => {}
+    }
     mention(fleet, key, old.as_deref(), new.as_deref());
     let again = match (&old, &new) {
         (Some(old), Some(new)) => !old.decides_like(new),
@@ -141,6 +141,16 @@ fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due 
         },
         demands: Affected::Some(vec![key.clone()]),
         targets: Some(Vec::new()),
+    }
+}
+
+/// Takes in that a placement of `namespace` is gone.
+fn leave(fleet: &mut Fleet, namespace: &Arc<str>) {
+    if let Some(count) = fleet.namespaces.get_mut(namespace) {
+        *count -= 1;
+        if *count == 0 {
+            fleet.namespaces.remove(namespace);
+        }
     }
 }
 

@@ -106,7 +106,7 @@ impl Shelf {
     }
 
     fn judge(&self, parcel: &Object) -> Solved {
-        let mut solved = Solved::default();
+        let (mut solved, mut rejections) = (Solved::default(), Vec::new());
         let value = parcel.value();
         for (candidate, (name, (object, capacity))) in (0..).zip(&self.crates) {
             let colours = object.value()["spec"]["colour"] == value["spec"]["colour"];
@@ -122,12 +122,13 @@ impl Shelf {
                 solved.feasible.push(candidate);
             }
             if !colours {
-                solved.rejections.push(reject(0));
+                rejections.push(reject(0));
             }
             if !room && !self.is(Property::EveryTargetIsExplained) {
-                solved.rejections.push(reject(1));
+                rejections.push(reject(1));
             }
         }
+        solved.rejections = rejections.into();
         solved.ranked = solved.feasible.clone();
         let names: Vec<Arc<str>> = self.crates.keys().cloned().collect();
         let arrival = |name: &Arc<str>| self.arrivals.iter().position(|other| other == name);

@@ -1,0 +1,426 @@
+//! Refusals of a run, kept as the filters gave them.
+//!
+//! A fleet has as many refusals as clusters, and most who decide look at none of them: they are told one by one
+//! when somebody asks.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::OnceLock;
+
+use crate::candidate::{Ix, Reason};
+
+/// One plugin's refusal of one candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rejection {
+    /// The candidate.
+    pub candidate: Ix,
+    /// The number of the filter, as [`filters!`](crate::filters) gives it.
+    pub plugin: u16,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Candidates that one filter refuses.
+#[derive(Clone, Debug)]
+pub enum Refusals<'a> {
+    /// These, in fleet order.
+    These(Vec<(Ix, Reason)>),
+    /// All whose bits are not set, the lowest bit of the first word being the first candidate's, for one
+    /// reason.
+    AllBut(&'a [u64], Reason),
+}
+
+/// Every refusal of every filter, by candidate, then by plugin: a slice of [`Rejection`]s that is made when it
+/// is first looked at.
+#[derive(Clone, Default)]
+pub struct Rejections {
+    /// Number of candidates.
+    count: Ix,
+    /// Refusals of each filter, in the order of their numbers.
+    lists: Vec<(u16, List)>,
+    told: OnceLock<Vec<Rejection>>,
+}
+
+/// Candidates that one filter refuses.
+#[derive(Clone, Debug)]
+enum List {
+    /// These, in fleet order.
+    These(Vec<(Ix, Reason)>),
+    /// All whose bits are not set, for one reason.
+    AllBut(Box<[u64]>, Reason),
+}
+
+impl Rejections {
+    /// The refusals of filters, each with its number, in that order, over `count` candidates.
+    pub(crate) fn of(count: Ix, lists: Vec<(u16, Refusals<'_>)>) -> Self {
+        let owned = |(plugin, refused)| {
+            let list = match refused {
+                Refusals::These(list) => List::These(list),
+                Refusals::AllBut(passing, reason) => List::AllBut(passing.into(), reason),
+            };
+            (plugin, list)
+        };
+        Self {
+            count,
+            lists: lists.into_iter().map(owned).collect(),
+            told: OnceLock::new(),
+        }
+    }
+
+    /// Number of refusals.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self.told.get() {
+            Some(told) => told.len(),
+            None => self.lists.iter().map(|(_, list)| list.many(self.count)).sum(),
+        }
+    }
+
+    /// Whether nobody is refused.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The refusals of `candidate`, in pipeline order. Of one that is not refused nothing is told of the others
+    /// either.
+    #[must_use]
+    pub fn of_candidate(&self, candidate: Ix) -> &[Rejection] {
+        if self.told.get().is_none() && !self.lists.iter().any(|(_, list)| list.has(candidate)) {
+            return &[];
+        }
+        let told = self.as_slice();
+        let start = told.partition_point(|rejection| rejection.candidate < candidate);
+        let end = told.partition_point(|rejection| rejection.candidate <= candidate);
+        &told[start..end]
+    }
+
+    /// Numbers of the refused by filter and reason, those with details apart. A candidate that the filter `scope`
+    /// refuses counts there alone. Nothing is told one by one for it.
+    #[must_use]
+    pub fn groups(&self, scope: Option<u16>) -> Vec<Group> {
+        let mut groups = Groups::default();
+        if let Some(told) = self.told.get() {
+            for refusals in told.chunk_by(|one, next| one.candidate == next.candidate) {
+                let outside = refusals.iter().find(|refusal| Some(refusal.plugin) == scope);
+                let counted = outside.map_or(refusals, std::slice::from_ref);
+                counted.iter().for_each(|refusal| groups.add(*refusal, 1));
+            }
+            return groups.all;
+        }
+        let outside = self.lists.iter().find(|(plugin, _)| Some(*plugin) == scope);
+        let outside = outside.map(|(_, list)| list.words(self.count));
+        let inside = |word: usize| outside.as_ref().map_or(u64::MAX, |outside| !outside[word]);
+        for (plugin, list) in &self.lists {
+            let counts = |word| {
+                if Some(*plugin) == scope {
+                    u64::MAX
+                } else {
+                    inside(word)
+                }
+            };
+            match list {
+                List::These(these) => {
+                    let counted = these.iter().filter(|(candidate, _)| {
+                        let word = (candidate / u64::BITS) as usize;
+                        counts(word) >> (candidate % u64::BITS) & 1 == 1
+                    });
+                    counted.for_each(|&(candidate, reason)| {
+                        let refusal = Rejection {
+                            candidate,
+                            plugin: *plugin,
+                            reason,
+                        };
+                        groups.add(refusal, 1);
+                    });
+                }
+                List::AllBut(_, reason) => {
+                    let words = list.words(self.count);
+                    let counted = |(word, bits): (usize, u64)| bits & counts(word);
+                    let mut words = (0..)
+                        .step_by(u64::BITS as usize)
+                        .zip(words.into_iter().enumerate().map(counted));
+                    let Some((start, bits)) = words.find(|(_, bits)| *bits != 0) else {
+                        continue;
+                    };
+                    let first = Rejection {
+                        candidate: start + bits.trailing_zeros(),
+                        plugin: *plugin,
+                        reason: *reason,
+                    };
+                    let rest: usize = words.map(|(_, bits)| bits.count_ones() as usize).sum();
+                    groups.add(first, rest + bits.count_ones() as usize);
+                }
+            }
+        }
+        groups.all
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Rejection] {
+        self.told.get_or_init(|| self.tell())
+    }
+
+    /// The candidates that nobody refuses, in fleet order.
+    pub(crate) fn feasible(&self) -> Vec<Ix> {
+        let most = self.lists.iter().map(|(_, list)| list.many(self.count)).max();
+        let mut feasible = Vec::with_capacity((self.count as usize).saturating_sub(most.unwrap_or_default()));
+        let mut heads = self.heads();
+        self.each_word(|word, first, there| {
+            let refused = heads.iter_mut().fold(0, |refused, head| {
+                let bits = head.look(word, first, there);
+                head.skip(bits);
+                refused | bits
+            });
+            feasible.extend(ones(there & !refused).map(|bit| first + bit));
+        });
+        feasible
+    }
+
+    fn tell(&self) -> Vec<Rejection> {
+        let mut rejections = Vec::with_capacity(self.len());
+        let mut heads = self.heads();
+        let mut at_work = Vec::with_capacity(heads.len());
+        self.each_word(|word, first, there| {
+            let mut refused = 0;
+            at_work.clear();
+            for (place, head) in heads.iter().enumerate() {
+                let bits = head.look(word, first, there);
+                refused |= bits;
+                if bits != 0 {
+                    at_work.push((place, bits));
+                }
+            }
+            // Mostly one filter refuses.
+            if let [(place, bits)] = *at_work {
+                let head = &mut heads[place];
+                rejections.extend(ones(bits).map(|bit| head.refuse(first + bit)));
+                return;
+            }
+            for bit in ones(refused) {
+                for (place, _) in at_work.iter().filter(|(_, bits)| bits >> bit & 1 == 1) {
+                    rejections.push(heads[*place].refuse(first + bit));
+                }
+            }
+        });
+        rejections
+    }
+
+    fn heads(&self) -> Vec<Head<'_>> {
+        self.lists
+            .iter()
+            .map(|(plugin, list)| Head::new(*plugin, list))
+            .collect()
+    }
+
+    /// Calls `each` with the number of every word of candidates, its first one, and the bits of those that there
+    /// are.
+    fn each_word(&self, mut each: impl FnMut(usize, Ix, u64)) {
+        for (word, first) in (0..self.count).step_by(u64::BITS as usize).enumerate() {
+            each(
+                word,
+                first,
+                u64::MAX >> (u64::BITS - (self.count - first).min(u64::BITS)),
+            );
+        }
+    }
+}
+
+/// Candidates that one filter refuses for one reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The refusal of the first of them.
+    pub first: Rejection,
+    /// Number of them.
+    pub count: usize,
+}
+
+/// Groups, and the place of each.
+#[derive(Default)]
+struct Groups {
+    all: Vec<Group>,
+    places: HashMap<(u16, Reason), usize>,
+    /// Place of the last one: neighbours are mostly refused alike.
+    last: usize,
+}
+
+impl Groups {
+    fn add(&mut self, refusal: Rejection, count: usize) {
+        let name = (refusal.plugin, refusal.reason);
+        let is_last = |group: &Group| (group.first.plugin, group.first.reason) == name;
+        if !self.all.get(self.last).is_some_and(is_last) {
+            self.last = *self.places.entry(name).or_insert(self.all.len());
+        }
+        match self.all.get_mut(self.last) {
+            Some(group) => group.count += count,
+            None => self.all.push(Group {
+                first: refusal,
+                count,
+            }),
+        }
+    }
+}
+
+impl List {
+    /// The refused candidates among `count` as bits.
+    fn words(&self, count: Ix) -> Vec<u64> {
+        match self {
+            Self::These(list) => {
+                let mut words = vec![0; (count as usize).div_ceil(u64::BITS as usize)];
+                for (candidate, _) in list {
+                    words[(candidate / u64::BITS) as usize] |= 1 << (candidate % u64::BITS);
+                }
+                words
+            }
+            Self::AllBut(passing, _) => {
+                let mut words: Vec<u64> = passing.iter().map(|word| !word).collect();
+                let rest = count % u64::BITS;
+                if let Some(last) = words.last_mut().filter(|_| rest > 0) {
+                    *last &= (1 << rest) - 1;
+                }
+                words
+            }
+        }
+    }
+
+    /// Number of refused candidates among `count`.
+    fn many(&self, count: Ix) -> usize {
+        match self {
+            Self::These(list) => list.len(),
+            Self::AllBut(passing, _) => {
+                let passing: usize = passing.iter().map(|word| word.count_ones() as usize).sum();
+                (count as usize).saturating_sub(passing)
+            }
+        }
+    }
+
+    fn has(&self, candidate: Ix) -> bool {
+        match self {
+            Self::These(list) => list
+                .binary_search_by_key(&candidate, |(refused, _)| *refused)
+                .is_ok(),
+            Self::AllBut(passing, _) => {
+                let word = passing.get((candidate / u64::BITS) as usize);
+                word.is_some_and(|word| word >> (candidate % u64::BITS) & 1 == 0)
+            }
+        }
+    }
+}
+
+/// The places of the bits that are set, lowest first.
+pub fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let lowest = (bits != 0).then(|| bits.trailing_zeros())?;
+        bits &= bits - 1;
+        Some(lowest)
+    })
+}
+
+/// Length to which one filter's refusals are told.
+struct Head<'a> {
+    plugin: u16,
+    refused: &'a List,
+    /// The refusals of a list that are left.
+    rest: &'a [(Ix, Reason)],
+}
+
+impl<'a> Head<'a> {
+    fn new(plugin: u16, refused: &'a List) -> Self {
+        let rest = match refused {
+            List::These(list) => list.as_slice(),
+            List::AllBut(..) => &[],
+        };
+        Self {
+            plugin,
+            refused,
+            rest,
+        }
+    }
+
+    /// Refused candidates of a word, as far as they are `there`; `first` is its first.
+    fn look(&self, word: usize, first: Ix, there: u64) -> u64 {
+        match self.refused {
+            List::AllBut(passing, _) => there & !passing[word],
+            List::These(_) => {
+                let own = self.rest.iter().map(|(candidate, _)| candidate - first);
+                own.take_while(|bit| *bit < u64::BITS)
+                    .fold(0, |bits, bit| bits | 1 << bit)
+            }
+        }
+    }
+
+    /// Passes the refusals of the candidates of `bits`, which are the next ones.
+    fn skip(&mut self, bits: u64) {
+        if let List::These(_) = self.refused {
+            self.rest = &self.rest[bits.count_ones() as usize..];
+        }
+    }
+
+    /// The next refusal, which is of `candidate`.
+    #[inline]
+    fn refuse(&mut self, candidate: Ix) -> Rejection {
+        let reason = match (self.refused, self.rest) {
+            (List::AllBut(_, reason), _) => *reason,
+            (List::These(_), [(_, reason), rest @ ..]) => {
+                self.rest = rest;
+                *reason
+            }
+            (List::These(_), []) => unreachable!("each bit is of a refusal that is left"),
+        };
+        Rejection {
+            candidate,
+            plugin: self.plugin,
+            reason,
+        }
+    }
+}
+
+impl Deref for Rejections {
+    type Target = [Rejection];
+
+    fn deref(&self) -> &[Rejection] {
+        self.as_slice()
+    }
+}
+
+impl<'a> IntoIterator for &'a Rejections {
+    type Item = &'a Rejection;
+    type IntoIter = std::slice::Iter<'a, Rejection>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.as_slice().iter()
+    }
+}
+
+/// Refusals that somebody told one by one, by candidate, then by plugin.
+impl From<Vec<Rejection>> for Rejections {
+    fn from(told: Vec<Rejection>) -> Self {
+        Self {
+            told: OnceLock::from(told),
+            ..Self::default()
+        }
+    }
+}
+
+impl From<Rejections> for Vec<Rejection> {
+    fn from(mut rejections: Rejections) -> Self {
+        match rejections.told.take() {
+            Some(told) => told,
+            None => rejections.tell(),
+        }
+    }
+}
+
+impl PartialEq for Rejections {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_slice() == other.as_slice()
+    }
+}
+
+impl fmt::Debug for Rejections {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_slice().fmt(f)
+    }
+}
