@@ -62,7 +62,7 @@ pub struct SchedulingReviewSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config: Option<AnyObject>,
     /// Changes to try; the answer lists the decisions they would move. Instead of `object` or `reference`, on
-    /// the live world; at most 1,000, each object in one of them.
+    /// the live world; at most 5,000, each object in one of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<Vec<Change>>,
     /// With `changes`: decisions to report even if they do not change; at most 100 of the entries are

@@ -15,11 +15,17 @@
 //! use berth_scheduling_rest::VirtualApi;
 //! use berth_scheduling_rest::records::Bounds;
 //!
-//! fn remember( engine: &Arc<Engine>, api: &VirtualApi, store: &Arc<dyn Store>, bounds: Bounds,
-//! leading: watch::Receiver<bool>, ) -> Result<berth_history::Running, berth_engine::AlreadySet> { let
-//! history = History::new(engine, api.projection(), store, bounds, None, None)?; // The observer learns
-//! the user of each binding, for the record. if let Some(observer) = history.observer() {
-//! engine.observe(observer)?; } Ok(history.spawn(leading)) }
+//! fn remember(
+//!     engine: &Arc<Engine>, api: &VirtualApi, store: &Arc<dyn Store>, bounds: Bounds,
+//!     leading: watch::Receiver<bool>,
+//! ) -> Result<berth_history::Running, berth_engine::AlreadySet> {
+//!     let history = History::new(engine, api.projection(), store, bounds, None, None)?;
+//!     // The observer learns the user of each binding, for the record.
+//!     if let Some(observer) = history.observer() {
+//!         engine.observe(observer)?;
+//!     }
+//!     Ok(history.spawn(leading))
+//! }
 //! ```
 
 mod book;

@@ -64,22 +64,10 @@ pub fn demand(
 #[must_use]
 pub fn target(inventory: &dyn Inventory, dialect: &str, name: &str) -> Option<Ix> {
     let bare = name.strip_suffix(dialect).and_then(|rest| rest.strip_suffix('.'));
-    bare.and_then(|bare| by_target_name(inventory, bare))
-        .or_else(|| by_target_name(inventory, name))
+    bare.and_then(|bare| inventory.candidate_of_target(bare))
+        .or_else(|| inventory.candidate_of_target(name))
         .or_else(|| inventory.candidate(name))
 }
-
-/// The candidate whose Target is named `name`. In most systems that is the cluster name; otherwise all
-/// candidates are compared.
-fn by_target_name(inventory: &dyn Inventory, name: &str) -> Option<Ix> {
-    let likely = inventory
-        .candidate(name)
-        .or_else(|| inventory.candidate(&name.replacen('.', "/", 1)));
-    likely
-        .filter(|&candidate| inventory.target_name(candidate) == name)
-        .or_else(|| (0..inventory.count()).find(|&candidate| inventory.target_name(candidate) == name))
-}
-
 /// The uid of the virtual object of `kind` about the object with `meta`: the same on every replica, as long
 /// as the source lives.
 #[must_use]

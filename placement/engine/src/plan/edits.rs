@@ -1,7 +1,7 @@
 //! Changing worlds as a server would: defaults and rules of the kind, a kept status where it is left
 //! out, raised generations, honoured finalizers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use berth_apimachinery::{FieldError, Key, Object, Timestamp};
@@ -363,7 +363,7 @@ fn suggested(worlds: &[World], target: &str) -> String {
 #[must_use]
 pub fn on_drained(before: &Snapshot, steps: &[Step], now: Timestamp) -> BTreeSet<Key> {
     let inventory = &before.inventory;
-    let drained: Vec<Arc<str>> = steps
+    let drained: HashSet<Arc<str>> = steps
         .iter()
         .filter_map(|step| match &step.what {
             What::Drain(target) => named(before, target),
@@ -388,12 +388,11 @@ fn named(snapshot: &Snapshot, target: &str) -> Option<(Ix, bool)> {
     let bare = target
         .strip_suffix(dialect)
         .and_then(|rest| rest.strip_suffix('.'));
-    let candidate = (0..inventory.count()).find(|&candidate| {
-        let name = inventory.target_name(candidate);
-        Some(name.as_str()) == bare || name == target || *inventory.cluster_name(candidate) == *target
-    })?;
-    let full = bare.is_some_and(|bare| inventory.target_name(candidate) == bare);
-    Some((candidate, full))
+    if let Some(candidate) = bare.and_then(|bare| inventory.candidate_of_target(bare)) {
+        return Some((candidate, true));
+    }
+    let candidate = inventory.candidate_of_target(target);
+    Some((candidate.or_else(|| inventory.candidate(target))?, false))
 }
 
 /// A key as people write it.

@@ -225,7 +225,7 @@ fn more_changes_than_a_plan_may_have_are_refused_at_once() {
     let changes = vec![json!({"drain": "a"}); change::MOST + 1];
     let problem = steps(&changes).unwrap_err();
     assert!(
-        problem.contains("spec.changes: Too many: 1001: must have at most 1000 items"),
+        problem.contains("spec.changes: Too many: 5001: must have at most 5000 items"),
         "{problem}"
     );
 }
