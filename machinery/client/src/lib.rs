@@ -13,6 +13,8 @@ mod patience;
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
@@ -47,6 +49,8 @@ pub struct Client {
     server: Server,
     /// Patience with a server that is not ready; none where that is an answer.
     patience: Option<Patience>,
+    /// Whether the last object that was put was new: the next one is then created first, and read if that fails.
+    expects_new: Arc<AtomicBool>,
 }
 
 /// Treatment of unknown and duplicate fields, as with kubectl's `--validate`.
@@ -179,6 +183,7 @@ impl Client {
             validation: None,
             server: Server::default(),
             patience: None,
+            expects_new: Arc::default(),
         }
     }
 
@@ -362,32 +367,19 @@ impl Client {
         let collection = collection(object, &place);
         let path = format!("{collection}/{name}");
         let shown = shown(object);
-        let (mut stored, before) = match self.send(Method::GET, &path, None).await? {
-            Ok(stored) => {
-                let before = stored["metadata"]["resourceVersion"].clone();
-                let mut merged = replacement(object, &stored);
-                if place.status {
-                    take_over(&mut merged, &stored, "status");
-                }
-                let path = self.managed(&path, false, self.validation);
-                let written = self.replace(&path, object, merged, &stored, notes).await?;
-                (written, Some(before))
-            }
-            Err(status) if status.code == 404 => {
-                let mut main = object.clone();
-                if place.status
-                    && let Some(fields) = main.as_object_mut()
-                {
-                    fields.remove("status");
-                }
-                let path = self.managed(&collection, false, self.validation);
-                let body = Some(("application/json", &main));
-                let (answer, warnings) = self.exchange(Method::POST, &path, body).await?;
-                notes.extend(warnings.into_iter().filter(|text| about_fields(text)));
-                (answer.map_err(refused)?, None)
-            }
-            Err(status) => return Err(refused(status)),
+        let begun = match self.expects_new.load(Ordering::Relaxed) {
+            // Whatever refuses it, that it exists or its content, is found out again below.
+            true => self.create(object, &place, &collection).await?.ok(),
+            false => None,
         };
+        let (mut stored, before) = match begun {
+            Some((stored, warnings)) => {
+                notes.extend(warnings);
+                (stored, None)
+            }
+            None => self.put_main(object, &place, &collection, notes).await?,
+        };
+        self.expects_new.store(before.is_none(), Ordering::Relaxed);
         if place.status && object.get("status").is_some() {
             let mut merged = stored.clone();
             merged["status"] = object["status"].clone();
@@ -410,6 +402,57 @@ impl Client {
                 Some(_) => "configured",
             },
         ))
+    }
+
+    /// Creates or replaces `object` but its status; returns the stored object and the version it replaced.
+    async fn put_main(
+        &self,
+        object: &Value,
+        place: &Place,
+        collection: &str,
+        notes: &mut Vec<String>,
+    ) -> Result<(Value, Option<Value>)> {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        let path = format!("{collection}/{name}");
+        match self.send(Method::GET, &path, None).await? {
+            Ok(stored) => {
+                let before = stored["metadata"]["resourceVersion"].clone();
+                let mut merged = replacement(object, &stored);
+                if place.status {
+                    take_over(&mut merged, &stored, "status");
+                }
+                let path = self.managed(&path, false, self.validation);
+                let written = self.replace(&path, object, merged, &stored, notes).await?;
+                Ok((written, Some(before)))
+            }
+            Err(status) if status.code == 404 => {
+                let created = self.create(object, place, collection).await?;
+                let (stored, warnings) = created.map_err(refused)?;
+                notes.extend(warnings);
+                Ok((stored, None))
+            }
+            Err(status) => Err(refused(status)),
+        }
+    }
+
+    /// Creates `object` without its status; returns the stored object and the warnings about its fields.
+    async fn create(
+        &self,
+        object: &Value,
+        place: &Place,
+        collection: &str,
+    ) -> Result<std::result::Result<(Value, Vec<String>), Box<Status>>> {
+        let mut main = object.clone();
+        if place.status
+            && let Some(fields) = main.as_object_mut()
+        {
+            fields.remove("status");
+        }
+        let path = self.managed(collection, false, self.validation);
+        let body = Some(("application/json", &main));
+        let (answer, warnings) = self.exchange(Method::POST, &path, body).await?;
+        let about_it = warnings.into_iter().filter(|text| about_fields(text));
+        Ok(answer.map(|stored| (stored, about_it.collect())))
     }
 
     /// Writes `next`, made of `object`, over `stored` at `path`. Changes that the server refuses are
