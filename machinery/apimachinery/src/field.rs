@@ -1,6 +1,6 @@
 //! Field errors: the problem and its place, in kube-apiserver's words.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fmt;
 
 use serde_json::Value;
@@ -14,6 +14,8 @@ pub enum FieldErrorKind {
     Invalid,
     /// The value is of the wrong JSON type.
     TypeInvalid,
+    /// The value is of the wrong JSON type, and the kind explains why; replaces `TypeInvalid`.
+    Misread,
     /// The value is not one of the supported ones.
     NotSupported,
     /// The value is a duplicate.
@@ -28,13 +30,21 @@ pub enum FieldErrorKind {
     NotFound,
 }
 
-/// Adds those errors of `more` that are about other fields: one error per field is enough.
+/// Adds those errors of `more` that are about other fields: one error per field is enough. An error that
+/// explains a wrong type replaces the schema's.
 pub fn add_about_others(errors: &mut Vec<FieldError>, more: Vec<FieldError>) {
     if more.is_empty() {
         return;
     }
-    let told: HashSet<String> = errors.iter().map(|error| error.path.clone()).collect();
-    errors.extend(more.into_iter().filter(|error| !told.contains(&error.path)));
+    let told = errors.iter().enumerate();
+    let told: HashMap<String, usize> = told.map(|(place, error)| (error.path.clone(), place)).collect();
+    for error in more {
+        match told.get(&error.path) {
+            None => errors.push(error),
+            Some(place) if error.kind == FieldErrorKind::Misread => errors[*place] = error,
+            Some(_) => {}
+        }
+    }
 }
 
 impl FieldErrorKind {
@@ -44,7 +54,7 @@ impl FieldErrorKind {
         match self {
             Self::Required => "FieldValueRequired",
             Self::Invalid => "FieldValueInvalid",
-            Self::TypeInvalid => "FieldValueTypeInvalid",
+            Self::TypeInvalid | Self::Misread => "FieldValueTypeInvalid",
             Self::NotSupported => "FieldValueNotSupported",
             Self::Duplicate => "FieldValueDuplicate",
             Self::Forbidden => "FieldValueForbidden",
@@ -57,7 +67,7 @@ impl FieldErrorKind {
     const fn words(self) -> &'static str {
         match self {
             Self::Required => "Required value",
-            Self::Invalid | Self::TypeInvalid => "Invalid value",
+            Self::Invalid | Self::TypeInvalid | Self::Misread => "Invalid value",
             Self::NotSupported => "Unsupported value",
             Self::Duplicate => "Duplicate value",
             Self::Forbidden => "Forbidden",
@@ -109,6 +119,11 @@ impl FieldError {
     /// A value of the wrong JSON type.
     pub fn type_invalid(path: impl Into<String>, value: impl Into<Value>, detail: impl Into<String>) -> Self {
         Self::new(FieldErrorKind::TypeInvalid, path, Some(value.into()), detail)
+    }
+
+    /// A value of the wrong JSON type, with an explanation.
+    pub fn misread(path: impl Into<String>, value: impl Into<Value>, detail: impl Into<String>) -> Self {
+        Self::new(FieldErrorKind::Misread, path, Some(value.into()), detail)
     }
 
     /// A value outside the supported ones, which the message lists.
@@ -268,6 +283,13 @@ mod tests {
             vec![FieldError::invalid("a", "", "x"), FieldError::required("a.b", "")],
         );
         assert_eq!(aggregate(&errors), "[a: Required value, a.b: Required value]");
+    }
+
+    #[test]
+    fn what_explains_a_wrong_type_takes_the_place_of_it() {
+        let mut errors = vec![FieldError::type_invalid("a", "boolean", "must be of type string")];
+        add_about_others(&mut errors, vec![FieldError::misread("a", false, "quote it")]);
+        assert_eq!(aggregate(&errors), "a: Invalid value: false: quote it");
     }
 
     #[test]

@@ -296,7 +296,7 @@ impl Kind for SchedulerConfiguration {
             if field == "autoBind" && value.is_boolean() {
                 let detail =
                     "an unquoted On or Off is a boolean in YAML: write autoBind: \"Off\", with the quotes";
-                errors.push(FieldError::invalid("spec.autoBind", value.clone(), detail));
+                errors.push(FieldError::misread("spec.autoBind", value.clone(), detail));
             } else if field == name {
                 let found = dialect
                     .configuration()
