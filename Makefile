@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test rules package guide chart alone console conformance consumers fuzz e2e differential differential-scheduling etcd faults lint ci static release bench-scheduling bench-explain bench-hundred-thousand bench-look bench-server bench-growth bench-publications bench-scheduling-peers soak
+.PHONY: help demo test rules package guide chart alone console conformance consumers clients fuzz e2e differential differential-scheduling etcd faults lint ci static release bench-scheduling bench-explain bench-hundred-thousand bench-look bench-server bench-growth bench-publications bench-scheduling-peers soak
 
 # Where cargo builds, and the peers of the benchmarks beside it.
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
@@ -34,12 +34,20 @@ console: ## the console in headless Chromium, and its pictures in docs/console (
 
 # One shape for whatever is built with etcd: another choice of packages would resolve features anew and build it all again.
 ETCD := --workspace --features berth-storage/etcd,berth/etcd
-ETCD_TESTS := cargo test $(ETCD) --test hub --test 'etcd*' --test command_line --test apply_reference --test differential_scheduling --test definitions --test server --test consumers
+ETCD_TESTS := cargo test $(ETCD) --test hub --test 'etcd*' --test command_line --test apply_reference --test differential_scheduling --test definitions --test server --test consumers --test clients
 
 consumers: ## what Berth publishes and decides, read by the SIG's libraries, Kueue and Argo CD's generator, in Go, alone and behind a real kube-apiserver (the first time takes minutes; needs go)
 	@tests/needs cargo cc kubectl go protoc
 	cargo build $(ETCD) --bin berth
 	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test consumers -- --ignored --test-threads 2
+
+# Further arguments, such as `--skip argo`.
+CLIENTS :=
+
+clients: ## programs of others with their own libraries: client-go, controller-runtime, Flux, Argo CD's engine, Helm, Python's client, kopf, fabric8, JavaScript's client (the first time takes minutes; needs go, python3, java, mvn, node and npm)
+	@tests/needs cargo cc kubectl go protoc python3 java mvn node npm
+	cargo test $(ETCD) --test clients --test command_line --no-run # the second is a test of berth, with which the program is built
+	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test clients -- --ignored --test-threads 2 $(CLIENTS)
 
 # Argo CD's generator alone takes longer to build than three minutes with nothing in Go's cache (tests/consumers/README.md): it is left to `make consumers`.
 e2e: ## the tests behind a real kube-apiserver, against its field manager, the systems' own schedulers and the consumers, built from Go modules (the first time takes minutes; needs go and protoc)
@@ -126,7 +134,7 @@ bench-scheduling: ## time of one decision by fleet size, for each dialect
 	cargo run --release -p berth-dialect-ocm --example bench-ocm
 	cargo run --release -p berth-dialect-openmcp --example bench-openmcp
 
-bench-server: ## beside kube-apiserver, sample-apiserver and, with BENCH_OTHER, another berth, into docs/benchmarks (BENCH_ROUNDS=1 BENCH_SECONDS=0.3: short)
+bench-server: ## beside kube-apiserver, sample-apiserver and, with BENCH_OTHER, another berth, into docs/benchmarks (BENCH_ROUNDS=1 BENCH_SECONDS=0.3: short; BENCH_PARTS=forms: JSON, protobuf and WebSockets only)
 	cd tests/peers/sample-apiserver && GOFLAGS=-mod=readonly go build -trimpath -o $(TARGET)/peers/sample-apiserver .
 	cargo build --release -p berth --features etcd
 	BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p berth-tests --example bench-server

@@ -5,6 +5,33 @@ use std::path::Path;
 use berth_apimachinery::{Clock, time};
 use berth_apiserver::SystemClock;
 
+/// Every system's examples, in an order in which they decide.
+pub const EXAMPLES: [&str; 23] = [
+    "openmcp/configuration.yaml",
+    "openmcp/fleet.yaml",
+    "openmcp/shared.yaml",
+    "openmcp/exclusive.yaml",
+    "openmcp/unknown-purpose.yaml",
+    "fleet/fleet.yaml",
+    "fleet/pick-all.yaml",
+    "fleet/pick-fixed.yaml",
+    "fleet/pick-n.yaml",
+    "karmada/fleet.yaml",
+    "karmada/divided.yaml",
+    "gardener/fleet.yaml",
+    "gardener/load.yaml",
+    "gardener/same-region.yaml",
+    "gardener/testing.yaml",
+    "gardener/unschedulable.yaml",
+    "ocm/fleet.yaml",
+    "ocm/story-1.yaml",
+    "ocm/story-2.yaml",
+    "ocm/story-3.yaml",
+    "ocm/story-4.yaml",
+    "kcp/fleet.yaml",
+    "kcp/namespaces.yaml",
+];
+
 /// The instant the examples were written for.
 const WRITTEN: &str = "2021-10-28T09:00:00Z";
 

@@ -22,12 +22,7 @@ pub fn build(module: &str, package: &str, name: &str) -> PathBuf {
 /// As [`build`].
 #[must_use]
 pub fn build_with(module: &str, package: &str, name: &str, flags: &[&str]) -> PathBuf {
-    let test = std::env::current_exe().expect("a test knows its own path");
-    let target = test
-        .ancestors()
-        .nth(3)
-        .expect("tests live in <target>/<profile>/deps");
-    let program = target.join(module).join(name);
+    let program = crate::target().join(module).join(name);
     let output = go(module)
         .args(["build", "-buildvcs=false", "-trimpath"])
         .args(flags)

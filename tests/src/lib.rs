@@ -87,6 +87,17 @@ pub fn berth() -> &'static Path {
     })
 }
 
+/// The folder in which cargo builds, where programs of tests are built and installed as well.
+///
+/// # Panics
+/// Outside of a test.
+#[must_use]
+pub fn target() -> PathBuf {
+    let test = std::env::current_exe().expect("a test knows its own path");
+    let target = test.ancestors().nth(3);
+    target.expect("tests live in <target>/<profile>/deps").to_owned()
+}
+
 /// A standalone server in a folder of its own.
 pub struct Server {
     child: Child,

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use berth_apimachinery::Schema;
-use berth_tests::example::example;
+use berth_tests::example::{EXAMPLES, example};
 use berth_tests::systems::SYSTEMS;
 use berth_tests::{Server, eventually, go, ports};
 use serde_json::{Value, json};
@@ -16,32 +16,6 @@ use serde_json::{Value, json};
 const SUITE: &str = "conformance/placementdecision";
 const NAMESPACE: &str = "published";
 const INVENTORY: &str = "sigs.k8s.io/cluster-inventory-api";
-/// Every system's examples, in an order in which they decide.
-const EXAMPLES: [&str; 23] = [
-    "openmcp/configuration.yaml",
-    "openmcp/fleet.yaml",
-    "openmcp/shared.yaml",
-    "openmcp/exclusive.yaml",
-    "openmcp/unknown-purpose.yaml",
-    "fleet/fleet.yaml",
-    "fleet/pick-all.yaml",
-    "fleet/pick-fixed.yaml",
-    "fleet/pick-n.yaml",
-    "karmada/fleet.yaml",
-    "karmada/divided.yaml",
-    "gardener/fleet.yaml",
-    "gardener/load.yaml",
-    "gardener/same-region.yaml",
-    "gardener/testing.yaml",
-    "gardener/unschedulable.yaml",
-    "ocm/fleet.yaml",
-    "ocm/story-1.yaml",
-    "ocm/story-2.yaml",
-    "ocm/story-3.yaml",
-    "ocm/story-4.yaml",
-    "kcp/fleet.yaml",
-    "kcp/namespaces.yaml",
-];
 
 /// Makes what the adapter decides in: a set of clusters, bound in a namespace, and a Publication.
 fn prepared(port: u16) -> Server {
