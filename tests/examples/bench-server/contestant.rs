@@ -66,6 +66,19 @@ impl Contestant {
         })
     }
 
+    /// Contestant with the same processes and ConfigMaps, a kind that is served in protobuf as well; none where
+    /// another server has those.
+    pub(crate) async fn core(&self, settings: &Settings) -> Result<Option<Self>> {
+        if !["kube", "berth", "berth-etcd", "berth-other"].contains(&self.key) {
+            return Ok(None);
+        }
+        let processes = (self.servers.clone(), self.database);
+        let make = Make::ConfigMap;
+        Self::new(self.key, self.target.clone(), make, processes, settings)
+            .await
+            .map(Some)
+    }
+
     /// Usage of its processes so far.
     pub(crate) fn used(&self) -> Used {
         Used {

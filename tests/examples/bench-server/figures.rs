@@ -31,7 +31,16 @@ impl Figures {
     /// Ratio of `a`'s value to `b`'s: the middle of the ratios, round by round, so that a slow minute of the
     /// machine weighs on both sides.
     pub(crate) fn ratio(&self, a: &str, b: &str, figure: &str) -> Option<f64> {
-        let of = |contestant: &str| {
+        self.middle_ratio((a, figure), (b, figure))
+    }
+
+    /// Ratio of two figures of one contestant, as [`Self::ratio`] takes it.
+    pub(crate) fn quotient(&self, contestant: &str, figure: &str, by: &str) -> Option<f64> {
+        self.middle_ratio((contestant, figure), (contestant, by))
+    }
+
+    fn middle_ratio(&self, a: (&str, &str), b: (&str, &str)) -> Option<f64> {
+        let of = |(contestant, figure): (&str, &str)| {
             let mut found = self
                 .values
                 .iter()

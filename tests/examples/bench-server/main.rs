@@ -1,14 +1,17 @@
 //! Berth beside its peers, on one machine, in one run, with one client: kube-apiserver with a CRD of the same
 //! schema, sample-apiserver, and Berth, embedded, on etcd and behind the aggregator; every one over TLS, with
-//! durable writes, on objects of the same size. Writes `docs/benchmarks/server.md`, `.svg` and `.json`.
+//! durable writes, on objects of the same size. Writes `docs/benchmarks/server.md`, `.svg` and `.json`, and
+//! `forms.md` about JSON, protobuf and WebSockets.
 //!
 //! `make bench-server` builds what it needs and runs it; `settings.rs` has the environment variables that
 //! make it shorter. Contestants take turns in every round, and what is told are medians, so that a shared
 //! machine weighs on all of them alike.
 
 mod contestant;
+mod feed;
 mod field;
 mod figures;
+mod forms;
 mod lists;
 mod programs;
 mod report;
@@ -24,6 +27,7 @@ use berth_tests::bench::middle::{millis, shown};
 use berth_tests::bench::usage;
 
 use crate::contestant::Contestant;
+use crate::feed::Form;
 use crate::field::Field;
 use crate::figures::Figures;
 use crate::settings::Settings;
@@ -49,6 +53,23 @@ async fn run(settings: &Settings) -> Result<()> {
     let (begun, load) = (Instant::now(), usage::load());
     let mut field = Field::start(settings).await?;
     let mut figures = Figures::default();
+    if settings.has_part("server") {
+        work(&mut field, settings, &mut figures, begun).await?;
+    }
+    if settings.has_part("forms") {
+        let mut forms = Figures::default();
+        forms::measure(&field.contestants, settings, &mut forms, begun).await?;
+        report::write_forms(settings, &forms, load)?;
+    }
+    if settings.has_part("server") {
+        starts(&mut field, settings, &mut figures).await?;
+        report::write(settings, &figures, begun.elapsed(), load)?;
+    }
+    Ok(())
+}
+
+/// Requests to every contestant, by turns.
+async fn work(field: &mut Field, settings: &Settings, figures: &mut Figures, begun: Instant) -> Result<()> {
     for contestant in &field.contestants {
         // What goes through the aggregator is the store that was filled directly.
         if contestant.key == "sample-aggregated" && settings.wants("sample") {
@@ -62,10 +83,10 @@ async fn run(settings: &Settings) -> Result<()> {
     }
     for round in 1..=settings.rounds {
         for contestant in &field.contestants {
-            self::round(contestant, settings, &mut figures, begun)
+            self::round(contestant, settings, figures, begun)
                 .await
                 .with_context(|| contestant.key)?;
-            say(round, settings, contestant, &figures, begun);
+            say(round, settings, contestant, figures, begun);
         }
     }
     for contestant in &field.contestants {
@@ -73,8 +94,7 @@ async fn run(settings: &Settings) -> Result<()> {
         figures.add(contestant.key, "memory.most", contestant.most_memory());
         figures.add(contestant.key, "memory.database", contestant.database_memory());
     }
-    starts(&mut field, settings, &mut figures).await?;
-    report::write(settings, &figures, begun.elapsed(), load)
+    Ok(())
 }
 
 /// One contestant's turn in one round.
@@ -93,12 +113,14 @@ async fn round(
         watchers: 100,
         rate: 50,
         writes: 100,
+        form: Form::Json,
     };
     let many = Crowd {
         name: "watch-many",
         watchers: settings.watchers,
         rate: 10,
         writes: 30,
+        form: Form::Json,
     };
     watches::watch(contestant, few, figures, base).await?;
     watches::watch(contestant, many, figures, base).await

@@ -11,6 +11,7 @@ use berth_tests::bench::usage;
 
 use crate::contestant::ALL;
 use crate::figures::Figures;
+use crate::forms;
 use crate::settings::Settings;
 use crate::verdict;
 
@@ -26,6 +27,30 @@ pub(crate) fn write(settings: &Settings, figures: &Figures, took: Duration, load
     put("server.md", text)?;
     put("server.svg", chart(settings, figures).svg())?;
     put("server.json", format!("{:#}\n", figures.json()))
+}
+
+/// Writes `forms.md`, and prints it.
+pub(crate) fn write_forms(settings: &Settings, figures: &Figures, load: f64) -> Result<()> {
+    let (measured, goals) = forms::tables(figures);
+    let text = format!(
+        "# JSON, protobuf and WebSockets\n\n\
+         Made by `make bench-server` on {}, whose load average was {} at the start: {} ConfigMaps of {} bytes as JSON, listed \
+         by one client, and changed 50 times a second while 100 clients watch them; medians of {} rounds in which the \
+         contestants take turns, {:.1} s for each list. CPU is that of the servers and of etcd; delays are told from the \
+         sending of the write until the event is there.\n\n{}\n\n{}",
+        usage::machine(),
+        shown(load),
+        settings.objects,
+        settings.bytes,
+        settings.rounds,
+        settings.time.as_secs_f64(),
+        measured.markdown(),
+        goals.markdown(),
+    );
+    println!("\n{text}");
+    fs::create_dir_all(&settings.output).with_context(|| settings.output.display().to_string())?;
+    let path = settings.output.join("forms.md");
+    fs::write(&path, text).with_context(|| path.display().to_string())
 }
 
 fn page(settings: &Settings, figures: &Figures, took: Duration, load: f64) -> String {

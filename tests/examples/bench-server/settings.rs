@@ -23,6 +23,8 @@ pub(crate) struct Settings {
     pub(crate) watchers: usize,
     /// Keys of the contestants; all of them when empty (`BENCH_ONLY`).
     pub(crate) only: Vec<String>,
+    /// Parts that are measured, `server` and `forms`; both when empty (`BENCH_PARTS`).
+    pub(crate) parts: Vec<String>,
     /// Another Berth to stand beside this one, embedded: its program (`BENCH_OTHER`).
     pub(crate) other: Option<PathBuf>,
     /// The folder of the table and the plot (`BENCH_OUTPUT`).
@@ -35,7 +37,6 @@ impl Settings {
     /// # Errors
     /// When a variable is no number.
     pub(crate) fn read() -> Result<Self> {
-        let only = std::env::var("BENCH_ONLY").unwrap_or_default();
         let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/benchmarks"));
         Ok(Self {
             rounds: number("BENCH_ROUNDS", 5)?,
@@ -44,11 +45,8 @@ impl Settings {
             clients: number("BENCH_CLIENTS", 16)?,
             bytes: number("BENCH_BYTES", 2_400)?,
             watchers: number("BENCH_WATCHERS", 1_000)?,
-            only: only
-                .split(',')
-                .filter(|key| !key.is_empty())
-                .map(str::to_owned)
-                .collect(),
+            only: words("BENCH_ONLY"),
+            parts: words("BENCH_PARTS"),
             other: std::env::var_os("BENCH_OTHER").map(PathBuf::from),
             output: std::env::var_os("BENCH_OUTPUT").map_or(folder, PathBuf::from),
         })
@@ -64,10 +62,22 @@ impl Settings {
 }
 
 impl Settings {
+    /// Whether a part is measured.
+    pub(crate) fn has_part(&self, part: &str) -> bool {
+        self.parts.is_empty() || self.parts.iter().any(|wanted| wanted == part)
+    }
+
     /// Whether somebody takes part who needs a hub.
     pub(crate) fn needs_hub(&self) -> bool {
         self.only.is_empty() || self.only.iter().any(|key| key != "berth")
     }
+}
+
+/// Words between commas.
+fn words(name: &str) -> Vec<String> {
+    let text = std::env::var(name).unwrap_or_default();
+    let words = text.split(',').filter(|word| !word.is_empty());
+    words.map(str::to_owned).collect()
 }
 
 fn number<T: FromStr>(name: &str, usual: T) -> Result<T> {

@@ -5,25 +5,21 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use berth_tests::bench::middle::{millis, quantile};
-use bytes::BytesMut;
 use futures::{StreamExt, TryStreamExt, stream};
 use http::Method;
-use http_body_util::BodyExt;
-use hyper::body::Incoming;
 use memchr::memmem;
 use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
 use crate::contestant::Contestant;
+use crate::feed::{Feed, Form};
 use crate::figures::Figures;
 use berth_tests::bench::http::{Call, Connection, Protocol};
 use berth_tests::bench::object::{ROUND, Template, standing};
 
-/// Longest wait of watchers for an event.
-const DEADLINE: Duration = Duration::from_secs(60);
 /// Watches opened at once.
 const OPENING: usize = 32;
 
@@ -38,6 +34,8 @@ pub(crate) struct Crowd {
     pub(crate) rate: u32,
     /// Writes in all.
     pub(crate) writes: usize,
+    /// Form of the watches.
+    pub(crate) form: Form,
 }
 
 /// Lets the crowd watch.
@@ -50,19 +48,19 @@ pub(crate) async fn watch(
 ) -> Result<()> {
     let mut writer = Connection::open(&contestant.target, Protocol::One).await?;
     let from = revision(&mut writer, &contestant.path).await?;
-    let call = Call::get(format!(
+    let path = format!(
         "{}?watch=true&resourceVersion={from}&timeoutSeconds=600",
         contestant.path
-    ));
-    let opened: Vec<(Connection, Incoming)> = stream::iter(0..crowd.watchers)
-        .map(|_| open(contestant, &call))
+    );
+    let opened: Vec<Feed> = stream::iter(0..crowd.watchers)
+        .map(|_| Feed::open(contestant, crowd.form, &path))
         .buffer_unordered(OPENING)
         .try_collect()
         .await?;
     let begun = base.elapsed().as_nanos();
     let mut watchers = JoinSet::new();
-    for (connection, body) in opened {
-        watchers.spawn(follow(connection, body, crowd.writes, begun, base));
+    for feed in opened {
+        watchers.spawn(follow(feed, crowd.writes, begun, base));
     }
     let used = contestant.used();
     let mut ticks = tokio::time::interval(Duration::from_secs(1) / crowd.rate);
@@ -98,36 +96,17 @@ async fn revision(connection: &mut Connection, path: &str) -> Result<String> {
     Ok(revision.context("a list has a resourceVersion")?.to_owned())
 }
 
-async fn open(contestant: &Contestant, call: &Call) -> Result<(Connection, Incoming)> {
-    let mut connection = Connection::open(&contestant.target, Protocol::One).await?;
-    let body = connection.send(call).await?.into_body();
-    Ok((connection, body))
-}
-
 /// Reads until `count` events are there; gives how long after its write was sent each came, in milliseconds.
-async fn follow(
-    connection: Connection,
-    mut body: Incoming,
-    count: usize,
-    begun: u128,
-    base: Instant,
-) -> Result<Vec<f64>> {
+async fn follow(mut feed: Feed, count: usize, begun: u128, base: Instant) -> Result<Vec<f64>> {
     let mut latencies = Vec::with_capacity(count);
     let mut last = begun;
-    let mut rest = BytesMut::new();
+    let mut events = Vec::new();
     while latencies.len() < count {
-        let frame = tokio::time::timeout(DEADLINE, body.frame())
+        feed.next(&mut events)
             .await
             .with_context(|| format!("{} of {count} events came", latencies.len()))?;
-        let Some(frame) = frame else {
-            bail!("the watch ended after {} of {count} events", latencies.len());
-        };
         let now = base.elapsed().as_nanos();
-        if let Some(data) = frame?.data_ref() {
-            rest.extend_from_slice(data);
-        }
-        while let Some(end) = memchr::memchr(b'\n', &rest) {
-            let event = rest.split_to(end + 1);
+        for event in events.drain(..) {
             let sent = sent(&event).with_context(|| String::from_utf8_lossy(&event).into_owned())?;
             ensure!(sent > last, "an event came twice or out of order");
             last = sent;
@@ -135,13 +114,17 @@ async fn follow(
             latencies.push((now - sent) as f64 / 1e6);
         }
     }
-    drop(connection);
     Ok(latencies)
 }
 
+/// Length of the time that a write says of itself.
+const DIGITS: usize = 18;
+
 /// When the write of an event was sent, in nanoseconds.
 fn sent(event: &[u8]) -> Option<u128> {
-    let start = memmem::find(event, ROUND.as_bytes())? + ROUND.len() + r#"":""#.len();
-    let digits = event.get(start..start + 18)?;
+    let after = event.get(memmem::find(event, ROUND.as_bytes())? + ROUND.len()..)?;
+    // In JSON a few marks lie between key and value, in protobuf a tag and a length.
+    let start = after.iter().take(4).position(u8::is_ascii_digit)?;
+    let digits = after.get(start..start + DIGITS)?;
     std::str::from_utf8(digits).ok()?.parse().ok()
 }

@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use bytes::Bytes;
-use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HOST};
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HOST, ORIGIN};
 use http::{Method, Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -19,6 +19,8 @@ use rustls::pki_types::ServerName;
 use tokio::io::BufReader;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_websockets::{ClientBuilder, WebSocketStream};
 
 /// Most bytes of one read from the socket: lists are megabytes.
 const READ: usize = 256 * 1024;
@@ -70,6 +72,35 @@ impl Target {
     }
 }
 
+/// A connection that has switched to a WebSocket.
+pub type Socket = WebSocketStream<TlsStream<BufReader<TcpStream>>>;
+
+impl Target {
+    /// Opens a WebSocket by a request for `path`.
+    pub async fn socket(&self, path: &str) -> Result<Socket> {
+        let client = ClientBuilder::new()
+            .uri(&format!("wss://{}{path}", self.host))?
+            // kube-apiserver takes nobody without it.
+            .add_header(ORIGIN, "https://localhost".parse()?)?;
+        let stream = connect(self.address, &self.one).await?;
+        let (socket, response) = client.connect_on(stream).await?;
+        ensure!(response.status() == 101, "{path}: {response:?}");
+        Ok(socket)
+    }
+}
+
+/// Opens a connection over TLS.
+async fn connect(
+    address: SocketAddr,
+    tls: &Arc<rustls::ClientConfig>,
+) -> Result<TlsStream<BufReader<TcpStream>>> {
+    let stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    let name = ServerName::IpAddress(address.ip().into());
+    let stream = BufReader::with_capacity(READ, stream);
+    Ok(TlsConnector::from(Arc::clone(tls)).connect(name, stream).await?)
+}
+
 /// A request.
 #[derive(Clone, Debug)]
 pub struct Call {
@@ -83,6 +114,8 @@ pub struct Call {
     pub media: &'static str,
     /// Whether the answer may be compressed.
     pub gzip: bool,
+    /// Media type of the answer; JSON where it is not said.
+    pub accept: Option<&'static str>,
 }
 
 impl Call {
@@ -104,6 +137,7 @@ impl Call {
             body: body.into(),
             media,
             gzip: false,
+            accept: None,
         }
     }
 }
@@ -122,17 +156,11 @@ pub struct Connection {
 impl Connection {
     /// Opens one.
     pub async fn open(target: &Target, protocol: Protocol) -> Result<Self> {
-        let stream = TcpStream::connect(target.address).await?;
-        stream.set_nodelay(true)?;
         let tls = match protocol {
             Protocol::One => &target.one,
             Protocol::Two => &target.two,
         };
-        let name = ServerName::IpAddress(target.address.ip().into());
-        let stream = TlsConnector::from(Arc::clone(tls))
-            .connect(name, BufReader::with_capacity(READ, stream))
-            .await?;
-        let stream = TokioIo::new(stream);
+        let stream = TokioIo::new(connect(target.address, tls).await?);
         let sender = match protocol {
             Protocol::One => {
                 let (sender, connection) = http1::Builder::new().handshake(stream).await?;
@@ -174,6 +202,9 @@ impl Connection {
         }
         if call.gzip {
             request = request.header(ACCEPT_ENCODING, "gzip");
+        }
+        if let Some(media) = call.accept {
+            request = request.header(ACCEPT, media);
         }
         let body = Full::new(call.body.clone());
         let response = match &mut self.sender {

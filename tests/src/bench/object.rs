@@ -21,6 +21,8 @@ pub enum Make {
     Cluster(&'static str),
     /// A Flunder of sample-apiserver: the same metadata, and the cluster's description as one text.
     Flunder,
+    /// A ConfigMap: the same metadata, and the cluster's description as one text.
+    ConfigMap,
 }
 
 /// Template of the objects of one store.
@@ -35,6 +37,7 @@ impl Template {
     pub fn path(make: Make) -> String {
         match make {
             Make::Cluster(version) => format!("/apis/{version}/managedclusters"),
+            Make::ConfigMap => "/api/v1/namespaces/default/configmaps".to_owned(),
             Make::Flunder => "/apis/wardle.example.com/v1alpha1/namespaces/default/flunders".to_owned(),
         }
     }
@@ -89,6 +92,9 @@ impl Template {
             Make::Cluster(version) => {
                 json!({"apiVersion": version, "kind": "ManagedCluster", "metadata": metadata, "spec": spec})
             }
+            Make::ConfigMap => json!({
+                "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"cluster": spec.to_string()},
+            }),
             Make::Flunder => json!({
                 "apiVersion": "wardle.example.com/v1alpha1", "kind": "Flunder", "metadata": metadata,
                 "spec": {"reference": spec.to_string()},
