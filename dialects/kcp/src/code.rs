@@ -24,6 +24,9 @@ berth_scheduling::filters! {
     }
 }
 
+/// Detail of a refusal of a cluster that is being deleted, which nobody takes back.
+pub(crate) const DELETING: u32 = 1;
+
 #[cfg(test)]
 mod tests {
     use super::Plugin;

@@ -2,9 +2,9 @@
 //! that every refusal is known. kcp chooses at random among the remaining clusters; there is no
 //! scoring.
 
-use berth_scheduling::{Filter, Ix, Verdict};
+use berth_scheduling::{Filter, Ix, Reason, Verdict};
 
-use crate::code::{Code, Plugin};
+use crate::code::{self, Code, Plugin};
 use crate::request::Request;
 
 impl Filter<Request<'_>> for Plugin {
@@ -14,12 +14,19 @@ impl Filter<Request<'_>> for Plugin {
 
     fn check(&self, request: &Request<'_>, candidate: Ix) -> Verdict {
         let facts = &request.row(candidate).facts;
-        match self {
+        let verdict = match self {
             Self::Location => request.sets[facts.locations as usize].map_or(Verdict::Pass, Code::refuse),
             Self::Ready => Code::NotReady.unless(facts.is_ready(request.now)),
             Self::Unschedulable => Code::Cordoned.unless(!facts.unschedulable),
             Self::Eviction => Code::Evicting.unless(!facts.is_evicting(request.now)),
             Self::Placed => Code::AlreadyPlaced.unless(request.leaving.binary_search(&candidate).is_err()),
+        };
+        match verdict {
+            Verdict::Reject(reason) if facts.deleting => Verdict::Reject(Reason {
+                detail: code::DELETING,
+                ..reason
+            }),
+            verdict => verdict,
         }
     }
 }

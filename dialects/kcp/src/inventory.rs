@@ -5,6 +5,7 @@ use std::sync::Arc;
 use berth_apimachinery::{Change, Key, Object, Timestamp};
 use berth_dialect_contract::decision::{Decision, Refused};
 use berth_dialect_contract::view::{DemandView, Phase, Placed, Quantities, TargetView, Unusable};
+use berth_dialect_contract::words::FINAL;
 use berth_dialect_contract::{Advisor, Ask, Due, Edit, Inventory, Remedy, Targets, Words, Write};
 use berth_scheduling::{Ix, Reason, Rejection};
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use crate::code::{Code, Plugin};
 use crate::detail::Detail;
 use crate::fleet::{Fleet, Record, Row};
 use crate::names::WORKLOAD_CLUSTERS;
-use crate::{remedies, warnings, words, writes};
+use crate::{code, remedies, warnings, words, writes};
 
 /// Labels that name a cluster's region by convention.
 const REGION: [&str; 2] = ["topology.kubernetes.io/region", "region"];
@@ -102,6 +103,13 @@ impl Words for Fleet {
     /// The clusters in a location of the scope.
     fn scope(&self) -> Option<u16> {
         Some(Plugin::Location.number())
+    }
+
+    fn steps(&self, reason: Reason) -> usize {
+        match reason.detail {
+            code::DELETING => FINAL,
+            _ => 1,
+        }
     }
 
     fn nouns(&self) -> [&'static str; 2] {

@@ -41,6 +41,8 @@ pub(crate) struct Facts {
     pub(crate) unschedulable: bool,
     /// Time from which namespaces must leave; the end of time where never.
     pub(crate) evict_after: Timestamp,
+    /// It is being deleted. No filter asks for this: it is only told later among what is refused.
+    pub(crate) deleting: bool,
     /// The number of its set of locations.
     pub(crate) locations: u32,
 }
@@ -81,6 +83,7 @@ impl Row {
             fresh_until: readiness::fresh_until(&view.status, threshold),
             unschedulable: view.spec.unschedulable,
             evict_after: view.spec.evict_after.unwrap_or(Timestamp::MAX),
+            deleting: meta.deletion_timestamp().is_some(),
             locations,
         };
         Ok(Self {
@@ -109,6 +112,7 @@ impl Row {
             && new.ready == old.ready
             && new.unschedulable == old.unschedulable
             && new.evict_after == old.evict_after
+            && new.deleting == old.deleting
             && new.locations == old.locations
             && (self.heard().is_some() == older.heard().is_some() && unbroken)
     }
