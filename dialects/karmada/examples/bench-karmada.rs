@@ -4,7 +4,8 @@
 //! The fleet is like a large installation: 40 regions of three providers, nine models of nodes each, one
 //! cluster in ten tainted. "dynamic" divides by room, "regions" spreads over three regions first, "groups"
 //! goes through twelve groups of clusters of which the last has room, "report" is the report of "groups" with
-//! every reason, "fold" is one binding taken in after a fork. Times are medians.
+//! every reason, "fold" is one binding taken in after a fork, whose clusters others have changed, "figures" one
+//! cluster that reports other figures, taken in after a fork. Times are medians.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,14 +29,15 @@ const BINDINGS: GroupResource = GroupResource::new("work.karmada.io", "resourceb
 fn main() {
     println!("one decision, median in microseconds");
     println!(
-        "{:>8} {:>10} {:>10} {:>10} {:>10} {:>10}",
-        "clusters", "dynamic", "regions", "groups", "report", "fold"
+        "{:>8} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}",
+        "clusters", "dynamic", "regions", "groups", "report", "fold", "figures"
     );
     for count in SIZES {
         let mut inventory = fleet(count);
         let mut times: Vec<Duration> = QUESTIONS.map(|name| decide(&*inventory, name)).into();
         times.push(written(&*inventory));
         times.push(fold_after_fork(&mut inventory));
+        times.push(figures_after_fork(&mut inventory));
         let cells: Vec<String> = times
             .iter()
             .map(|time| format!("{:>10.1}", time.as_secs_f64() * 1e6))
@@ -91,6 +93,20 @@ fn fold_after_fork(inventory: &mut Arc<dyn Inventory>) -> Duration {
         let mut moving = binding("moving", dynamic());
         moving["spec"]["clusters"] = json!([{"name": format!("cluster-{:05}", turn % 100), "replicas": 40}]);
         fold(&mut next, BINDINGS, "bench", "moving", &moving);
+        *inventory = next;
+    })
+}
+
+/// The median time of taking in what one cluster reports while somebody holds the snapshot before it.
+fn figures_after_fork(inventory: &mut Arc<dyn Inventory>) -> Duration {
+    let mut turn: u32 = 0;
+    median(|| {
+        let mut next = inventory.fork();
+        turn += 1;
+        let name = format!("cluster-{:05}", turn % 100);
+        let mut reporting = cluster(turn % 100, &name);
+        reporting["status"]["resourceSummary"]["allocated"] = json!({"pods": (turn % 7).to_string()});
+        fold(&mut next, CLUSTERS, "", &name, &reporting);
         *inventory = next;
     })
 }

@@ -3,6 +3,7 @@
 //! Karmada that remove clusters.
 
 pub(crate) mod hub_rules;
+mod protection;
 
 use berth_admission::{Denied, Operation, Plugin, Request};
 use berth_apimachinery::FieldError;
@@ -93,6 +94,8 @@ fn scheduled(object: &Value) -> Option<&Value> {
     let mut conditions = object["status"]["conditions"].as_array().into_iter().flatten();
     conditions.find(|condition| condition["type"] == SCHEDULED)
 }
+
+pub(crate) use protection::DeletionProtection;
 
 #[cfg(test)]
 mod tests;

@@ -4,8 +4,10 @@
 use std::collections::BTreeSet;
 
 use berth_apimachinery::selector::Selector;
+use berth_dialect_columns::Bits;
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, PROVIDER, REGION, in_zone};
+use crate::columns::Columns;
 use crate::kind::placement::{ClusterAffinity, FieldRequirement};
 
 /// The part of an affinity that leaves a cluster out.
@@ -94,6 +96,40 @@ impl Affinity {
         (!named).then_some(Miss::Names)
     }
 
+    /// The clusters of `columns` that are meant.
+    pub(crate) fn select(&self, columns: &Columns) -> Bits {
+        let mut meant = Bits::all(columns.count());
+        for (_, passing) in self.parts(columns) {
+            meant.intersect(&passing);
+        }
+        meant
+    }
+
+    /// Parts that leave clusters out, in the order in which Karmada looks, each with the clusters of `columns`
+    /// that pass it.
+    pub(crate) fn parts(&self, columns: &Columns) -> Vec<(Miss, Bits)> {
+        let count = columns.count();
+        let names = |names: &BTreeSet<String>| columns.named(names.iter().map(String::as_str));
+        let mut parts = Vec::new();
+        if !self.exclude.is_empty() {
+            let mut others = Bits::all(count);
+            others.subtract(&names(&self.exclude));
+            parts.push((Miss::Excluded, others));
+        }
+        match &self.labels {
+            None => {}
+            Some(Ok(selector)) => parts.push((Miss::Labels, columns.labels.select(selector, count))),
+            Some(Err(_)) => parts.push((Miss::Labels, Bits::none(count))),
+        }
+        for (index, test) in (0..).zip(&self.fields) {
+            parts.push((Miss::Field(index), test.select(columns)));
+        }
+        if !self.names.is_empty() {
+            parts.push((Miss::Names, names(&self.names)));
+        }
+        parts
+    }
+
     /// The labels that are asked for, where nothing else is.
     pub(crate) fn labels_alone(&self) -> Option<&Selector> {
         let is_alone = self.exclude.is_empty() && self.fields.is_empty() && self.names.is_empty();
@@ -125,6 +161,29 @@ impl FieldTest {
             },
             values: raw.values.iter().cloned().collect(),
         }
+    }
+
+    /// The clusters of `columns` that it holds for.
+    fn select(&self, columns: &Columns) -> Bits {
+        let mut found = Bits::none(columns.count());
+        let Some(is_in) = self.is_in else {
+            return found;
+        };
+        match self.field {
+            Field::Provider => found = columns.with_field(PROVIDER, Some(&self.values)),
+            Field::Region => found = columns.with_field(REGION, Some(&self.values)),
+            Field::Zone => {
+                let zones = self.values.iter().map(|zone| in_zone(zone));
+                zones.for_each(|zone| found.unite(&columns.with_field(&zone, None)));
+            }
+            Field::Unknown => {}
+        }
+        if is_in {
+            return found;
+        }
+        let mut others = Bits::all(columns.count());
+        others.subtract(&found);
+        others
     }
 
     fn holds(&self, cluster: &Cluster) -> bool {

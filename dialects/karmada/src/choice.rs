@@ -1,15 +1,15 @@
 //! The choice: filter, rank, select, divide; group of clusters after group until one takes all.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use berth_scheduling::{Filter, Ix, Rejections, Verdict};
+use berth_dialect_columns::Bits;
+use berth_scheduling::{Filter, Ix, Refusals, Rejections};
 
 use crate::code::Plugin;
 use crate::divide::{self, Shares, Wish, seats};
 use crate::failure::Failure;
 use crate::question::{Question, Try};
-use crate::room::{Bound, MOST, Room};
+use crate::room::{Bound, MOST, Measure, Room};
 use crate::spread::{self, Terms};
 use crate::standing::Standing;
 use crate::strategy::Strategy;
@@ -66,7 +66,7 @@ pub(crate) struct Choice {
 /// Chooses for `question`. Groups are tried from the observed one on, from the first one where none is
 /// observed or it is decided from scratch; earlier ones are not come back to.
 pub(crate) fn choose(question: &Question<'_>, settings: Settings) -> Choice {
-    let mut common = Common::of(question);
+    let common = Common::of(question);
     let groups = question.policy.groups();
     let observed = &question.record.status.scheduler_observed_affinity_name;
     let start = match question.record.is_rescheduled() {
@@ -76,11 +76,8 @@ pub(crate) fn choose(question: &Question<'_>, settings: Settings) -> Choice {
     let mut first = None;
     let mut tried = Vec::new();
     for (place, group) in groups.iter().enumerate().skip(start.unwrap_or(0)) {
-        let asked = Try {
-            question,
-            group: Some(group),
-        };
-        let run = run(&asked, &mut common, settings);
+        let asked = Try::new(question, Some(group));
+        let run = run(&asked, &common, settings);
         tried.push(Tried {
             group: place,
             feasible: run.feasible.len(),
@@ -96,21 +93,15 @@ pub(crate) fn choose(question: &Question<'_>, settings: Settings) -> Choice {
         first.get_or_insert((place, run));
     }
     if let Some((place, run)) = first {
-        let asked = Try {
-            question,
-            group: groups.get(place),
-        };
+        let asked = Try::new(question, groups.get(place));
         return Choice {
             run: run.judged(&asked),
             group: Some(place),
             tried,
         };
     }
-    let asked = Try {
-        question,
-        group: None,
-    };
-    let mut all = run(&asked, &mut common, settings).judged(&asked);
+    let asked = Try::new(question, None);
+    let mut all = run(&asked, &common, settings).judged(&asked);
     if question.policy.groups.is_some() {
         // A list without groups takes everything, on no cluster.
         (all.selected, all.outcome) = (Vec::new(), Ok(Shares::new()));
@@ -125,62 +116,62 @@ pub(crate) fn choose(question: &Question<'_>, settings: Settings) -> Choice {
 /// Verdicts and figures that are the same whichever group is tried.
 struct Common {
     /// The clusters that no filter refuses but perhaps that of the group.
-    passing: Vec<Ix>,
-    /// The room of each cluster, once it was asked for.
-    rooms: Vec<Option<Room>>,
+    passing: Bits,
+    /// The part of its room that a replica takes, by the shapes of clusters.
+    measures: Vec<Measure>,
 }
 
 impl Common {
     fn of(question: &Question<'_>) -> Self {
-        let asked = Try {
-            question,
-            group: None,
-        };
-        let passes = |candidate: Ix| {
-            let mut others = Plugin::ALL
-                .iter()
-                .filter(|plugin| **plugin != Plugin::ClusterAffinity);
-            others.all(|plugin| plugin.check(&asked, candidate) == Verdict::Pass)
-        };
+        let columns = question.columns;
+        let asked = Try::new(question, None);
+        let mut passing = Bits::all(columns.count());
+        let others = Plugin::ALL
+            .iter()
+            .filter(|plugin| **plugin != Plugin::ClusterAffinity);
+        for plugin in others {
+            match plugin.refuse(&asked, columns.count()) {
+                Refusals::These(refused) => {
+                    let refused = refused.into_iter();
+                    refused.for_each(|(candidate, _)| passing.set(candidate, false));
+                }
+                Refusals::AllBut(..) => unreachable!("these filters list what they refuse"),
+            }
+        }
+        let request = question.record.request.as_ref();
         Self {
-            passing: (0..count(question))
-                .filter(|&candidate| passes(candidate))
-                .collect(),
-            rooms: vec![None; question.clusters.len()],
+            passing,
+            measures: columns.shapes.judge(|shape| shape.measure(request)),
         }
     }
 
     /// The room of `candidate`.
-    fn room(&mut self, question: &Question<'_>, candidate: Ix) -> Room {
+    fn room(&self, question: &Question<'_>, candidate: Ix) -> Room {
         let record = question.record;
-        let known = &mut self.rooms[candidate as usize];
-        let room = known.get_or_insert_with(|| {
-            if record.replicas() == 0 && record.spec.components.is_empty() {
-                return Room {
-                    replicas: MOST,
-                    bound: Bound::Nothing,
-                };
-            }
-            let mut room = question.cluster(candidate).reserve.room(record.request.as_ref());
-            // An unknown number counts as the wanted one.
-            if room.replicas >= MOST {
-                room.replicas = record.replicas();
-            }
-            room
-        });
-        room.clone()
+        if record.replicas() == 0 && record.spec.components.is_empty() {
+            return Room {
+                replicas: MOST,
+                bound: Bound::Nothing,
+            };
+        }
+        let measure = &self.measures[question.columns.shapes.of(candidate)];
+        let reserve = &question.cluster(candidate).reserve;
+        let mut room = reserve
+            .room(record.request.as_ref(), measure)
+            .without(question.taken_of(candidate));
+        // An unknown number counts as the wanted one.
+        if room.replicas >= MOST {
+            room.replicas = record.replicas();
+        }
+        room
     }
-}
-
-fn count(question: &Question<'_>) -> Ix {
-    Ix::try_from(question.clusters.len()).unwrap_or(Ix::MAX)
 }
 
 impl Run {
     /// With the verdict of every filter on every cluster.
     fn judged(self, asked: &Try<'_>) -> Self {
         let (feasible, rejections) =
-            berth_scheduling::filter(asked, count(asked.question), &Plugin::ALL.each_ref());
+            berth_scheduling::filter(asked, asked.question.columns.count(), &Plugin::ALL.each_ref());
         debug_assert_eq!(feasible, self.feasible, "filters say the same alone and together");
         Self { rejections, ..self }
     }
@@ -195,17 +186,17 @@ pub(crate) fn among(
     settings: Settings,
 ) -> (Run, Option<usize>) {
     let group = whole.group.and_then(|place| question.policy.groups().get(place));
-    let asked = Try { question, group };
+    let asked = Try::new(question, group);
     let ranked = whole.run.ranked.iter();
     let selected: Vec<Standing> = ranked
         .clone()
         .filter(|standing| wanted.contains(&standing.candidate))
-        .cloned()
+        .copied()
         .collect();
     let run = Run {
         rejections: whole.run.rejections.clone(),
         feasible: whole.run.feasible.clone(),
-        ranked: ranked.cloned().collect(),
+        ranked: ranked.copied().collect(),
         bounds: whole.run.bounds.clone(),
         selected: selected.iter().map(|standing| standing.candidate).collect(),
         outcome: share(&asked, &selected, settings),
@@ -215,13 +206,12 @@ pub(crate) fn among(
 
 /// One group: the clusters that fit, the order, the selection, the division. [`Run::judged`] has the
 /// refusals.
-fn run(asked: &Try<'_>, common: &mut Common, settings: Settings) -> Run {
-    let passing = common.passing.iter().copied();
-    let feasible: Vec<Ix> = passing
-        .filter(|&candidate| asked.miss(candidate).is_none())
-        .collect();
+fn run(asked: &Try<'_>, common: &Common, settings: Settings) -> Run {
+    let mut feasible = asked.meant();
+    feasible.intersect(&common.passing);
+    let feasible: Vec<Ix> = feasible.iter().collect();
     let (mut ranked, bounds) = stand(asked, common, &feasible);
-    ranked.sort_by(|one, other| one.rank().cmp(&other.rank()));
+    ranked.sort_by_key(Standing::rank);
     let mut run = Run {
         rejections: Rejections::default(),
         feasible,
@@ -244,17 +234,14 @@ fn run(asked: &Try<'_>, common: &mut Common, settings: Settings) -> Run {
 }
 
 /// Standings of the `feasible`, and the bound of the room of each.
-fn stand(asked: &Try<'_>, common: &mut Common, feasible: &[Ix]) -> (Vec<Standing>, Vec<Bound>) {
+fn stand(asked: &Try<'_>, common: &Common, feasible: &[Ix]) -> (Vec<Standing>, Vec<Bound>) {
     let question = asked.question;
     let mut standings = Vec::with_capacity(feasible.len());
     let mut bounds = Vec::with_capacity(feasible.len());
     for &candidate in feasible {
-        let cluster = question.cluster(candidate);
         let Room { replicas, bound } = common.room(question, candidate);
         standings.push(Standing {
             candidate,
-            name: Arc::clone(&cluster.name),
-            region: Arc::clone(&cluster.region),
             tier: asked.tier(candidate),
             score: if question.is_listed(candidate) { LISTED } else { 0 },
             room: replicas,
@@ -268,6 +255,7 @@ fn stand(asked: &Try<'_>, common: &mut Common, feasible: &[Ix]) -> (Vec<Standing
 fn select(asked: &Try<'_>, ranked: &[Standing]) -> Result<Vec<Standing>, Failure> {
     let policy = asked.question.policy;
     let terms = Terms {
+        columns: asked.question.columns,
         constraints: &policy.raw.spread_constraints,
         is_ignored: policy.ignores_spread,
         is_duplicated: matches!(policy.strategy, Strategy::Duplicated),
@@ -290,8 +278,7 @@ fn share(asked: &Try<'_>, selected: &[Standing], settings: Settings) -> Result<S
         is_descending: seats::is_descending(&question.record.spec.resource.uid),
     };
     let tiers = asked.group.is_some_and(|group| group.overflow.is_some());
-    let cluster = |candidate: Ix| question.cluster(candidate);
-    let mut shares = divide::divide(&wish, selected, cluster, tiers)?;
+    let mut shares = divide::divide(&wish, selected, question.columns, tiers)?;
     if settings.lists_empty {
         for (candidate, none) in nothing() {
             shares.entry(candidate).or_insert(none);

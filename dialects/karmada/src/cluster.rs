@@ -6,8 +6,49 @@ use std::sync::Arc;
 use berth_apimachinery::schema::types::Condition;
 use berth_apimachinery::{Key, Labels, Object};
 
-use crate::kind::cluster::{Cluster as View, Taint};
+use crate::kind::cluster::{ApiEnablement, Cluster as View, Taint};
 use crate::room::Reserve;
+
+/// The field with the provider of a cluster.
+pub(crate) const PROVIDER: &str = "provider";
+/// The field with the region of a cluster.
+pub(crate) const REGION: &str = "region";
+/// The field that a cluster in any zone has.
+pub(crate) const ZONE: &str = "zone";
+
+/// The field that a cluster in this zone has.
+pub(crate) fn in_zone(zone: &str) -> String {
+    format!("{ZONE}/{zone}")
+}
+
+/// Taints in their order, times left aside.
+pub(crate) type Taints = Vec<Taint>;
+
+/// The kinds that a cluster serves, by apiVersion.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Apis(BTreeMap<String, Vec<String>>);
+
+impl Apis {
+    fn read(enabled: Vec<ApiEnablement>) -> Self {
+        let mut apis: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for enabled in enabled {
+            let kinds = enabled.resources.into_iter().map(|resource| resource.kind);
+            apis.entry(enabled.group_version).or_default().extend(kinds);
+        }
+        Self(apis)
+    }
+
+    /// Whether `kind` of `api_version` is among them.
+    pub(crate) fn serve(&self, api_version: &str, kind: &str) -> bool {
+        let kinds = self.0.get(api_version);
+        kinds.is_some_and(|kinds| kinds.iter().any(|known| known == kind))
+    }
+
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
 
 /// The data of a cluster that decisions use.
 #[derive(Clone, Debug)]
@@ -22,10 +63,12 @@ pub(crate) struct Cluster {
     pub(crate) region: Arc<str>,
     /// The zones.
     pub(crate) zones: Vec<String>,
+    /// Provider, region and zones, as far as it has them, by the names of fields.
+    pub(crate) fields: Labels,
     /// The taints of every effect.
-    pub(crate) taints: Vec<Taint>,
-    /// The kinds that it serves, by apiVersion.
-    apis: BTreeMap<String, Vec<String>>,
+    pub(crate) taints: Arc<Taints>,
+    /// The kinds that it serves.
+    pub(crate) apis: Arc<Apis>,
     /// Room that it reports.
     pub(crate) reserve: Reserve,
     /// The conditions.
@@ -48,19 +91,22 @@ impl Cluster {
             (true, false) => vec![spec.zone],
             _ => spec.zones,
         };
-        let mut apis: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for enabled in status.api_enablements {
-            let kinds = enabled.resources.into_iter().map(|resource| resource.kind);
-            apis.entry(enabled.group_version).or_default().extend(kinds);
-        }
+        let taints = spec.taints.into_iter();
+        let taints: Taints = taints
+            .map(|taint| Taint {
+                time_added: None,
+                ..taint
+            })
+            .collect();
         Ok(Self {
             object: Arc::clone(object),
             name: Arc::clone(&key.name),
+            fields: fields(&spec.provider, &spec.region, &zones),
             provider: spec.provider,
             region: spec.region.into(),
             zones,
-            taints: spec.taints,
-            apis,
+            taints: Arc::new(taints),
+            apis: Arc::new(Apis::read(status.api_enablements)),
             reserve,
             conditions: status.conditions,
         })
@@ -75,15 +121,14 @@ impl Cluster {
     pub(crate) fn is_leaving(&self) -> bool {
         self.object.meta().deletion_timestamp().is_some()
     }
+}
 
-    /// Whether it reports `kind` of `api_version` as served.
-    pub(crate) fn serves(&self, api_version: &str, kind: &str) -> bool {
-        let kinds = self.apis.get(api_version);
-        kinds.is_some_and(|kinds| kinds.iter().any(|known| known == kind))
-    }
-
-    /// Whether it reports any API as served.
-    pub(crate) fn lists_apis(&self) -> bool {
-        !self.apis.is_empty()
-    }
+fn fields(provider: &str, region: &str, zones: &[String]) -> Labels {
+    let own = [(PROVIDER, provider), (REGION, region)].into_iter();
+    let own = own
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(field, value)| (field.to_owned(), value));
+    let any = zones.first().map(|_| (ZONE.to_owned(), ""));
+    let each = zones.iter().map(|zone| (in_zone(zone), ""));
+    own.chain(any).chain(each).collect()
 }

@@ -25,6 +25,9 @@ struct Form {
     workload_affinity: bool,
     /// Whether FederatedResourceQuotas limit decisions (feature gate FederatedQuotaEnforcement).
     federated_quota_enforcement: bool,
+    /// Whether workload that was placed lately is taken off the room of its clusters, until it is healthy
+    /// there, for 5 minutes at most (feature gate SchedulingOvercommitProtection).
+    scheduling_overcommit_protection: bool,
 }
 
 impl Default for Form {
@@ -34,6 +37,7 @@ impl Default for Form {
             empty_workload_propagation: false,
             workload_affinity: false,
             federated_quota_enforcement: false,
+            scheduling_overcommit_protection: false,
         }
     }
 }
@@ -49,6 +53,8 @@ pub(crate) struct Settings {
     pub(crate) workload_affinity: bool,
     /// Whether quotas of namespaces limit decisions.
     pub(crate) enforces_quotas: bool,
+    /// Whether workload that was placed lately is taken off room.
+    pub(crate) counts_lately: bool,
 }
 
 impl Settings {
@@ -73,6 +79,7 @@ impl From<Form> for Settings {
             lists_empty: form.empty_workload_propagation,
             workload_affinity: form.workload_affinity,
             enforces_quotas: form.federated_quota_enforcement,
+            counts_lately: form.scheduling_overcommit_protection,
         }
     }
 }

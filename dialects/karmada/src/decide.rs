@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::fleet::Fleet;
 use crate::ignored::Ignored;
 use crate::policy::Policy;
-use crate::question::{Question, find};
+use crate::question::Question;
 use crate::quota::Excess;
 use crate::record::Record;
 use crate::room::Bound;
@@ -38,9 +38,9 @@ pub(crate) fn decide(fleet: &Fleet, record: &Record, ask: &Ask<'_>) -> Result<De
     let (Some(policy), None) = (&record.policy, ignored) else {
         return Ok(left_alone(record, ask, ignored.unwrap_or(Ignored::Attached)));
     };
-    let around = fleet.around(ask.demand, record);
-    let question = Question::new(fleet.rows(), record, policy, &around);
-    let trigger = Trigger::of(record, &policy.raw, fleet.rows());
+    let around = fleet.around(ask.demand, record, Some(ask.now));
+    let question = Question::new(fleet.columns(), record, policy, &around);
+    let trigger = Trigger::of(record, &policy.raw, fleet.columns());
     let case = Case {
         fleet,
         record,
@@ -156,7 +156,7 @@ impl Case<'_> {
             shares,
             group,
             tried,
-            selected: run.selected.iter().copied().collect(),
+            selected: in_order(&run.selected),
             bounds: run.bounds.clone(),
             is_chosen: false,
         };
@@ -165,13 +165,13 @@ impl Case<'_> {
 
     /// The decision where clusters were chosen: the replicas are divided among these.
     fn chosen(&self, names: &[String]) -> Result<Decision, Refused> {
-        let rows = self.fleet.rows();
+        let columns = self.fleet.columns();
         let mut errors = Vec::new();
         let mut wanted = BTreeSet::new();
         let whole = choice::choose(self.question, self.settings());
         for (index, name) in names.iter().enumerate() {
             let at = format!("spec.targets[{index}]");
-            match find(rows, name) {
+            match columns.find(name) {
                 None => errors.push(FieldError::not_found(at, name.as_str())),
                 Some(candidate) => match refusal(&whole.run, candidate) {
                     Some(code) => {
@@ -215,7 +215,7 @@ impl Case<'_> {
                     shares: Some(shares.clone()),
                     group,
                     tried: whole.tried,
-                    selected: run.selected.iter().copied().collect(),
+                    selected: in_order(&run.selected),
                     bounds: run.bounds.clone(),
                     is_chosen: true,
                 };
@@ -241,20 +241,17 @@ impl Case<'_> {
             None => now.clone(),
         };
         let changes = changes(&now, &next, divides);
-        let rows = self.fleet.rows();
-        let mut picked: Vec<Ix> = next.keys().filter_map(|name| find(rows, name)).collect();
-        let ranks: BTreeMap<Ix, usize> = run
-            .ranked
-            .iter()
-            .map(|standing| standing.candidate)
-            .zip(0..)
-            .collect();
-        picked.sort_by_key(|candidate| (ranks.get(candidate).copied().unwrap_or(usize::MAX), *candidate));
+        let columns = self.fleet.columns();
+        let mut picked: Vec<Ix> = next.keys().filter_map(|name| columns.find(name)).collect();
+        let ranks = ranks(&run, columns.count());
+        picked.sort_by_key(|candidate| (ranks[*candidate as usize], *candidate));
         let amounts = picked
             .iter()
             .filter(|_| divides)
             .map(|candidate| next[&*self.question.cluster(*candidate).name]);
-        let (scores, scorers) = self.scores(&run);
+        let mut fences = self.fleet.quota_fences(self.ask.demand);
+        fences.extend(self.fleet.room_fences(next.keys().copied()));
+        let (scores, scorers) = self.scores(&run, &ranks);
         let mut decision = Decision {
             amounts: amounts.collect(),
             solved: Solved {
@@ -267,7 +264,7 @@ impl Case<'_> {
             },
             scorers,
             changes,
-            fences: self.fleet.quota_fences(self.ask.demand),
+            fences,
             ..unjudged(self.record, self.ask, Outcome::Scheduled, "Picked")
         };
         if let Some(failure) = detail.failure {
@@ -287,17 +284,11 @@ impl Case<'_> {
     }
 
     /// Columns for ranking the feasible clusters, in that order, and the room.
-    fn scores(&self, run: &Run) -> (Vec<ScoreColumn>, Vec<Arc<str>>) {
-        let by_candidate: BTreeMap<Ix, usize> = run
-            .ranked
-            .iter()
-            .map(|standing| standing.candidate)
-            .zip(0..)
-            .collect();
+    fn scores(&self, run: &Run, ranks: &[usize]) -> (Vec<ScoreColumn>, Vec<Arc<str>>) {
         let rows: Vec<usize> = run
             .feasible
             .iter()
-            .map(|candidate| by_candidate[candidate])
+            .map(|candidate| ranks[*candidate as usize])
             .collect();
         let is_measured = |row: usize| run.bounds[row] != Bound::Nothing;
         let mut columns: Vec<(&str, Vec<Option<i64>>)> = Vec::new();
@@ -323,6 +314,21 @@ impl Case<'_> {
         });
         (columns.collect(), scorers)
     }
+}
+
+/// The rank of each of `count` candidates, from 0; the largest number of one that does not fit.
+fn ranks(run: &Run, count: Ix) -> Vec<usize> {
+    let mut ranks = vec![usize::MAX; count as usize];
+    for (rank, standing) in run.ranked.iter().enumerate() {
+        ranks[standing.candidate as usize] = rank;
+    }
+    ranks
+}
+
+fn in_order(candidates: &[Ix]) -> Vec<Ix> {
+    let mut candidates = candidates.to_vec();
+    candidates.sort_unstable();
+    candidates
 }
 
 fn refusal(run: &Run, candidate: Ix) -> Option<Code> {
@@ -354,3 +360,6 @@ fn changes(now: &BTreeMap<&str, i64>, next: &BTreeMap<&str, i64>, divides: bool)
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,5 @@
 //! Part of a decision that only this system has.
 
-use std::collections::BTreeSet;
-
 use berth_scheduling::Ix;
 
 use crate::choice::Tried;
@@ -32,8 +30,8 @@ pub(crate) struct Detail {
     pub(crate) group: Option<usize>,
     /// The groups that were tried, in order.
     pub(crate) tried: Vec<Tried>,
-    /// The clusters that were selected, before replicas were divided.
-    pub(crate) selected: BTreeSet<Ix>,
+    /// The clusters that were selected, before replicas were divided, in the order of names.
+    pub(crate) selected: Vec<Ix>,
     /// Bound of the room of each feasible cluster, aligned with them.
     pub(crate) bounds: Vec<Bound>,
     /// Whether the caller chose the clusters.

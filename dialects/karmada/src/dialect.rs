@@ -10,7 +10,7 @@ use berth_dialect_contract::{
 };
 use serde_json::Value;
 
-use crate::admission::{DecisionGuard, hub_rules};
+use crate::admission::{DecisionGuard, DeletionProtection, hub_rules};
 use crate::detector::Detector;
 use crate::facts::facts;
 use crate::fleet::Fleet;
@@ -175,7 +175,10 @@ impl Controllers for Karmada {
 
 /// The admission rules, where `users` are those of Karmada's own programs.
 fn rules(users: &SystemUsers) -> Vec<Arc<dyn Plugin>> {
-    vec![Arc::new(DecisionGuard::new(users.clone()))]
+    vec![
+        Arc::new(DecisionGuard::new(users.clone())),
+        Arc::new(DeletionProtection),
+    ]
 }
 
 impl Configuration for Karmada {

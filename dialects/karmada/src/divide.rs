@@ -2,12 +2,13 @@
 
 pub(crate) mod seats;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use berth_dialect_columns::Bits;
 use berth_scheduling::Ix;
 
 use crate::affinity::Affinity;
-use crate::cluster::Cluster;
+use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::standing::{self, Standing};
 use crate::strategy::Strategy;
@@ -30,23 +31,23 @@ pub(crate) struct Wish<'a> {
 /// Replicas by cluster, none of them 0.
 pub(crate) type Shares = BTreeMap<Ix, i64>;
 
-/// Divides among the `selected`, in their order. `cluster` gives the cluster for rules of static
-/// weights. With `tiers`, replicas without room in one tier go to the next.
+/// Divides among the `selected` of `columns`, in their order. With `tiers`, replicas without room in one
+/// tier go to the next.
 ///
 /// # Errors
 /// Where there is not enough room, or no such way to divide.
-pub(crate) fn divide<'a>(
+pub(crate) fn divide(
     wish: &Wish<'_>,
     selected: &[Standing],
-    cluster: impl Fn(Ix) -> &'a Cluster + Copy,
+    columns: &Columns,
     tiers: bool,
 ) -> Result<Shares, Failure> {
     if !tiers {
-        return within(wish, selected, cluster);
+        return within(wish, selected, columns);
     }
     let mut by_tier: BTreeMap<u32, Vec<Standing>> = BTreeMap::new();
     for standing in selected {
-        by_tier.entry(standing.tier).or_default().push(standing.clone());
+        by_tier.entry(standing.tier).or_default().push(*standing);
     }
     let mut shares = Shares::new();
     let mut left = wish.replicas;
@@ -55,7 +56,7 @@ pub(crate) fn divide<'a>(
             replicas: left.min(standing::available(of_tier)),
             ..*wish
         };
-        shares.append(&mut within(&part, of_tier, cluster)?);
+        shares.append(&mut within(&part, of_tier, columns)?);
         left -= part.replicas;
         if left <= 0 {
             return Ok(shares);
@@ -67,89 +68,68 @@ pub(crate) fn divide<'a>(
     })
 }
 
-fn within<'a>(
-    wish: &Wish<'_>,
-    selected: &[Standing],
-    cluster: impl Fn(Ix) -> &'a Cluster,
-) -> Result<Shares, Failure> {
-    let shares: Shares = match wish.strategy {
+fn within(wish: &Wish<'_>, selected: &[Standing], columns: &Columns) -> Result<Shares, Failure> {
+    let mut shares: Shares = match wish.strategy {
         Strategy::Duplicated => selected
             .iter()
             .map(|standing| (standing.candidate, wish.replicas))
             .collect(),
-        Strategy::Static(rules) => by_rules(wish, selected, rules, cluster),
+        Strategy::Static(rules) => by_rules(wish, selected, rules, columns),
         Strategy::Dynamic | Strategy::Aggregated => by_room(wish, selected)?,
         Strategy::Unknown => return Err(Failure::UnsupportedStrategy),
     };
-    Ok(shares.into_iter().filter(|(_, share)| *share > 0).collect())
+    shares.retain(|_, share| *share > 0);
+    Ok(shares)
 }
 
 /// By static weights: the largest of the rules that match, independent of room and of present replicas.
-fn by_rules<'a>(
-    wish: &Wish<'_>,
-    selected: &[Standing],
-    rules: &[(Affinity, i64)],
-    cluster: impl Fn(Ix) -> &'a Cluster,
-) -> Shares {
-    let weight = |standing: &Standing| {
-        let matching = rules
-            .iter()
-            .filter(|(affinity, _)| affinity.matches(cluster(standing.candidate)));
-        matching.map(|(_, weight)| *weight).max().unwrap_or(0).max(0)
-    };
-    let mut weights: Vec<(&Standing, i64)> = selected
+fn by_rules(wish: &Wish<'_>, selected: &[Standing], rules: &[(Affinity, i64)], columns: &Columns) -> Shares {
+    let rules: Vec<(Bits, i64)> = rules
         .iter()
-        .map(|standing| (standing, weight(standing)))
+        .map(|(affinity, weight)| (affinity.select(columns), *weight))
+        .collect();
+    let weight = |standing: &Standing| {
+        let matching = rules.iter().filter(|(meant, _)| meant.has(standing.candidate));
+        matching.map(|(_, weight)| *weight).max().unwrap_or(0)
+    };
+    let mut weights: Vec<(Ix, i64)> = selected
+        .iter()
+        .map(|standing| (standing.candidate, weight(standing)))
         .filter(|(_, weight)| *weight > 0)
         .collect();
     if weights.is_empty() {
-        weights = selected.iter().map(|standing| (standing, 1)).collect();
+        weights = selected.iter().map(|standing| (standing.candidate, 1)).collect();
     }
-    let parties = weights.iter().map(|(standing, weight)| Weighed {
-        candidate: standing.candidate,
-        name: &standing.name,
-        weight: *weight,
-    });
-    give(wish.replicas, &parties.collect::<Vec<_>>(), wish.is_descending)
+    give(wish.replicas, &weights, wish.is_descending)
 }
 
-/// A cluster with a weight.
-#[derive(Clone, Copy)]
-struct Weighed<'a> {
-    candidate: Ix,
-    name: &'a str,
-    weight: i64,
-}
-
-fn give(amount: i64, weighed: &[Weighed<'_>], is_descending: bool) -> Shares {
-    let parties: Vec<(&str, i64)> = weighed.iter().map(|party| (party.name, party.weight)).collect();
-    let seats = seats::seats(amount, &parties, is_descending);
-    let all = weighed.iter().map(|party| party.candidate).zip(seats);
-    all.collect()
+/// Replicas for those that get any, of `amount` divided among candidates with their weights.
+fn give(amount: i64, weights: &[(Ix, i64)], is_descending: bool) -> Shares {
+    let seats = seats::seats(amount, weights, is_descending);
+    let all = weights.iter().map(|(candidate, _)| *candidate).zip(seats);
+    all.filter(|(_, seats)| *seats > 0).collect()
 }
 
 /// By room: additional replicas go where there is room, excess ones are removed in proportion, and an
 /// unchanged number stays.
 fn by_room(wish: &Wish<'_>, selected: &[Standing]) -> Result<Shares, Failure> {
-    let by_candidate: BTreeMap<Ix, &Standing> = selected
+    let listed: BTreeMap<Ix, i64> = wish.held.iter().copied().collect();
+    let there: BTreeSet<Ix> = selected
         .iter()
-        .map(|standing| (standing.candidate, standing))
+        .map(|standing| standing.candidate)
+        .filter(|candidate| listed.contains_key(candidate))
         .collect();
-    let held: Vec<(&Standing, i64)> = wish
-        .held
-        .iter()
-        .filter_map(|(candidate, replicas)| Some((*by_candidate.get(candidate)?, *replicas)))
-        .collect();
+    let held = wish.held.iter().copied();
+    let held: Vec<(Ix, i64)> = held.filter(|(candidate, _)| there.contains(candidate)).collect();
     let has: i64 = held.iter().map(|(_, replicas)| replicas).sum();
-    let kept: Shares = held
+    let kept: Shares = held.iter().copied().collect();
+    let room = selected
         .iter()
-        .map(|(standing, replicas)| (standing.candidate, *replicas))
-        .collect();
+        .map(|standing| (standing.candidate, standing.room));
     if wish.is_fresh {
-        let weights = selected.iter().map(|standing| (standing, standing.room));
-        let weights = weights.map(|(standing, room)| {
-            let has = kept.get(&standing.candidate).copied().unwrap_or(0);
-            (standing, room.saturating_add(has))
+        let weights = room.map(|(candidate, room)| {
+            let has = kept.get(&candidate).copied().unwrap_or(0);
+            (candidate, room.saturating_add(has))
         });
         return dispense(wish, wish.replicas, weights.collect(), &Shares::new());
     }
@@ -157,8 +137,7 @@ fn by_room(wish: &Wish<'_>, selected: &[Standing]) -> Result<Shares, Failure> {
         std::cmp::Ordering::Equal => Ok(kept),
         std::cmp::Ordering::Greater => dispense(wish, wish.replicas, held, &Shares::new()),
         std::cmp::Ordering::Less => {
-            let weights = selected.iter().map(|standing| (standing, standing.room));
-            let mut more = dispense(wish, wish.replicas - has, weights.collect(), &kept)?;
+            let mut more = dispense(wish, wish.replicas - has, room.collect(), &kept)?;
             for (candidate, replicas) in kept {
                 *more.entry(candidate).or_default() += replicas;
             }
@@ -172,7 +151,7 @@ fn by_room(wish: &Wish<'_>, selected: &[Standing]) -> Result<Shares, Failure> {
 fn dispense(
     wish: &Wish<'_>,
     amount: i64,
-    mut weights: Vec<(&Standing, i64)>,
+    mut weights: Vec<(Ix, i64)>,
     kept: &Shares,
 ) -> Result<Shares, Failure> {
     // Stable: ties stay in their order.
@@ -187,11 +166,8 @@ fn dispense(
         });
     }
     if matches!(wish.strategy, Strategy::Aggregated) {
-        let has = |standing: &Standing| {
-            kept.get(&standing.candidate)
-                .is_some_and(|replicas| *replicas > 0)
-        };
-        weights.sort_by_key(|(standing, _)| !has(standing));
+        let has = |candidate: &Ix| kept.get(candidate).is_some_and(|replicas| *replicas > 0);
+        weights.sort_by_key(|(candidate, _)| !has(candidate));
         let mut sum = 0_i64;
         let enough = weights.iter().position(|(_, weight)| {
             sum = sum.saturating_add(*weight);
@@ -199,10 +175,5 @@ fn dispense(
         });
         weights.truncate(enough.map_or(weights.len(), |last| last + 1));
     }
-    let parties = weights.iter().map(|(standing, weight)| Weighed {
-        candidate: standing.candidate,
-        name: &standing.name,
-        weight: *weight,
-    });
-    Ok(give(amount, &parties.collect::<Vec<_>>(), wish.is_descending))
+    Ok(give(amount, &weights, wish.is_descending))
 }

@@ -1,16 +1,25 @@
 //! The filters. Each judges every cluster, so that every refusal is known. Karmada reports the first
 //! one only.
 
-use berth_scheduling::{Filter, Ix, Verdict};
+use berth_dialect_columns::Bits;
+use berth_scheduling::{Filter, Ix, Reason, Refusals, Verdict};
 
 use crate::affinity::Miss;
+use crate::cluster::{Apis, PROVIDER, REGION, ZONE};
 use crate::code::{Code, Plugin};
 use crate::kind::cluster::Taint;
 use crate::kind::placement::Toleration;
-use crate::question::Try;
+use crate::question::{Question, Try};
 
 /// The effects that keep templates away.
 const EFFECTS: [&str; 2] = ["NoSchedule", "NoExecute"];
+
+/// Fields that spread constraints may be by, with the refusal of clusters without one.
+const FIELDS: [(&str, Code); 3] = [
+    (PROVIDER, Code::NoProvider),
+    (REGION, Code::NoRegion),
+    (ZONE, Code::NoZone),
+];
 
 impl Filter<Try<'_>> for Plugin {
     fn plugin(&self) -> u16 {
@@ -18,40 +27,107 @@ impl Filter<Try<'_>> for Plugin {
     }
 
     fn check(&self, asked: &Try<'_>, candidate: Ix) -> Verdict {
-        match self {
-            Self::ClusterDeletion => Code::Deleting.unless(!asked.question.cluster(candidate).is_leaving()),
-            Self::ApiEnablement => api(asked, candidate),
-            Self::TaintToleration => taints(asked, candidate),
-            Self::ClusterAffinity => affinity(asked, candidate),
-            Self::SpreadConstraint => fields(asked, candidate),
-            Self::ClusterEviction => Code::Evicting.unless(!asked.question.is_evicting(candidate)),
-            Self::WorkloadAffinity => together(asked, candidate),
-            Self::WorkloadAntiAffinity => apart(asked, candidate),
-        }
+        let question = asked.question;
+        let cluster = question.cluster(candidate);
+        let is_listed = question.is_listed(candidate);
+        let refusal = match self {
+            Self::ClusterDeletion => return Code::Deleting.unless(!cluster.is_leaving()),
+            Self::ApiEnablement => api(question, &cluster.apis).filter(|_| !is_listed),
+            Self::TaintToleration => taint(question, &cluster.taints).filter(|_| !is_listed),
+            Self::ClusterAffinity => asked.miss(candidate).map(affinity),
+            Self::SpreadConstraint => constrained(question)
+                .find(|(field, _)| !cluster.fields.contains_key(field))
+                .map(|(_, code)| code.with(0)),
+            Self::ClusterEviction => return Code::Evicting.unless(!question.is_evicting(candidate)),
+            Self::WorkloadAffinity => together(question, candidate),
+            Self::WorkloadAntiAffinity => apart(question, candidate),
+        };
+        refusal.map_or(Verdict::Pass, Verdict::Reject)
+    }
+
+    fn refuse(&self, asked: &Try<'_>, count: Ix) -> Refusals<'_> {
+        let question = asked.question;
+        let columns = question.columns;
+        let refused: Vec<(Ix, Reason)> = match self {
+            Self::ClusterDeletion => all(&columns.leaving, Code::Deleting),
+            Self::ApiEnablement => fresh(question, columns.apis.each(|apis| api(question, apis))),
+            Self::TaintToleration => fresh(question, columns.taints.each(|taints| taint(question, taints))),
+            Self::ClusterAffinity => {
+                let parts = asked.parts().into_iter();
+                let parts: Vec<(Bits, Reason)> =
+                    parts.map(|(miss, passing)| (passing, affinity(miss))).collect();
+                first(&asked.meant(), &parts, count)
+            }
+            Self::SpreadConstraint => {
+                let parts = constrained(question);
+                let parts: Vec<(Bits, Reason)> = parts
+                    .map(|(field, code)| (columns.with_field(field, None), code.with(0)))
+                    .collect();
+                let mut passing = Bits::all(count);
+                parts.iter().for_each(|(part, _)| passing.intersect(part));
+                first(&passing, &parts, count)
+            }
+            Self::ClusterEviction => all(&columns.named(question.evicting.iter().copied()), Code::Evicting),
+            Self::WorkloadAffinity if question.around.together.is_empty() => Vec::new(),
+            Self::WorkloadAffinity => each(count, |candidate| together(question, candidate)),
+            Self::WorkloadAntiAffinity if question.around.apart.is_empty() => Vec::new(),
+            Self::WorkloadAntiAffinity => each(count, |candidate| apart(question, candidate)),
+        };
+        Refusals::These(refused)
     }
 }
 
-fn api(asked: &Try<'_>, candidate: Ix) -> Verdict {
-    let question = asked.question;
-    let (cluster, template) = (question.cluster(candidate), &question.record.spec.resource);
-    let serves = cluster.serves(&template.api_version, &template.kind);
-    match serves || question.is_listed(candidate) {
-        true => Verdict::Pass,
-        false if cluster.lists_apis() => Code::NotServed.refuse(),
-        false => Code::NoApis.refuse(),
+/// Refuses all of `clusters` with `code`.
+fn all(clusters: &Bits, code: Code) -> Vec<(Ix, Reason)> {
+    clusters
+        .iter()
+        .map(|candidate| (candidate, code.with(0)))
+        .collect()
+}
+
+/// The `refused` where the template is not yet.
+fn fresh(question: &Question<'_>, mut refused: Vec<(Ix, Reason)>) -> Vec<(Ix, Reason)> {
+    refused.retain(|(candidate, _)| !question.is_listed(*candidate));
+    refused
+}
+
+/// Refuses of `count` all but the `passing`, with the reason of the first of `parts` that does not let them
+/// pass.
+fn first(passing: &Bits, parts: &[(Bits, Reason)], count: Ix) -> Vec<(Ix, Reason)> {
+    let mut refused = Bits::all(count);
+    refused.subtract(passing);
+    let reason = |candidate| {
+        let mut parts = parts.iter();
+        parts.find(|(part, _)| !part.has(candidate))
+    };
+    refused
+        .iter()
+        .filter_map(|candidate| Some((candidate, reason(candidate)?.1)))
+        .collect()
+}
+
+/// Refuses those of `count` that `judge` refuses.
+fn each(count: Ix, judge: impl Fn(Ix) -> Option<Reason>) -> Vec<(Ix, Reason)> {
+    (0..count)
+        .filter_map(|candidate| Some((candidate, judge(candidate)?)))
+        .collect()
+}
+
+/// Why a cluster that serves `apis` does not take the template.
+fn api(question: &Question<'_>, apis: &Apis) -> Option<Reason> {
+    let template = &question.record.spec.resource;
+    match apis.serve(&template.api_version, &template.kind) {
+        true => None,
+        false if apis.is_empty() => Some(Code::NoApis.with(0)),
+        false => Some(Code::NotServed.with(0)),
     }
 }
 
-fn taints(asked: &Try<'_>, candidate: Ix) -> Verdict {
-    let question = asked.question;
-    if question.is_listed(candidate) {
-        return Verdict::Pass;
-    }
+/// The first of `taints` that the placement does not put up with.
+fn taint(question: &Question<'_>, taints: &[Taint]) -> Option<Reason> {
     let tolerations = &question.policy.raw.cluster_tolerations;
-    let found = untolerated(&question.cluster(candidate).taints, tolerations).next();
-    found.map_or(Verdict::Pass, |(place, _)| {
-        Verdict::Reject(Code::Untolerated.with(u32::try_from(place).unwrap_or(u32::MAX)))
-    })
+    let (place, _) = untolerated(taints, tolerations).next()?;
+    Some(Code::Untolerated.with(u32::try_from(place).unwrap_or(u32::MAX)))
 }
 
 /// The taints that refuse templates and that none of `tolerations` tolerates, with their places.
@@ -76,54 +152,38 @@ fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
     effect && key && value
 }
 
-fn affinity(asked: &Try<'_>, candidate: Ix) -> Verdict {
-    match asked.miss(candidate) {
-        None => Verdict::Pass,
-        Some(Miss::Excluded) => Code::Excluded.refuse(),
-        Some(Miss::Labels) => Code::Labels.refuse(),
-        Some(Miss::Field(index)) => Verdict::Reject(Code::Field.with(index)),
-        Some(Miss::Names) => Code::Names.refuse(),
+fn affinity(miss: Miss) -> Reason {
+    match miss {
+        Miss::Excluded => Code::Excluded.with(0),
+        Miss::Labels => Code::Labels.with(0),
+        Miss::Field(index) => Code::Field.with(index),
+        Miss::Names => Code::Names.with(0),
     }
 }
 
-fn fields(asked: &Try<'_>, candidate: Ix) -> Verdict {
-    let question = asked.question;
-    let cluster = question.cluster(candidate);
+/// The fields that spread constraints are by, with the refusal of clusters without one.
+fn constrained(question: &Question<'_>) -> impl Iterator<Item = (&'static str, Code)> {
     let constraints = &question.policy.raw.spread_constraints;
-    let spreads_by = |field: &str| {
-        constraints
-            .iter()
-            .any(|constraint| constraint.spread_by_field == field)
-    };
-    let missing = [
-        ("provider", cluster.provider.is_empty(), Code::NoProvider),
-        ("region", cluster.region.is_empty(), Code::NoRegion),
-        ("zone", cluster.zones.is_empty(), Code::NoZone),
-    ];
-    let mut missing = missing.into_iter();
-    let found = missing.find(|(field, is_missing, _)| *is_missing && spreads_by(field));
-    found.map_or(Verdict::Pass, |(.., code)| code.refuse())
+    FIELDS.into_iter().filter(|(field, _)| {
+        let mut all = constraints.iter();
+        all.any(|constraint| constraint.spread_by_field == *field)
+    })
 }
 
-fn together(asked: &Try<'_>, candidate: Ix) -> Verdict {
-    let question = asked.question;
+fn together(question: &Question<'_>, candidate: Ix) -> Option<Reason> {
     let name = &question.cluster(candidate).name;
-    let mut placed = question
-        .around
-        .together
-        .iter()
-        .filter(|clusters| !clusters.is_empty());
-    let all_here = placed.all(|clusters| clusters.contains(name));
-    Code::Apart.unless(all_here || question.is_listed(candidate))
+    let placed = question.around.together.iter();
+    let mut placed = placed.filter(|clusters| !clusters.is_empty());
+    let passes = placed.all(|clusters| clusters.contains(name)) || question.is_listed(candidate);
+    (!passes).then(|| Code::Apart.with(0))
 }
 
-fn apart(asked: &Try<'_>, candidate: Ix) -> Verdict {
-    let question = asked.question;
+fn apart(question: &Question<'_>, candidate: Ix) -> Option<Reason> {
     let name = &question.cluster(candidate).name;
-    let any_here = question
-        .around
-        .apart
-        .iter()
-        .any(|clusters| clusters.contains(name));
-    Code::Together.unless(!any_here || question.is_listed(candidate))
+    let mut placed = question.around.apart.iter();
+    let passes = !placed.any(|clusters| clusters.contains(name)) || question.is_listed(candidate);
+    (!passes).then(|| Code::Together.with(0))
 }
+
+#[cfg(test)]
+mod tests;

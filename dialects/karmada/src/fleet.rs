@@ -10,14 +10,16 @@ mod tests;
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
-use berth_apimachinery::Key;
+use berth_apimachinery::{Key, Timestamp};
 use berth_dialect_columns::UnusableObjects;
 use berth_dialect_contract::guarded::fence;
 
 use crate::cluster::Cluster;
+use crate::columns::Columns;
 use crate::config::Settings;
 use crate::fleet::policies::Policies;
-use crate::names::{BINDINGS, DIALECT, QUOTAS};
+use crate::lately::Lately;
+use crate::names::{BINDINGS, CLUSTERS, DIALECT, QUOTAS};
 use crate::question::{Around, Peers};
 use crate::quota::{self, Excess, Quota, Usage};
 use crate::record::Record;
@@ -33,17 +35,19 @@ pub(crate) struct Fleet {
     pub(crate) quotas: imbl::OrdMap<Key, Arc<Quota>>,
     /// Amounts that the bindings of each namespace ask for.
     pub(crate) used: imbl::OrdMap<Arc<str>, Usage>,
+    /// Load that was put on clusters lately; empty where it does not count.
+    pub(crate) lately: Lately,
     pub(crate) settings: Settings,
     pub(crate) unusable: UnusableObjects,
-    /// The clusters by number; empty when any changed since the last read.
-    rows: OnceLock<Arc<Vec<Arc<Cluster>>>>,
+    /// The columns; empty when clusters came or went since the last read.
+    columns: OnceLock<Arc<Columns>>,
 }
 
 impl Fleet {
-    /// The clusters by number, in the order of names.
-    pub(crate) fn rows(&self) -> &Arc<Vec<Arc<Cluster>>> {
-        self.rows
-            .get_or_init(|| Arc::new(self.clusters.values().cloned().collect()))
+    /// The clusters as columns.
+    pub(crate) fn columns(&self) -> &Columns {
+        self.columns
+            .get_or_init(|| Arc::new(Columns::build(self.clusters.values())))
     }
 
     /// The bindings that are on the cluster `name`.
@@ -71,6 +75,14 @@ impl Fleet {
         quotas.map(|(quota, _)| fence(DIALECT, quota)).collect()
     }
 
+    /// Fences of the room of `clusters`, where it is counted what was put on them lately.
+    pub(crate) fn room_fences<'a>(&self, clusters: impl Iterator<Item = &'a str>) -> Vec<Arc<str>> {
+        clusters
+            .filter(|_| self.settings.counts_lately)
+            .map(|name| fence(DIALECT, &Key::new(CLUSTERS, "", name)))
+            .collect()
+    }
+
     /// The quota that has too little left for `replicas` of the binding at `key`, which is `record`.
     pub(crate) fn excess(&self, key: &Key, record: &Record, replicas: i64) -> Option<Excess> {
         if key.resource != BINDINGS {
@@ -89,9 +101,16 @@ impl Fleet {
         )
     }
 
-    /// Other workloads that matter to the binding at `key`, which is `record`.
-    pub(crate) fn around(&self, key: &Key, record: &Record) -> Around {
+    /// Other workloads that the binding at `key`, which is `record`, looks at. Those that were placed lately
+    /// are looked at from `now`, where it is given.
+    pub(crate) fn around(&self, key: &Key, record: &Record, now: Option<Timestamp>) -> Around {
+        let loads = now.map(|now| self.lately.at(now)).unwrap_or_default();
+        let request = record.request.as_ref();
         Around {
+            taken: loads
+                .into_iter()
+                .map(|(cluster, load)| (cluster, load.replicas(request)))
+                .collect(),
             together: self.peers(key, record, |record| {
                 let groups = record.spec.workload_affinity_groups.as_ref();
                 groups.map_or("", |groups| groups.affinity_group.as_str())

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use berth_apimachinery::selector::Selector;
 use berth_apimachinery::{Change, Key, Object, Timestamp};
+use berth_dialect_contract::words::FINAL;
 use berth_dialect_contract::{
     Advisor, Amount, Ask, Backoff, Control, Decision, DemandView, Due, Edit, Inventory, Note, Pace, Refused,
     Remedy, TargetView, Targets, Unusable, Words, Write,
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 use crate::code::{Code, Plugin};
 use crate::fleet::{Fleet, fold};
 use crate::names::CLUSTERS;
-use crate::{decide, notes, question, remedies, words, writes};
+use crate::{decide, notes, remedies, words, writes};
 
 impl Inventory for Fleet {
     fn fork(&self) -> Arc<dyn Inventory> {
@@ -50,7 +51,7 @@ impl Inventory for Fleet {
     }
 
     fn derive(&self) {
-        self.rows();
+        self.columns();
     }
 
     fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>> {
@@ -77,7 +78,7 @@ impl Targets for Fleet {
     }
 
     fn cluster_name(&self, candidate: Ix) -> Arc<str> {
-        Arc::clone(&self.rows()[candidate as usize].name)
+        Arc::clone(&self.columns().row(candidate).name)
     }
 
     fn has_plain_names(&self) -> bool {
@@ -85,11 +86,11 @@ impl Targets for Fleet {
     }
 
     fn candidate(&self, cluster_name: &str) -> Option<Ix> {
-        question::find(self.rows(), cluster_name)
+        self.columns().find(cluster_name)
     }
 
     fn target(&self, candidate: Ix, _now: Timestamp) -> TargetView {
-        view::target(self, &self.rows()[candidate as usize])
+        view::target(self, self.columns().row(candidate))
     }
 
     fn target_of(&self, cluster_name: &str, _now: Timestamp) -> Option<(String, TargetView)> {
@@ -115,6 +116,14 @@ impl Words for Fleet {
         words::alike(reason)
     }
 
+    fn steps(&self, reason: Reason) -> usize {
+        match Code::of_reason(reason) {
+            // Nobody takes a deletion back.
+            Code::Deleting => FINAL,
+            _ => 1,
+        }
+    }
+
     fn asked_labels<'a>(&'a self, decision: &'a Decision, filter: u16) -> Option<&'a Selector> {
         (filter == Plugin::ClusterAffinity.number())
             .then(|| words::asked_labels(self, decision))
@@ -122,7 +131,7 @@ impl Words for Fleet {
     }
 
     fn label(&self, candidate: Ix, key: &str) -> Option<&str> {
-        self.rows()[candidate as usize].labels().get(key)
+        self.columns().row(candidate).labels().get(key)
     }
 
     fn score_message(&self, decision: &Decision, candidate: Ix, scorer: u16) -> Option<String> {

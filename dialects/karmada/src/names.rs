@@ -49,5 +49,8 @@ pub(crate) const CLAIMS: [&str; 3] = [
 /// The scheduler of bindings that name none.
 pub(crate) const DEFAULT_SCHEDULER: &str = "default-scheduler";
 
+/// The label that protects an object from deletion.
+pub(crate) const DELETION_PROTECTED: &str = "resourcetemplate.karmada.io/deletion-protected";
+
 /// The condition that the scheduler writes.
 pub(crate) const SCHEDULED: &str = "Scheduled";

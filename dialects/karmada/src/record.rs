@@ -105,6 +105,12 @@ impl Record {
         suspension.and_then(|suspension| suspension.scheduling) == Some(true)
     }
 
+    /// Whether the workload is reported healthy on `cluster`.
+    pub(crate) fn is_healthy_on(&self, cluster: &str) -> bool {
+        let mut items = self.status.aggregated_status.iter();
+        items.any(|item| item.cluster_name == cluster && item.health == "Healthy")
+    }
+
     /// Whether the binding is being deleted.
     pub(crate) fn is_leaving(&self) -> bool {
         self.object.meta().deletion_timestamp().is_some()

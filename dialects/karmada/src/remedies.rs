@@ -35,7 +35,7 @@ pub(crate) fn remedies(
         decision,
         record,
         policy,
-        cluster: &fleet.rows()[candidate as usize],
+        cluster: fleet.columns().row(candidate),
     };
     let Some(refusal) = refusal else {
         return case.shortage();

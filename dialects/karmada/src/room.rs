@@ -7,6 +7,7 @@
 mod estimate;
 mod models;
 mod request;
+mod shape;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,9 +17,11 @@ use berth_apimachinery::quantity::{Quantity, QuantityError};
 
 pub(crate) use estimate::Estimate;
 pub(crate) use request::Request;
+pub(crate) use shape::{Measure, Shape};
 
 use crate::kind::cluster::{Cluster, ResourceList, ResourceSummary};
 use models::Grades;
+use shape::Part;
 
 /// The resource that is counted in milli-units.
 const CPU: &str = "cpu";
@@ -46,6 +49,8 @@ pub(crate) enum Bound {
     NotModelled(Arc<str>),
     /// The answer of an accurate estimator.
     Estimator(Estimate),
+    /// This, less so many replicas that workload takes the room of which was placed lately.
+    Lately(i64, Box<Self>),
 }
 
 /// Number of further replicas that fit, and the reason for the bound.
@@ -57,8 +62,21 @@ pub(crate) struct Room {
     pub(crate) bound: Bound,
 }
 
+impl Room {
+    /// The room that is left where so many replicas are `taken`.
+    pub(crate) fn without(self, taken: i64) -> Self {
+        match taken.min(self.replicas) {
+            0 => self,
+            taken => Self {
+                replicas: self.replicas - taken,
+                bound: Bound::Lately(taken, Box::new(self.bound)),
+            },
+        }
+    }
+}
+
 /// An amount in both roundings that are compared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Amount {
     /// Whole units, rounded up.
     pub(crate) units: i64,
@@ -86,12 +104,13 @@ impl Amount {
 /// Resources as a cluster reports them, ready to be divided.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Reserve {
+    shape: Arc<Shape>,
     /// Pods that may still be made; `None` where the cluster reports no resources.
     pods: Option<i64>,
-    /// Free amounts, by resource.
-    free: BTreeMap<String, Amount>,
-    /// The models of its nodes, where there are any and nodes are counted by them.
-    grades: Option<Grades>,
+    /// Free amounts of the resources of the shape, in their order.
+    free: Vec<Amount>,
+    /// Nodes of the sizes of the shape, in their order.
+    nodes: Vec<i64>,
     /// Answers of accurate estimators.
     estimates: Vec<Estimate>,
 }
@@ -126,18 +145,26 @@ impl Reserve {
         for (part, list) in used(summary) {
             pods = pods.saturating_sub(units(list, PODS).map_err(|error| at(part, PODS, error))?);
         }
+        let grades = Grades::read(&cluster.spec.resource_models, &summary.allocatable_modelings)?;
+        let (grades, nodes) = grades.unzip();
         Ok(Self {
+            shape: Arc::new(Shape::of(&free, grades)),
             pods: Some(pods.clamp(0, MOST)),
-            free,
-            grades: Grades::read(&cluster.spec.resource_models, &summary.allocatable_modelings)?,
+            free: free.into_values().collect(),
+            nodes: nodes.unwrap_or_default(),
             estimates,
         })
     }
 
-    /// Room for replicas of `request` in addition to the present workload. `None` is for a template
-    /// without requirements.
-    pub(crate) fn room(&self, request: Option<&Request>) -> Room {
-        let general = self.general(request);
+    /// Resources by which its room is counted.
+    pub(crate) const fn shape(&self) -> &Arc<Shape> {
+        &self.shape
+    }
+
+    /// Room for replicas of `request`, which take `measure` in clusters of this shape, beside the workload
+    /// that is there.
+    pub(crate) fn room(&self, request: Option<&Request>, measure: &Measure) -> Room {
+        let general = self.general(measure);
         let estimated =
             request.and_then(|request| self.estimates.iter().find(|known| known.is_about(request)));
         match estimated {
@@ -149,7 +176,7 @@ impl Reserve {
         }
     }
 
-    fn general(&self, request: Option<&Request>) -> Room {
+    fn general(&self, measure: &Measure) -> Room {
         let none = |bound| Room { replicas: 0, bound };
         let pods = match self.pods {
             None => return none(Bound::NoSummary),
@@ -160,12 +187,11 @@ impl Reserve {
             replicas: pods,
             bound: Bound::Pods,
         };
-        let Some(request) = request else {
-            return by_pods;
-        };
-        let by_resources = match &self.grades {
-            Some(grades) => grades.room(request),
-            None => self.by_summary(request),
+        let by_resources = match measure {
+            Measure::Pod => return by_pods,
+            Measure::None(bound) => return none(bound.clone()),
+            Measure::Resources(parts) => self.by_summary(parts),
+            Measure::PerNode(replicas) => Some(self.by_nodes(replicas)),
         };
         match by_resources {
             Some(room) if room.replicas < pods => room,
@@ -174,27 +200,35 @@ impl Reserve {
     }
 
     /// The room by the free resources in sum; `None` without requests.
-    fn by_summary(&self, request: &Request) -> Option<Room> {
-        let mut least: Option<Room> = None;
-        for (name, wanted) in request.asked() {
-            let Some(free) = self.free.get(&**name) else {
-                return Some(Room {
-                    replicas: 0,
-                    bound: Bound::Missing(Arc::clone(name)),
-                });
-            };
-            let replicas = match free.units {
+    fn by_summary(&self, parts: &[Part]) -> Option<Room> {
+        let fits = |part: &Part| {
+            let free = self.free[part.place];
+            match free.units {
                 ..=0 => 0,
-                _ => free.counted(name) / wanted.counted(name),
-            };
-            if least.as_ref().is_none_or(|least| replicas < least.replicas) {
-                least = Some(Room {
-                    replicas,
-                    bound: Bound::Resource(Arc::clone(name)),
-                });
+                _ => free.counted(&part.name) / part.wanted.counted(&part.name),
             }
+        };
+        // The first of those with the least.
+        let (replicas, part) = parts
+            .iter()
+            .map(|part| (fits(part), part))
+            .min_by_key(|(replicas, _)| *replicas)?;
+        Some(Room {
+            replicas,
+            bound: Bound::Resource(Arc::clone(&part.name)),
+        })
+    }
+
+    /// The room on all nodes, of which each takes so many `replicas` by its size.
+    fn by_nodes(&self, replicas: &[i64]) -> Room {
+        let sizes = self.nodes.iter().zip(replicas);
+        let room = sizes.fold(0_i64, |sum, (nodes, replicas)| {
+            sum.saturating_add(nodes.saturating_mul(*replicas))
+        });
+        Room {
+            replicas: room.min(MOST),
+            bound: Bound::Models,
         }
-        least
     }
 }
 

@@ -2,10 +2,9 @@
 //! choice.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use crate::choice;
-use crate::cluster::Cluster;
+use crate::columns::Columns;
 use crate::config::Settings;
 use crate::failure::Failure;
 use crate::ignored::Ignored;
@@ -13,20 +12,25 @@ use crate::question::{Around, Question};
 use crate::record::Record;
 use crate::trigger::Trigger;
 
-/// Whether deciding `record` over `clusters` would leave its clusters unchanged.
-pub(crate) fn is_settled(
-    clusters: &[Arc<Cluster>],
-    around: &Around,
-    record: &Record,
-    settings: &Settings,
-) -> bool {
+/// Whether deciding `record` over the clusters of `columns` would leave its clusters unchanged.
+pub(crate) fn is_settled(columns: &Columns, around: &Around, record: &Record, settings: &Settings) -> bool {
     let (Some(policy), None) = (&record.policy, Ignored::of(record, settings)) else {
         return true;
     };
-    if record.is_leaving() || Trigger::of(record, &policy.raw, clusters) == Trigger::Nothing {
+    if record.is_leaving() {
         return true;
     }
-    let question = Question::new(clusters, record, policy, around);
+    match Trigger::of(record, &policy.raw, columns) {
+        Trigger::Nothing => return true,
+        // The scheduler notes the placement with every decision, and lists all that is wanted, or nothing.
+        Trigger::PlacementChanged | Trigger::ReplicasChanged
+            if record.divides() && policy.strategy.divides() && !record.spec.clusters.is_empty() =>
+        {
+            return false;
+        }
+        _ => {}
+    }
+    let question = Question::new(columns, record, policy, around);
     match choice::choose(&question, settings.choice()).run.outcome {
         Ok(shares) => {
             let shares = shares.iter();

@@ -2,6 +2,7 @@
 
 mod region;
 
+use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::kind::placement::SpreadConstraint;
 use crate::standing::{self, Standing};
@@ -9,6 +10,8 @@ use crate::standing::{self, Standing};
 /// Terms that clusters are selected on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms<'a> {
+    /// The clusters.
+    pub(crate) columns: &'a Columns,
     /// The constraints.
     pub(crate) constraints: &'a [SpreadConstraint],
     /// Whether the way to divide makes them have no effect.

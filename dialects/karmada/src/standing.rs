@@ -1,19 +1,14 @@
 //! A feasible cluster with its rank's data.
 
 use std::cmp::Reverse;
-use std::sync::Arc;
 
 use berth_scheduling::Ix;
 
 /// A feasible cluster with its rank's data.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
-    /// The candidate.
+    /// The candidate; numbers are in the order of names.
     pub(crate) candidate: Ix,
-    /// The name.
-    pub(crate) name: Arc<str>,
-    /// The region, or nothing.
-    pub(crate) region: Arc<str>,
     /// 0 for the group's own clusters, then the number of its overflow.
     pub(crate) tier: u32,
     /// 100 where the template is there already, else 0.
@@ -31,12 +26,12 @@ impl Standing {
     }
 
     /// Key of the ranking, best first: tier, score, room with the replicas it has, name.
-    pub(crate) fn rank(&self) -> (u32, Reverse<i64>, Reverse<i64>, &str) {
+    pub(crate) const fn rank(&self) -> (u32, Reverse<i64>, Reverse<i64>, Ix) {
         (
             self.tier,
             Reverse(self.score),
             Reverse(self.available()),
-            &self.name,
+            self.candidate,
         )
     }
 }

@@ -45,6 +45,11 @@ impl Strategy {
             _ => Self::Unknown,
         }
     }
+
+    /// Whether clusters share what is wanted.
+    pub(crate) const fn divides(&self) -> bool {
+        matches!(self, Self::Static(_) | Self::Dynamic | Self::Aggregated)
+    }
 }
 
 /// Whether `raw` makes spread constraints have no effect: static weights, given or even. `weightPreference:

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::choice::{Choice, Settings, choose};
 use crate::cluster::Cluster;
+use crate::columns::Columns;
 use crate::names::{BINDINGS, CLUSTERS};
 use crate::question::{Around, Question};
 use crate::record::Record;
@@ -98,8 +99,8 @@ pub(crate) fn record(value: &Value) -> Record {
 /// Choice for `record` among `clusters`.
 pub(crate) fn chosen(clusters: &[Arc<Cluster>], record: &Record) -> Choice {
     let policy = record.policy.as_ref().expect("a placement");
-    let around = Around::default();
-    let question = Question::new(clusters, record, policy, &around);
+    let (columns, around) = (Columns::build(clusters.iter()), Around::default());
+    let question = Question::new(&columns, record, policy, &around);
     choose(&question, Settings::default())
 }
 

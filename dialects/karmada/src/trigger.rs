@@ -1,11 +1,8 @@
 //! Whether Karmada decides: the conditions for a binding to be scheduled, and the triggers of a
 //! decision (docs/systems/karmada.md, "When it decides").
 
-use std::sync::Arc;
-
-use crate::cluster::Cluster;
+use crate::columns::Columns;
 use crate::kind::placement::Placement;
-use crate::question::find;
 use crate::record::{Applied, Record};
 
 /// Reason why a binding is decided, or is not.
@@ -26,14 +23,14 @@ pub(crate) enum Trigger {
 }
 
 impl Trigger {
-    /// Reason why `record` is decided over `clusters`: the first cause, in Karmada's order.
-    pub(crate) fn of(record: &Record, placement: &Placement, clusters: &[Arc<Cluster>]) -> Self {
+    /// Why `record` is decided over the clusters of `columns`: the first cause that holds, in Karmada's order.
+    pub(crate) fn of(record: &Record, placement: &Placement, columns: &Columns) -> Self {
         match () {
             () if is_replaced(record, placement) => Self::PlacementChanged,
             () if is_resized(record, placement) => Self::ReplicasChanged,
             () if record.is_rescheduled() => Self::Rescheduled,
             () if !record.is_workload() || is_duplicated(placement) => Self::Always,
-            () if is_on_leaving(record, clusters) => Self::ClusterLeaves,
+            () if is_on_leaving(record, columns) => Self::ClusterLeaves,
             () => Self::Nothing,
         }
     }
@@ -78,11 +75,10 @@ fn is_duplicated(placement: &Placement) -> bool {
     scheduling.is_none_or(|scheduling| scheduling.replica_scheduling_type == "Duplicated")
 }
 
-fn is_on_leaving(record: &Record, clusters: &[Arc<Cluster>]) -> bool {
-    let mut targets = record.spec.clusters.iter();
-    targets.any(|target| {
-        find(clusters, &target.name).is_some_and(|candidate| clusters[candidate as usize].is_leaving())
-    })
+fn is_on_leaving(record: &Record, columns: &Columns) -> bool {
+    let listed = record.spec.clusters.iter();
+    let mut listed = listed.filter_map(|target| columns.find(&target.name));
+    listed.any(|candidate| columns.leaving.has(candidate))
 }
 
 #[cfg(test)]

@@ -94,7 +94,7 @@ pub(crate) fn condition(detail: &Detail) -> String {
 
 /// The sentence of a refusal.
 pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, reason: Reason) -> String {
-    let cluster = &fleet.rows()[candidate as usize];
+    let cluster = fleet.columns().row(candidate);
     let record = fleet.bindings.get(&decision.demand);
     match Code::of_reason(reason) {
         Code::Deleting => "the cluster is being deleted".to_owned(),
@@ -216,8 +216,17 @@ pub(crate) fn bound(decision: &Decision, candidate: Ix, scorer: u16) -> Option<S
         return None;
     }
     let detail = decision.detail::<Detail>()?;
-    let bound = detail.bounds.get(decision.solved.row_of(candidate)?)?;
-    Some(match bound {
+    detail.bounds.get(decision.solved.row_of(candidate)?).map(bounded)
+}
+
+fn bounded(bound: &Bound) -> String {
+    match bound {
+        Bound::Lately(taken, bound) => {
+            format!(
+                "{}, less {taken} for what was placed there lately",
+                bounded(bound)
+            )
+        }
         Bound::Nothing => "the template asks for nothing that could run out".to_owned(),
         Bound::NoSummary => "the cluster has not reported its resources".to_owned(),
         Bound::Pods => "bound by pods".to_owned(),
@@ -231,13 +240,13 @@ pub(crate) fn bound(decision: &Decision, candidate: Ix, scorer: u16) -> Option<S
             Some(at) => format!("bound by the answer of its estimator at {}", time::rfc3339(at.0)),
             None => "bound by the answer of its estimator".to_owned(),
         },
-    })
+    }
 }
 
 /// The token and the sentence for a feasible cluster that is not picked.
 pub(crate) fn not_picked(decision: &Decision, candidate: Ix, rank: Option<usize>) -> (&'static str, String) {
     let detail = decision.detail::<Detail>();
-    let is_selected = detail.is_some_and(|detail| detail.selected.contains(&candidate));
+    let is_selected = detail.is_some_and(|detail| detail.selected.binary_search(&candidate).is_ok());
     let rank = rank.map_or_else(String::new, |rank| format!("ranks {rank}, and "));
     match detail {
         Some(Detail {
@@ -296,7 +305,7 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     let counts = format!(
         "{} of {} clusters feasible",
         decision.solved.feasible.len(),
-        fleet.rows().len()
+        fleet.columns().count()
     );
     let record = fleet.bindings.get(&decision.demand);
     let mut parts = vec![counts];

@@ -84,10 +84,10 @@ fn stripped(record: &Record) -> Value {
 
 /// Replicas by the names of clusters.
 fn wanted<'a>(fleet: &'a Fleet, shares: &Shares) -> BTreeMap<&'a str, i64> {
-    let rows = fleet.rows();
+    let columns = fleet.columns();
     let shares = shares.iter();
     shares
-        .map(|(candidate, share)| (&*rows[*candidate as usize].name, *share))
+        .map(|(candidate, share)| (&*columns.row(*candidate).name, *share))
         .collect()
 }
 

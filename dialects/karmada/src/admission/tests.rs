@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use berth_admission::{Chain, UserInfo};
+use berth_apimachinery::GroupResource;
 use serde_json::json;
 
 use super::*;
@@ -56,6 +57,36 @@ fn what_was_decided_is_written_by_the_scheduler_and_by_karmada_alone() {
             "{pointer}/{field}"
         );
     }
+}
+
+#[test]
+fn what_is_labelled_so_is_not_deleted() {
+    let deleted = |resource: GroupResource, kind: &'static str, label: &str| {
+        let chain = Chain::new(vec![Arc::new(DeletionProtection) as Arc<dyn Plugin>]);
+        let user = UserInfo::default();
+        let old = json!({"metadata": {"labels": {"resourcetemplate.karmada.io/deletion-protected": label}}});
+        let request = Request {
+            operation: Operation::Delete,
+            resource,
+            kind,
+            subresource: "",
+            namespace: "team",
+            name: "web",
+            user: &user,
+            old: Some(&old),
+            dry_run: false,
+        };
+        chain.validate(&request, None, &mut Vec::new()).is_ok()
+    };
+    let deployments = GroupResource::new("apps", "deployments");
+    for (resource, kind) in [(deployments, "Deployment"), (BINDINGS, "ResourceBinding")] {
+        assert!(!deleted(resource, kind, "Always"), "{kind}");
+        assert!(deleted(resource, kind, "Sometimes"), "{kind}");
+    }
+    assert!(
+        deleted(GroupResource::new("", "pods"), "Pod", "Always"),
+        "no template"
+    );
 }
 
 #[test]

@@ -4,18 +4,20 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
+use berth_scheduling::Ix;
+
 /// A cluster that replicas are given to.
-#[derive(Clone, Debug)]
-struct Party<'a> {
+#[derive(Clone, Copy, Debug)]
+struct Party {
     place: usize,
-    name: &'a str,
+    candidate: Ix,
     weight: i64,
     seats: i64,
     /// Whether of names that tie the later one comes first.
     is_descending: bool,
 }
 
-impl Party<'_> {
+impl Party {
     /// The claim on the next replica, as a 64-bit float: so does Karmada count.
     #[expect(
         clippy::cast_precision_loss,
@@ -26,9 +28,9 @@ impl Party<'_> {
     }
 }
 
-impl Ord for Party<'_> {
+impl Ord for Party {
     fn cmp(&self, other: &Self) -> Ordering {
-        let names = self.name.cmp(other.name);
+        let names = self.candidate.cmp(&other.candidate);
         let names = if self.is_descending {
             names
         } else {
@@ -41,29 +43,29 @@ impl Ord for Party<'_> {
     }
 }
 
-impl PartialOrd for Party<'_> {
+impl PartialOrd for Party {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Party<'_> {
+impl PartialEq for Party {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Party<'_> {}
+impl Eq for Party {}
 
-/// Divides `amount` among the parties in proportion to their weights, which are not negative: the seats
-/// of each, in their order. Each seat goes to the largest weight / (2 × seats + 1); of two that tie to
-/// the one with fewer seats, then by name, descending where `is_descending`. If all weights are 0, no
-/// party gets a seat.
+/// Divides `amount` among the parties in proportion to their weights, which are not negative: the seats of
+/// each, in their order. Each seat goes to the largest weight / (2 × seats + 1); of two that tie to the one
+/// with fewer seats, then by name, which is the order of candidates, descending where `is_descending`.
+/// If all weights are 0, no party gets a seat.
 ///
 /// Work grows with the number of parties, not with the amount: the seats that each party gets in any
 /// case are given at once.
 #[must_use]
-pub(crate) fn seats(amount: i64, parties: &[(&str, i64)], is_descending: bool) -> Vec<i64> {
+pub(crate) fn seats(amount: i64, parties: &[(Ix, i64)], is_descending: bool) -> Vec<i64> {
     let mut given = vec![0; parties.len()];
     let total: i128 = parties.iter().map(|(_, weight)| i128::from(*weight)).sum();
     if total <= 0 || amount <= 0 {
@@ -78,12 +80,12 @@ pub(crate) fn seats(amount: i64, parties: &[(&str, i64)], is_descending: bool) -
         *seats = i64::try_from(share).unwrap_or(0);
         left -= *seats;
     }
-    let mut heap: BinaryHeap<Party<'_>> = (0..)
+    let mut heap: BinaryHeap<Party> = (0..)
         .zip(parties)
         .zip(&given)
-        .map(|((place, &(name, weight)), seats)| Party {
+        .map(|((place, &(candidate, weight)), seats)| Party {
             place,
-            name,
+            candidate,
             weight,
             seats: *seats,
             is_descending,
@@ -119,12 +121,12 @@ mod tests {
     use super::*;
 
     /// One seat after the other.
-    fn one_by_one(amount: i64, parties: &[(&str, i64)], is_descending: bool) -> Vec<i64> {
+    fn one_by_one(amount: i64, parties: &[(Ix, i64)], is_descending: bool) -> Vec<i64> {
         let mut given = vec![0; parties.len()];
         for _ in 0..amount {
             let best = (0..parties.len()).max_by_key(|&place| Party {
                 place,
-                name: parties[place].0,
+                candidate: parties[place].0,
                 weight: parties[place].1,
                 seats: given[place],
                 is_descending,
@@ -141,8 +143,7 @@ mod tests {
             amount in 0_i64..400,
             is_descending in any::<bool>(),
         ) {
-            let names: Vec<String> = (0..weights.len()).map(|place| format!("c{place}")).collect();
-            let parties: Vec<(&str, i64)> = names.iter().map(String::as_str).zip(weights).collect();
+            let parties: Vec<(Ix, i64)> = (0..).zip(weights).collect();
             prop_assume!(parties.iter().any(|(_, weight)| *weight > 0));
             prop_assert_eq!(
                 seats(amount, &parties, is_descending),
@@ -153,7 +154,7 @@ mod tests {
 
     #[test]
     fn two_thousand_million_replicas_are_divided_at_once() {
-        let given = seats(i64::from(i32::MAX), &[("a", 1), ("b", 2)], false);
+        let given = seats(i64::from(i32::MAX), &[(0, 1), (1, 2)], false);
         assert_eq!(given, [715_827_882, 1_431_655_765]);
     }
 
@@ -163,14 +164,14 @@ mod tests {
             [is_descending(""), is_descending("1"), is_descending("2")],
             [false, false, true]
         );
-        let parties = [("a", 1), ("b", 1), ("c", 1)];
+        let parties = [(0, 1), (1, 1), (2, 1)];
         assert_eq!(seats(7, &parties, false), [3, 2, 2]);
         assert_eq!(seats(7, &parties, true), [2, 2, 3]);
     }
 
     #[test]
     fn without_weights_nobody_gets_any() {
-        assert_eq!(seats(5, &[("a", 0), ("b", 0)], false), [0, 0]);
+        assert_eq!(seats(5, &[(0, 0), (1, 0)], false), [0, 0]);
         assert_eq!(seats(5, &[], false), [0_i64; 0]);
     }
 }

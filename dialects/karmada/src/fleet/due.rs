@@ -64,7 +64,12 @@ pub(super) fn binding(fleet: &Fleet, key: &Key, old: Option<&Record>, new: Optio
         Some(old) if old.spec.clusters != new.spec.clusters => {
             // A decision from scratch uses the present clusters, and its own write does not revert it.
             !new.is_rescheduled()
-                && !settled::is_settled(fleet.rows(), &fleet.around(key, new), new, &fleet.settings)
+                && !settled::is_settled(
+                    fleet.columns(),
+                    &fleet.around(key, new, None),
+                    new,
+                    &fleet.settings,
+                )
         }
         Some(_) => false,
     };

@@ -9,6 +9,7 @@ use super::{Fleet, due};
 use crate::cluster::Cluster;
 use crate::config::{self, Settings};
 use crate::fleet::policies::PolicyRecord;
+use crate::lately::Lately;
 use crate::names::{
     BINDINGS, CLUSTER_BINDINGS, CLUSTER_PROPAGATION_POLICIES, CLUSTERS, DIALECT, PROPAGATION_POLICIES, QUOTAS,
 };
@@ -48,7 +49,14 @@ fn cluster(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
     if old.is_none() && new.is_none() {
         return Due::nothing();
     }
-    drop(fleet.rows.take());
+    match (&old, &new) {
+        (Some(_), Some(row)) => {
+            if let Some(columns) = fleet.columns.get_mut() {
+                Arc::make_mut(columns).replace(row);
+            }
+        }
+        _ => drop(fleet.columns.take()),
+    }
     Due {
         decide: due::cluster(fleet, old.as_deref(), new.as_deref()),
         demands: Affected::None,
@@ -63,6 +71,10 @@ fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
         None => fleet.bindings.remove(key),
     };
     count(fleet, key, old.as_deref(), new.as_deref());
+    if fleet.settings.counts_lately {
+        old.iter().for_each(|old| fleet.lately.count(old, false));
+        new.iter().for_each(|new| fleet.lately.count(new, true));
+    }
     let mut targets = Vec::new();
     for (record, is_there) in old
         .iter()
@@ -138,6 +150,13 @@ fn configuration(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> 
         return Due::nothing();
     }
     fleet.settings = settings;
+    fleet.lately = Lately::default();
+    if fleet.settings.counts_lately {
+        fleet
+            .bindings
+            .values()
+            .for_each(|record| fleet.lately.count(record, true));
+    }
     Due {
         decide: Affected::All,
         // A binding with another scheduler's name is left alone.

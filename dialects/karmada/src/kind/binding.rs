@@ -109,13 +109,17 @@ pub(crate) struct TargetCluster {
 /// A cluster that the template is on its way out of.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-#[schemars(extend("required" = ["fromCluster"], "x-kubernetes-preserve-unknown-fields" = true))]
+#[schemars(extend("required" = ["fromCluster", "producer", "reason"], "x-kubernetes-preserve-unknown-fields" = true))]
 pub(crate) struct EvictionTask {
     /// The cluster.
     pub(crate) from_cluster: String,
     /// Number of replicas that were there.
     pub(crate) replicas: Option<i32>,
     /// Why it leaves.
+    #[schemars(
+        length(min = 1, max = 32),
+        regex(pattern = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$")
+    )]
     pub(crate) reason: String,
     /// Controller that asks for it.
     pub(crate) producer: String,
@@ -157,4 +161,18 @@ pub(crate) struct BindingStatus {
     /// The conditions.
     #[schemars(with = "Vec<ConditionForm>")]
     pub(crate) conditions: Vec<Condition>,
+    /// State of the workload on each cluster.
+    pub(crate) aggregated_status: Vec<ClusterItem>,
+}
+
+/// State of the workload on one cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["clusterName"], "x-kubernetes-preserve-unknown-fields" = true))]
+pub(crate) struct ClusterItem {
+    /// The name of the cluster.
+    pub(crate) cluster_name: String,
+    /// Healthy, Unhealthy or Unknown.
+    #[schemars(extend("enum" = ["Healthy", "Unhealthy", "Unknown"]))]
+    pub(crate) health: String,
 }

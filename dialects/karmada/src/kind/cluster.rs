@@ -12,6 +12,7 @@ use serde::de::IgnoredAny;
 /// A member cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(extend("required" = ["spec"]))]
 pub(crate) struct Cluster {
     /// Address, location and taints of the cluster.
     pub(crate) spec: ClusterSpec,
@@ -42,7 +43,7 @@ pub(crate) struct ClusterSpec {
 }
 
 /// A taint of a cluster.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["effect", "key"]))]
 pub(crate) struct Taint {

@@ -26,7 +26,7 @@ pub(crate) struct PolicySpec {
     /// Clusters that they go to, and the division of replicas among them.
     pub(crate) placement: Placement,
     /// Priority among policies of one kind that select a template: the highest.
-    #[schemars(extend("default" = 0))]
+    #[schemars(extend("x-default" = 0))]
     pub(crate) priority: i32,
     /// Whether it takes templates from policies of lower priority.
     #[schemars(extend("enum" = ["Always", "Never"], "default" = "Never"))]

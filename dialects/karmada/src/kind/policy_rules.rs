@@ -5,11 +5,78 @@ use std::collections::BTreeSet;
 
 use berth_apimachinery::FieldError;
 use berth_apimachinery::selector::validate_label_key;
+use serde_json::Value;
 
 use super::placement::{
-    ClusterAffinity, ClusterAffinityTerm, Placement, ReplicaScheduling, SpreadConstraint,
+    ClusterAffinity, ClusterAffinityTerm, Placement, ReplicaScheduling, SpreadConstraint, WorkloadAffinity,
 };
 use super::policy::PolicySpec;
+use crate::names::{CLAIMS, DEFAULT_SCHEDULER};
+
+/// Everything that is wrong with the parts of `policy` that nothing is decided by: how it fails over and what
+/// is suspended.
+pub(super) fn beside(policy: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let spec = &policy["spec"];
+    let application = &spec["failover"]["application"];
+    if application.is_object() && spec["propagateDeps"] != true {
+        let detail = "what an application depends on must go along where it fails over";
+        errors.push(FieldError::required("spec.propagateDeps", detail));
+    }
+    let at = "spec.failover.application";
+    let tolerated = &application["decisionConditions"]["tolerationSeconds"];
+    if let Some(seconds) = tolerated.as_i64().filter(|seconds| *seconds < 0) {
+        let at = format!("{at}.decisionConditions.tolerationSeconds");
+        errors.push(FieldError::invalid(at, seconds, "must not be negative"));
+    }
+    if let Some(seconds) = application["gracePeriodSeconds"].as_i64() {
+        let at = format!("{at}.gracePeriodSeconds");
+        if seconds <= 0 {
+            errors.push(FieldError::invalid(
+                at.clone(),
+                seconds,
+                "must be greater than zero",
+            ));
+        }
+        let purge = application["purgeMode"].as_str().unwrap_or("Gracefully");
+        if purge != "Gracefully" {
+            let detail = format!("only Gracefully waits, and purgeMode is {purge}");
+            errors.push(FieldError::forbidden(at, detail));
+        }
+    }
+    let suspension = &spec["suspension"];
+    let names = &suspension["dispatchingOnClusters"]["clusterNames"];
+    if suspension["dispatching"] == true && names.as_array().is_some_and(|names| !names.is_empty()) {
+        let detail = "may not be set together with dispatching: true, which suspends it on every cluster";
+        errors.push(FieldError::forbidden(
+            "spec.suspension.dispatchingOnClusters",
+            detail,
+        ));
+    }
+    errors
+}
+
+/// Everything that may not change between `old` and `new`, both the same policy: its scheduler, and the id by
+/// which it claims.
+pub(super) fn changes(old: &Value, new: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let scheduler = |policy: &Value| match policy["spec"]["schedulerName"].as_str() {
+        None | Some("") => DEFAULT_SCHEDULER.to_owned(),
+        Some(name) => name.to_owned(),
+    };
+    if scheduler(old) != scheduler(new) {
+        let detail = format!("cannot be changed, and is {}", scheduler(old));
+        errors.push(FieldError::invalid("spec.schedulerName", scheduler(new), detail));
+    }
+    for id in &CLAIMS[..2] {
+        let (before, after) = (&old["metadata"]["labels"][*id], &new["metadata"]["labels"][*id]);
+        if before.is_string() && before != after {
+            let detail = "bindings are claimed by it: it cannot be changed";
+            errors.push(FieldError::forbidden(format!("metadata.labels[{id}]"), detail));
+        }
+    }
+    errors
+}
 
 /// All errors of `spec`, of a policy in `namespace`, or of a cluster-scoped one.
 pub(super) fn errors(spec: &PolicySpec, namespace: &str) -> Vec<FieldError> {
@@ -49,12 +116,41 @@ pub(super) fn placement(placement: &Placement, path: &str) -> Vec<FieldError> {
         &format!("{path}.spreadConstraints"),
         &mut errors,
     );
+    if let Some(affinity) = &placement.workload_affinity {
+        errors.extend(workloads(affinity, &format!("{path}.workloadAffinity")));
+    }
     for (index, toleration) in placement.cluster_tolerations.iter().enumerate() {
         let operator = toleration.operator.as_str();
         if !matches!(operator, "" | "Equal" | "Exists") {
             let at = format!("{path}.clusterTolerations[{index}].operator");
             errors.push(FieldError::not_supported(at, operator, &["Equal", "Exists"]));
         }
+    }
+    errors
+}
+
+/// Keys of the labels that group workloads.
+fn workloads(affinity: &WorkloadAffinity, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let key = |term: &Option<super::placement::WorkloadAffinityTerm>| {
+        term.as_ref().map(|term| term.group_by_label_key.clone())
+    };
+    let keys = [
+        ("affinity", key(&affinity.affinity)),
+        ("antiAffinity", key(&affinity.anti_affinity)),
+    ];
+    for (part, key) in &keys {
+        if let Some((key, Err(problem))) = key.as_ref().map(|key| (key, validate_label_key(key))) {
+            let at = format!("{path}.{part}.groupByLabelKey");
+            errors.push(FieldError::invalid(at, key.as_str(), problem.to_string()));
+        }
+    }
+    if let [(_, Some(together)), (_, Some(apart))] = &keys
+        && together == apart
+    {
+        let detail = "workloads of one group cannot be together and apart";
+        let at = format!("{path}.antiAffinity.groupByLabelKey");
+        errors.push(FieldError::invalid(at, apart.as_str(), detail));
     }
     errors
 }

@@ -29,6 +29,8 @@ struct Served {
     schema: &'static LazyLock<Schema>,
     columns: &'static [Column],
     rules: fn(&Value) -> Vec<FieldError>,
+    /// Rules of a change, with the object as it was.
+    changes: fn(&Value, &Value) -> Vec<FieldError>,
     is_cluster: bool,
 }
 
@@ -44,7 +46,11 @@ impl Kind for Served {
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         match write.via {
             Via::Subresource(_) => Vec::new(),
-            Via::Create | Via::Update => (self.rules)(new),
+            Via::Create | Via::Update => {
+                let mut errors = (self.rules)(new);
+                errors.extend(write.old.into_iter().flat_map(|old| (self.changes)(old, new)));
+                errors
+            }
         }
     }
 
@@ -67,15 +73,27 @@ impl Kind for Served {
 static CLUSTER: LazyLock<Schema> = LazyLock::new(schema_of::<Cluster>);
 static BINDING: LazyLock<Schema> = LazyLock::new(schema_of::<Binding>);
 static POLICY: LazyLock<Schema> = LazyLock::new(schema_of::<Policy>);
-/// An object without fields that are read.
-static KEPT: LazyLock<Schema> = LazyLock::new(|| {
+static QUOTA: LazyLock<Schema> = LazyLock::new(|| kept_schema(&["overall"], true));
+static TAINT_POLICY: LazyLock<Schema> = LazyLock::new(|| kept_schema(&["taints"], false));
+static OVERRIDES: LazyLock<Schema> = LazyLock::new(|| kept_schema(&[], false));
+static WORK: LazyLock<Schema> = LazyLock::new(|| kept_schema(&[], true));
+static REBALANCER: LazyLock<Schema> = LazyLock::new(|| kept_schema(&["workloads"], true));
+
+/// The schema of an object that is kept as it is, whose spec has the `required` fields at least.
+fn kept_schema(required: &[&str], has_status: bool) -> Schema {
     let open = |description: &str| json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true, "description": description});
+    let mut spec = open("What is wanted.");
+    if !required.is_empty() {
+        spec["required"] = json!(required);
+    }
+    let mut properties = json!({"spec": spec});
+    if has_status {
+        properties["status"] = open("What is known.");
+    }
     Schema::from_value(json!({
-        "type": "object",
-        "description": "Kept as it is.",
-        "properties": {"spec": open("What is wanted."), "status": open("What is known.")},
+        "type": "object", "description": "Kept as it is.", "required": ["spec"], "properties": properties,
     }))
-});
+}
 
 /// The schema of `T`. Karmada's definitions do not describe how lists merge, so each list is replaced
 /// as a whole.
@@ -141,9 +159,22 @@ const QUOTA_COLUMNS: &[Column] = &[
     Column::AGE,
 ];
 
+const WORK_COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Workload-Kind", "The kinds of the objects that it brings")
+        .at(".spec.workload.manifests[*].kind"),
+    Column::text("Applied", "Whether they are applied")
+        .at(".status.conditions[?(@.type==\"Applied\")].status"),
+    Column::AGE,
+];
+
 const PLAIN: &[Column] = &[Column::NAME, Column::AGE];
 
 fn no_rules(_: &Value) -> Vec<FieldError> {
+    Vec::new()
+}
+
+fn any_change(_: &Value, _: &Value) -> Vec<FieldError> {
     Vec::new()
 }
 
@@ -154,7 +185,10 @@ fn of_cluster(value: &Value) -> Vec<FieldError> {
 
 fn of_policy(value: &Value) -> Vec<FieldError> {
     let namespace = value["metadata"]["namespace"].as_str().unwrap_or_default();
-    Policy::deserialize(value).map_or_else(|_| Vec::new(), |view| policy_rules::errors(&view.spec, namespace))
+    let mut errors = Policy::deserialize(value)
+        .map_or_else(|_| Vec::new(), |view| policy_rules::errors(&view.spec, namespace));
+    errors.extend(policy_rules::beside(value));
+    errors
 }
 
 /// Form of a kind beyond its names.
@@ -162,13 +196,15 @@ struct Form {
     schema: &'static LazyLock<Schema>,
     columns: &'static [Column],
     rules: fn(&Value) -> Vec<FieldError>,
+    changes: fn(&Value, &Value) -> Vec<FieldError>,
 }
 
-fn kept_form() -> Form {
+fn kept_form(schema: &'static LazyLock<Schema>) -> Form {
     Form {
-        schema: &KEPT,
+        schema,
         columns: PLAIN,
         rules: no_rules,
+        changes: any_change,
     }
 }
 
@@ -177,6 +213,7 @@ fn policy_form() -> Form {
         schema: &POLICY,
         columns: POLICY_COLUMNS,
         rules: of_policy,
+        changes: policy_rules::changes,
     }
 }
 
@@ -185,9 +222,11 @@ fn served(info: KindInfo, form: Form) -> Arc<dyn Kind> {
         schema,
         columns,
         rules,
+        changes,
     } = form;
     Arc::new(Served {
         is_cluster: info.group == CLUSTER_GROUP,
+        changes,
         info,
         schema,
         columns,
@@ -250,6 +289,7 @@ pub(super) fn decided() -> Vec<Arc<dyn Kind>> {
         schema: &BINDING,
         columns: BINDING_COLUMNS,
         rules: no_rules,
+        changes: any_change,
     };
     let cluster = KindInfo {
         singular: "cluster",
@@ -264,6 +304,7 @@ pub(super) fn decided() -> Vec<Arc<dyn Kind>> {
                 schema: &CLUSTER,
                 columns: CLUSTER_COLUMNS,
                 rules: of_cluster,
+                changes: any_change,
             },
         ),
         served(
@@ -318,9 +359,10 @@ pub(super) fn decided() -> Vec<Arc<dyn Kind>> {
                 )
             },
             Form {
-                schema: &KEPT,
+                schema: &QUOTA,
                 columns: QUOTA_COLUMNS,
                 rules: no_rules,
+                changes: any_change,
             },
         ),
     ]
@@ -338,7 +380,7 @@ pub(super) fn kept() -> Vec<Arc<dyn Kind>> {
                 &[],
                 anywhere,
             ),
-            kept_form(),
+            kept_form(&TAINT_POLICY),
         ),
         served(
             policy(
@@ -348,7 +390,7 @@ pub(super) fn kept() -> Vec<Arc<dyn Kind>> {
                 &["op"],
                 here,
             ),
-            kept_form(),
+            kept_form(&OVERRIDES),
         ),
         served(
             policy(
@@ -358,7 +400,7 @@ pub(super) fn kept() -> Vec<Arc<dyn Kind>> {
                 &["cop"],
                 anywhere,
             ),
-            kept_form(),
+            kept_form(&OVERRIDES),
         ),
         served(
             named(Names {
@@ -370,7 +412,10 @@ pub(super) fn kept() -> Vec<Arc<dyn Kind>> {
                 scope: here,
                 status: true,
             }),
-            kept_form(),
+            Form {
+                columns: WORK_COLUMNS,
+                ..kept_form(&WORK)
+            },
         ),
         served(
             named(Names {
@@ -382,7 +427,7 @@ pub(super) fn kept() -> Vec<Arc<dyn Kind>> {
                 scope: anywhere,
                 status: true,
             }),
-            kept_form(),
+            kept_form(&REBALANCER),
         ),
     ]
 }

@@ -6,21 +6,30 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// The fields that are refused of a policy with `spec`.
-fn refused(spec: &Value) -> Vec<String> {
-    let policy = json!({
+/// A policy with `spec`.
+fn policy(spec: &Value) -> Value {
+    json!({
         "apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy",
         "metadata": {"name": "p", "namespace": "team"}, "spec": spec,
-    });
+    })
+}
+
+/// The fields for which `new`, of the kind called `kind`, is refused, in the place of `old` where that is given.
+fn judged(kind: &str, old: Option<&Value>, new: &Value) -> Vec<String> {
     let kinds = all();
-    let kind = kinds.iter().find(|kind| kind.info().kind == "PropagationPolicy");
+    let kind = kinds.iter().find(|known| known.info().kind == kind);
     let write = Write {
-        via: Via::Create,
-        old: None,
+        via: old.map_or(Via::Create, |_| Via::Update),
+        old,
         now: Timestamp::UNIX_EPOCH,
     };
-    let errors = kind.expect("it is served").validate(&write, &policy);
+    let errors = kind.expect("it is served").validate(&write, new);
     errors.iter().map(|error| error.path.clone()).collect()
+}
+
+/// The fields that are refused of a policy with `spec`.
+fn refused(spec: &Value) -> Vec<String> {
+    judged("PropagationPolicy", None, &policy(spec))
 }
 
 fn placed(placement: Value) -> Vec<String> {
@@ -110,6 +119,138 @@ fn a_policy_selects_in_its_own_namespace_and_takes_only_what_it_names() {
     let mut taking = selector(json!({}));
     taking["preemption"] = "Always".into();
     assert_eq!(refused(&taking), ["spec.resourceSelectors[0].name"]);
+}
+
+#[test]
+fn of_groups_of_clusters_and_what_flows_over_every_name_is_another() {
+    let placement = json!({
+        "clusterAffinities": [{"affinityName": "g", "clusterNames": ["a"], "overflowAffinities": [
+            {"affinityName": "g"}, {"affinityName": "o"}, {"affinityName": "o"}, {"affinityName": "not a key"}]}],
+        "replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"},
+    });
+    let at = |index: usize| {
+        format!("spec.placement.clusterAffinities[0].overflowAffinities[{index}].affinityName")
+    };
+    assert_eq!(placed(placement), [at(0), at(2), at(3)]);
+}
+
+#[test]
+fn a_constraint_is_by_a_field_or_by_a_label_and_an_operator_is_one_of_two() {
+    let both = json!({"spreadConstraints": [
+        {"spreadByField": "cluster", "spreadByLabel": "zone", "minGroups": 1, "maxGroups": -1}]});
+    assert_eq!(
+        placed(both),
+        [
+            "spec.placement.spreadConstraints[0].spreadByLabel",
+            "spec.placement.spreadConstraints[0].maxGroups"
+        ]
+    );
+    let operator = json!({"clusterAffinity": {"fieldSelector": {"matchExpressions": [
+        {"key": "region", "operator": "Exists"}]}}});
+    assert_eq!(
+        placed(operator),
+        ["spec.placement.clusterAffinity.fieldSelector.matchExpressions[0].operator"]
+    );
+    let less = json!({"clusterTolerations": [{"key": "k", "operator": "Lt", "value": "1"}]});
+    assert_eq!(placed(less), ["spec.placement.clusterTolerations[0].operator"]);
+}
+
+#[test]
+fn workloads_are_grouped_by_labels_and_not_together_and_apart_by_one() {
+    let by = |together: &str, apart: &str| {
+        json!({"workloadAffinity": {
+            "affinity": {"groupByLabelKey": together}, "antiAffinity": {"groupByLabelKey": apart}}})
+    };
+    let at = |part: &str| format!("spec.placement.workloadAffinity.{part}.groupByLabelKey");
+    assert!(placed(by("a", "b")).is_empty());
+    assert_eq!(placed(by("not a key", "b")), [at("affinity")]);
+    assert_eq!(placed(by("a", "")), [at("antiAffinity")]);
+    assert_eq!(placed(by("a", "a")), [at("antiAffinity")]);
+}
+
+/// A policy's spec with these parts beside its selector.
+fn spec(parts: &Value) -> Value {
+    let mut spec = parts.clone();
+    spec["resourceSelectors"] = json!([{"apiVersion": "apps/v1", "kind": "Deployment"}]);
+    spec
+}
+
+#[test]
+fn an_application_fails_over_with_what_it_depends_on_and_waits_only_gracefully() {
+    let application = |application: Value| {
+        refused(&spec(
+            &json!({"propagateDeps": true, "failover": {"application": application}}),
+        ))
+    };
+    let at = "spec.failover.application";
+    assert!(application(json!({"purgeMode": "Gracefully", "gracePeriodSeconds": 600})).is_empty());
+    assert!(application(json!({"purgeMode": "Directly"})).is_empty());
+    assert_eq!(
+        application(json!({"decisionConditions": {"tolerationSeconds": -1}})),
+        [format!("{at}.decisionConditions.tolerationSeconds")]
+    );
+    for wrong in [
+        json!({"purgeMode": "Gracefully", "gracePeriodSeconds": 0}),
+        json!({"purgeMode": "Never", "gracePeriodSeconds": 5}),
+    ] {
+        assert_eq!(
+            application(wrong.clone()),
+            [format!("{at}.gracePeriodSeconds")],
+            "{wrong}"
+        );
+    }
+    let alone = refused(&spec(&json!({"failover": {"application": {}}})));
+    assert_eq!(alone, ["spec.propagateDeps"]);
+}
+
+#[test]
+fn what_is_suspended_everywhere_names_no_clusters() {
+    let suspended = |everywhere: bool| {
+        let suspension = json!({"dispatching": everywhere, "dispatchingOnClusters": {"clusterNames": ["a"]}});
+        refused(&spec(&json!({"suspension": suspension})))
+    };
+    assert_eq!(suspended(true), ["spec.suspension.dispatchingOnClusters"]);
+    assert!(suspended(false).is_empty());
+}
+
+#[test]
+fn a_policy_keeps_its_scheduler_and_the_id_it_claims_by() {
+    let plain = policy(&spec(&json!({})));
+    let mut other = plain.clone();
+    other["spec"]["schedulerName"] = "default-scheduler".into();
+    let update = |old: &Value, new: &Value| judged("PropagationPolicy", Some(old), new);
+    assert!(update(&plain, &other).is_empty(), "it is the one that none names");
+    other["spec"]["schedulerName"] = "berth".into();
+    assert_eq!(update(&plain, &other), ["spec.schedulerName"]);
+    let id = "propagationpolicy.karmada.io/permanent-id";
+    let mut claiming = plain.clone();
+    claiming["metadata"]["labels"] = json!({id: "1"});
+    assert!(update(&plain, &claiming).is_empty(), "it is given later");
+    let at = [format!("metadata.labels[{id}]")];
+    assert_eq!(update(&claiming, &plain), at);
+    let mut changed = claiming.clone();
+    changed["metadata"]["labels"] = json!({id: "2"});
+    assert_eq!(update(&claiming, &changed), at);
+}
+
+#[test]
+fn a_cluster_has_one_sort_of_zones_and_taints_that_differ() {
+    let refused = |spec: Value| {
+        let cluster = json!({
+            "apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "a"}, "spec": spec,
+        });
+        judged("Cluster", None, &cluster)
+    };
+    assert_eq!(
+        refused(json!({"syncMode": "Push", "zone": "a", "zones": ["b"]})),
+        ["spec.zones"]
+    );
+    let taint = |effect: &str| json!({"key": "k", "effect": effect});
+    assert_eq!(
+        refused(json!({"syncMode": "Push", "taints": [
+            taint("NoSchedule"), taint("NoExecute"), taint("NoSchedule"), taint("PreferNoSchedule")]})),
+        ["spec.taints[2]", "spec.taints[3].effect"]
+    );
 }
 
 #[test]

@@ -5,38 +5,35 @@ use std::sync::Arc;
 
 use berth_apimachinery::quantity::QuantityError;
 
-use super::{Amount, Bound, CPU, MOST, PODS, Request, Room};
+use super::{Amount, Bound, CPU, PODS, Request};
 use crate::kind::cluster::{Modeling, ResourceModel};
 
 /// Pods that a node takes, of any size.
 const PODS_PER_NODE: i64 = 110;
 
-/// Nodes of a cluster by size.
-#[derive(Clone, Debug, PartialEq)]
+/// Sizes of nodes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Grades {
-    grades: Vec<Grade>,
+    /// The least of each resource, by name; for each size.
+    least: Vec<BTreeMap<String, Amount>>,
     /// Every resource that some size names.
     named: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-struct Grade {
-    nodes: i64,
-    /// The least of each resource, by name.
-    least: BTreeMap<String, Amount>,
-}
-
 impl Grades {
-    /// Reads the sizes in `models` with the numbers of nodes in `counted`. `None` where either is
-    /// empty, or a number of nodes is negative: then the summary counts.
+    /// Reads the sizes that `models` give, and of each the number of nodes that `counted` says there are;
+    /// `None` where either is empty, or a number of nodes is negative: then the summary counts.
     ///
     /// # Errors
     /// The figure that is not a quantity.
-    pub(crate) fn read(models: &[ResourceModel], counted: &[Modeling]) -> Result<Option<Self>, String> {
+    pub(super) fn read(
+        models: &[ResourceModel],
+        counted: &[Modeling],
+    ) -> Result<Option<(Self, Vec<i64>)>, String> {
         if models.is_empty() || counted.is_empty() || counted.iter().any(|entry| entry.count < 0) {
             return Ok(None);
         }
-        let mut grades: BTreeMap<u32, Grade> = BTreeMap::new();
+        let mut grades: BTreeMap<u32, (BTreeMap<String, Amount>, i64)> = BTreeMap::new();
         for (index, model) in models.iter().enumerate() {
             let mut least = BTreeMap::new();
             for (place, range) in model.ranges.iter().enumerate() {
@@ -45,56 +42,42 @@ impl Grades {
                 };
                 least.insert(range.name.clone(), Amount::of(range.min.get().map_err(at)?));
             }
-            grades.insert(model.grade, Grade { nodes: 0, least });
+            grades.insert(model.grade, (least, 0));
         }
         for entry in counted {
-            if let Some(grade) = grades.get_mut(&entry.grade) {
-                grade.nodes = grade.nodes.saturating_add(entry.count);
+            if let Some((_, nodes)) = grades.get_mut(&entry.grade) {
+                *nodes = nodes.saturating_add(entry.count);
             }
         }
-        let mut named: Vec<String> = grades
-            .values()
-            .flat_map(|grade| grade.least.keys().cloned())
-            .collect();
+        let (least, nodes): (Vec<_>, Vec<i64>) = grades.into_values().unzip();
+        let mut named: Vec<String> = least.iter().flat_map(BTreeMap::keys).cloned().collect();
         named.sort_unstable();
         named.dedup();
-        Ok(Some(Self {
-            grades: grades.into_values().collect(),
-            named,
-        }))
+        Ok(Some((Self { least, named }, nodes)))
     }
 
-    /// The room on all nodes.
-    pub(crate) fn room(&self, request: &Request) -> Option<Room> {
+    /// Replicas of `request` that a node takes, by size.
+    ///
+    /// # Errors
+    /// Why no node takes any.
+    pub(super) fn per_node(&self, request: &Request) -> Result<Vec<i64>, Bound> {
         let asked: Vec<(&Arc<str>, Amount)> = request.asked().filter(|(name, _)| is_counted(name)).collect();
         if let Some((name, _)) = asked.iter().find(|(name, _)| !self.names(name)) {
-            return Some(Room {
-                replicas: 0,
-                bound: Bound::NotModelled(Arc::clone(name)),
-            });
+            return Err(Bound::NotModelled(Arc::clone(name)));
         }
-        let room = self.grades.iter().fold(0_i64, |sum, grade| {
-            sum.saturating_add(grade.nodes.saturating_mul(grade.per_node(&asked)))
+        let per_node = self.least.iter().map(|least| {
+            asked.iter().fold(PODS_PER_NODE, |most, (name, wanted)| {
+                let has = least.get(&***name).copied().unwrap_or_default();
+                most.min(has.counted(name).max(0) / wanted.counted(name))
+            })
         });
-        Some(Room {
-            replicas: room.min(MOST),
-            bound: Bound::Models,
-        })
+        Ok(per_node.collect())
     }
 
     fn names(&self, resource: &str) -> bool {
         self.named
             .binary_search_by(|name| name.as_str().cmp(resource))
             .is_ok()
-    }
-}
-
-impl Grade {
-    fn per_node(&self, asked: &[(&Arc<str>, Amount)]) -> i64 {
-        asked.iter().fold(PODS_PER_NODE, |least, (name, wanted)| {
-            let has = self.least.get(&***name).copied().unwrap_or_default();
-            least.min(has.counted(name).max(0) / wanted.counted(name))
-        })
     }
 }
 

@@ -18,6 +18,11 @@ fn reserve(change: impl FnOnce(&mut Value)) -> Reserve {
     cluster(&value).reserve.clone()
 }
 
+/// Room that `reserve` has for replicas with these requests.
+fn room(reserve: &Reserve, request: Option<&Request>) -> Room {
+    reserve.room(request, &reserve.shape().measure(request))
+}
+
 fn models(value: &mut Value) {
     let grades = [(0, "0"), (1, "4Gi"), (2, "16Gi")];
     let models = grades.iter().enumerate().map(|(grade, (cpu, memory))| {
@@ -46,10 +51,10 @@ fn the_scarcest_resource_binds() {
             Bound::Missing("nvidia.com/gpu".into()),
         ),
     ] {
-        let room = plain.room(Some(&request(&resources)));
-        assert_eq!(room, Room { replicas, bound }, "{resources}");
+        let told = room(&plain, Some(&request(&resources)));
+        assert_eq!(told, Room { replicas, bound }, "{resources}");
     }
-    assert_eq!(plain.room(None).replicas, 1000);
+    assert_eq!(room(&plain, None).replicas, 1000);
 }
 
 #[test]
@@ -58,11 +63,11 @@ fn what_is_in_use_is_taken_off_and_what_is_not_reported_is_nothing() {
         value["status"]["resourceSummary"]["allocated"] = json!({"cpu": "15", "pods": "3"});
         value["status"]["resourceSummary"]["allocating"] = json!({"cpu": "900m", "pods": "7"});
     });
-    assert_eq!(used.room(None).replicas, 990);
-    assert_eq!(used.room(Some(&request(&json!({"cpu": "50m"})))).replicas, 2);
+    assert_eq!(room(&used, None).replicas, 990);
+    assert_eq!(room(&used, Some(&request(&json!({"cpu": "50m"})))).replicas, 2);
     let full = reserve(|value| value["status"]["resourceSummary"]["allocated"] = json!({"pods": "2000"}));
     assert_eq!(
-        full.room(None),
+        room(&full, None),
         Room {
             replicas: 0,
             bound: Bound::Pods
@@ -70,7 +75,7 @@ fn what_is_in_use_is_taken_off_and_what_is_not_reported_is_nothing() {
     );
     let silent = reserve(|value| value["status"] = json!({}));
     assert_eq!(
-        silent.room(None),
+        room(&silent, None),
         Room {
             replicas: 0,
             bound: Bound::NoSummary
@@ -91,8 +96,8 @@ fn with_models_nodes_are_counted_by_the_least_of_their_size() {
         ),
         (json!({}), 1000, Bound::Pods),
     ] {
-        let room = modelled.room(Some(&request(&resources)));
-        assert_eq!(room, Room { replicas, bound }, "{resources}");
+        let told = room(&modelled, Some(&request(&resources)));
+        assert_eq!(told, Room { replicas, bound }, "{resources}");
     }
 }
 
@@ -105,10 +110,10 @@ fn an_estimators_answer_counts_where_it_is_smaller_and_about_the_same_request() 
     let answered = reserve(|value| {
         value["metadata"]["annotations"] = json!({"karmada.berth.dev/estimates": answers.to_string()});
     });
-    let room = answered.room(Some(&request(&json!({"cpu": "500m"}))));
-    assert_eq!(room.replicas, 5);
-    assert!(matches!(room.bound, Bound::Estimator(_)), "{room:?}");
-    assert_eq!(answered.room(Some(&request(&json!({"cpu": "1"})))).replicas, 16);
+    let told = room(&answered, Some(&request(&json!({"cpu": "500m"}))));
+    assert_eq!(told.replicas, 5);
+    assert!(matches!(told.bound, Bound::Estimator(_)), "{told:?}");
+    assert_eq!(room(&answered, Some(&request(&json!({"cpu": "1"})))).replicas, 16);
 }
 
 #[test]

@@ -54,7 +54,7 @@ pub(super) fn select(
         selected.extend(clusters.next());
         rest.extend(clusters);
     }
-    rest.sort_by(|one, other| one.rank().cmp(&other.rank()));
+    rest.sort_by_key(Standing::rank);
     let wanted = of_clusters.of(selected.len() + rest.len());
     let more = wanted.saturating_sub(selected.len());
     selected.extend(rest.into_iter().take(more));
@@ -63,9 +63,11 @@ pub(super) fn select(
 
 fn group(ranked: Vec<Standing>, terms: &Terms<'_>, limits: Limits, of_clusters: Limits) -> Vec<Region> {
     let mut by_name: BTreeMap<Arc<str>, Vec<Standing>> = BTreeMap::new();
-    for standing in ranked.into_iter().filter(|standing| !standing.region.is_empty()) {
-        let region = Arc::clone(&standing.region);
-        by_name.entry(region).or_default().push(standing);
+    for standing in ranked {
+        let region = &terms.columns.row(standing.candidate).region;
+        if !region.is_empty() {
+            by_name.entry(Arc::clone(region)).or_default().push(standing);
+        }
     }
     let regions = by_name.into_iter();
     regions

@@ -26,7 +26,7 @@ fn trigger(placement: &Value, replicas: i64, held: &str, change: impl FnOnce(&mu
     change(&mut value);
     let record = record(&value);
     let placement = &record.policy.as_ref().expect("a placement").raw;
-    Trigger::of(&record, placement, &clusters("a:10 b:10"))
+    Trigger::of(&record, placement, &Columns::build(clusters("a:10 b:10").iter()))
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_cluster_that_leaves_decides() {
     let record = record(&binding);
     let placement = &record.policy.as_ref().expect("a placement").raw;
     assert_eq!(
-        Trigger::of(&record, placement, &[cluster(&value)]),
+        Trigger::of(&record, placement, &Columns::build([cluster(&value)].iter())),
         Trigger::ClusterLeaves
     );
 }

@@ -1,0 +1,48 @@
+//! Protection from deletion by a label, as Karmada's webhook has it (docs/systems/karmada.md, "What is guarded").
+
+use berth_admission::{Denied, Operation, Plugin, Request};
+use serde_json::Value;
+
+use crate::names::{APPS_GROUP, CLUSTER_GROUP, DELETION_PROTECTED, POLICY_GROUP, WORK_GROUP};
+use crate::template;
+
+/// Value of the label by which an object is protected.
+const ALWAYS: &str = "Always";
+
+/// Refuses that templates and objects of Karmada are deleted which are labelled so.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct DeletionProtection;
+
+impl Plugin for DeletionProtection {
+    fn name(&self) -> &'static str {
+        "KarmadaDeletionProtection"
+    }
+
+    fn is_guard(&self) -> bool {
+        true
+    }
+
+    fn handles(&self, request: &Request<'_>) -> bool {
+        let groups = [CLUSTER_GROUP, WORK_GROUP, POLICY_GROUP, APPS_GROUP];
+        let resource = request.resource;
+        request.operation == Operation::Delete
+            && request.subresource.is_empty()
+            && (groups.contains(&resource.group)
+                || template::KINDS.iter().any(|kind| kind.resource == resource))
+    }
+
+    fn validate(
+        &self,
+        request: &Request<'_>,
+        _object: Option<&Value>,
+        _warnings: &mut Vec<String>,
+    ) -> Result<(), Denied> {
+        let labels = request.old.map(|old| &old["metadata"]["labels"]);
+        match labels.is_some_and(|labels| labels[DELETION_PROTECTED] == ALWAYS) {
+            false => Ok(()),
+            true => Err(Denied::Forbidden(format!(
+                "it is protected by the label {DELETION_PROTECTED}={ALWAYS}: remove the label first"
+            ))),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Workload that was placed lately, of which the figures of clusters say nothing yet
+//! (docs/systems/karmada.md, "Bursts"). Nothing is counted unless the configuration says so.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use berth_apimachinery::Timestamp;
+
+use crate::quota::{self, Usage};
+use crate::record::Record;
+use crate::room::Request;
+
+/// Seconds for which a workload counts that is not reported healthy.
+const COUNTED: i64 = 5 * 60;
+
+/// Pods and resources that workload takes of a cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Load {
+    pods: i64,
+    amounts: Usage,
+}
+
+impl Load {
+    fn count(&mut self, other: &Self, is_added: bool) {
+        let pods = if is_added { other.pods } else { -other.pods };
+        self.pods = self.pods.saturating_add(pods);
+        quota::count(&mut self.amounts, &other.amounts, is_added);
+    }
+
+    /// Number of replicas with `request` that it takes the room of: as many as the scarcest of what they ask for
+    /// says, rounded up.
+    pub(crate) fn replicas(&self, request: Option<&Request>) -> i64 {
+        let asked = request.map(Request::exact).into_iter().flatten();
+        let each = asked
+            .filter(|(_, wanted)| wanted.0 > 0)
+            .map(|(resource, wanted)| {
+                let taken = self.amounts.get(resource).copied().unwrap_or_default();
+                i64::try_from(taken.div_euclid(wanted.0) + i128::from(taken.rem_euclid(wanted.0) > 0))
+                    .unwrap_or(i64::MAX)
+            });
+        each.fold(self.pods, i64::max)
+    }
+}
+
+/// The load of every cluster by the second of the decision that put it there, as far as it is not healthy.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lately(imbl::OrdMap<(i64, Arc<str>), Load>);
+
+impl Lately {
+    /// Counts `record`, or takes it away.
+    pub(crate) fn count(&mut self, record: &Record, is_added: bool) {
+        let Some(decided) = record.status.last_scheduled_time else {
+            return;
+        };
+        for target in record.spec.clusters.iter().filter(|target| target.replicas > 0) {
+            if record.is_healthy_on(&target.name) {
+                continue;
+            }
+            let replicas = i64::from(target.replicas);
+            let load = Load {
+                pods: replicas,
+                amounts: quota::usage(record.request.as_ref(), replicas),
+            };
+            let place = (decided.0.as_second(), Arc::from(target.name.as_str()));
+            let sum = self.0.entry(place.clone()).or_default();
+            sum.count(&load, is_added);
+            if *sum == Load::default() {
+                self.0.remove(&place);
+            }
+        }
+    }
+
+    /// The load of clusters that counts at `now`.
+    pub(crate) fn at(&self, now: Timestamp) -> BTreeMap<Arc<str>, Load> {
+        let first = (now.as_second().saturating_sub(COUNTED) + 1, Arc::from(""));
+        let mut loads: BTreeMap<Arc<str>, Load> = BTreeMap::new();
+        for ((_, cluster), load) in self.0.range(first..) {
+            loads.entry(Arc::clone(cluster)).or_default().count(load, true);
+        }
+        loads
+    }
+}
+
+#[cfg(test)]
+mod tests;
