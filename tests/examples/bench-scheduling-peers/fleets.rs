@@ -1,6 +1,7 @@
 //! Fleets: the same clusters for the original and for ours.
 
 mod gardener;
+mod karmada;
 
 use serde_json::{Value, json};
 
@@ -67,9 +68,47 @@ const KUBE_FLEET: &[Case] = &[
     },
 ];
 
-/// Every fleet of a size.
-pub(crate) fn all(clusters: usize) -> Vec<Fleet> {
-    let mut all = vec![
+/// The titles of all cases, in the order of tables.
+pub(crate) fn titles() -> Vec<&'static str> {
+    let all = [
+        OCM_ALONE,
+        OCM_BESIDE,
+        KUBE_FLEET,
+        gardener::SAME_REGION,
+        gardener::MINIMAL_DISTANCE,
+        karmada::CASES,
+    ];
+    all.concat().iter().map(|case| case.title).collect()
+}
+
+/// Every fleet of a size, of the systems that `is_wanted` says, by the names of dialects.
+pub(crate) fn all(clusters: usize, is_wanted: impl Fn(&str) -> bool) -> Vec<Fleet> {
+    let mut all = Vec::new();
+    if is_wanted("ocm") {
+        all.extend(ocm_fleets(clusters));
+    }
+    if is_wanted("fleet") {
+        all.push(Fleet {
+            dialect: "fleet",
+            name: "fleet",
+            namespace: "",
+            clusters,
+            cases: KUBE_FLEET,
+            compared: Vec::new(),
+            world: kube_fleet(clusters),
+        });
+    }
+    if is_wanted("gardener") {
+        all.extend(gardener::fleets(clusters));
+    }
+    if is_wanted("karmada") {
+        all.push(karmada::fleet(clusters));
+    }
+    all
+}
+
+fn ocm_fleets(clusters: usize) -> [Fleet; 2] {
+    [
         Fleet {
             dialect: "ocm",
             name: "ocm",
@@ -88,18 +127,7 @@ pub(crate) fn all(clusters: usize) -> Vec<Fleet> {
             compared: Vec::new(),
             world: ocm(clusters, OTHERS),
         },
-        Fleet {
-            dialect: "fleet",
-            name: "fleet",
-            namespace: "",
-            clusters,
-            cases: KUBE_FLEET,
-            compared: Vec::new(),
-            world: kube_fleet(clusters),
-        },
-    ];
-    all.extend(gardener::fleets(clusters));
-    all
+    ]
 }
 
 fn name(index: usize) -> String {

@@ -1,11 +1,13 @@
-//! One decision, ours and the originals': OCM's placement scheduler, KubeFleet's scheduling framework and the
-//! reconciler of Gardener's scheduler, as they are published as Go modules, on the same fleets, read from the
-//! same files. The decisions must be equal, cluster by cluster; where scores are added, score by score.
-//! Writes `docs/benchmarks/scheduling.md`, `.svg` and `.json`.
+//! One decision, ours and the originals': OCM's placement scheduler, KubeFleet's scheduling framework, the
+//! reconciler of Gardener's scheduler and the algorithm of Karmada's, as they are published as Go modules, on
+//! the same fleets, read from the same files. The decisions must be equal, cluster by cluster and replica by
+//! replica; where scores are added, score by score. Writes `docs/benchmarks/scheduling.md`, `.svg` and `.json`.
 //!
 //! `make bench-scheduling-peers` builds what it needs and runs it. `BENCH_ROUNDS` (5) rounds, in which
-//! original and ours take turns, `BENCH_CLUSTERS` (1000,5000,10000) sizes of fleets.
+//! original and ours take turns, `BENCH_CLUSTERS` (1000,5000,10000) sizes of fleets, `BENCH_SYSTEMS`
+//! (ocm,fleet,gardener,karmada) systems; what is not measured again stays in the files as it is.
 
+mod earlier;
 mod fleets;
 mod ours;
 mod peer;
@@ -30,7 +32,8 @@ const OURS: usize = 41;
 
 /// Measurements of one case: a value a round each, in milliseconds.
 struct Measured {
-    case: Case,
+    /// Title of the case.
+    title: String,
     clusters: usize,
     picked: usize,
     theirs: Vec<f64>,
@@ -60,6 +63,8 @@ fn main() -> Result<()> {
         .map(str::parse)
         .collect::<Result<_, _>>()
         .context("BENCH_CLUSTERS")?;
+    let systems = variable("BENCH_SYSTEMS", "ocm,fleet,gardener,karmada")?;
+    let is_wanted = |system: &str| systems.split(',').any(|wanted| wanted == system);
     let own = std::env::current_exe()?;
     let target = own
         .ancestors()
@@ -70,7 +75,7 @@ fn main() -> Result<()> {
         .tempdir_in(target)?;
     let mut all = Vec::new();
     for clusters in sizes {
-        for fleet in fleets::all(clusters) {
+        for fleet in fleets::all(clusters, is_wanted) {
             all.extend(measure(&fleet, rounds, target, folder.path())?);
         }
     }
@@ -78,6 +83,7 @@ fn main() -> Result<()> {
         || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/benchmarks")),
         PathBuf::from,
     );
+    let all = earlier::beside(all, &output.join(report::VALUES))?;
     report::write(&output, &all, rounds)
 }
 
@@ -139,7 +145,7 @@ fn one(fleet: &Fleet, case: Case, rounds: usize, peer: &mut Peer, ours: &mut Our
     let own = compare(fleet, case.title, case.placement, peer, ours)?;
     ensure!(!own.picked.is_empty(), "{}: nothing is picked", case.title);
     let mut measured = Measured {
-        case,
+        title: case.title.to_owned(),
         clusters: fleet.clusters,
         picked: own.picked.len(),
         theirs: Vec::new(),

@@ -31,7 +31,8 @@ pub(crate) struct Ours {
 
 /// Decision with its times.
 pub(crate) struct Decided {
-    /// The clusters: in rank order where the original tells its order, else by name.
+    /// The clusters, with their amounts where the system divides one: in rank order where the original tells
+    /// its order, else by name.
     pub(crate) picked: Vec<String>,
     /// Their total scores, where the system adds scores.
     pub(crate) scores: BTreeMap<String, i64>,
@@ -97,12 +98,15 @@ impl Ours {
             picked: Vec::new(),
             scores: BTreeMap::new(),
         };
-        for &candidate in &decision.solved.picked {
+        for (place, &candidate) in decision.solved.picked.iter().enumerate() {
             let name = self.hub.cluster_name(candidate).to_string();
             if let Some(total) = decision.solved.total_of(candidate) {
                 decided.scores.insert(name.clone(), total);
             }
-            decided.picked.push(name);
+            decided.picked.push(match decision.amounts.get(place) {
+                Some(amount) => format!("{name}:{amount}"),
+                None => name,
+            });
         }
         if !self.ordered {
             decided.picked.sort();

@@ -22,7 +22,7 @@ pub(crate) struct Decided {
     pub(crate) nanoseconds: Vec<f64>,
     /// Processor time of each decision, in nanoseconds, on all processors.
     pub(crate) processor: Vec<f64>,
-    /// The clusters, in the original's order.
+    /// The clusters, in the original's order, with their amounts where the system divides one.
     pub(crate) picked: Vec<String>,
     /// Their scores, where the original adds them.
     pub(crate) scores: BTreeMap<String, i64>,

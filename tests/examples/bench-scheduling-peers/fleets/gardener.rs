@@ -18,11 +18,11 @@ const PROVIDERS: [&str; 4] = ["aws", "aws", "gcp", "openstack"];
 /// Regions without a seed.
 const ELSEWHERE: [&str; 4] = ["eu-west-7", "westeurope", "southcentralus", "ap-1"];
 
-const SAME_REGION: &[Case] = &[Case {
+pub(super) const SAME_REGION: &[Case] = &[Case {
     title: "Gardener, SameRegion",
     placement: "here",
 }];
-const MINIMAL_DISTANCE: &[Case] = &[Case {
+pub(super) const MINIMAL_DISTANCE: &[Case] = &[Case {
     title: "Gardener, MinimalDistance",
     placement: "elsewhere",
 }];
