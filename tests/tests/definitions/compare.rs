@@ -91,13 +91,10 @@ fn list(value: &Value) -> Value {
     }
 }
 
-/// Name, type and path of the columns of `kind`, without those that kube-apiserver adds.
+/// Names of the columns of `kind` as kubectl shows them, without those that kube-apiserver adds.
 fn columns(kind: &dyn Kind) -> Value {
-    let shown = kind
-        .columns()
-        .iter()
-        .filter(|column| column.name != "Name" && column.name != "Age");
-    shown.map(|column| json!(column.name)).collect()
+    let shown = kind.columns().iter().map(|column| column.name.to_uppercase());
+    shown.filter(|name| name != "NAME" && name != "AGE").collect()
 }
 
 fn own_columns(version: &Value) -> Value {
@@ -105,8 +102,9 @@ fn own_columns(version: &Value) -> Value {
         .as_array()
         .map(Vec::as_slice)
         .unwrap_or_default();
-    let shown = columns.iter().filter(|column| column["name"] != "Age");
-    shown.map(|column| column["name"].clone()).collect()
+    let shown = columns.iter().filter_map(|column| column["name"].as_str());
+    let shown = shown.map(str::to_uppercase);
+    shown.filter(|name| name != "AGE").collect()
 }
 
 /// Adds what differs of two schemas at `path`.

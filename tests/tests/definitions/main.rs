@@ -9,6 +9,7 @@
 mod compare;
 mod fleet;
 mod gardener;
+mod karmada;
 mod kcp;
 mod ocm;
 mod openmcp;
