@@ -5,7 +5,8 @@ mod consulting;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use berth_apimachinery::{Guard, Status};
+use berth_apimachinery::Status;
+use berth_apimachinery::write::Guard;
 use serde_json::Value;
 
 use crate::client::Policies;

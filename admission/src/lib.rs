@@ -10,18 +10,16 @@
     reason = "a Status is the error of nearly every function here, and errors are rare"
 )]
 
-pub mod chain;
+mod chain;
 pub mod client;
 mod collection;
-pub mod plugin;
-pub mod request;
+mod plugin;
+mod request;
 pub mod rights;
 pub mod webhook;
 mod wire;
 
-pub use berth_apimachinery::Guard;
 pub use chain::{Chain, Observed, Observer, Phase};
 pub use collection::COLLECTORS;
 pub use plugin::{Plugin, Ready};
 pub use request::{Denied, Operation, Request, UserInfo};
-pub use rights::{Authority, Needed, Right};

@@ -3,7 +3,8 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use berth_apimachinery::{Guard, Status};
+use berth_apimachinery::Status;
+use berth_apimachinery::write::Guard;
 use serde_json::Value;
 
 use crate::request::{Denied, Request};

@@ -6,8 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use anyhow::Result;
-use berth_apimachinery::kind::Write;
-use berth_apimachinery::{Clock, FieldError, Kind, KindInfo, Schema, Status};
+use berth_apimachinery::{Clock, FieldError, Kind, KindInfo, Schema, Status, Write};
 use berth_apiserver::authn::{Authentication, CaPool};
 use berth_apiserver::authz::AlwaysAllow;
 use berth_apiserver::{Call, ChainConfig, Group, Reply, RequestInfo, Resource, Server, ServerConfig};

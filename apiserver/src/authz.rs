@@ -8,9 +8,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use berth_admission::UserInfo;
-use berth_apimachinery::Status;
 use berth_apimachinery::selector::{FieldSelector, Operator, Requirement, Selector};
-use berth_apimachinery::status::Details;
+use berth_apimachinery::{Details, Status};
 
 use crate::auth::{Access, Attributes, Authorizer, Selected};
 use crate::delegation::Unanswered;

@@ -2,10 +2,9 @@
 
 mod check;
 
-use berth_apimachinery::Status;
 use berth_apimachinery::json::Document;
 use berth_apimachinery::nesting::{DEPTH_LIMIT, is_shallow};
-use berth_apimachinery::schema::Unknown;
+use berth_apimachinery::{Status, Unknown};
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use serde_json::Value;

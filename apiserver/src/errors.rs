@@ -1,6 +1,7 @@
 //! The only conversion of a store's errors to a client's errors.
 
-use berth_apimachinery::{CommitError, FieldError, GroupResource, KindInfo, Revision, Status, Why};
+use berth_apimachinery::write::{CommitError, Why};
+use berth_apimachinery::{FieldError, GroupResource, KindInfo, Revision, Status};
 use berth_storage::StoreError;
 
 use crate::served::Served;

@@ -61,7 +61,7 @@ impl Heavy {
 
     /// Runs `work` on a thread of its own, in the turn of `user`. When this future is dropped, because
     /// its time is over or the client is gone, the work ends at its next `await`, and so does counted
-    /// work inside it ([`berth_apimachinery::Budget`]).
+    /// work inside it ([`berth_apimachinery::budget::Budget`]).
     ///
     /// # Errors
     /// 503 when the server is shutting down.

@@ -4,7 +4,7 @@
 //! It has no kinds and no scheduling systems: a program passes [`Resource`]s (a
 //! [`berth_apimachinery::Kind`] and the source of its objects) and gets a server.
 //! `examples/flunders.rs` is a complete one. With the crate `berth-aggregation`, a server runs behind a
-//! kube-apiserver (`examples/aggregated_flunders.rs` there). Start reading at [`resource`].
+//! kube-apiserver (`examples/aggregated_flunders.rs` there). Start reading at [`Resource`].
 #![doc = include_str!("../README.md")]
 #![allow(
     clippy::result_large_err,
@@ -14,24 +14,24 @@
 mod actor;
 mod annotations;
 pub mod audit;
-pub mod auth;
+mod auth;
 pub mod authn;
 pub mod authz;
-pub mod call;
-pub mod chain;
+mod call;
+mod chain;
 mod clock;
 mod compress;
-pub mod context;
-pub mod decode;
-pub mod delegation;
+mod context;
+mod decode;
+mod delegation;
 pub mod documents;
 mod errors;
-pub mod handlers;
+mod handlers;
 pub mod health;
 pub mod heavy;
 mod limit;
 mod list_body;
-pub mod listing;
+mod listing;
 mod managers;
 pub mod memory;
 pub mod metrics;
@@ -41,20 +41,20 @@ mod options;
 mod paging;
 pub mod patch_body;
 mod protobuf;
-pub mod registry;
+mod registry;
 mod render;
-pub mod request_info;
-pub mod resource;
+mod request_info;
+mod resource;
 pub mod respond;
 mod selection;
-pub mod serve;
+mod serve;
 mod served;
 mod signal;
 mod table;
 pub mod tls;
 mod unread;
 mod validation;
-pub mod version;
+mod version;
 pub mod view;
 mod websocket;
 mod yaml;
@@ -68,19 +68,21 @@ pub use auth::{Access, Attributes, Authorizer, Selected};
 pub use axum::Router;
 pub use axum::body::Body;
 pub use call::{Call, Document, ListQuery, Reply, Rows, Warnings};
-pub use chain::{ChainBuilder, ChainConfig, Limits};
+pub use chain::{Chain, ChainBuilder, ChainConfig, Limits, read_body};
 pub use clock::SystemClock;
-pub use context::{Api, Authorized, Inner, RequestCx};
+pub use context::{Api, Authorized, Inner, RequestCx, Route};
 pub use decode::Codec;
-pub use delegation::Unanswered;
+pub use delegation::{ReviewError, Reviewer, Unanswered};
 pub use handlers::ApiState;
 pub use listing::Listing;
-pub use memory::{ByteLimiter, Charge, Share};
-pub use registry::{Committed, CreateHook, Created, Extension, OnCommit, Registry};
+pub use registry::{
+    Author, Committed, CreateHook, Created, Extension, Index, InstallError, OnCommit, Registry, Wanted,
+    share_guards,
+};
 pub use request_info::{Query, RequestInfo};
 pub use resource::{
-    Backing, Change, Computed, Group, Part, Resource, Subresource, SubresourceHandler, View, stored,
+    Backing, Change, Computed, Effort, Group, Part, Resource, Subresource, SubresourceHandler, View, stored,
 };
 pub use serve::{BindError, ConnectionLimits, Running, Server, ServerConfig};
 pub use served::Served;
-pub use view::{ViewApi, ViewRules};
+pub use version::VersionInfo;

@@ -1,7 +1,8 @@
 //! Query parameters of reads and writes, parsed and checked.
 
 use berth_apimachinery::selector::{FieldSelector, Selector};
-use berth_apimachinery::{CommitError, FieldError, GroupResource, Object, Status, Why};
+use berth_apimachinery::write::{CommitError, Why};
+use berth_apimachinery::{FieldError, GroupResource, Object, Status};
 use serde_json::Value;
 
 use crate::managers;

@@ -1,9 +1,10 @@
 //! The three patch formats, each with the limits and answers of kube-apiserver (docs/reference.md, "Writes
 //! and patches").
 
+use berth_apimachinery::budget::Exceeded;
 use berth_apimachinery::nesting::{DEPTH_LIMIT, is_shallow};
 use berth_apimachinery::patch::{OPERATIONS_LIMIT, Problem, too_many};
-use berth_apimachinery::{Exceeded, Schema, Status, strategic};
+use berth_apimachinery::{Schema, Status, strategic};
 use json_patch::{Patch, PatchOperation};
 use serde::Deserialize;
 use serde_json::Value;

@@ -25,7 +25,8 @@ mod write;
 use std::sync::{Arc, OnceLock};
 
 use berth_admission::Chain;
-use berth_apimachinery::{Clock, CommitError, GroupResource, Guard, Key, Object, Status, Verb, Write};
+use berth_apimachinery::write::{CommitError, Guard, Verb, Write};
+use berth_apimachinery::{Clock, GroupResource, Key, Object, Status};
 use berth_storage::{At, Collection};
 use serde_json::Value;
 
@@ -34,8 +35,7 @@ use crate::call::Call;
 use crate::errors;
 use crate::resource::Group;
 
-pub use crate::actor::Actor;
-pub use crate::served::Served;
+use crate::served::Served;
 pub(crate) use admit::{Admission, Asked, Purpose};
 pub use apply::Wanted;
 pub(crate) use apply::{Application, ToStored};

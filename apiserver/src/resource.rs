@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use berth_apimachinery::{CommitError, GroupResource, Key, Kind, Object, Schema, Status};
+use berth_apimachinery::write::CommitError;
+use berth_apimachinery::{GroupResource, Key, Kind, Object, Schema, Status};
 use berth_storage::{Source, Store};
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
 //! Objects of a list or a watch: a namespace, labels and fields.
 
-use berth_apimachinery::kind::SelectableField;
+use berth_apimachinery::budget::Budget;
 use berth_apimachinery::selector::{FieldSelector, LabelPrint, Selector};
-use berth_apimachinery::{Budget, Object, Status};
+use berth_apimachinery::{Object, SelectableField, Status};
 
 use crate::served::Served;
 

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use berth_apimachinery::kind::StatusMetadata;
-use berth_apimachinery::{Column, GroupResource, Kind, KindInfo};
+use berth_apimachinery::{Column, GroupResource, Kind, KindInfo, StatusMetadata};
 use berth_apply::{Reset, Types};
 use berth_storage::{Source, Store};
 use bytes::Bytes;

@@ -5,8 +5,7 @@ use std::task::Poll;
 
 use async_trait::async_trait;
 use axum::body::Body;
-use berth_apimachinery::time::FixedClock;
-use berth_apimachinery::{Clock, Status, Timestamp};
+use berth_apimachinery::{Clock, FixedClock, Status, Timestamp};
 use bytes::Bytes;
 use futures::StreamExt;
 use http::{Response, StatusCode};
@@ -205,7 +204,7 @@ impl Api for Toy {
             // Without an end of its own, and without an `await`.
             (_, "counting") => {
                 self.waiting.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-                let mut budget = berth_apimachinery::Budget::new("counting", u64::MAX, 0);
+                let mut budget = berth_apimachinery::budget::Budget::new("counting", u64::MAX, 0);
                 while budget.spend(1).is_ok() {}
                 self.waiting.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
                 respond::text(StatusCode::OK, "counted")
@@ -259,7 +258,7 @@ pub(crate) fn chain_config(api: Arc<Toy>, clients: &Ca, proxies: &Ca) -> ChainCo
         authorizer: Arc::new(rule),
         always_allowed: crate::authz::ALWAYS_ALLOWED.map(str::to_owned).to_vec(),
         limits: Limits::default(),
-        memory: crate::ByteLimiter::new(1 << 28),
+        memory: crate::memory::ByteLimiter::new(1 << 28),
         audit: None,
         health: Arc::new(Health::new()),
         metrics: Arc::new(Metrics::new()),

@@ -13,8 +13,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use berth_certs::files::make_folder;
 use berth_storage::embedded::backup::{self, Contents};
-use berth_storage::embedded::rescue;
-use berth_storage::{EmbeddedStore, Limits, StoreError};
+use berth_storage::embedded::{EmbeddedStore, rescue};
+use berth_storage::{Limits, StoreError};
 use clap::Args;
 
 use crate::encryption;

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use berth_apimachinery::{Clock, GroupResource, Key};
-use berth_apiserver::registry::Registry;
+use berth_apiserver::Registry;
 use berth_configuration::{AutoBindMode, Modes, validity};
 use berth_dialect_contract::Reconciler;
 use berth_engine::controller::{Alone, LEASES, LeaderElector, Leadership, Lease, LeaseDurations, Settings};

@@ -6,8 +6,7 @@
 
 use std::sync::Arc;
 
-use berth_apimachinery::kind::KindInfo;
-use berth_apimachinery::{Kind, Revision, Schema, Scope};
+use berth_apimachinery::{Kind, KindInfo, Revision, Schema, Scope};
 use berth_apiserver::{Backing, Group, Resource};
 use berth_storage::{Limits, MemoryStore};
 use serde_json::json;

@@ -50,8 +50,9 @@ mod with {
     use std::sync::Arc;
 
     use anyhow::{Context, Result, bail};
+    use berth_storage::Store;
     use berth_storage::encryption::Encryption;
-    use berth_storage::{EtcdConfig, EtcdStore, Store};
+    use berth_storage::etcd::{EtcdConfig, EtcdStore};
 
     use super::EtcdArgs;
 

@@ -20,8 +20,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
-use berth_aggregation::registration::{self, Sources};
-use berth_aggregation::{Clients, Delegation, HubPolicies, Policies, Registration, StaticTrust, policies};
+use berth_aggregation::policies::{HubPolicies, Policies};
+use berth_aggregation::registration::{self, Registration, Sources};
+use berth_aggregation::{Clients, Delegation, StaticTrust, policies};
 use berth_apimachinery::{Clock, GroupResource, Kind};
 use berth_certs::Folder;
 use berth_configuration::Modes;

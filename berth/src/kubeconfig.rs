@@ -8,16 +8,15 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use berth_admission::COLLECTORS;
 use berth_apimachinery::Timestamp;
-use berth_certs::authority::LEAF_LIFE;
 use berth_certs::files::{self, Access};
-use berth_certs::{CertsError, Folder, Issued};
+use berth_certs::{CertsError, Folder, Issued, LEAF_LIFE};
 use jiff::SignedDuration;
 use serde::Serialize;
 
 /// Prefix of the names of Berth's own actors (docs/concepts.md, "Actors").
 const RESERVED: &str = "berth:";
 /// Client certificates live no longer than a new CA does.
-const MOST_LIFE: SignedDuration = berth_certs::authority::CA_LIFE;
+const MOST_LIFE: SignedDuration = berth_certs::CA_LIFE;
 /// Shorter lives make no sense, since the clocks of other machines differ.
 const LEAST_LIFE: SignedDuration = SignedDuration::from_mins(1);
 /// A kubeconfig that expires within this time is replaced.

@@ -132,8 +132,8 @@ mod with {
 
     use anyhow::{Context, Result, bail};
     use berth_storage::embedded::EmbeddedStore;
-    use berth_storage::etcd::Copying;
-    use berth_storage::{EtcdConfig, EtcdStore, Limits, Snapshot};
+    use berth_storage::etcd::{Copying, EtcdConfig, EtcdStore};
+    use berth_storage::{Limits, Snapshot};
 
     use super::{MigrateArgs, Place};
     use crate::backup::FILE;

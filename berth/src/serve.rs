@@ -24,15 +24,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use berth_aggregation::Registration;
+use berth_aggregation::registration::Registration;
 use berth_apimachinery::Clock;
-use berth_apiserver::SystemClock;
 use berth_apiserver::audit::Audit;
 use berth_apiserver::documents::Documents;
 use berth_apiserver::health::{Health, Probe};
+use berth_apiserver::memory::ByteLimiter;
 use berth_apiserver::metrics::Metrics;
-use berth_apiserver::version::VersionInfo;
-use berth_apiserver::{ByteLimiter, ChainConfig, Limits, Running};
+use berth_apiserver::{ChainConfig, Limits, Running, SystemClock, VersionInfo};
 use berth_certs::Folder;
 use berth_engine::controller::Leadership;
 use berth_hub::SyncStatus;

@@ -10,16 +10,16 @@
 //! is never overwritten: a problem of one on disk is an error that names the remedy.
 #![doc = include_str!("../README.md")]
 
-pub mod authority;
+mod authority;
 mod der;
-pub mod error;
+mod error;
 pub mod files;
-pub mod folder;
+mod folder;
 pub mod pem;
 pub mod rotation;
-pub mod serving;
+mod serving;
 
-pub use authority::{Authority, Issued};
+pub use authority::{Authority, CA_LIFE, Issued, LEAF_LIFE, generate_authority};
 pub use error::CertsError;
 pub use folder::Folder;
 pub use serving::ServingCertificate;

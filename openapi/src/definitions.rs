@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use berth_apimachinery::schema::object_meta;
+use berth_apimachinery::object_meta;
 use serde_json::{Value, json};
 
 use crate::resource::{Entry, Gvk, Version};

@@ -5,8 +5,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Draft, GroupResource, Key};
-use berth_storage::{EmbeddedStore, Expect, Limits, Scope, Source, Step, Verb, Writer};
+use berth_storage::embedded::EmbeddedStore;
+use berth_storage::{Expect, Limits, Scope, Source, Step, Writer};
 use serde_json::json;
 
 const THINGS: GroupResource = GroupResource::new("example", "things");

@@ -14,13 +14,14 @@ pub mod writes;
 use std::sync::Arc;
 use std::time::Duration;
 
+use berth_apimachinery::write::{Guard, Verb};
 use berth_apimachinery::{Draft, GroupResource, Key, Object, Revision};
 use serde_json::json;
 
 use crate::error::StoreError;
 use crate::history::Limits;
 use crate::source::{Event, Store, Watch};
-use crate::step::{Applied, Expect, Guard, Step, Verb};
+use crate::step::{Applied, Expect, Step};
 
 /// A namespaced resource the cases write.
 pub const THINGS: GroupResource = GroupResource::new("conformance.example", "things");

@@ -4,13 +4,14 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
+use berth_apimachinery::write::{Guard, Verb};
 use berth_apimachinery::{Change, Draft, GroupResource, Key, Object, Revision};
 
 use crate::error::StoreError;
 use crate::fences::{self, Fences};
 use crate::history::Limits;
 use crate::state::State;
-use crate::step::{Applied, Expect, Guard, Step, Verb};
+use crate::step::{Applied, Expect, Step};
 
 /// One change on its way to the disk: the change, and the object before it at its own revision.
 pub(crate) type Staged = (Change, Option<Arc<Object>>);

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use berth_apimachinery::write::{Guard, Verb};
 use berth_apimachinery::{Draft, Key, Object, Revision};
-pub use berth_apimachinery::{Guard, Verb};
 
 /// Condition on the step's own object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,10 @@
 
 use std::time::Duration;
 
+use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Key, Revision};
 use berth_storage::conformance::{OTHERS, THINGS, create, thing, update};
-use berth_storage::{At, Expect, Limits, MemoryStore, Scope, Source, Step, Store, StoreError, Verb};
+use berth_storage::{At, Expect, Limits, MemoryStore, Scope, Source, Step, Store, StoreError};
 
 /// A store that has forgotten all but its last change per resource, so that only held lists show the past.
 fn forgetful() -> MemoryStore {

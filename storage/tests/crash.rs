@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use berth_apimachinery::Key;
 use berth_storage::conformance::{THINGS, create, delete, thing, update, value};
-use berth_storage::{EmbeddedStore, Expect, Limits, Source, Writer};
+use berth_storage::embedded::EmbeddedStore;
+use berth_storage::{Expect, Limits, Source, Writer};
 use tempfile::TempDir;
 
 const FILE: &str = "BERTH_CRASH_TEST_FILE";

@@ -9,7 +9,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use berth_storage::conformance::{THINGS, create, delete, thing, update, value};
-use berth_storage::{EmbeddedStore, Expect, Limits, Source, StoreError, Writer};
+use berth_storage::embedded::EmbeddedStore;
+use berth_storage::{Expect, Limits, Source, StoreError, Writer};
 use tempfile::TempDir;
 
 const PAGE: usize = 4096;

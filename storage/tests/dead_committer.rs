@@ -6,7 +6,8 @@
 use std::time::{Duration, Instant};
 
 use berth_storage::conformance::{create, thing};
-use berth_storage::{EmbeddedStore, Limits, Store, StoreError, Writer};
+use berth_storage::embedded::EmbeddedStore;
+use berth_storage::{Limits, Store, StoreError, Writer};
 use futures::FutureExt as _;
 use tempfile::TempDir;
 use tracing::span::{Attributes, Id, Record};

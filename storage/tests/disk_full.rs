@@ -12,7 +12,8 @@ use std::process::Command;
 
 use berth_apimachinery::Draft;
 use berth_storage::conformance::{THINGS, create, thing};
-use berth_storage::{At, EmbeddedStore, Limits, Source, Step, Store, StoreError, Writer};
+use berth_storage::embedded::EmbeddedStore;
+use berth_storage::{At, Limits, Source, Step, Store, StoreError, Writer};
 use serde_json::json;
 use tempfile::TempDir;
 

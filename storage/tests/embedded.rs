@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use berth_storage::{EmbeddedStore, Limits, Store};
+use berth_storage::embedded::EmbeddedStore;
+use berth_storage::{Limits, Store};
 use tempfile::TempDir;
 
 async fn make(limits: Limits) -> (Arc<dyn Store>, TempDir) {

@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use berth_storage::conformance::{THINGS, create, thing, update, value};
+use berth_storage::embedded::EmbeddedStore;
 use berth_storage::encryption::{Encryption, Key, Rule};
-use berth_storage::{EmbeddedStore, Expect, Limits, Source, StoreError, Writer};
+use berth_storage::{Expect, Limits, Source, StoreError, Writer};
 use tempfile::TempDir;
 
 /// Encryption of the conformance suite's things, by keys of a name and a byte.
@@ -92,7 +93,7 @@ async fn copies_that_one_process_alone_can_read_are_on_disk_for_nobody_and_gone_
     let own = || Arc::new(Encryption::default().with_ephemeral(&[THINGS]).unwrap());
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("berth.redb");
-    let kept = berth_storage::Key {
+    let kept = berth_apimachinery::Key {
         resource: OTHERS,
         ..thing("a", "kept")
     };

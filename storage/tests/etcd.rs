@@ -4,7 +4,8 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use berth_storage::{EtcdConfig, EtcdStore, Limits, Store};
+use berth_storage::etcd::{EtcdConfig, EtcdStore};
+use berth_storage::{Limits, Store};
 use etcd_process::Etcd;
 
 #[expect(dead_code, unreachable_pub, reason = "shared with tests that need more of it")]

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use berth_storage::conformance::{OTHERS, THINGS, create, draft, thing, update, value};
 use berth_storage::encryption::{Encryption, Key, Rule};
-use berth_storage::{EtcdConfig, EtcdStore, Expect, Limits, Source, Step, StoreError, Writer};
+use berth_storage::etcd::{EtcdConfig, EtcdStore};
+use berth_storage::{Expect, Limits, Source, Step, StoreError, Writer};
 use etcd_client::{Client, GetOptions};
 use etcd_process::Etcd;
 

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use berth_storage::{EtcdConfig, EtcdStore, Limits, Store};
+use berth_storage::etcd::{EtcdConfig, EtcdStore};
+use berth_storage::{Limits, Store};
 use etcd_client::Client;
 use etcd_process::Etcd;
 use workload::Workload;

@@ -6,13 +6,13 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Draft, Key, Revision};
 use berth_storage::conformance::{
     OTHERS, THINGS, create, delete, draft, fence, guarded, thing, update, value,
 };
-use berth_storage::{
-    At, EtcdConfig, EtcdStore, Expect, Limits, Scope, Source, Step, Store, StoreError, Verb, Writer,
-};
+use berth_storage::etcd::{EtcdConfig, EtcdStore};
+use berth_storage::{At, Expect, Limits, Scope, Source, Step, Store, StoreError, Writer};
 use etcd_client::Client;
 use etcd_process::Etcd;
 use proxy::Proxy;

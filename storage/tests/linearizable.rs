@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use berth_storage::{EmbeddedStore, Limits, MemoryStore, Revision, Store};
+use berth_apimachinery::Revision;
+use berth_storage::embedded::EmbeddedStore;
+use berth_storage::{Limits, MemoryStore, Store};
 use tempfile::TempDir;
 use workload::Workload;
 

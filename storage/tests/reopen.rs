@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use berth_apimachinery::{GroupResource, Key, Revision};
 use berth_storage::conformance::{THINGS, create, delete, fence, guarded, thing, update, value};
-use berth_storage::{At, EmbeddedStore, Expect, Limits, Scope, Source, StoreError, Writer};
+use berth_storage::embedded::EmbeddedStore;
+use berth_storage::{At, Expect, Limits, Scope, Source, StoreError, Writer};
 use tempfile::TempDir;
 
 fn place() -> (TempDir, PathBuf) {

@@ -34,7 +34,6 @@ mod validate;
 #[cfg(test)]
 mod tests;
 
-pub use berth_cel::is_identifier;
 pub use binding::Binding;
 pub use constraints::Constraints;
 pub use enforcer::Enforcer;

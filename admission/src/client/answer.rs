@@ -2,8 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use berth_apimachinery::Status;
-use berth_apimachinery::status::Details;
+use berth_apimachinery::{Details, Status};
 use serde_json::Value;
 
 use super::WebhookType;

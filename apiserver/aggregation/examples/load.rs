@@ -6,10 +6,8 @@ use std::io;
 use std::sync::{Arc, LazyLock};
 
 use berth_aggregation::options::{Options, Program, RunError};
-use berth_apimachinery::kind::{Column, KindInfo, Scope};
-use berth_apimachinery::{Draft, Kind, Object, Schema, Status};
-use berth_apiserver::listing::Listing;
-use berth_apiserver::{Call, Computed, Group, ListQuery, RequestInfo, Resource};
+use berth_apimachinery::{Column, Draft, Kind, KindInfo, Object, Schema, Scope, Status};
+use berth_apiserver::{Call, Computed, Group, ListQuery, Listing, RequestInfo, Resource};
 use clap::Parser;
 use serde_json::json;
 

@@ -15,8 +15,8 @@
 //! `examples/aggregated_flunders.rs`. Without it, this code makes a server ask the hub:
 #![doc = include_str!("../README.md")]
 
-pub mod client;
-pub mod delegation;
+mod client;
+mod delegation;
 #[cfg(feature = "options")]
 pub mod options;
 #[cfg(feature = "policies")]
@@ -26,8 +26,5 @@ pub mod registration;
 pub mod reviewer;
 
 pub use client::{Clients, Kubeconfigs};
-pub use delegation::{CacheTimes, Delegation};
-#[cfg(feature = "policies")]
-pub use policies::{HubPolicies, Policies};
+pub use delegation::{CacheTimes, Delegation, Lookup};
 pub use published::StaticTrust;
-pub use registration::{NotRegistered, Registration};

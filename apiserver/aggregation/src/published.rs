@@ -16,8 +16,6 @@ use kube::api::{WatchEvent, WatchParams};
 use kube::{Api, Client};
 use parking_lot::Mutex;
 
-use crate::reviewer::chain;
-
 /// Interval at which the ConfigMap is read independently of the watch.
 const LOOK_EVERY: Duration = Duration::from_mins(1);
 /// The pause before the next watch; after one that failed, twice.
@@ -59,7 +57,7 @@ impl Published {
             .maps
             .get(NAME)
             .await
-            .map_err(|problem| anyhow!("{}", chain(&problem)))?;
+            .map_err(|problem| anyhow!("{}", berth_client::told(&problem)))?;
         self.take(trust, map)
     }
 
@@ -72,7 +70,7 @@ impl Published {
         loop {
             if let Err(problem) = self.watch(trust).await {
                 tracing::debug!(
-                    problem = chain(&problem),
+                    problem = berth_client::told(&problem),
                     "watching extension-apiserver-authentication"
                 );
                 tokio::time::sleep(PAUSE).await;
@@ -85,7 +83,7 @@ impl Published {
         let mut clock = tokio::time::interval(LOOK_EVERY);
         loop {
             clock.tick().await;
-            told(self.load(trust).await);
+            log(self.load(trust).await);
         }
     }
 
@@ -96,7 +94,7 @@ impl Published {
         let mut changes = pin!(changes);
         while let Some(change) = changes.next().await {
             match change? {
-                WatchEvent::Added(map) | WatchEvent::Modified(map) => told(self.take(trust, map)),
+                WatchEvent::Added(map) | WatchEvent::Modified(map) => log(self.take(trust, map)),
                 WatchEvent::Error(status) => return Err(kube::Error::Api(status)),
                 // The former trust stays: a hub must not lose its users while the ConfigMap is
                 // recreated.
@@ -125,7 +123,7 @@ impl Published {
 }
 
 /// Logs the problem.
-fn told(taken: Result<()>) {
+fn log(taken: Result<()>) {
     if let Err(problem) = taken {
         tracing::error!(%problem, "cannot read extension-apiserver-authentication; keeping the previous client CAs");
     }

@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use berth_apimachinery::Status;
-use berth_apiserver::delegation::{ReviewError, Reviewer};
+use berth_apiserver::{ReviewError, Reviewer};
+use berth_client::told;
 use http::{Method, Request, header};
 use kube::Client;
 use kube::client::Body;
@@ -40,7 +41,7 @@ pub async fn create(client: &Client, path: &str, object: &Value) -> Result<Value
         .body(Body::from(body))
         .map_err(|problem| lasting(problem.to_string()))?;
     let unreachable =
-        |problem: kube::Error| passing(format!("the hub could not be reached: {}", chain(&problem)));
+        |problem: kube::Error| passing(format!("the hub could not be reached: {}", told(&problem)));
     let response = client.send(request).await.map_err(unreachable)?;
     let code = response.status();
     let body = response.into_body().collect_bytes().await.map_err(unreachable)?;
@@ -57,5 +58,3 @@ pub async fn create(client: &Client, path: &str, object: &Value) -> Result<Value
         passing: code.is_server_error() || code.as_u16() == 429,
     })
 }
-
-pub use berth_client::told as chain;

@@ -24,8 +24,7 @@ pub(crate) mod value;
 use std::sync::Arc;
 
 use berth_apimachinery::{GroupResource, Kind};
-use berth_apiserver::registry::Registry;
-use berth_apiserver::{Backing, Group, Resource, Subresource};
+use berth_apiserver::{Backing, Group, Registry, Resource, Subresource};
 use berth_storage::Store;
 
 /// The resources of those kinds of Kubernetes' own that are in namespaces.
@@ -112,7 +111,7 @@ fn subresources(kind: &str, store: &Arc<dyn Store>) -> Vec<Subresource> {
 
 #[cfg(test)]
 mod tests {
-    use berth_apimachinery::kind::StatusMetadata;
+    use berth_apimachinery::StatusMetadata;
 
     use super::*;
 

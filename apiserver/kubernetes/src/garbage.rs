@@ -13,8 +13,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use berth_apimachinery::object::OwnerReference;
-use berth_apimachinery::{Change, Clock, Key, Object};
+use berth_apimachinery::{Change, Clock, Key, Object, OwnerReference};
 use berth_storage::informer::{self, Handler};
 use berth_storage::{At, Event, Scope, Store, StoreError};
 use futures::StreamExt as _;

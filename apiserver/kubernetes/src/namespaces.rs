@@ -6,8 +6,9 @@ mod lifecycle;
 
 use std::sync::Arc;
 
+use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Clock, Draft, Key};
-use berth_storage::{Expect, Step, Store, StoreError, Verb};
+use berth_storage::{Expect, Step, Store, StoreError};
 
 pub use deleter::spawn;
 pub use lifecycle::NamespaceLifecycle;

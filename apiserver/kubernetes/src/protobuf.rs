@@ -15,7 +15,7 @@ mod unknown;
 mod wire;
 mod write;
 
-use berth_apimachinery::schema::Unknown;
+use berth_apimachinery::Unknown;
 use berth_apiserver::decode::Codec;
 use serde_json::{Map, Value};
 

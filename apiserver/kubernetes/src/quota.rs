@@ -9,8 +9,9 @@ mod usage;
 
 use std::sync::Arc;
 
-use berth_admission::{Denied, Guard, Operation, Plugin, Request};
+use berth_admission::{Denied, Operation, Plugin, Request};
 use berth_apimachinery::quantity::Quantity;
+use berth_apimachinery::write::Guard;
 use berth_apimachinery::{GroupResource, Key, Object, Revision};
 use berth_storage::{Collection, Source};
 use serde_json::Value;

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use berth_admission::UserInfo;
 use berth_apimachinery::{Key, Kind, Object, Status};
-use berth_apiserver::Group;
-use berth_apiserver::registry::{Author, Registry, Wanted};
+use berth_apiserver::{Author, Group, Registry, Wanted};
 use berth_policies::Kinds;
 use berth_storage::informer::{self, Handler};
 use berth_storage::{Scope, Source, StoreError};

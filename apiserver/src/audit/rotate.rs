@@ -168,7 +168,7 @@ impl Write for Rotating {
 
 #[cfg(test)]
 mod tests {
-    use berth_apimachinery::time::SignedDuration;
+    use berth_apimachinery::SignedDuration;
     use berth_apimachinery::time::testing::SteppedClock;
 
     use super::*;

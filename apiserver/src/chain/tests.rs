@@ -270,7 +270,7 @@ async fn a_place_is_free_as_soon_as_the_answer_is_there_read_or_not() {
 #[tokio::test]
 async fn strangers_who_do_not_read_their_refusals_keep_out_themselves_alone() {
     let bench = bench(|config| {
-        config.memory = crate::ByteLimiter::new(1 << 20);
+        config.memory = crate::memory::ByteLimiter::new(1 << 20);
         config.limits.reads = 4;
     });
     let mut unread = Vec::new();
@@ -300,7 +300,7 @@ async fn strangers_who_do_not_read_their_refusals_keep_out_themselves_alone() {
 
 #[tokio::test]
 async fn bodies_are_charged_while_they_are_worked_on_and_refused_beyond_the_share() {
-    let bench = bench(|config| config.memory = crate::ByteLimiter::new(1 << 20));
+    let bench = bench(|config| config.memory = crate::memory::ByteLimiter::new(1 << 20));
     let connection = bench.connection("alice", &[]);
     let dense = || request("POST", FOOS, Body::from("[1,".repeat(20_000)));
     let refused = bench.chain.handle(&connection, dense()).await;

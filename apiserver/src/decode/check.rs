@@ -1,8 +1,7 @@
 //! Checks of a decoded body before its content counts: the right kind, metadata of the right types, and
 //! no unknown or duplicate fields where the client asks for that.
 
-use berth_apimachinery::schema::{Mistyped, Unknown};
-use berth_apimachinery::{Schema, Status};
+use berth_apimachinery::{Mistyped, Schema, Status, Unknown};
 use serde_json::Value;
 
 use crate::call::Warnings;

@@ -4,8 +4,8 @@ mod config;
 mod last_applied;
 
 use axum::body::Body;
-use berth_apimachinery::kind::Via;
-use berth_apimachinery::{CommitError, FieldError, Object, Schema, Status, Why};
+use berth_apimachinery::write::{CommitError, Why};
+use berth_apimachinery::{FieldError, Object, Schema, Status, Via};
 use berth_apply::{Managers, Only, Refused, Reset, Types, Writer};
 use http::{Response, StatusCode};
 use serde_json::{Value, json};

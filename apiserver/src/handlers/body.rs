@@ -1,7 +1,6 @@
 //! The way of a request body to the value that is written.
 
-use berth_apimachinery::schema::Unknown;
-use berth_apimachinery::{Schema, Status};
+use berth_apimachinery::{Schema, Status, Unknown};
 use serde_json::Value;
 
 use super::Cx;

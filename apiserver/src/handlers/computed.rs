@@ -7,8 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use axum::body::Body;
-use berth_apimachinery::kind::Via;
-use berth_apimachinery::{Object, Status, budget};
+use berth_apimachinery::{Object, Status, Via, budget};
 use berth_storage::Name;
 use http::{Response, StatusCode};
 

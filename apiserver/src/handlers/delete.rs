@@ -1,8 +1,8 @@
 //! `delete` and `deletecollection`.
 
 use axum::body::Body;
-use berth_apimachinery::status::Details;
-use berth_apimachinery::{Object, Status, Why};
+use berth_apimachinery::write::Why;
+use berth_apimachinery::{Details, Object, Status};
 use futures::{StreamExt, TryStreamExt, stream};
 use http::{Response, StatusCode};
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use berth_apimachinery::kind::Via;
-use berth_apimachinery::{CommitError, Object, Status, Why};
+use berth_apimachinery::write::{CommitError, Why};
+use berth_apimachinery::{Object, Status, Via};
 use http::{Response, StatusCode};
 
 use super::Cx;

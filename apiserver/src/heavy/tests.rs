@@ -60,7 +60,7 @@ async fn counted_work_ends_with_its_request_though_it_awaits_nothing() {
     let heavy = Heavy::at_most(1);
     let (tell, told) = mpsc::channel();
     let endless = heavy.run("ann", async move {
-        let mut budget = berth_apimachinery::Budget::new("counting", u64::MAX, 0);
+        let mut budget = berth_apimachinery::budget::Budget::new("counting", u64::MAX, 0);
         while budget.spend(1).is_ok() {}
         tell.send(()).unwrap();
     });

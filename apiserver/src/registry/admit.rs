@@ -10,7 +10,7 @@ use std::sync::Arc;
 use berth_admission::client::{Recorded, Subject};
 use berth_admission::{Chain, Request};
 use berth_apimachinery::Status;
-use berth_storage::Guard;
+use berth_apimachinery::write::Guard;
 use serde_json::Value;
 
 use crate::annotations::Annotations;

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use berth_apimachinery::kind::Via;
-use berth_apimachinery::{CommitError, Key, Object, Revision, Status, Verb, Write};
+use berth_apimachinery::write::{CommitError, Verb, Write};
+use berth_apimachinery::{Key, Object, Revision, Status, Via};
 use berth_apply::{Applied, Refused};
 use serde_json::Value;
 

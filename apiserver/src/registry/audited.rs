@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use berth_apimachinery::{CommitError, Object, Status, Timestamp, Verb, Write};
+use berth_apimachinery::write::{CommitError, Verb, Write};
+use berth_apimachinery::{Object, Status, Timestamp};
 
 use super::transaction::{Author, Origin};
 use super::{InstallError, Registry};

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use berth_apimachinery::{CommitError, Guard, Key, Object, Status, Verb, Write};
+use berth_apimachinery::write::{CommitError, Guard, Verb, Write};
+use berth_apimachinery::{Key, Object, Status};
 use berth_storage::StoreError;
 
 use crate::annotations::Annotations;

@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
-use berth_apimachinery::kind::Via;
-use berth_apimachinery::{CommitError, Draft, Key, Object, Status, Why};
-use berth_storage::{At, Guard, StoreError};
+use berth_apimachinery::write::Guard;
+use berth_apimachinery::write::{CommitError, Why};
+use berth_apimachinery::{Draft, Key, Object, Status, Via};
+use berth_storage::{At, StoreError};
 use serde_json::Value;
 
 use crate::actor::Actor;

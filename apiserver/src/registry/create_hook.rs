@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use berth_admission::UserInfo;
-use berth_apimachinery::{
-    CommitError, Draft, GroupResource, Guard, Key, Object, Revision, Status, Timestamp, Write,
-};
+use berth_apimachinery::write::{CommitError, Guard, Write};
+use berth_apimachinery::{Draft, GroupResource, Key, Object, Revision, Status, Timestamp};
 use berth_storage::{Step, Store, StoreError};
 use futures::future::BoxFuture;
 

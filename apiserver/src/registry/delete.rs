@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use berth_apimachinery::{CommitError, Object, time};
-use berth_storage::{Expect, Guard, Step, Verb};
+use berth_apimachinery::write::CommitError;
+use berth_apimachinery::write::{Guard, Verb};
+use berth_apimachinery::{Object, time};
+use berth_storage::{Expect, Step};
 use serde_json::Value;
 
 use crate::actor::Actor;

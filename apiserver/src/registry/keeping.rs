@@ -1,8 +1,7 @@
 //! Objects with fields of a keeper ([`berth_apimachinery::Kind::keeper`]): in the writes of others
 //! these fields do not change.
 
-use berth_apimachinery::kind::Via;
-use berth_apimachinery::{Keeper, Object, Status};
+use berth_apimachinery::{Keeper, Object, Status, Via};
 use berth_apply::{Conflict, Identity, Operation};
 use serde_json::Value;
 

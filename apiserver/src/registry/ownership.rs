@@ -6,8 +6,7 @@
 
 use std::borrow::Cow;
 
-use berth_apimachinery::kind::Via;
-use berth_apimachinery::{Object, Revision, Timestamp};
+use berth_apimachinery::{Object, Revision, Timestamp, Via};
 use berth_apply::{Applied, Managers, Refused, Reset, Types, Versions, Writer};
 use serde_json::{Value, json};
 

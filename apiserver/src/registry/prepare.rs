@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use berth_admission::client::{Form, Subject};
 use berth_admission::{Chain, Operation, Request};
-use berth_apimachinery::kind::{Via, Write};
-use berth_apimachinery::object::Malformed;
-use berth_apimachinery::{Draft, FieldError, Object, Status, field};
+use berth_apimachinery::write::Guard;
+use berth_apimachinery::{Draft, FieldError, Malformed, Object, Status, Via, Write, field};
 use berth_apply::Managers;
-use berth_storage::{Guard, StoreError};
+use berth_storage::StoreError;
 use serde_json::Value;
 
 use crate::actor::Actor;

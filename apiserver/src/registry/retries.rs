@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use berth_apimachinery::{CommitError, Object, Status};
+use berth_apimachinery::write::CommitError;
+use berth_apimachinery::{Object, Status};
 use berth_storage::{At, StoreError};
 
 use crate::errors;

@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use berth_apimachinery::kind::StatusMetadata;
-use berth_apimachinery::object::OwnerReference;
-use berth_apimachinery::{FieldError, Status, Timestamp, time};
+use berth_apimachinery::{FieldError, OwnerReference, Status, StatusMetadata, Timestamp, time};
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
 use uuid::Uuid;

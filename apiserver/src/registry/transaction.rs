@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use berth_admission::UserInfo;
-use berth_apimachinery::kind::Via;
-use berth_apimachinery::{CommitError, Guard, Key, Object, Revision, Status, Verb, Write};
+use berth_apimachinery::write::{CommitError, Guard, Verb, Write};
+use berth_apimachinery::{Key, Object, Revision, Status, Via};
 use berth_storage::{At, Expect, Step, Store, StoreError};
 
 use crate::actor::Actor;

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use berth_apimachinery::kind::Via;
-use berth_apimachinery::{CommitError, Draft, FieldError, Key, Object, Revision, Status, Why};
-use berth_storage::{Applied, At, Expect, Guard, Step, Store, StoreError, Verb};
+use berth_apimachinery::write::{CommitError, Why};
+use berth_apimachinery::write::{Guard, Verb};
+use berth_apimachinery::{Draft, FieldError, Key, Object, Revision, Status, Via};
+use berth_storage::{Applied, At, Expect, Step, Store, StoreError};
 use serde_json::Value;
 
 use crate::actor::Actor;

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use berth_apimachinery::kind::{SelectableField, StatusMetadata, Write};
+use berth_apimachinery::name::NameError;
 use berth_apimachinery::{
-    Cell, Column, FieldError, GroupResource, Kind, KindInfo, NameError, Object, Schema, Timestamp,
+    Cell, Column, FieldError, GroupResource, Kind, KindInfo, Object, Schema, SelectableField, StatusMetadata,
+    Timestamp, Write,
 };
 use serde_json::Value;
 

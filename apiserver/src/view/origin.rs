@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use berth_admission::UserInfo;
-use berth_apimachinery::{CommitError, Key, Object};
+use berth_apimachinery::write::CommitError;
+use berth_apimachinery::{Key, Object};
 use serde_json::Value;
 
 /// A write through a view.

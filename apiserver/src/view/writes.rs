@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use berth_admission::{Operation, Request};
-use berth_apimachinery::kind::Via;
-use berth_apimachinery::{CommitError, Key, Object, Status, Why};
+use berth_apimachinery::write::{CommitError, Why};
+use berth_apimachinery::{Key, Object, Status, Via};
 use serde_json::Value;
 
 use super::{Origin, OriginWrite, ViewSource};

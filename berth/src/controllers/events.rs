@@ -7,8 +7,9 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use berth_apimachinery::{GroupResource, Key, Timestamp, Verb, Why, Write as Planned};
-use berth_apiserver::registry::{Author, Registry};
+use berth_apimachinery::write::{Verb, Why, Write as Planned};
+use berth_apimachinery::{GroupResource, Key, Timestamp};
+use berth_apiserver::{Author, Registry};
 use berth_dialect_contract::{Note, NoteType};
 use berth_engine::{Bind, BindError, BindObserver, Bound, Engine};
 use futures::StreamExt as _;

@@ -4,9 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Clock, Key, Object, Timestamp, time};
 use berth_kubernetes::core::event::STORED;
-use berth_storage::{At, Expect, Step, Store, StoreError, Verb};
+use berth_storage::{At, Expect, Step, Store, StoreError};
 use serde::Deserialize;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -103,8 +104,7 @@ fn last_seen(event: &Object) -> Option<Timestamp> {
 
 #[cfg(test)]
 mod tests {
-    use berth_apimachinery::Draft;
-    use berth_apimachinery::time::FixedClock;
+    use berth_apimachinery::{Draft, FixedClock};
     use berth_storage::MemoryStore;
     use serde_json::{Value, json};
 

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use axum::body::Body;
-use berth_apiserver::context::{Api, Authorized, Route};
-use berth_apiserver::request_info::RequestInfo;
+use berth_apiserver::{Api, Authorized, RequestInfo, Route};
 use berth_kubernetes::core::namespace::RESOURCE;
 use berth_storage::{Scope, Store};
 use http::{HeaderMap, Response};

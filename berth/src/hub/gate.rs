@@ -10,9 +10,7 @@ use async_trait::async_trait;
 use axum::body::Body;
 use berth_apimachinery::Status;
 use berth_apimachinery::selector::FieldSelector;
-use berth_apiserver::context::{Api, Authorized, Route};
-use berth_apiserver::request_info::RequestInfo;
-use berth_apiserver::respond;
+use berth_apiserver::{Api, Authorized, RequestInfo, Route, respond};
 use berth_engine::{Behind, Engine};
 use berth_hub::SyncStatus;
 use berth_scheduling_api::{GROUP, published};
@@ -148,7 +146,7 @@ impl Api for Gate {
 
 #[cfg(test)]
 mod tests {
-    use berth_apiserver::request_info::Query;
+    use berth_apiserver::Query;
 
     use super::*;
 

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use berth_aggregation::Clients;
-use berth_aggregation::reviewer::{chain, create};
+use berth_aggregation::reviewer::create;
 use berth_apiserver::authn::delegated::{NAME, NAMESPACE};
+use berth_client::told;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client};
 use serde_json::{Value, json};
@@ -128,7 +129,7 @@ async fn published(client: &Client, user: &str) -> Option<String> {
         )),
         Err(problem) => Some(format!(
             "the ConfigMap {NAMESPACE}/{NAME} cannot be read: {}",
-            chain(&problem)
+            told(&problem)
         )),
     }
 }

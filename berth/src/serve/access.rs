@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use berth_apimachinery::Clock;
-use berth_apiserver::Authorizer;
 use berth_apiserver::authn::Authentication;
-use berth_apiserver::context::Api;
+use berth_apiserver::{Api, Authorizer};
 use berth_certs::Folder;
 use berth_hub::SyncStatus;
 use berth_storage::Store;

@@ -1,8 +1,9 @@
 //! Objects that systems create by themselves. Berth creates them where it stores the objects of the system.
 
+use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Clock, Draft, time};
 use berth_dialect_contract::Dialect;
-use berth_storage::{Expect, Step, Store, StoreError, Verb};
+use berth_storage::{Expect, Step, Store, StoreError};
 use serde_json::Value;
 use std::sync::Arc;
 

@@ -6,13 +6,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
+use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Draft, FieldError, Key, Kind, Timestamp, time};
 use berth_commands::manifest;
 use berth_configuration::SchedulerConfiguration;
 use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{Dialect, config};
 use berth_hub::mirror::FROM_FILE;
-use berth_storage::{Expect, Step, Store, StoreError, Verb};
+use berth_storage::{Expect, Step, Store, StoreError};
 use serde_json::{Value, json};
 
 use super::groups::Parts;

@@ -3,11 +3,12 @@
 
 use std::time::Instant;
 
+use berth_apimachinery::Revision;
+use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Draft, Key};
 use berth_apiserver::heavy::LIGHT;
 use berth_apiserver::{Api, Backing, Group, Query, RequestInfo, Resource};
-use berth_storage::memory::MemoryStore;
-use berth_storage::{Expect, Revision, Source, Step, Verb};
+use berth_storage::{Expect, MemoryStore, Source, Step};
 
 use super::*;
 

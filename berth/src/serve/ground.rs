@@ -6,20 +6,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Result;
-use berth_aggregation::Registration;
+use berth_aggregation::registration::Registration;
 use berth_apimachinery::{Clock, Timestamp};
-use berth_apiserver::{ByteLimiter, ConnectionLimits, Server, ServerConfig};
+use berth_apiserver::memory::ByteLimiter;
+use berth_apiserver::{ConnectionLimits, Server, ServerConfig};
 use berth_certs::{Folder, ServingCertificate};
 use berth_deploy::Storage;
 use berth_engine::controller::Leadership;
 use berth_hub::SyncStatus;
 use berth_hub::mirror::Progress;
 use berth_kubernetes::core::secret;
-use berth_storage::Store;
 use berth_storage::embedded::EmbeddedStore;
 use berth_storage::embedded::backup::Backups;
 use berth_storage::encryption::Encryption;
-use berth_storage::memory::MemoryStore;
+use berth_storage::{MemoryStore, Store};
 use berth_syncer::SyncerViews;
 use prometheus_client::metrics::histogram::Histogram;
 use tokio::sync::watch;
@@ -244,7 +244,7 @@ async fn open(
         Storage::Memory => {
             // So that a revision of another process, or of one before, is known to be foreign.
             let micros = u64::try_from(now.as_microsecond()).unwrap_or_default();
-            let start = berth_storage::Revision(micros.max(1));
+            let start = berth_apimachinery::Revision(micros.max(1));
             let store = MemoryStore::new(start, berth_storage::Limits::default());
             Ok((Arc::new(store), None))
         }

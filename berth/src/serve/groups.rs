@@ -10,12 +10,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
-use berth_aggregation::{HubPolicies, Policies as Webhooks};
+use berth_aggregation::policies::{HubPolicies, Policies as Webhooks};
 use berth_apimachinery::{Clock, GroupResource, Kind};
-use berth_apiserver::handlers::ApiState;
 use berth_apiserver::metrics::{AdmissionMetrics, PolicyMetrics};
-use berth_apiserver::registry::Registry;
-use berth_apiserver::{Authorizer, Backing, Group, Resource};
+use berth_apiserver::{ApiState, Authorizer, Backing, Group, Registry, Resource};
 use berth_configuration::Modes;
 use berth_dialect_contract::Dialect;
 use berth_engine::{Committer, Engine};

@@ -11,19 +11,20 @@ use anyhow::{Context, Result};
 
 use async_trait::async_trait;
 use axum::body::Body;
+use berth_apimachinery::Revision;
+use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Clock, Draft, GroupResource, Key, Kind, Object, Timestamp};
 use berth_apiserver::authn::{Authentication, CaPool, Connection};
-use berth_apiserver::chain::Chain;
 use berth_apiserver::health::Health;
+use berth_apiserver::memory::ByteLimiter;
 use berth_apiserver::metrics::Metrics;
-use berth_apiserver::{Attributes, Authorizer, ByteLimiter, SystemClock};
+use berth_apiserver::{Attributes, Authorizer, Chain, SystemClock};
 use berth_certs::Authority;
 use berth_configuration::Mode;
 use berth_dialect_contract::config;
 use berth_dialect_contract::rules::RulesChoice;
 use berth_hub::Mirror;
-use berth_storage::memory::MemoryStore;
-use berth_storage::{Expect, Revision, Step, Store, Verb};
+use berth_storage::{Expect, MemoryStore, Step, Store};
 use http::Request;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -90,7 +91,7 @@ impl InMemory {
         Self::over(
             Arc::new(store),
             settings,
-            Arc::new(berth_apimachinery::time::FixedClock(now)),
+            Arc::new(berth_apimachinery::FixedClock(now)),
             None,
         )
         .await

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use async_trait::async_trait;
-use berth_aggregation::Policies as Webhooks;
+use berth_aggregation::policies::Policies as Webhooks;
 use berth_apimachinery::{GroupResource, Revision, Timestamp};
 use berth_apiserver::metrics::{Metrics, Series};
 use berth_certs::{Folder, ServingCertificate};

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
 use berth_apimachinery::{Clock, GroupResource, Kind};
-use berth_apiserver::registry::Registry;
-use berth_apiserver::{Backing, Group, Resource};
+use berth_apiserver::{Backing, Group, Registry, Resource};
 use berth_deploy::Storage;
 use berth_dialect_contract::{Concern, Concerns, Dialect};
 use berth_dialect_registry::LEAVE_OUT_SECRETS;

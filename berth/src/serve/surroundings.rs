@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use berth_aggregation::Registration;
+use berth_aggregation::registration::Registration;
 use berth_apimachinery::Clock;
 use berth_certs::{Folder, ServingCertificate};
 use berth_configuration::Mode;

@@ -13,18 +13,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use berth::controllers::{ControllerMetrics, Events};
-use berth_admission::rights::Answer;
-use berth_admission::{Authority, Chain, Right, UserInfo};
+use berth_admission::rights::{Answer, Authority, Right};
+use berth_admission::{Chain, UserInfo};
 use berth_apimachinery::time::testing::SteppedClock;
-use berth_apimachinery::{Clock, Key, Object, Write};
-use berth_apiserver::registry::Registry;
-use berth_apiserver::{Backing, Group, Resource};
+use berth_apimachinery::write::Verb;
+use berth_apimachinery::write::Write;
+use berth_apimachinery::{Clock, Key, Object};
+use berth_apiserver::{Backing, Group, Registry, Resource};
 use berth_dialect_contract::Outcome;
 use berth_engine::controller::{Alone, Attempt, Observer, Settings};
 use berth_engine::{Controllers, Engine};
 use berth_kubernetes::core::event;
 use berth_scheduling_rest::{RegistryCommitter, VirtualApi};
-use berth_storage::{MemoryStore, Source, Store, Verb};
+use berth_storage::{MemoryStore, Source, Store};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -197,7 +198,7 @@ impl World {
         };
         self.registry
             .commit(
-                berth_apiserver::registry::Author {
+                berth_apiserver::Author {
                     user: &user,
                     manager: "test",
                     cause: None,

@@ -3,9 +3,8 @@
 //! The schemas are upstream's, so that fields of other writers (their own entries of the status, say)
 //! are kept.
 
-use berth_apimachinery::kind::KindInfo;
-use berth_apimachinery::schema::types::{Condition, Time};
-use berth_apimachinery::{Column, Keeper, Kind, Schema, Scope};
+use berth_apimachinery::types::{Condition, Time};
+use berth_apimachinery::{Column, Keeper, Kind, KindInfo, Schema, Scope};
 use schemars::JsonSchema;
 
 use crate::{GROUP, MANAGER, USER, VERSION};

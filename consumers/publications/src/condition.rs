@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use berth_apimachinery::{Key, Verb, Write};
+use berth_apimachinery::Key;
+use berth_apimachinery::write::{Verb, Write};
 use berth_configuration::validity::{self, ACTOR, Said};
 use berth_engine::{Commit, Committer, Engine};
 use tokio::sync::watch;

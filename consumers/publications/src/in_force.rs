@@ -193,8 +193,9 @@ fn other_managers(source: &dyn Source, namespace: &str) -> BTreeSet<String> {
 
 #[cfg(test)]
 mod tests {
+    use berth_apimachinery::write::Verb;
     use berth_apimachinery::{Draft, Key, Revision};
-    use berth_storage::{Expect, MemoryStore, Step, Verb, Writer};
+    use berth_storage::{Expect, MemoryStore, Step, Writer};
     use serde_json::{Value, json};
 
     use super::*;

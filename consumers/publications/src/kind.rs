@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use berth_apimachinery::kind::{ALL_VERBS, KindInfo, Via, Write};
-use berth_apimachinery::{Column, FieldError, Kind, Schema, Scope};
+use berth_apimachinery::{ALL_VERBS, Column, FieldError, Kind, KindInfo, Schema, Scope, Via, Write};
 use berth_dialect_contract::{Dialect, config};
 use berth_scheduling_api::publication;
 use serde_json::Value;

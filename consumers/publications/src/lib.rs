@@ -34,8 +34,7 @@ mod work;
 use std::sync::Arc;
 
 use berth_apimachinery::{GroupResource, Kind};
-use berth_apiserver::registry::Registry;
-use berth_apiserver::{Group, Resource};
+use berth_apiserver::{Group, Registry, Resource};
 use berth_dialect_contract::{Dialect, config};
 use berth_engine::{Committer, Engine};
 use berth_hub::HubCommitter;

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use berth_admission::UserInfo;
-use berth_apimachinery::{CommitError, GroupResource, Key, Object, Revision, Verb, Write};
-use berth_apiserver::registry::{Author, Registry, Wanted};
+use berth_apimachinery::write::{CommitError, Verb, Write};
+use berth_apimachinery::{GroupResource, Key, Object, Revision};
+use berth_apiserver::{Author, Registry, Wanted};
 use berth_hub::HubCommitter;
 use berth_hub::commits::Applying;
 use berth_hub::mirror::{Copied, Progress};

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use berth_apimachinery::{CommitError, Key, Revision};
+use berth_apimachinery::write::CommitError;
+use berth_apimachinery::{Key, Revision};
 use berth_storage::Collection;
 use futures::StreamExt;
 use futures::stream;

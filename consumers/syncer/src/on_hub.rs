@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use berth_apimachinery::{CommitError, GroupResource, Object, Status, Verb, Why, Write};
+use berth_apimachinery::write::{CommitError, Verb, Why, Write};
+use berth_apimachinery::{GroupResource, Object, Status};
 use berth_apiserver::view::{Origin, OriginWrite};
 use berth_hub::HubCommitter;
 

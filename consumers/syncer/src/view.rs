@@ -21,10 +21,11 @@ use std::sync::{Arc, LazyLock};
 use async_trait::async_trait;
 use berth_apimachinery::{GroupResource, Key, Object, Schema, Status};
 use berth_apiserver::documents::Documents;
-use berth_apiserver::registry::{InstallError, Registry};
-use berth_apiserver::version::VersionInfo;
-use berth_apiserver::view as library;
-use berth_apiserver::{Call, Group, Inner, RequestInfo, Subresource, SubresourceHandler, ViewApi};
+use berth_apiserver::view::ViewApi;
+use berth_apiserver::{
+    Call, Group, Inner, InstallError, Registry, RequestInfo, Subresource, SubresourceHandler, VersionInfo,
+    view as library,
+};
 use berth_dialect_contract::Dialect;
 use berth_dialect_kcp::names::{DIALECT, WORKLOAD_CLUSTERS};
 use berth_dialect_kcp::syncer_view::{identifier, is_advanced};

@@ -8,7 +8,8 @@ use std::any::Any;
 use std::sync::Arc;
 
 use berth_admission::Denied;
-use berth_apimachinery::{Change, FieldError, GroupResource, Key, Object, Timestamp, Write};
+use berth_apimachinery::write::Write;
+use berth_apimachinery::{Change, FieldError, GroupResource, Key, Object, Timestamp};
 use berth_scheduling::{Ix, Rejection};
 
 use crate::control::{self, Control, Note, Pace};

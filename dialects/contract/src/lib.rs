@@ -48,7 +48,7 @@ pub mod view;
 pub mod wording;
 pub mod words;
 
-pub use berth_apimachinery::{Verb, Write};
+pub use berth_apimachinery::write::{Verb, Write};
 pub use configuration::Configuration;
 pub use control::{Backoff, Control, Note, NoteType, Pace, Related};
 pub use decision::{Action, BindingChange, Current, Decision, Outcome, Refused};

@@ -7,7 +7,8 @@
 
 use std::sync::Arc;
 
-use berth_apimachinery::{Change, GroupResource, Key, Object, Timestamp, Write};
+use berth_apimachinery::write::Write;
+use berth_apimachinery::{Change, GroupResource, Key, Object, Timestamp};
 
 use crate::inventory::Inventory;
 

@@ -2,7 +2,7 @@
 //! "Eligibility").
 
 use berth_apimachinery::Timestamp;
-use berth_apimachinery::schema::types::{Condition, Time, condition};
+use berth_apimachinery::types::{Condition, Time, condition};
 use jiff::SignedDuration;
 
 use crate::kind::MemberCluster;

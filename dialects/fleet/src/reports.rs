@@ -7,8 +7,8 @@ mod tests;
 use std::any::Any;
 use std::sync::Arc;
 
-use berth_apimachinery::schema::types::{Condition, condition};
 use berth_apimachinery::time::rfc3339;
+use berth_apimachinery::types::{Condition, condition};
 use berth_apimachinery::{Change, GroupResource, Key, Object, Timestamp};
 use berth_dialect_contract::{Context, Reconciler, Step, Verb, Write};
 use serde_json::{Value, json};

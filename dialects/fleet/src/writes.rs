@@ -10,7 +10,7 @@ pub(crate) mod edit;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use berth_apimachinery::schema::types::{Condition, Time, condition};
+use berth_apimachinery::types::{Condition, Time, condition};
 use berth_apimachinery::{GroupResource, Key, Object, Timestamp};
 use berth_dialect_contract::{Decision, Verb, Write};
 use serde_json::{Map, Value, json};

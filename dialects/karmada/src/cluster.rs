@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use berth_apimachinery::schema::types::Condition;
+use berth_apimachinery::types::Condition;
 use berth_apimachinery::{Key, Labels, Object};
 
 use crate::kind::cluster::{ApiEnablement, Cluster as View, Taint};

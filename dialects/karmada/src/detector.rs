@@ -14,7 +14,8 @@ mod tests;
 use std::any::Any;
 use std::collections::BTreeSet;
 
-use berth_apimachinery::{Change, GroupResource, Key, Object, Verb, Write};
+use berth_apimachinery::write::{Verb, Write};
+use berth_apimachinery::{Change, GroupResource, Key, Object};
 use berth_dialect_contract::{Context, Reconciler, Step};
 
 use self::stored::stripped;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use berth_apimachinery::schema::types::{Time, condition};
+use berth_apimachinery::types::{Time, condition};
 use berth_apimachinery::{Timestamp, time};
 use berth_dialect_contract::{Decision, Verb, Write};
 use serde_json::{Map, Value, json};

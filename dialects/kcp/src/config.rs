@@ -15,9 +15,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
 use berth_apimachinery::field::below;
-use berth_apimachinery::schema::Reading;
 use berth_apimachinery::selector::{LabelSelector, Selector};
-use berth_apimachinery::{FieldError, GroupResource, Schema, name};
+use berth_apimachinery::{FieldError, GroupResource, Reading, Schema, name};
 use jiff::SignedDuration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

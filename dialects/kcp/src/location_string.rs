@@ -6,7 +6,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use berth_apimachinery::name::{self, NameError};
+use berth_apimachinery::name;
+use berth_apimachinery::name::NameError;
 
 use crate::names::LONGEST_IDENTIFIER;
 

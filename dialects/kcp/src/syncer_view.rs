@@ -13,7 +13,8 @@ pub mod registration;
 pub mod step;
 
 use berth_admission::Denied;
-use berth_apimachinery::{Budget, FieldError, Meta, Object, patch};
+use berth_apimachinery::budget::Budget;
+use berth_apimachinery::{FieldError, Meta, Object, patch};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha224};
 

@@ -7,7 +7,8 @@
 
 pub(crate) mod hub_rules;
 
-use berth_admission::{Denied, Needed, Operation, Plugin, Request, Right};
+use berth_admission::rights::{Needed, Right};
+use berth_admission::{Denied, Operation, Plugin, Request};
 use serde::Deserialize;
 use serde_json::Value;
 

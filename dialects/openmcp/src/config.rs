@@ -12,9 +12,8 @@ mod warn;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use berth_apimachinery::schema::Reading;
 use berth_apimachinery::selector::{LabelSelector, Selector};
-use berth_apimachinery::{FieldError, Schema};
+use berth_apimachinery::{FieldError, Reading, Schema};
 use berth_dialect_contract::rules::Rules;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

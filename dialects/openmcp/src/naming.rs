@@ -1,7 +1,8 @@
 //! Names of new Clusters and of the finalizers of requests (docs/systems/openmcp.md, "New Clusters" and
 //! "Names and labels").
 
-use berth_apimachinery::name::{self, NameError};
+use berth_apimachinery::name;
+use berth_apimachinery::name::NameError;
 use berth_scheduling::Random;
 use shake::Shake128;
 use shake::digest::{ExtendableOutput, Update, XofReader};

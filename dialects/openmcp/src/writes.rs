@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use berth_apimachinery::schema::types::condition;
+use berth_apimachinery::types::condition;
 use berth_apimachinery::{Object, time};
 use berth_dialect_contract::wording::Sentences;
 use berth_dialect_contract::{Decision, Verb, Write};

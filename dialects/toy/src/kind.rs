@@ -2,8 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use berth_apimachinery::kind::{KindInfo, SelectableField};
-use berth_apimachinery::{Column, Kind, Schema, Scope};
+use berth_apimachinery::{Column, Kind, KindInfo, Schema, Scope, SelectableField};
 use serde_json::{Value, json};
 
 use crate::names::{GROUP, VERSION};

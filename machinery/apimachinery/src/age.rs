@@ -1,6 +1,6 @@
 //! Ages as `kubectl` prints them.
 
-use crate::time::Timestamp;
+use jiff::Timestamp;
 
 /// An age the way Kubernetes' tables print it: `45s`, `5m30s`, `3h12m`, `2d4h`, `45d`, `2y10d`, `9y`. A
 /// future of less than two seconds is clock skew (`0s`), any later one is `<invalid>`.

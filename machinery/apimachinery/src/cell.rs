@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::age::human_duration;
 
-use crate::time::Timestamp;
+use jiff::Timestamp;
 
 /// One cell. Cells are cached with the object, so what depends on the time of reading stays symbolic.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::name::Key;
+use crate::key::Key;
 use crate::object::Object;
 use crate::revision::Revision;
 

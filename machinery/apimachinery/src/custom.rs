@@ -30,7 +30,7 @@
 
 use serde_json::Value;
 
-use crate::field::FieldError;
+use crate::field_error::FieldError;
 use crate::kind::{ALL_VERBS, Column, Kind, KindInfo, Scope};
 use crate::name;
 use crate::schema::{self, Schema};

@@ -1,7 +1,8 @@
 //! [`Definition`]: everything about a kind that is data, in one statement.
 
-use crate::kind::{Column, KindInfo, SelectableField};
+use crate::kind::{Column, KindInfo};
 use crate::schema::Schema;
+use crate::selectable::SelectableField;
 
 /// Names and switches of a kind, its schema, the columns of its tables and the fields that its objects are
 /// selected by. [`described_by`](crate::described_by) makes the methods of [`Kind`](crate::Kind) of it.
@@ -72,7 +73,7 @@ macro_rules! described_by {
             $definition.columns
         }
 
-        fn selectable(&self) -> &'static [$crate::kind::SelectableField] {
+        fn selectable(&self) -> &'static [$crate::SelectableField] {
             $definition.selectable
         }
     };

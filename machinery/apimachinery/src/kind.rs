@@ -5,15 +5,16 @@ use std::ptr;
 
 use serde_json::Value;
 
-pub use crate::cell::{Cell, Cells};
-use crate::field::FieldError;
+use crate::cell::{Cell, Cells};
+use crate::field_error::FieldError;
 use crate::json_path;
-use crate::name::{self, GroupResource, NameError};
+use crate::key::GroupResource;
+use crate::name::{self, NameError};
 use crate::object::Object;
 use crate::schema::Schema;
 use crate::selectable::Selectable;
-pub use crate::selectable::SelectableField;
-use crate::time::Timestamp;
+use crate::selectable::SelectableField;
+use jiff::Timestamp;
 
 /// Scope of a kind's objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

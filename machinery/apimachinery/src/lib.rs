@@ -1,52 +1,56 @@
 //! The wire types of Kubernetes: object metadata, group-version-kind, selectors, quantities, `Status`,
 //! `Table`, patches, field errors, structural schemas and the trait [`Kind`].
 //!
-//! This crate does no I/O, and has no clock and no kinds. Start reading at [`object`] (stored objects)
-//! and [`kind`] (properties of a kind).
+//! This crate does no I/O, and has no clock and no kinds. Start reading at [`Object`] (stored objects)
+//! and [`Kind`] (properties of a kind).
 #![doc = include_str!("../README.md")]
 
 mod age;
 pub mod budget;
 mod cell;
-pub mod change;
+mod change;
+mod clock;
 mod custom;
 mod definition;
 pub mod duration;
 pub mod field;
+mod field_error;
 mod field_path;
 pub mod json;
 pub mod json_path;
-pub mod kind;
+mod key;
+mod kind;
 mod labels;
 pub mod name;
 pub mod nesting;
-pub mod object;
+mod object;
 pub mod overruled;
 pub mod patch;
 pub mod quantity;
-pub mod revision;
-pub mod schema;
+mod revision;
+mod schema;
 mod selectable;
 pub mod selector;
-pub mod status;
+mod status;
 pub mod strategic;
 pub mod symbol;
 pub mod table;
 pub mod time;
 pub mod write;
 
-pub use budget::{Budget, Exceeded};
+pub use cell::{Cell, Cells};
 pub use change::Change;
+pub use clock::{Clock, FixedClock};
 pub use custom::CustomKind;
 pub use definition::Definition;
-pub use field::FieldError;
+pub use field_error::{FieldError, FieldErrorKind};
 pub use field_path::FieldPath;
-pub use kind::{Cell, Cells, Column, Keeper, Kind, KindInfo, Scope};
+pub use jiff::{SignedDuration, Timestamp};
+pub use key::{GroupResource, Key};
+pub use kind::{ALL_VERBS, Column, Keeper, Kind, KindInfo, Scope, StatusMetadata, Via, Write};
 pub use labels::{LabelSet, Labels};
-pub use name::{GroupResource, Key, NameError};
-pub use object::{Annotations, Draft, Meta, Mold, Object};
+pub use object::{Annotations, Draft, Malformed, Meta, Mold, Object, OwnerReference};
 pub use revision::Revision;
-pub use schema::Schema;
-pub use status::{Status, StatusReason};
-pub use time::{Clock, Timestamp};
-pub use write::{CommitError, Guard, Verb, Why, Write};
+pub use schema::{ConditionForm, Mistyped, Reading, Schema, Unknown, object_meta, types};
+pub use selectable::SelectableField;
+pub use status::{Cause, Details, Status, StatusReason};

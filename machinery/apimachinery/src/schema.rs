@@ -24,9 +24,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::field::FieldError;
+use crate::field_error::FieldError;
 pub use condition_form::ConditionForm;
-pub use foreign::problems;
+pub(crate) use foreign::problems;
 pub use mistyped::Mistyped;
 pub(crate) use node::Node;
 pub use path::Path;

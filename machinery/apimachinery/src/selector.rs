@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::field::FieldError;
+use crate::field_error::FieldError;
 use crate::labels::{LabelSet, Labels};
 
 pub use label::{LabelError, LabelProblem, validate_label_key, validate_label_value, validate_labels};

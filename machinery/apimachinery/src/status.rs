@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::field::{self, FieldError};
-use crate::name::GroupResource;
+use crate::field;
+use crate::field_error::FieldError;
+use crate::key::GroupResource;
 
 /// A `metav1.Status`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,23 +2,7 @@
 
 pub mod testing;
 
-pub use jiff::{SignedDuration, Timestamp};
-
-/// Source of `now`. The program has one system clock; tests have a fixed or a stepped one.
-pub trait Clock: Send + Sync + 'static {
-    /// The current instant.
-    fn now(&self) -> Timestamp;
-}
-
-/// A clock that is always at the same instant.
-#[derive(Clone, Copy, Debug)]
-pub struct FixedClock(pub Timestamp);
-
-impl Clock for FixedClock {
-    fn now(&self) -> Timestamp {
-        self.0
-    }
-}
+use jiff::Timestamp;
 
 /// `metav1.Time`: RFC 3339 in UTC, whole seconds (`2021-10-28T08:31:39Z`).
 #[must_use]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::name::{GroupResource, Key};
+use crate::key::{GroupResource, Key};
 use crate::revision::Revision;
 use crate::status::Status;
 

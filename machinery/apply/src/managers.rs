@@ -9,8 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use berth_apimachinery::FieldError;
-use berth_apimachinery::time::Timestamp;
+use berth_apimachinery::{FieldError, Timestamp};
 use serde_json::Value;
 
 use crate::fields::Set;

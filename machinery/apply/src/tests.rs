@@ -8,7 +8,7 @@ mod managers;
 mod properties;
 mod rows;
 
-use berth_apimachinery::time::Timestamp;
+use berth_apimachinery::Timestamp;
 use serde_json::{Value, json};
 
 use crate::{Entry, Identity, Managers, Only, Refused, Reset, Set, Types, Writer};

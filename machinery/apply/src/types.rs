@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use berth_apimachinery::schema::object_meta;
+use berth_apimachinery::object_meta;
 use serde_json::{Map, Value};
 
 /// Merging of objects of one kind and version.

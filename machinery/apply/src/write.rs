@@ -6,7 +6,7 @@ mod reset;
 mod update;
 mod versions;
 
-use berth_apimachinery::time::Timestamp;
+use berth_apimachinery::Timestamp;
 
 use crate::managers::{self, Identity, Operation};
 pub use apply::{Applied, Conflict, Refused};

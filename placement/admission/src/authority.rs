@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use berth_admission::rights::{Answer, Unknown};
-use berth_admission::{Authority, Right, UserInfo};
+use berth_admission::UserInfo;
+use berth_admission::rights::{Answer, Authority, Right, Unknown};
 use berth_apiserver::authz::{Masters, Union};
 use berth_apiserver::{Attributes, Authorizer};
 

@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use berth_apimachinery::{GroupResource, Key, LabelSet, Object};
-use berth_apiserver::registry::Registry;
-use berth_apiserver::{Committed, CreateHook, Created, Extension, Warnings};
+use berth_apiserver::{Committed, CreateHook, Created, Extension, Registry, Warnings};
 use berth_configuration::AutoBindMode;
 use berth_engine::{BindError, Bound, Commit, Committer, Engine, Foreseen};
 

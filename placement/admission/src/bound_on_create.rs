@@ -10,8 +10,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use berth_admission::{Denied, Guard, Needed, Plugin, Ready, Request, Right};
+use berth_admission::rights::{Needed, Right};
+use berth_admission::{Denied, Plugin, Ready, Request};
 use berth_apimachinery::Timestamp;
+use berth_apimachinery::write::Guard;
 use berth_dialect_contract::rules::Rules;
 use berth_dialect_contract::{Outcome, OwnPlace};
 use berth_engine::{Snapshot, World};

@@ -5,8 +5,7 @@
 use std::sync::Arc;
 
 use berth_admission::{Denied, Operation, Plugin, Request};
-use berth_apimachinery::field::FieldErrorKind;
-use berth_apimachinery::{FieldError, GroupResource};
+use berth_apimachinery::{FieldError, FieldErrorKind, GroupResource};
 use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{Dialect, config};
 use serde_json::Value;

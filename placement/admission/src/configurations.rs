@@ -4,8 +4,7 @@
 use std::sync::Arc;
 
 use berth_admission::{Denied, Operation, Plugin, Request};
-use berth_apimachinery::kind::{self, Write};
-use berth_apimachinery::{GroupResource, Kind};
+use berth_apimachinery::{GroupResource, Kind, Via, Write};
 use berth_configuration::SchedulerConfiguration;
 use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{Dialect, config};
@@ -89,9 +88,9 @@ impl Plugin for Configurations {
 fn judge(kind: &SchedulerConfiguration, request: &Request<'_>, object: &Value) -> Result<(), Denied> {
     let write = Write {
         via: if request.operation == Operation::Create {
-            kind::Via::Create
+            Via::Create
         } else {
-            kind::Via::Update
+            Via::Update
         },
         old: request.old,
         // No rule of this kind depends on the time.

@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use berth_admission::{Denied, Guard, Needed, Plugin, Ready, Request};
+use berth_admission::rights::Needed;
+use berth_admission::{Denied, Plugin, Ready, Request};
+use berth_apimachinery::write::Guard;
 use serde_json::Value;
 
 use super::in_force::Rules;

@@ -16,7 +16,8 @@ use berth_admission::{Chain, Phase};
 use berth_apimachinery::{Clock, GroupResource, Status};
 use berth_apiserver::authn::{CaPool, Connection};
 use berth_apiserver::heavy::{self, Heavy};
-use berth_apiserver::{ByteLimiter, Share, memory, respond};
+use berth_apiserver::memory::{ByteLimiter, Share};
+use berth_apiserver::{memory, respond};
 use berth_scheduling_rest::Work;
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
@@ -124,8 +125,7 @@ impl Front {
         let (parts, body) = request.into_parts();
         is_json(&parts.headers)?;
         let mut charge = self.memory.charge(&holder(peer), SHARE, memory::REQUEST)?;
-        let reading =
-            berth_apiserver::chain::read_body(&parts.headers, body, webhook::MOST_BYTES, &mut charge);
+        let reading = berth_apiserver::read_body(&parts.headers, body, webhook::MOST_BYTES, &mut charge);
         let body = tokio::time::timeout(ARRIVAL, reading)
             .await
             .map_err(|_| Status::timeout(format!("the review did not arrive within {ARRIVAL:?}")))??;
@@ -251,7 +251,7 @@ fn is_json(headers: &HeaderMap) -> Result<(), Status> {
 mod tests {
     use std::net::SocketAddr;
 
-    use berth_apimachinery::time::FixedClock;
+    use berth_apimachinery::FixedClock;
     use http::header::RETRY_AFTER;
 
     use super::*;

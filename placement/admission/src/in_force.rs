@@ -5,7 +5,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use berth_admission::{Denied, Guard, Needed, Plugin, Ready, Request};
+use berth_admission::rights::Needed;
+use berth_admission::{Denied, Plugin, Ready, Request};
+use berth_apimachinery::write::Guard;
 use berth_apimachinery::{GroupResource, Key, LabelSet, Object};
 use berth_dialect_contract::{Dialect, SystemUsers, config};
 use berth_engine::Engine;

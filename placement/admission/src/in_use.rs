@@ -9,7 +9,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use berth_admission::{COLLECTORS, Denied, Guard, Operation, Plugin, Ready, Request, UserInfo};
+use berth_admission::{COLLECTORS, Denied, Operation, Plugin, Ready, Request, UserInfo};
+use berth_apimachinery::write::Guard;
 use berth_apimachinery::{GroupResource, Key, Object, Status};
 use berth_dialect_contract::guarded::fence;
 use berth_dialect_contract::{Dialect, Protected};

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use berth_admission::{Denied, Guard, Ready};
+use berth_admission::{Denied, Ready};
+use berth_apimachinery::write::Guard;
 use berth_apimachinery::{Key, Revision, Status, Timestamp};
 use berth_dialect_contract::Dialect;
 use berth_engine::{Engine, Snapshot};

@@ -8,9 +8,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use berth_admission::{Needed, Operation, Plugin, Request, Right};
-use berth_apimachinery::object::OwnerReference;
-use berth_apimachinery::{GroupResource, Kind};
+use berth_admission::rights::{Needed, Right};
+use berth_admission::{Operation, Plugin, Request};
+use berth_apimachinery::{GroupResource, Kind, OwnerReference};
 use serde::Deserialize as _;
 use serde_json::Value;
 

@@ -4,7 +4,8 @@
 
 use std::sync::Arc;
 
-use berth_admission::{Denied, Needed, Operation, Plugin, Request, Right, UserInfo};
+use berth_admission::rights::{Needed, Right};
+use berth_admission::{Denied, Operation, Plugin, Request, UserInfo};
 use berth_apimachinery::{FieldError, GroupResource};
 use berth_kubernetes::core::admission_policies::{
     GROUP, MUTATING, MUTATING_BINDINGS, VALIDATING, VALIDATING_BINDINGS,

@@ -157,10 +157,11 @@ fn shown(kind: &dyn Kind, version: &str, object: &Object) -> Arc<Value> {
 
 #[cfg(test)]
 mod tests {
+    use berth_apimachinery::write::Verb;
     use berth_apimachinery::{Draft, Key, Revision};
     use berth_apiserver::Resource;
     use berth_kubernetes::core;
-    use berth_storage::{Expect, MemoryStore, Step, Store, Verb};
+    use berth_storage::{Expect, MemoryStore, Step, Store};
     use serde_json::json;
 
     use super::*;

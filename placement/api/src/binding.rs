@@ -1,7 +1,6 @@
 //! Binding and ClusterBinding: a request to bind a decision, and its result.
 
-use berth_apimachinery::kind::KindInfo;
-use berth_apimachinery::{FieldError, Schema, Scope};
+use berth_apimachinery::{FieldError, KindInfo, Schema, Scope};
 use berth_dialect_contract::report::ChangeEntry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use berth_apimachinery::kind::{KindInfo, SelectableField};
-use berth_apimachinery::{Cell, Column, Object, Schema, Scope, json_path};
+use berth_apimachinery::{Cell, Column, KindInfo, Object, Schema, Scope, SelectableField, json_path};
 use berth_dialect_contract::amounts::{self, Resized};
 use berth_dialect_contract::report::{Condition, ReasonCount};
 use schemars::JsonSchema;

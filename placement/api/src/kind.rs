@@ -1,7 +1,9 @@
 //! [`Virtual`]: a type of this crate as a kind that a server serves.
 
-use berth_apimachinery::kind::{KindInfo, SelectableField, Write};
-use berth_apimachinery::{Cell, Column, FieldError, Kind, NameError, Object, Schema, name};
+use berth_apimachinery::name::NameError;
+use berth_apimachinery::{
+    Cell, Column, FieldError, Kind, KindInfo, Object, Schema, SelectableField, Write, name,
+};
 use serde_json::Value;
 
 use super::{GROUP, VERSION};

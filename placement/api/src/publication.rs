@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use berth_apimachinery::schema::types::Condition;
 use berth_apimachinery::selector::LabelSelector;
+use berth_apimachinery::types::Condition;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

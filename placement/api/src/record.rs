@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use berth_apimachinery::kind::{KindInfo, SelectableField};
-use berth_apimachinery::{Cell, Column, Object, Schema, Scope};
+use berth_apimachinery::{Cell, Column, KindInfo, Object, Schema, Scope, SelectableField};
 use berth_dialect_contract::amounts::{self, Held};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,7 @@
 //! SchedulingReview: a hypothetical question to the scheduler.
 
-use berth_apimachinery::kind::KindInfo;
 use berth_apimachinery::selector::{LabelSelector, Selector};
-use berth_apimachinery::{FieldError, Schema, Scope, time};
+use berth_apimachinery::{FieldError, KindInfo, Schema, Scope, time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

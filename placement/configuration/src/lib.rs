@@ -19,8 +19,9 @@ pub mod validity;
 
 use std::sync::Arc;
 
-use berth_apimachinery::kind::{KindInfo, Via, Write};
-use berth_apimachinery::{Cell, Column, FieldError, Kind, Object, Schema, Scope, Timestamp};
+use berth_apimachinery::{
+    Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope, Timestamp, Via, Write,
+};
 use berth_apiserver::{Backing, Group, Resource};
 use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{Dialect, config, system_users};

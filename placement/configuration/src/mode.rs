@@ -191,9 +191,10 @@ impl Mandate for Modes {
 
 #[cfg(test)]
 mod tests {
+    use berth_apimachinery::write::Verb;
     use berth_apimachinery::{Draft, Key};
     use berth_dialect_contract::config;
-    use berth_storage::{Expect, MemoryStore, Source, Step, Verb};
+    use berth_storage::{Expect, MemoryStore, Source, Step};
     use serde_json::json;
 
     use super::*;

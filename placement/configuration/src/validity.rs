@@ -6,7 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use berth_apimachinery::{Key, Object, Timestamp, Verb, Write as Planned, field};
+use berth_apimachinery::write::{Verb, Write as Planned};
+use berth_apimachinery::{Key, Object, Timestamp, field};
 use berth_dialect_contract::{Dialect, config};
 use berth_engine::{Commit, Committer, Engine};
 use berth_storage::informer::{self, Handler};

@@ -1,7 +1,6 @@
 //! SchedulerConfiguration as a kind: one per dialect, judged by its dialect.
 
-use berth_apimachinery::kind::{Via, Write};
-use berth_apimachinery::{Kind, Object, Revision, Timestamp};
+use berth_apimachinery::{Kind, Object, Revision, Timestamp, Via, Write};
 use berth_configuration::SchedulerConfiguration;
 use serde_json::{Value, json};
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use berth_apimachinery::{CommitError, Guard, Object, Revision, Status, Why};
+use berth_apimachinery::write::{CommitError, Guard, Why};
+use berth_apimachinery::{Object, Revision, Status};
 use berth_dialect_contract::{Action, Decision, Outcome};
 use tracing::{Instrument as _, Span};
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use berth_apimachinery::{Guard, Key, Object, Status, Write};
+use berth_apimachinery::write::{Guard, Write};
+use berth_apimachinery::{Key, Object, Status};
 use berth_dialect_contract::{Decision, Refused};
 
 use crate::behind::Behind;

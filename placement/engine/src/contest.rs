@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
-use berth_apimachinery::{Change, Key, Object, Timestamp, Verb, Write};
+use berth_apimachinery::write::{Verb, Write};
+use berth_apimachinery::{Change, Key, Object, Timestamp};
 use berth_dialect_contract::config;
 use berth_storage::Source;
 use parking_lot::Mutex;

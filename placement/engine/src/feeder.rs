@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use berth_apimachinery::{Change, GroupResource, Key, Revision, Write};
+use berth_apimachinery::write::Write;
+use berth_apimachinery::{Change, GroupResource, Key, Revision};
 use berth_dialect_contract::{Affected, Inventory};
 use berth_storage::{At, Collection, Event, Scope, StoreError, Watch};
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use berth_apimachinery::{Guard, Key, Object};
+use berth_apimachinery::write::Guard;
+use berth_apimachinery::{Key, Object};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::aside::aside;

@@ -151,7 +151,8 @@ pub(crate) fn is_configuration(change: &Change, dialect: &dyn Dialect) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use berth_apimachinery::{Draft, Verb};
+    use berth_apimachinery::Draft;
+    use berth_apimachinery::write::Verb;
     use berth_dialect_toy::Toys;
     use berth_storage::{Expect, MemoryStore, Step};
     use serde_json::json;

@@ -75,8 +75,9 @@ fn within(namespaces: &Selector, source: &dyn Source, namespace: &str) -> bool {
 mod tests {
     use std::collections::BTreeMap;
 
+    use berth_apimachinery::write::Verb;
     use berth_apimachinery::{Draft, Key};
-    use berth_storage::{Expect, MemoryStore, Step, Verb};
+    use berth_storage::{Expect, MemoryStore, Step};
     use serde_json::json;
 
     use super::*;

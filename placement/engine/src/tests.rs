@@ -7,10 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use berth_apimachinery::time::FixedClock;
-use berth_apimachinery::{
-    CommitError, Draft, GroupResource, Key, Object, Revision, Status, Timestamp, Verb, Why, Write,
-};
+use berth_apimachinery::write::{CommitError, Verb, Why, Write};
+use berth_apimachinery::{Draft, FixedClock, GroupResource, Key, Object, Revision, Status, Timestamp};
 use berth_dialect_contract::Outcome;
 use berth_storage::{
     At, Collection, Event, Expect, MemoryStore, Scope, Source, Step, StoreError, Watch, Writer,

@@ -6,11 +6,9 @@ mod preceding;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use berth_apimachinery::field::FieldErrorKind;
-use berth_apimachinery::kind::{self, Via};
-use berth_apimachinery::object::Malformed;
 use berth_apimachinery::{
-    Change, FieldError, GroupResource, Key, Kind, Object, Revision, Timestamp, name, time,
+    Change, FieldError, FieldErrorKind, GroupResource, Key, Kind, KindInfo, Malformed, Object, Revision,
+    Timestamp, Via, name, time,
 };
 use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{Dialect, Verb, Write, config};
@@ -138,7 +136,7 @@ impl Catalog {
         // As an update of itself: rules for new objects would reset fields of its state (taint times,
         // status).
         let old = value.clone();
-        let write = kind::Write {
+        let write = berth_apimachinery::Write {
             via: Via::Update,
             old: Some(&old),
             now,
@@ -149,11 +147,11 @@ impl Catalog {
         let old = value.clone();
         let is_new = !stored(&value);
         let write = match is_new {
-            false => kind::Write {
+            false => berth_apimachinery::Write {
                 old: Some(&old),
                 ..write
             },
-            true => kind::Write {
+            true => berth_apimachinery::Write {
                 via: Via::Create,
                 old: None,
                 now,
@@ -314,7 +312,7 @@ fn join(path: &str, field: &str) -> String {
 }
 
 /// Sets the namespace of a namespaced object, and refuses one on a cluster-scoped object.
-fn place(value: &mut Value, info: &kind::KindInfo, path: &str) -> Result<(), Vec<FieldError>> {
+fn place(value: &mut Value, info: &KindInfo, path: &str) -> Result<(), Vec<FieldError>> {
     let namespace = match value["metadata"].get("namespace") {
         None | Some(Value::Null) => "",
         Some(Value::String(namespace)) => namespace,

@@ -9,11 +9,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Draft, GroupResource, Key, Timestamp};
 use berth_scheduling_api::record::RecordCause;
 use berth_scheduling_rest::projection::{CLUSTER_DECISIONS, DECISIONS};
 use berth_scheduling_rest::records::{CLUSTER_RECORDS, RECORDS, resource_of};
-use berth_storage::{At, Event, Expect, Name, Scope, Source, Step as Write, StoreError, Verb, Watch};
+use berth_storage::{At, Event, Expect, Name, Scope, Source, Step as Write, StoreError, Watch};
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;

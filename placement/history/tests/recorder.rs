@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use berth_admission::rights::Answer;
-use berth_admission::{Authority, Chain, Right, UserInfo};
+use berth_admission::rights::{Answer, Authority, Right};
+use berth_admission::{Chain, UserInfo};
 use berth_apimachinery::time::testing::SteppedClock;
-use berth_apimachinery::{Clock, GroupResource, Key, Kind, Revision, Write};
-use berth_apiserver::registry::{Author, Registry};
-use berth_apiserver::{Backing, Group, Resource};
+use berth_apimachinery::write::Verb;
+use berth_apimachinery::write::Write;
+use berth_apimachinery::{Clock, GroupResource, Key, Kind, Revision};
+use berth_apiserver::{Author, Backing, Group, Registry, Resource};
 use berth_engine::{Bind, Engine, Unplaced};
 use berth_history::{History, Running};
 use berth_scheduling_api::VERSION;
@@ -19,7 +20,7 @@ use berth_scheduling_api::record::{self, DecisionRecord};
 use berth_scheduling_rest::records::{Bounds, RECORDS};
 use berth_scheduling_rest::{RegistryCommitter, VirtualApi};
 use berth_storage::{
-    Applied, At, Collection, MemoryStore, Scope, Source, Step, Store, StoreError, Verb, Watch, Writer,
+    Applied, At, Collection, MemoryStore, Scope, Source, Step, Store, StoreError, Watch, Writer,
 };
 use serde_json::{Value, json};
 use tokio::sync::watch;

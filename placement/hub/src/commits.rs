@@ -13,9 +13,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use berth_apimachinery::{
-    CommitError, GroupResource, Guard, Object, Revision, Status, StatusReason, Verb, Why, Write,
-};
+use berth_apimachinery::write::{CommitError, Guard, Verb, Why, Write};
+use berth_apimachinery::{GroupResource, Object, Revision, Status, StatusReason};
 use berth_engine::{Commit, Committer};
 use http::Method;
 use kube::Client;

@@ -17,7 +17,8 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use berth_apimachinery::{CommitError, Key, Revision, Status, Verb, Why, Write};
+use berth_apimachinery::write::{CommitError, Verb, Why, Write};
+use berth_apimachinery::{Key, Revision, Status};
 use http::Method;
 use kube::Client;
 use parking_lot::Mutex;

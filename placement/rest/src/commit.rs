@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use berth_admission::UserInfo;
-use berth_apimachinery::{CommitError, Object};
-use berth_apiserver::registry::{Author, Registry};
+use berth_apimachinery::Object;
+use berth_apimachinery::write::CommitError;
+use berth_apiserver::{Author, Registry};
 use berth_engine::{Commit, Committer};
 
 use super::faults;

@@ -9,8 +9,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
-use berth_apimachinery::{CommitError, Guard, Key, Object, Write};
-use berth_apiserver::registry::{Author, Registry, share_guards};
+use berth_apimachinery::write::{CommitError, Guard, Write};
+use berth_apimachinery::{Key, Object};
+use berth_apiserver::{Author, Registry, share_guards};
 
 /// Faults that the environment asks for.
 static IN_FORCE: LazyLock<Option<Faults>> = LazyLock::new(|| {

@@ -9,8 +9,7 @@
 //! use std::sync::Arc;
 //!
 //! use berth_admission::Chain;
-//! use berth_apiserver::SystemClock;
-//! use berth_apiserver::registry::Registry;
+//! use berth_apiserver::{Registry, SystemClock};
 //! use berth_scheduling_rest::VirtualApi;
 //! use berth_engine::Engine;
 //! use berth_storage::MemoryStore;
@@ -53,9 +52,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use berth_apimachinery::{GroupResource, Kind};
-use berth_apiserver::registry::Registry;
-use berth_apiserver::resource::Effort;
-use berth_apiserver::{Backing, Group, Resource, Subresource, heavy};
+use berth_apiserver::{Backing, Effort, Group, Registry, Resource, Subresource, heavy};
 use berth_dialect_contract::{DemandKind, Dialect};
 use berth_engine::{Catalog, Committer, Engine, agreement};
 use berth_scheduling_api::{self as kinds, GROUP, VERSION, Virtual};

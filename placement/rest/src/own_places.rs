@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use berth_admission::Right;
+use berth_admission::rights::Right;
 use berth_apimachinery::GroupResource;
 use berth_apiserver::Attributes;
 use berth_dialect_contract::{Dialect, OwnPlace};

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use berth_admission::Denied;
-use berth_apimachinery::{CommitError, FieldError, Guard, Key, Object, Status, Why};
-use berth_apiserver::registry::Registry;
-use berth_apiserver::{Call, Reply, RequestInfo, Subresource, SubresourceHandler};
+use berth_apimachinery::write::{CommitError, Guard, Why};
+use berth_apimachinery::{FieldError, Key, Object, Status};
+use berth_apiserver::{Call, Registry, Reply, RequestInfo, Subresource, SubresourceHandler};
 use berth_dialect_contract::{DemandKind, Dialect, OwnPlace};
 use berth_engine::bind::ATTEMPTS;
 use berth_engine::{Catalog, Engine, Snapshot};

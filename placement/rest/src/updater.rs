@@ -13,10 +13,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Key, Revision, Timestamp};
 use berth_dialect_contract::config;
 use berth_engine::{Batch, Dirty, Marked, Snapshot, Subscription};
-use berth_storage::{Expect, Step, Verb};
+use berth_storage::{Expect, Step};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 

@@ -4,6 +4,7 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Change, Object};
 use tokio::sync::oneshot;
 
@@ -14,7 +15,7 @@ use crate::fences::Fences;
 use crate::history::Limits;
 use crate::stage::Stage;
 use crate::state::State;
-use crate::step::{Applied, Step, Verb};
+use crate::step::{Applied, Step};
 
 /// Lists of steps in one commit at most.
 const BATCH_LISTS: usize = 4096;

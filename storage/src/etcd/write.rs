@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use berth_apimachinery::write::{Guard, Verb};
 use berth_apimachinery::{Draft, Key, Object, Revision};
 use etcd_client::{Compare, CompareOp, GetOptions, KeyValue, Txn, TxnOp, TxnOpResponse, TxnResponse};
 
@@ -17,7 +18,7 @@ use crate::etcd::link::{Failure, Link, at, number};
 use crate::etcd::load;
 use crate::fences;
 use crate::stage::{drafted, expected};
-use crate::step::{Applied, Guard, Step, Verb};
+use crate::step::{Applied, Step};
 
 /// Most judgements of a step when others write the same object meanwhile.
 const ROUNDS: usize = 100;

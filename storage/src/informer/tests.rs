@@ -1,6 +1,7 @@
 //! The loop over a source that fails and falls behind when it is told to.
 
 use async_trait::async_trait;
+use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Change, Draft, GroupResource, Key};
 use parking_lot::Mutex;
 use serde_json::json;
@@ -11,7 +12,7 @@ use super::*;
 use crate::collection::Collection;
 use crate::memory::MemoryStore;
 use crate::source::{At, Watch};
-use crate::step::{Expect, Step, Verb};
+use crate::step::{Expect, Step};
 
 const THINGS: GroupResource = GroupResource::new("", "things");
 const EXPIRED: StoreError = StoreError::Expired {

@@ -2,8 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use berth_apimachinery::kind::KindInfo;
-use berth_apimachinery::{Kind, Schema, Scope};
+use berth_apimachinery::{Kind, KindInfo, Schema, Scope};
 use serde_json::json;
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {

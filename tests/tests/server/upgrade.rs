@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use berth_storage::{EmbeddedStore, Limits};
+use berth_storage::Limits;
+use berth_storage::embedded::EmbeddedStore;
 use berth_tests::Server;
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! Types of objects by the schemas of their kinds.
 
-use berth_apimachinery::schema::object_meta;
+use berth_apimachinery::object_meta;
 use berth_cel::{Type, escaped};
 use serde_json::Value;
 

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use berth_admission::Chain;
-use berth_apiserver::Group;
-use berth_apiserver::version::VersionInfo;
+use berth_apiserver::{Group, VersionInfo};
 use serde_json::{Value, json};
 
 use crate::registration::Service;

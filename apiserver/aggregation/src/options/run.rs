@@ -9,15 +9,14 @@ use berth_apimachinery::Clock;
 use berth_apiserver::authn::{Authentication, CaPool, TrustError};
 use berth_apiserver::authz::Union;
 use berth_apiserver::health::Probe;
-use berth_apiserver::registry::InstallError;
-use berth_apiserver::{Authorizer, BindError, ChainConfig, Server, ServerConfig, SystemClock};
+use berth_apiserver::{Authorizer, BindError, ChainConfig, InstallError, Server, ServerConfig, SystemClock};
 use berth_certs::{CertsError, Folder, ServingCertificate};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::{JoinError, JoinHandle};
 
 use super::{GivenError, Options, Program, standalone};
-use crate::registration::{self, Issuer, Sources};
-use crate::{Clients, Delegation, Registration};
+use crate::registration::{self, Issuer, Registration, Sources};
+use crate::{Clients, Delegation};
 
 /// The annotations of audit events that the library itself makes.
 const DOMAIN: &str = "berth.dev";

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use berth_admission::client::{Endpoint, Hook};
 use berth_certs::Folder;
+use berth_client::told;
 use bytes::Bytes;
 use http::{Method, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full, Limited};
@@ -16,7 +17,6 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::{ClientConfig, RootCertStore};
 
 use super::resolve::Resolver;
-use crate::reviewer::chain;
 
 /// The most bytes an answer may have.
 const MOST_BYTES: usize = berth_admission::webhook::MOST_BYTES;
@@ -97,10 +97,10 @@ impl Caller {
             .client
             .request(request)
             .await
-            .map_err(|problem| chain(&problem))?;
+            .map_err(|problem| told(&problem))?;
         let code = response.status();
         let body = Limited::new(response.into_body(), MOST_BYTES).collect().await;
-        let body = body.map_err(|problem| chain(&*problem))?.to_bytes();
+        let body = body.map_err(|problem| told(&*problem))?.to_bytes();
         match code {
             StatusCode::OK => Ok(body),
             other => Err(format!("the webhook answered {other}: {}", shown(&body))),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use berth_client::told;
 use berth_policies::{Catalog, ParamError, ParamKind, Params, Stored};
 use futures::StreamExt;
 use kube::api::ListParams;
@@ -22,7 +23,6 @@ use tokio::task::JoinHandle;
 use super::follow::{self, Snapshot};
 use super::params::Watched;
 use super::{GROUP, PATIENCE};
-use crate::reviewer::chain;
 
 /// The versions these kinds have had, newest first. Before Kubernetes 1.36 mutating policies are `v1beta1`.
 const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
@@ -236,7 +236,7 @@ async fn served(
         match api.list(&ListParams::default().limit(1)).await {
             Ok(_) => return Ok(Some(resource)),
             Err(kube::Error::Api(status)) if status.code == 404 => {}
-            Err(problem) => return Err(chain(&problem)),
+            Err(problem) => return Err(told(&problem)),
         }
     }
     Ok(None)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use berth_admission::client::WebhookType;
+use berth_client::told;
 use futures::{Stream, StreamExt};
 use kube::core::{ApiResource, DynamicObject};
 use kube::runtime::WatchStreamExt;
@@ -14,7 +15,6 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::{GROUP, Policies, WATCHED};
-use crate::reviewer::chain;
 
 /// The kind of their configurations.
 pub(super) const fn kind(webhook_type: WebhookType) -> &'static str {
@@ -84,7 +84,7 @@ pub(super) fn snapshots(
                 take(event, &mut known, &mut listed).then(|| Snapshot::All(Arc::new(known.clone())))
             }
             Err(problem) => {
-                let text = chain(&problem);
+                let text = told(&problem);
                 // One line for each kind of problem: it may last.
                 if last_problem.as_ref() != Some(&text) {
                     tracing::warn!(

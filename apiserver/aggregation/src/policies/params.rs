@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use berth_client::told;
 use berth_policies::{ParamError, ParamKind, Params};
 use futures::StreamExt;
 use kube::core::{DynamicObject, GroupVersionKind};
@@ -17,7 +18,6 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::follow;
-use crate::reviewer::chain;
 
 /// Time before another attempt to watch a kind that the hub does not serve.
 const AGAIN: Duration = Duration::from_secs(10);
@@ -137,7 +137,7 @@ async fn keep(client: Client, kind: ParamKind, known: Arc<RwLock<Known>>, report
             Err(kube::Error::Api(status)) if status.code == 404 => {}
             Err(kube::Error::Discovery(_)) => {}
             Err(problem) => {
-                let problem = chain(&problem);
+                let problem = told(&problem);
                 tracing::warn!(
                     kind = kind.shown(),
                     problem,
@@ -176,7 +176,7 @@ async fn follow(
             }
             Err(problem) if follow::is_missing(&problem) => return,
             Err(problem) => {
-                let problem = chain(&problem);
+                let problem = told(&problem);
                 if last_problem.as_ref() != Some(&problem) {
                     tracing::warn!(
                         resource = resource.plural,

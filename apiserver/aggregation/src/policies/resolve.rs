@@ -7,11 +7,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use berth_client::told;
 use hyper_util::client::legacy::connect::dns::Name;
 use k8s_openapi::api::core::v1::{Service, ServiceSpec};
 use kube::{Api, Client};
-
-use crate::reviewer::chain;
 
 /// Addresses, as the connector takes them.
 type Found = Pin<Box<dyn Future<Output = io::Result<std::vec::IntoIter<SocketAddr>>> + Send>>;
@@ -75,7 +74,7 @@ async fn of_service(
             )));
         }
         Err(problem) => {
-            let text = format!("reading service \"{namespace}/{name}\": {}", chain(&problem));
+            let text = format!("reading service \"{namespace}/{name}\": {}", told(&problem));
             return Err(io::Error::other(text));
         }
     };

@@ -11,11 +11,12 @@ use std::sync::Arc;
 
 use berth_admission::client::{Form, Policies as _, Recorded, Rounds, Subject, WebhookType};
 use berth_admission::{Operation, Request, UserInfo};
+use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Clock, Draft, Key, Kind, Status};
 use berth_apiserver::SystemClock;
 use berth_cel::{Decision, Review};
 use berth_policies::{Decider, Deciding};
-use berth_storage::{Expect, MemoryStore, Step, Store, Verb};
+use berth_storage::{Expect, MemoryStore, Step, Store};
 use http::Response;
 use kube::client::Body;
 use serde_json::{Value, json};

@@ -3,13 +3,13 @@
 use anyhow::{Result, anyhow};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use berth_client::told;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use super::{Service, Sources};
-use crate::reviewer::chain;
 
 /// The annotation with which another program sets caBundles.
 const INJECTED: &str = "cert-manager.io/inject-ca-from";
@@ -65,7 +65,7 @@ impl Registered {
     /// Reads it.
     pub(super) async fn find(&self, client: &Client, service: &Service) -> Result<Found> {
         let found = self.api(client).get_opt(&self.name).await;
-        let found = found.map_err(|problem| anyhow!("reading {self}: {}", chain(&problem)))?;
+        let found = found.map_err(|problem| anyhow!("reading {self}: {}", told(&problem)))?;
         let Some(object) = found else {
             return Ok(Found::Missing);
         };
@@ -115,7 +115,7 @@ impl Registered {
                 Ok(())
             }
             Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
-            Err(problem) => Err(anyhow!("creating {self}: {}", chain(&problem))),
+            Err(problem) => Err(anyhow!("creating {self}: {}", told(&problem))),
         }
     }
 
@@ -146,7 +146,7 @@ impl Registered {
                 Ok(())
             }
             Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(()),
-            Err(problem) => Err(anyhow!("filling in the caBundle of {self}: {}", chain(&problem))),
+            Err(problem) => Err(anyhow!("filling in the caBundle of {self}: {}", told(&problem))),
         }
     }
 

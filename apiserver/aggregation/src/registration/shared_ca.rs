@@ -9,13 +9,12 @@ use anyhow::{Context, Result, anyhow, bail};
 use berth_apimachinery::Timestamp;
 use berth_certs::Authority;
 use berth_certs::rotation::{Moment, Shared, Step};
+use berth_client::told;
 use jiff::SignedDuration;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
-
-use crate::reviewer::chain;
 
 /// Most attempts at a Secret that others change meanwhile.
 const ATTEMPTS: usize = 8;
@@ -123,7 +122,7 @@ impl SharedCa {
             kube::Error::Api(status) if matches!(status.code, 403 | 404) => Ok(()),
             problem => Err(anyhow!(
                 "publishing the CA in the ConfigMap {name}: {}",
-                chain(&problem)
+                told(&problem)
             )),
         };
         let found = match self.published.get(name).await {
@@ -183,7 +182,7 @@ impl SharedCa {
             kube::Error::Api(status) if status.code == 403 => {
                 anyhow!("{doing} {place}: {}; {}", status.message, self.source)
             }
-            problem => anyhow!("{doing} {place}: {}", chain(problem)),
+            problem => anyhow!("{doing} {place}: {}", told(problem)),
         }
     }
 }

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use berth_apimachinery::kind::Write;
 use berth_apimachinery::{
-    Cell, Column, Definition, FieldError, Kind, KindInfo, Object, Schema, described_by,
+    Cell, Column, Definition, FieldError, Kind, KindInfo, Object, Schema, Write, described_by,
 };
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -114,8 +113,7 @@ fn twice(new: &Value) -> Vec<FieldError> {
 
 #[cfg(test)]
 mod tests {
-    use berth_apimachinery::Timestamp;
-    use berth_apimachinery::kind::Via;
+    use berth_apimachinery::{Timestamp, Via};
     use serde_json::json;
 
     use super::*;

@@ -5,9 +5,9 @@ mod fields;
 mod rules;
 pub mod scale;
 
-use berth_apimachinery::kind::{StatusMetadata, Write};
 use berth_apimachinery::{
-    Cell, Column, Definition, FieldError, GroupResource, Kind, KindInfo, Object, Schema, described_by,
+    Cell, Column, Definition, FieldError, GroupResource, Kind, KindInfo, Object, Schema, StatusMetadata,
+    Write, described_by,
 };
 use k8s_openapi::api::apps::v1;
 use serde_json::Value;

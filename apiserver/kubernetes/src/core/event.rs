@@ -4,9 +4,10 @@ mod convert;
 mod row;
 pub(crate) mod rules;
 
-use berth_apimachinery::kind::{SelectableField, Write};
+use berth_apimachinery::name::NameError;
 use berth_apimachinery::{
-    Definition, FieldError, GroupResource, Kind, KindInfo, NameError, Object, Schema, described_by, name,
+    Definition, FieldError, GroupResource, Kind, KindInfo, Object, Schema, SelectableField, Write,
+    described_by, name,
 };
 use schemars::JsonSchema;
 use serde_json::Value;

@@ -1,8 +1,9 @@
 //! `batch/v1` Job. It is stored for programs that bring it to a cluster that runs its Pods; no
 //! controller here runs any.
 
-use berth_apimachinery::kind::{StatusMetadata, Write};
-use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, described_by};
+use berth_apimachinery::{
+    Column, Definition, FieldError, Kind, KindInfo, Schema, StatusMetadata, Write, described_by,
+};
 use k8s_openapi::api::batch::v1;
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -142,8 +143,7 @@ impl Kind for Job {
 
 #[cfg(test)]
 mod tests {
-    use berth_apimachinery::Timestamp;
-    use berth_apimachinery::kind::Via;
+    use berth_apimachinery::{Timestamp, Via};
     use serde_json::json;
 
     use super::*;

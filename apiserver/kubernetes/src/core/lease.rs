@@ -3,8 +3,7 @@
 
 use std::sync::LazyLock;
 
-use berth_apimachinery::kind::Write;
-use berth_apimachinery::{Column, FieldError, GroupResource, Kind, KindInfo, Schema};
+use berth_apimachinery::{Column, FieldError, GroupResource, Kind, KindInfo, Schema, Write};
 use schemars::JsonSchema;
 use serde_json::Value;
 
@@ -117,8 +116,7 @@ impl Kind for Lease {
 
 #[cfg(test)]
 mod tests {
-    use berth_apimachinery::Timestamp;
-    use berth_apimachinery::kind::Via;
+    use berth_apimachinery::{Timestamp, Via};
     use serde_json::json;
 
     use super::*;

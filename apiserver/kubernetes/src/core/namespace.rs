@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use berth_apimachinery::kind::{SelectableField, StatusMetadata, Via, Write};
+use berth_apimachinery::name::NameError;
+use berth_apimachinery::write::Verb;
 use berth_apimachinery::{
-    Column, Definition, Draft, FieldError, GroupResource, Key, Kind, KindInfo, NameError, Object, Schema,
-    Scope, Status, Timestamp, described_by, name,
+    Column, Definition, Draft, FieldError, GroupResource, Key, Kind, KindInfo, Object, Schema, Scope,
+    SelectableField, Status, StatusMetadata, Timestamp, Via, Write, described_by, name,
 };
 use berth_apiserver::{Call, Reply, RequestInfo, SubresourceHandler};
-use berth_storage::{At, Expect, Step, Store, StoreError, Verb};
+use berth_storage::{At, Expect, Step, Store, StoreError};
 use schemars::JsonSchema;
 use serde_json::Value;
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use berth_apimachinery::kind::{StatusMetadata, Write};
 use berth_apimachinery::quantity::Quantity;
-use berth_apimachinery::schema::types::QuantityText;
+use berth_apimachinery::types::QuantityText;
 use berth_apimachinery::{
-    Cell, Column, Definition, FieldError, GroupResource, Kind, KindInfo, Object, Schema, described_by,
+    Cell, Column, Definition, FieldError, GroupResource, Kind, KindInfo, Object, Schema, StatusMetadata,
+    Write, described_by,
 };
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -170,8 +170,7 @@ fn check_limit(name: &str, limit: &Value, path: &str) -> Option<FieldError> {
 
 #[cfg(test)]
 mod tests {
-    use berth_apimachinery::Timestamp;
-    use berth_apimachinery::kind::Via;
+    use berth_apimachinery::{Timestamp, Via};
     use serde_json::json;
 
     use super::*;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use berth_apimachinery::kind::{SelectableField, Write};
 use berth_apimachinery::{
-    Cell, Column, Definition, FieldError, GroupResource, Kind, KindInfo, Schema, described_by,
+    Cell, Column, Definition, FieldError, GroupResource, Kind, KindInfo, Schema, SelectableField, Write,
+    described_by,
 };
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -171,8 +171,7 @@ fn of_type(new: &Value) -> Vec<FieldError> {
 
 #[cfg(test)]
 mod tests {
-    use berth_apimachinery::Timestamp;
-    use berth_apimachinery::kind::Via;
+    use berth_apimachinery::{Timestamp, Via};
     use serde_json::json;
 
     use super::*;

@@ -5,9 +5,12 @@ mod rules;
 
 use std::collections::BTreeMap;
 
-use berth_apimachinery::kind::{SelectableField, StatusMetadata, Write};
-use berth_apimachinery::schema::types::{Condition, IntOrString};
-use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, NameError, Schema, described_by};
+use berth_apimachinery::name::NameError;
+use berth_apimachinery::types::{Condition, IntOrString};
+use berth_apimachinery::{
+    Column, Definition, FieldError, Kind, KindInfo, Schema, SelectableField, StatusMetadata, Write,
+    described_by,
+};
 use k8s_openapi::api::core::v1;
 use schemars::JsonSchema;
 use serde_json::Value;

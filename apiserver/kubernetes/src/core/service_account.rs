@@ -1,8 +1,7 @@
 //! `v1` ServiceAccount. Standalone it is a name that RBAC can bind and that controllers such as kcp's sync;
 //! Berth issues no tokens for it.
 
-use berth_apimachinery::kind::Write;
-use berth_apimachinery::{Definition, Kind, KindInfo, Schema, described_by};
+use berth_apimachinery::{Definition, Kind, KindInfo, Schema, Write, described_by};
 use schemars::JsonSchema;
 use serde_json::Value;
 

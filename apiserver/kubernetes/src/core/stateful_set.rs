@@ -1,8 +1,9 @@
 //! `apps/v1` StatefulSet. Like a Deployment, it is stored for programs that bring it to a cluster that
 //! runs its Pods.
 
-use berth_apimachinery::kind::{StatusMetadata, Write};
-use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, described_by};
+use berth_apimachinery::{
+    Column, Definition, FieldError, Kind, KindInfo, Schema, StatusMetadata, Write, described_by,
+};
 use k8s_openapi::api::apps::v1;
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -101,8 +102,7 @@ impl Kind for StatefulSet {
 
 #[cfg(test)]
 mod tests {
-    use berth_apimachinery::Timestamp;
-    use berth_apimachinery::kind::Via;
+    use berth_apimachinery::{Timestamp, Via};
     use serde_json::json;
 
     use super::*;

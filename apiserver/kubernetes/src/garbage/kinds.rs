@@ -3,8 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use berth_apimachinery::object::OwnerReference;
-use berth_apimachinery::{GroupResource, Key, Kind};
+use berth_apimachinery::{GroupResource, Key, Kind, OwnerReference};
 use berth_apiserver::{Backing, Group};
 
 /// Every stored kind.

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use berth_apimachinery::write::{Guard, Verb};
 use berth_apimachinery::{Clock, Draft, Key, Object, time};
-use berth_storage::{At, Expect, Guard, Step, Store, StoreError, Verb};
+use berth_storage::{At, Expect, Step, Store, StoreError};
 use serde_json::Value;
 
 use crate::garbage::Kinds;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use berth_apimachinery::time::FixedClock;
-use berth_apimachinery::{Draft, GroupResource, Timestamp};
-use berth_storage::{Expect, MemoryStore, Step, Verb};
+use berth_apimachinery::write::Verb;
+use berth_apimachinery::{Draft, FixedClock, GroupResource, Timestamp};
+use berth_storage::{Expect, MemoryStore, Step};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -19,7 +19,7 @@ struct InUse(parking_lot::Mutex<HashSet<String>>);
 
 #[async_trait::async_trait]
 impl Protection for InUse {
-    async fn permits(&self, key: &Key, _: &Object) -> Result<Vec<berth_apimachinery::Guard>, String> {
+    async fn permits(&self, key: &Key, _: &Object) -> Result<Vec<berth_apimachinery::write::Guard>, String> {
         match self.0.lock().contains(&*key.name) {
             true => Err(format!("{key} is in use")),
             false => Ok(Vec::new()),

@@ -6,7 +6,8 @@
 
 use std::sync::Arc;
 
-use berth_admission::{Denied, Guard, Operation, Plugin, Request};
+use berth_admission::{Denied, Operation, Plugin, Request};
+use berth_apimachinery::write::Guard;
 use berth_apimachinery::{Key, Object, Status};
 use berth_storage::Source;
 use serde_json::Value;

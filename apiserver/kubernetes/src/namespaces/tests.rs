@@ -3,8 +3,7 @@
 use std::time::{Duration, Instant};
 
 use berth_admission::{Operation, Plugin as _, Request, UserInfo};
-use berth_apimachinery::time::FixedClock;
-use berth_apimachinery::{GroupResource, Key, Object, Status, Timestamp};
+use berth_apimachinery::{FixedClock, GroupResource, Key, Object, Status, Timestamp};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -18,7 +17,7 @@ struct Unprotected;
 
 #[async_trait::async_trait]
 impl Protection for Unprotected {
-    async fn permits(&self, _: &Key, _: &Object) -> Result<Vec<berth_apimachinery::Guard>, String> {
+    async fn permits(&self, _: &Key, _: &Object) -> Result<Vec<berth_apimachinery::write::Guard>, String> {
         Ok(Vec::new())
     }
 }

@@ -2,7 +2,8 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use berth_apimachinery::time::{self, Timestamp};
+use berth_apimachinery::Timestamp;
+use berth_apimachinery::time;
 use serde_json::Value;
 
 use super::wire::{self, Reader, Wire};

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use berth_admission::UserInfo;
 use berth_apimachinery::Draft;
-use berth_storage::{Expect, MemoryStore, Step, Store, Verb};
+use berth_apimachinery::write::Verb;
+use berth_storage::{Expect, MemoryStore, Step, Store};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 

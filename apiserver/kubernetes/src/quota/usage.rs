@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Change, Draft, GroupResource, Key, Object};
 use berth_storage::informer::{self, Handler};
-use berth_storage::{At, Event, Expect, Scope, Step, Store, StoreError, Verb};
+use berth_storage::{At, Event, Expect, Scope, Step, Store, StoreError};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 

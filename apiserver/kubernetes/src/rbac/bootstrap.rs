@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Clock, Draft, GroupResource, Key};
-use berth_storage::{At, Expect, Step, Store, StoreError, Verb};
+use berth_storage::{At, Expect, Step, Store, StoreError};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 

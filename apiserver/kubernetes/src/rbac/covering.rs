@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use berth_apimachinery::{Budget, Exceeded};
+use berth_apimachinery::budget::{Budget, Exceeded};
 
 use crate::core::rbac::PolicyRule;
 

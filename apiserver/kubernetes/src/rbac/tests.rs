@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use berth_admission::{Operation, Plugin as _, Request};
+use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Draft, GroupResource, Key};
-use berth_storage::{Expect, MemoryStore, Step, Store, Verb};
+use berth_storage::{Expect, MemoryStore, Step, Store};
 use serde_json::{Value, json};
 
 use super::*;
@@ -378,7 +379,7 @@ fn the_refusal_lists_what_is_missing() {
 async fn the_bootstrap_roles_come_once_and_are_completed() {
     let world = World::new();
     let store: Arc<dyn Store> = Arc::clone(&world.store) as Arc<dyn Store>;
-    let clock = berth_apimachinery::time::FixedClock(berth_apimachinery::Timestamp::UNIX_EPOCH);
+    let clock = berth_apimachinery::FixedClock(berth_apimachinery::Timestamp::UNIX_EPOCH);
     let reach = bootstrap::Reach {
         placeable: vec![GroupResource::new("core.gardener.cloud", "shoots")],
         fleet_wide: vec![GroupResource::new(

@@ -146,7 +146,7 @@ async fn who_am_i_is_answered() {
 #[tokio::test]
 async fn ones_own_rules_are_listed() {
     let store: Arc<dyn berth_storage::Store> = Arc::new(MemoryStore::default());
-    let clock = berth_apimachinery::time::FixedClock(Timestamp::UNIX_EPOCH);
+    let clock = berth_apimachinery::FixedClock(Timestamp::UNIX_EPOCH);
     crate::rbac::bootstrap::ensure(&store, &clock, &crate::rbac::bootstrap::Reach::default())
         .await
         .unwrap();

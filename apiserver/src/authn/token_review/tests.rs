@@ -1,6 +1,6 @@
 //! Checks of tokens.
 
-use berth_apimachinery::time::SignedDuration;
+use berth_apimachinery::SignedDuration;
 use berth_apimachinery::time::testing::SteppedClock;
 
 use super::*;

@@ -65,7 +65,7 @@ async fn a_body_that_trickles_is_408_and_one_that_is_slow_is_not() {
 
 #[tokio::test]
 async fn a_watch_is_charged_for_what_its_selectors_compare() {
-    let bench = bench(|config| config.memory = crate::ByteLimiter::new(8 << 20));
+    let bench = bench(|config| config.memory = crate::memory::ByteLimiter::new(8 << 20));
     let plain = bench.ask("alice", "GET", &format!("{FOOS}?watch=1")).await;
     let least = bench.chain.memory.held();
     assert_eq!(least, memory::LONG_RUNNING);

@@ -2,8 +2,7 @@
 //! state, and gives that to the program.
 
 use axum::body::Body;
-use berth_apimachinery::kind::Via;
-use berth_apimachinery::{Object, Revision, Status, StatusReason};
+use berth_apimachinery::{Object, Revision, Status, StatusReason, Via};
 use http::{Response, StatusCode};
 use serde_json::Value;
 

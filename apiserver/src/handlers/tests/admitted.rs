@@ -53,10 +53,10 @@ impl Plugin for Shared {
     fn validate(&self, _: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denied> {
         Ok(())
     }
-    fn guards(&self, _: &Request<'_>, _: Option<&Value>) -> Vec<berth_apimachinery::Guard> {
+    fn guards(&self, _: &Request<'_>, _: Option<&Value>) -> Vec<berth_apimachinery::write::Guard> {
         let lost = self.0.judged.fetch_add(1, Ordering::SeqCst) < self.0.losing;
         let not_after = if lost { Revision(0) } else { Revision(u64::MAX) };
-        vec![berth_apimachinery::Guard::Fence {
+        vec![berth_apimachinery::write::Guard::Fence {
             name: "fence".into(),
             not_after,
         }]

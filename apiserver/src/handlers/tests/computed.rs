@@ -2,9 +2,10 @@
 
 use std::sync::LazyLock;
 
-use berth_apimachinery::kind::{KindInfo, Write};
-use berth_apimachinery::{FieldError, Key, Kind, Object, Schema, Verb};
-use berth_storage::{Draft, Expect, MemoryStore, Source, Step};
+use berth_apimachinery::Draft;
+use berth_apimachinery::write::Verb;
+use berth_apimachinery::{FieldError, Key, Kind, KindInfo, Object, Schema, Write};
+use berth_storage::{Expect, MemoryStore, Source, Step};
 
 use super::*;
 use crate::call::{ListQuery, Reply};

@@ -378,8 +378,8 @@ async fn a_write_of_the_process_is_stored_as_it_was_decided_or_not_at_all() {
         };
         let mut object = widget("a");
         object["spec"]["size"] = 3.into();
-        let write = berth_apimachinery::Write {
-            verb: berth_apimachinery::Verb::Create,
+        let write = berth_apimachinery::write::Write {
+            verb: berth_apimachinery::write::Verb::Create,
             key: berth_apimachinery::Key::new(GroupResource::new(toys::GROUP, "widgets"), "default", "a"),
             subresource: "",
             object: object.clone(),

@@ -11,7 +11,7 @@ fn many(client: &Client, count: usize) {
         let value = json!({"apiVersion": "toys.example.com/v1", "kind": "Widget",
             "metadata": {"name": name, "namespace": namespace, "uid": name}, "spec": {"color": "red"}});
         berth_storage::Step {
-            verb: berth_storage::Verb::Create,
+            verb: berth_apimachinery::write::Verb::Create,
             key: berth_apimachinery::Key::new(GroupResource::new(toys::GROUP, "widgets"), namespace, &name),
             subresource: "",
             object: Some(berth_apimachinery::Draft::new(&value).unwrap()),

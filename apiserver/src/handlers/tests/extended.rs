@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use berth_apimachinery::{Guard, Key, Object, Revision, Verb, Write};
+use berth_apimachinery::write::{Guard, Verb, Write};
+use berth_apimachinery::{Key, Object, Revision};
 use berth_storage::Source as _;
 use parking_lot::Mutex;
 

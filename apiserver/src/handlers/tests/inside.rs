@@ -1,6 +1,7 @@
 //! In-process writes.
 
-use berth_apimachinery::{Guard, Key, Verb, Write};
+use berth_apimachinery::Key;
+use berth_apimachinery::write::{Guard, Verb, Write};
 use berth_storage::Source;
 
 use super::*;

@@ -1,6 +1,8 @@
 //! Projections, computed resources and subresources of the program's.
 
-use berth_storage::{Draft, Expect, Key, Step, Verb};
+use berth_apimachinery::write::Verb;
+use berth_apimachinery::{Draft, Key};
+use berth_storage::{Expect, Step};
 
 use super::*;
 

@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use berth_admission::{Chain, Denied, Operation, Plugin, Request};
-use berth_apimachinery::kind::{SelectableField, Via, Write};
 use berth_apimachinery::{
-    Cell, Column, FieldError, GroupResource, Kind, KindInfo, Object, Revision, Schema, Scope, Status,
+    Cell, Column, FieldError, GroupResource, Kind, KindInfo, Object, Revision, Schema, Scope,
+    SelectableField, Status, Via, Write,
 };
 use berth_storage::{Limits, MemoryStore};
 use schemars::JsonSchema;

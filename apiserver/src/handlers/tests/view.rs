@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use berth_admission::Denied;
-use berth_apimachinery::{CommitError, GroupResource, Key, Object, Status};
+use berth_apimachinery::write::CommitError;
+use berth_apimachinery::{GroupResource, Key, Object, Status};
 use parking_lot::Mutex;
 
 use super::*;

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
-use berth_aggregation::{HubPolicies, Policies as Webhooks};
+use berth_aggregation::policies::{HubPolicies, Policies as Webhooks};
 use berth_apimachinery::{Clock, GroupResource, Kind};
 use berth_apiserver::metrics::{AdmissionMetrics, PolicyMetrics};
-use berth_apiserver::registry::Registry;
-use berth_apiserver::{Authorizer, Group};
+use berth_apiserver::{Authorizer, Group, Registry};
 use berth_deploy::Storage;
 use berth_dialect_contract::Dialect;
 use berth_dialect_registry::{ActorArgs, Settings};

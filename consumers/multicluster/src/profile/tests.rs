@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use berth_apimachinery::kind::Kind;
-use berth_apimachinery::{Object, Revision};
+use berth_apimachinery::{Kind, Object, Revision};
 use berth_dialect_contract::Access;
 
 use super::*;

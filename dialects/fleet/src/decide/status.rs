@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use berth_apimachinery::Key;
-use berth_apimachinery::schema::types::condition;
+use berth_apimachinery::types::condition;
 use berth_dialect_contract::listing;
 use berth_dialect_contract::wording::Sentences;
 use berth_scheduling::{Ix, Rejection};

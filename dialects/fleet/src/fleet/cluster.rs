@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use berth_apimachinery::quantity::Quantity;
-use berth_apimachinery::schema::types::{QuantityText, condition};
+use berth_apimachinery::types::{QuantityText, condition};
 use berth_apimachinery::{Key, Labels, Object};
 
 use crate::eligibility::{Limits, Standing};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use berth_apimachinery::schema::types::Condition;
+use berth_apimachinery::types::Condition;
 use berth_apimachinery::{Key, Object};
 
 use crate::form::Form;

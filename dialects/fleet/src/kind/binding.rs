@@ -3,10 +3,9 @@
 
 use std::sync::LazyLock;
 
-use berth_apimachinery::kind::{Via, Write};
-use berth_apimachinery::schema::ConditionForm;
-use berth_apimachinery::schema::types::Condition;
-use berth_apimachinery::{Column, FieldError, Kind, KindInfo, NameError, Schema, Scope};
+use berth_apimachinery::name::NameError;
+use berth_apimachinery::types::Condition;
+use berth_apimachinery::{Column, ConditionForm, FieldError, Kind, KindInfo, Schema, Scope, Via, Write};
 use schemars::JsonSchema;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};

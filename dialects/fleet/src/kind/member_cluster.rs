@@ -6,10 +6,9 @@ mod rules;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use berth_apimachinery::kind::{Via, Write};
-use berth_apimachinery::schema::ConditionForm;
-use berth_apimachinery::schema::types::{Condition, QuantityText, Time};
-use berth_apimachinery::{Column, FieldError, Kind, KindInfo, NameError, Schema, Scope};
+use berth_apimachinery::name::NameError;
+use berth_apimachinery::types::{Condition, QuantityText, Time};
+use berth_apimachinery::{Column, ConditionForm, FieldError, Kind, KindInfo, Schema, Scope, Via, Write};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use berth_apimachinery::schema::types::Time;
+use berth_apimachinery::types::Time;
 use berth_apimachinery::{Column, Kind, KindInfo, Schema};
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -4,8 +4,8 @@
 
 #![expect(dead_code, reason = "the types give the schema; nothing is read into them")]
 
-use berth_apimachinery::schema::ConditionForm;
-use berth_apimachinery::schema::types::{IntOrString, Time};
+use berth_apimachinery::ConditionForm;
+use berth_apimachinery::types::{IntOrString, Time};
 use schemars::JsonSchema;
 
 /// Strategy by which changes reach the chosen clusters.

@@ -4,9 +4,8 @@
 
 use std::sync::LazyLock;
 
-use berth_apimachinery::schema::ConditionForm;
-use berth_apimachinery::schema::types::Condition;
-use berth_apimachinery::{Column, Kind, KindInfo, Schema, Scope};
+use berth_apimachinery::types::Condition;
+use berth_apimachinery::{Column, ConditionForm, Kind, KindInfo, Schema, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -1,7 +1,6 @@
 //! The kinds: schemas, defaults, rules on updates, columns.
 
-use berth_apimachinery::kind::{Cell, Via, Write};
-use berth_apimachinery::{Kind, Object, Revision};
+use berth_apimachinery::{Cell, Kind, Object, Revision, Via, Write};
 use serde_json::{Value, json};
 
 use super::member_cluster::MemberClusterKind;

@@ -1,7 +1,8 @@
 //! CloudProfile: the allowed settings of the shoots of one infrastructure, and their possible seeds.
 
-use berth_apimachinery::kind::Write;
-use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, Scope, described_by};
+use berth_apimachinery::{
+    Column, Definition, FieldError, Kind, KindInfo, Schema, Scope, Write, described_by,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

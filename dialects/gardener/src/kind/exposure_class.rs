@@ -1,8 +1,9 @@
 //! ExposureClass: how control planes of shoots are reached, and which seeds can (docs/systems/gardener.md,
 //! "Exposure classes").
 
-use berth_apimachinery::kind::Write;
-use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, Scope, described_by};
+use berth_apimachinery::{
+    Column, Definition, FieldError, Kind, KindInfo, Schema, Scope, Write, described_by,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

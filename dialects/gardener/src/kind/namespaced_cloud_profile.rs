@@ -1,7 +1,6 @@
 //! NamespacedCloudProfile: a cloud profile of one project, derived from a CloudProfile.
 
-use berth_apimachinery::kind::Write;
-use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, described_by};
+use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, Write, described_by};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -127,8 +126,7 @@ impl Kind for NamespacedCloudProfileKind {
 
 #[cfg(test)]
 mod tests {
-    use berth_apimachinery::Timestamp;
-    use berth_apimachinery::kind::Via;
+    use berth_apimachinery::{Timestamp, Via};
     use serde_json::json;
 
     use super::*;

@@ -1,8 +1,9 @@
 //! Project: the owner of a namespace, and the tolerations that its shoots may have.
 
-use berth_apimachinery::kind::Write;
 use berth_apimachinery::name::dns_label;
-use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, Scope, described_by};
+use berth_apimachinery::{
+    Column, Definition, FieldError, Kind, KindInfo, Schema, Scope, Write, described_by,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -213,8 +214,7 @@ fn tolerate_protected(spec: &mut Map<String, Value>) {
 
 #[cfg(test)]
 mod tests {
-    use berth_apimachinery::Timestamp;
-    use berth_apimachinery::kind::Via;
+    use berth_apimachinery::{Timestamp, Via};
 
     use super::*;
 

@@ -4,8 +4,7 @@ mod columns;
 mod rules;
 pub mod spec;
 
-use berth_apimachinery::kind::{Via, Write};
-use berth_apimachinery::{Definition, FieldError, Kind, KindInfo, Schema, Scope, described_by};
+use berth_apimachinery::{Definition, FieldError, Kind, KindInfo, Schema, Scope, Via, Write, described_by};
 use serde_json::Value;
 
 use crate::kind::{child, fill, view};

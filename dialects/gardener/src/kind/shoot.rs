@@ -7,8 +7,9 @@ mod immutable;
 pub(crate) mod rules;
 pub mod spec;
 
-use berth_apimachinery::kind::{SelectableField, Via, Write};
-use berth_apimachinery::{Definition, FieldError, Kind, KindInfo, Schema, described_by};
+use berth_apimachinery::{
+    Definition, FieldError, Kind, KindInfo, Schema, SelectableField, Via, Write, described_by,
+};
 use serde_json::Value;
 
 use crate::kind::view;

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use berth_apimachinery::{Change, GroupResource, Key, Object, Revision, Timestamp, Verb};
+use berth_apimachinery::write::Verb;
+use berth_apimachinery::{Change, GroupResource, Key, Object, Revision, Timestamp};
 use berth_dialect_contract::{Context, Inventory, Objects, Reconciler};
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use berth_apimachinery::Key;
-use berth_apimachinery::schema::types::condition;
+use berth_apimachinery::types::condition;
 use berth_dialect_contract::{Amount, Decision, DemandView, Phase, Placed, Quantities, TargetView};
 
 use crate::cluster::Cluster;

@@ -1,8 +1,8 @@
 //! ResourceBinding and ClusterResourceBinding: the requirements of one template, and its clusters
 //! (docs/systems/karmada.md, "Bindings").
 
-use berth_apimachinery::schema::ConditionForm;
-use berth_apimachinery::schema::types::{Condition, Time};
+use berth_apimachinery::ConditionForm;
+use berth_apimachinery::types::{Condition, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

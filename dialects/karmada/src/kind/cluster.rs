@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use berth_apimachinery::schema::ConditionForm;
-use berth_apimachinery::schema::types::{Condition, QuantityText, Time};
+use berth_apimachinery::ConditionForm;
+use berth_apimachinery::types::{Condition, QuantityText, Time};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, LazyLock};
 
-use berth_apimachinery::kind::{Via, Write};
-use berth_apimachinery::{Column, FieldError, Kind, KindInfo, NameError, Schema, Scope};
+use berth_apimachinery::name::NameError;
+use berth_apimachinery::{Column, FieldError, Kind, KindInfo, Schema, Scope, Via, Write};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};

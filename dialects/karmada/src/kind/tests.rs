@@ -1,7 +1,6 @@
 //! Policies that Karmada's webhooks refuse.
 
-use berth_apimachinery::Timestamp;
-use berth_apimachinery::kind::{Via, Write};
+use berth_apimachinery::{Timestamp, Via, Write};
 use serde_json::{Value, json};
 
 use super::*;

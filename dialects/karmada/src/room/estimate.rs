@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use berth_apimachinery::Object;
 use berth_apimachinery::quantity::Quantity;
-use berth_apimachinery::schema::types::{QuantityText, Time};
+use berth_apimachinery::types::{QuantityText, Time};
 use serde::Deserialize;
 
 use super::Request;

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use berth_apimachinery::kind::Write;
 use berth_apimachinery::selector::{LabelSelector, Selector, validate_label_key, validate_label_value};
-use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, Scope, described_by};
+use berth_apimachinery::{
+    Column, Definition, FieldError, Kind, KindInfo, Schema, Scope, Write, described_by,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

@@ -1,7 +1,6 @@
 //! The rules of the kinds: defaults, validation, columns.
 
-use berth_apimachinery::kind::{Via, Write};
-use berth_apimachinery::{Cell, Object, Revision};
+use berth_apimachinery::{Cell, Object, Revision, Via, Write};
 use serde_json::json;
 
 use super::location::LocationKind;

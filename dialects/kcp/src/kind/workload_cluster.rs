@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use berth_apimachinery::schema::types::QuantityText;
+use berth_apimachinery::types::QuantityText;
 use berth_apimachinery::{Column, Definition, Kind, KindInfo, Schema, Scope, Timestamp, described_by};
 use schemars::JsonSchema;
 use serde::Deserialize;

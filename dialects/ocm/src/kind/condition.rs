@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use berth_apimachinery::Timestamp;
-use berth_apimachinery::schema::ConditionForm;
+use berth_apimachinery::{ConditionForm, Timestamp};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 

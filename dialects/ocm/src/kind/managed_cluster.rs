@@ -3,9 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use berth_apimachinery::kind::{Via, Write};
 use berth_apimachinery::{
-    Column, Definition, FieldError, Kind, KindInfo, Schema, Scope, Timestamp, described_by,
+    Column, Definition, FieldError, Kind, KindInfo, Schema, Scope, Timestamp, Via, Write, described_by,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,8 +1,9 @@
 //! ManagedClusterSet v1beta2: a named group of clusters (docs/systems/ocm.md, "API objects").
 
-use berth_apimachinery::kind::{Via, Write};
 use berth_apimachinery::selector::{LabelSelector, Selector};
-use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, Scope, described_by};
+use berth_apimachinery::{
+    Column, Definition, FieldError, Kind, KindInfo, Schema, Scope, Via, Write, described_by,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

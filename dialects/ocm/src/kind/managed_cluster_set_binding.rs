@@ -1,8 +1,7 @@
 //! ManagedClusterSetBinding v1beta2: lets the placements of a namespace choose from a set
 //! (docs/systems/ocm.md, "API objects").
 
-use berth_apimachinery::kind::{Via, Write};
-use berth_apimachinery::{Definition, FieldError, Kind, KindInfo, Schema, described_by};
+use berth_apimachinery::{Definition, FieldError, Kind, KindInfo, Schema, Via, Write, described_by};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

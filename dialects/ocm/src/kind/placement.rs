@@ -1,9 +1,9 @@
 //! Placement v1beta1 and v1alpha1: asks for clusters (docs/systems/ocm.md, "API objects" and "Placement
 //! spec"). The two versions differ in `apiVersion` only.
 
-use berth_apimachinery::kind::{Via, Write};
+use berth_apimachinery::name::NameError;
 use berth_apimachinery::{
-    Column, Definition, FieldError, Kind, KindInfo, NameError, Schema, Timestamp, described_by,
+    Column, Definition, FieldError, Kind, KindInfo, Schema, Timestamp, Via, Write, described_by,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;

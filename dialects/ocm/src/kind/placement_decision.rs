@@ -1,8 +1,7 @@
 //! PlacementDecision v1beta1 and v1alpha1: the clusters a Placement selected, at most 100 per object
 //! (docs/systems/ocm.md, "What is written").
 
-use berth_apimachinery::kind::Write;
-use berth_apimachinery::{Definition, FieldError, Kind, KindInfo, Schema, described_by};
+use berth_apimachinery::{Definition, FieldError, Kind, KindInfo, Schema, Write, described_by};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

@@ -1,7 +1,6 @@
 //! Schemas, defaults, rules and columns of the kinds.
 
-use berth_apimachinery::kind::{Via, Write};
-use berth_apimachinery::{Cell, Kind, Object, Revision};
+use berth_apimachinery::{Cell, Kind, Object, Revision, Via, Write};
 use serde_json::{Value, json};
 
 use super::world::{cluster, now, scores, wants};

@@ -1,8 +1,8 @@
 //! One entry of `purposeMappings`: the rules that its schema cannot express, and its compiled form.
 
-use berth_apimachinery::schema::Reading;
+use berth_apimachinery::name::NameError;
 use berth_apimachinery::selector::{Selector, validate_label_key, validate_labels};
-use berth_apimachinery::{FieldError, NameError, name};
+use berth_apimachinery::{FieldError, Reading, name};
 use serde_json::{Map, Value, json};
 
 use super::form::{Form, Metadata, PurposeMapping};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use berth_apimachinery::Object;
-use berth_apimachinery::schema::types::condition;
+use berth_apimachinery::types::condition;
 
 use super::Place;
 use crate::kind::cluster_request::ClusterRequest;

@@ -1,9 +1,10 @@
 //! AccessRequest: asks for access to the Cluster of a request (docs/systems/openmcp.md, "API objects").
 //! Cluster providers grant it; nothing is scheduled by it.
 
-use berth_apimachinery::kind::{SelectableField, Write};
-use berth_apimachinery::schema::types::Condition;
-use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, described_by};
+use berth_apimachinery::types::Condition;
+use berth_apimachinery::{
+    Column, Definition, FieldError, Kind, KindInfo, Schema, SelectableField, Write, described_by,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

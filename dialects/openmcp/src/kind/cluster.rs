@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use berth_apimachinery::kind::{SelectableField, Write};
-use berth_apimachinery::schema::types::Condition;
-use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, described_by};
+use berth_apimachinery::types::Condition;
+use berth_apimachinery::{
+    Column, Definition, FieldError, Kind, KindInfo, Schema, SelectableField, Write, described_by,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

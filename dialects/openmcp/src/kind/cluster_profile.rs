@@ -1,8 +1,7 @@
 //! ClusterProfile: how a provider makes clusters (docs/systems/openmcp.md, "API objects"). Nothing is
 //! scheduled by it.
 
-use berth_apimachinery::kind::SelectableField;
-use berth_apimachinery::{Column, Definition, Kind, KindInfo, Schema, Scope, described_by};
+use berth_apimachinery::{Column, Definition, Kind, KindInfo, Schema, Scope, SelectableField, described_by};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

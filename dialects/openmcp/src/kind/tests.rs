@@ -1,7 +1,6 @@
 //! The rules of the kinds: defaults, validation, what may not change.
 
-use berth_apimachinery::kind::{Via, Write};
-use berth_apimachinery::{Kind, Object, Revision, Timestamp};
+use berth_apimachinery::{Kind, Object, Revision, Timestamp, Via, Write};
 use serde_json::{Value, json};
 
 use super::access_request::AccessRequestKind;

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::annotations::Checked;
 use crate::labels::Labels;
-use crate::time::Timestamp;
+use jiff::Timestamp;
 
 /// The parts of `metadata` that are read without parsing the object again.
 ///

@@ -275,7 +275,7 @@ fn what_is_parsed_for_the_cells_is_not_kept() {
 
 #[test]
 fn texts_that_are_selected_by_are_kept_and_what_was_parsed_for_them_is_not() {
-    use crate::kind::SelectableField;
+    use crate::selectable::SelectableField;
     static OWN: [SelectableField; 2] = [SelectableField::at("spec.a"), SelectableField::at("spec.b")];
     static OTHER: [SelectableField; 1] = [SelectableField::at("spec.b")];
     let value =

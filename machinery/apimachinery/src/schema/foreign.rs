@@ -22,7 +22,7 @@ const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "st
 
 /// Returns every problem of `schema`, with the path of its place below it.
 #[must_use]
-pub fn problems(schema: &Value) -> Vec<(String, String)> {
+pub(crate) fn problems(schema: &Value) -> Vec<(String, String)> {
     let mut found = Vec::new();
     if crate::nesting::is_shallow(schema) {
         look(schema, &mut String::new(), &mut found);

@@ -11,7 +11,8 @@ use super::path::Path;
 use super::unknown::Search;
 use super::{Node, Schema, defaults, validate};
 use crate::duration;
-use crate::field::{FieldError, below};
+use crate::field::below;
+use crate::field_error::FieldError;
 
 /// Number of unknown fields that are reported one by one.
 const MOST_UNKNOWN: usize = 100;

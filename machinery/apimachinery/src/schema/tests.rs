@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::Schema;
 use super::types::{Condition, IntOrString, Time};
-use crate::field::FieldError;
+use crate::field_error::FieldError;
 
 /// A thing.
 #[derive(Default, Serialize, Deserialize, JsonSchema)]

@@ -6,7 +6,9 @@ use schemars::{JsonSchema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use crate::quantity;
-use crate::time::{self, Timestamp};
+use jiff::Timestamp;
+
+use crate::time;
 
 /// `metav1.Time`: RFC 3339 in UTC, whole seconds on the way out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]

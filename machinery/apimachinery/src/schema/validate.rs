@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 use super::Node;
 use super::node::{Bound, ListType, Size, Type};
 use super::path::Path;
-use crate::field::FieldError;
+use crate::field_error::FieldError;
 use crate::time;
 
 /// After so many violations no further values are considered: each is a text as long as its path.

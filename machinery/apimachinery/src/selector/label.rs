@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::field::FieldError;
+use crate::field_error::FieldError;
 use crate::name::{self, NameError};
 
 const NAME_RULE: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \

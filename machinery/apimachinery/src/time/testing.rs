@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::Clock;
+use crate::clock::Clock;
 
 /// A clock that stands still until it is moved.
 #[derive(Debug, Default)]

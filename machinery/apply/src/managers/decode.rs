@@ -1,6 +1,7 @@
 //! Reading the list.
 
-use berth_apimachinery::time::{self, Timestamp};
+use berth_apimachinery::Timestamp;
+use berth_apimachinery::time;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 

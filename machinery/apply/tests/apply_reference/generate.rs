@@ -1,6 +1,6 @@
 //! Random kinds, objects and writes.
 
-use berth_apimachinery::schema::object_meta;
+use berth_apimachinery::object_meta;
 use serde_json::{Map, Value, json};
 
 use crate::play;

@@ -131,7 +131,7 @@ fn the_rows_end_on_the_reference_as_they_say() {
         // kube-apiserver publishes what an embedded object has beside its own schema.
         let pod = &mut wire["schema"]["properties"]["spec"]["properties"]["pod"];
         pod["properties"] = json!({"apiVersion": {"type": "string"}, "kind": {"type": "string"},
-            "metadata": {"$ref": berth_apimachinery::schema::object_meta::REFERENCE}});
+            "metadata": {"$ref": berth_apimachinery::object_meta::REFERENCE}});
         wire.to_string()
     });
     let theirs = crate::reference(wires.collect());

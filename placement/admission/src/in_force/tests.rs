@@ -1,9 +1,10 @@
 //! Rules follow the stored configuration; an invalid one leaves the last good one in force.
 
 use berth_admission::{Chain, Operation, UserInfo};
+use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Draft, Key};
 use berth_configuration::Modes;
-use berth_storage::{Expect, MemoryStore, Source, Step, Verb};
+use berth_storage::{Expect, MemoryStore, Source, Step};
 use serde_json::json;
 
 use super::*;

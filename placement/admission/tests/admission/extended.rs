@@ -1,7 +1,8 @@
 //! Writes that go into the store with a new object.
 
 use async_trait::async_trait;
-use berth_apimachinery::{CommitError, Revision};
+use berth_apimachinery::Revision;
+use berth_apimachinery::write::CommitError;
 use berth_apiserver::{CreateHook, Created, Warnings};
 use berth_engine::{Commit, Committer};
 

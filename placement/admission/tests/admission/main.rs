@@ -12,16 +12,16 @@ mod webhooks;
 use std::sync::Arc;
 
 use berth_admission::{Chain, Observed, Observer, UserInfo};
-use berth_apimachinery::{Clock, GroupResource, Key, Object, Status, Write};
-use berth_apiserver::SystemClock;
-use berth_apiserver::registry::Registry;
-use berth_apiserver::{Backing, Group, Resource};
+use berth_apimachinery::write::Verb;
+use berth_apimachinery::write::Write;
+use berth_apimachinery::{Clock, GroupResource, Key, Object, Status};
+use berth_apiserver::{Backing, Group, Registry, Resource, SystemClock};
 use berth_engine::Engine;
 use berth_kubernetes::garbage::{self, Kinds};
 use berth_kubernetes::rbac::Rbac;
 use berth_placement_admission::{Audience, AutoBind, Parts};
 use berth_scheduling_rest::{RegistryCommitter, VirtualApi};
-use berth_storage::{MemoryStore, Source, Store, Verb};
+use berth_storage::{MemoryStore, Source, Store};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -139,7 +139,7 @@ impl World {
         let written = self
             .registry
             .commit(
-                berth_apiserver::registry::Author {
+                berth_apiserver::Author {
                     user: &admin,
                     manager: "test",
                     cause: None,

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use berth_admission::Chain;
+use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Clock, Draft};
-use berth_apiserver::SystemClock;
-use berth_apiserver::registry::Registry;
+use berth_apiserver::{Registry, SystemClock};
 use berth_scheduling_rest::RegistryCommitter;
-use berth_storage::{Expect, MemoryStore, Source, Step, Store, Verb, Writer};
+use berth_storage::{Expect, MemoryStore, Source, Step, Store, Writer};
 
 use super::*;
 
@@ -31,7 +31,7 @@ fn at(second: i64) -> Timestamp {
 }
 
 fn stored(value: &Value) -> Object {
-    Draft::new(value).unwrap().at(berth_storage::Revision(7))
+    Draft::new(value).unwrap().at(berth_apimachinery::Revision(7))
 }
 
 #[test]

@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use berth_apimachinery::kind::{self, Via};
-use berth_apimachinery::{Key, Object, Timestamp, field};
+use berth_apimachinery::{Key, Object, Timestamp, Via, Write, field};
 use berth_dialect_contract::{Edit, config};
 use serde_json::Value;
 
@@ -73,7 +72,7 @@ pub(super) fn store(
         };
     }
     schema.default(&mut value);
-    let write = kind::Write {
+    let write = Write {
         via: if old.is_some() { Via::Update } else { Via::Create },
         old: old.as_ref(),
         now,

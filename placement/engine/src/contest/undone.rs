@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use berth_apimachinery::{Key, Object, Verb, Write};
+use berth_apimachinery::write::{Verb, Write};
+use berth_apimachinery::{Key, Object};
 use berth_storage::Source;
 use serde_json::Value;
 

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Draft, GroupResource, Key, Revision, Timestamp, time};
-use berth_storage::{At, Expect, Source, Step, StoreError, Verb, Writer};
+use berth_storage::{At, Expect, Source, Step, StoreError, Writer};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 

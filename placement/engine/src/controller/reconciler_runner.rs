@@ -10,7 +10,8 @@ mod objects;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use berth_apimachinery::{GroupResource, Key, Timestamp, Why};
+use berth_apimachinery::write::Why;
+use berth_apimachinery::{GroupResource, Key, Timestamp};
 use berth_dialect_contract::{Context, Dialect, Pace, Reconciler, config};
 use berth_storage::{Event, Scope, StoreError};
 use tokio::task::JoinError;

@@ -11,11 +11,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use berth_apimachinery::time::SignedDuration;
 use berth_apimachinery::time::testing::SteppedClock;
-use berth_apimachinery::{Clock, Key, Timestamp};
+use berth_apimachinery::write::Verb;
+use berth_apimachinery::{Clock, Key, SignedDuration, Timestamp};
 use berth_dialect_contract::Outcome;
-use berth_storage::{MemoryStore, Source, Step, Verb};
+use berth_storage::{MemoryStore, Source, Step};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::Notify;

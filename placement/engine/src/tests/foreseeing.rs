@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use berth_apimachinery::{CommitError, Draft, Key, Object, Revision, Verb};
+use berth_apimachinery::write::{CommitError, Verb};
+use berth_apimachinery::{Draft, Key, Object, Revision};
 use berth_dialect_contract::Outcome;
 use berth_storage::{Applied, Expect, Source, Step, Writer};
 use serde_json::json;

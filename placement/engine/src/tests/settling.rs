@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use berth_apimachinery::{CommitError, Object, Revision};
+use berth_apimachinery::write::CommitError;
+use berth_apimachinery::{Object, Revision};
 use berth_dialect_contract::Outcome;
 use berth_storage::Source;
 use tokio::sync::Notify;

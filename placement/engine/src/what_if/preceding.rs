@@ -4,8 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use berth_apimachinery::object::Malformed;
-use berth_apimachinery::{Change, GroupResource, Key, Object, Timestamp};
+use berth_apimachinery::{Change, GroupResource, Key, Malformed, Object, Timestamp};
 use berth_dialect_contract::{Context, Objects, Reconciler};
 
 use super::World;

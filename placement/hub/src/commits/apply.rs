@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use berth_apimachinery::{CommitError, Key, Object, Revision, Verb, Write};
+use berth_apimachinery::write::{CommitError, Verb, Write};
+use berth_apimachinery::{Key, Object, Revision};
 use http::Method;
 use serde_json::{Value, json};
 

@@ -5,7 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use berth_apimachinery::{CommitError, Guard, Key, Object, Verb, Write};
+use berth_apimachinery::write::{CommitError, Guard, Verb, Write};
+use berth_apimachinery::{Key, Object};
 use berth_engine::{Commit, Committer};
 use serde_json::Value;
 

@@ -3,7 +3,8 @@
 //! reverted, and reported.
 
 use berth_apimachinery::overruled::{self, Absent};
-use berth_apimachinery::{CommitError, FieldError, Status, Verb, Why, Write};
+use berth_apimachinery::write::{CommitError, Verb, Why, Write};
+use berth_apimachinery::{FieldError, Status};
 use berth_engine::Commit;
 use http::Method;
 use serde_json::{Value, json};

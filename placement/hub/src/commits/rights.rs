@@ -1,7 +1,8 @@
 //! Whether the hub refused a write because of a missing right. A refusal by admission has the same code
 //! and reason, so the hub is asked about the writer's rights.
 
-use berth_apimachinery::{CommitError, StatusReason, Why, Write};
+use berth_apimachinery::StatusReason;
+use berth_apimachinery::write::{CommitError, Why, Write};
 use http::Method;
 use serde_json::json;
 

@@ -1,9 +1,9 @@
 //! Writes on a hub that is played here: what it answers, and when its changes are seen.
 
 use async_trait::async_trait;
+use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Draft, Key};
-use berth_storage::memory::MemoryStore;
-use berth_storage::{Expect, Limits, Source as _, Step, Store, Verb, Writer as _};
+use berth_storage::{Expect, Limits, MemoryStore, Source as _, Step, Store, Writer as _};
 use http::{Request, Response};
 use kube::client::Body;
 use tokio::time::Instant;

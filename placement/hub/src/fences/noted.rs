@@ -1,6 +1,7 @@
 //! Notes of a fence about the writes that are about to be done under it.
 
-use berth_apimachinery::{GroupResource, Key, Verb, Write};
+use berth_apimachinery::write::{Verb, Write};
+use berth_apimachinery::{GroupResource, Key};
 use serde_json::{Value, json};
 
 /// A noted write.

@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use berth_apimachinery::{Draft, GroupResource};
-use berth_storage::memory::MemoryStore;
-use berth_storage::{Expect, Limits, Source as _, Step, Store, Writer as _};
+use berth_storage::{Expect, Limits, MemoryStore, Source as _, Step, Store, Writer as _};
 use http::{Request, Response};
 use kube::client::Body;
 use serde_json::Value;

@@ -106,9 +106,10 @@ fn is_worth(concerns: &Concerns, object: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use berth_apimachinery::write::Verb;
     use berth_apimachinery::{Draft, Key};
     use berth_dialect_contract::Concern;
-    use berth_storage::{Expect, MemoryStore, Step, Verb};
+    use berth_storage::{Expect, MemoryStore, Step};
     use serde_json::json;
 
     use super::*;

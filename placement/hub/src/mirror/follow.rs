@@ -7,10 +7,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use berth_aggregation::reviewer::chain;
+use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Draft, GroupResource, Key, Kind};
+use berth_client::told;
 use berth_dialect_contract::Concerns;
-use berth_storage::{At, Expect, Step, Store, StoreError, Verb};
+use berth_storage::{At, Expect, Step, Store, StoreError};
 use futures::StreamExt;
 use kube::api::ListParams;
 use kube::core::{ApiResource, DynamicObject, ObjectMeta};
@@ -155,7 +156,7 @@ impl Reflector {
                     tokio::time::sleep(ABSENT).await;
                 }
                 Some(Err(problem)) => {
-                    let problem = chain(&problem);
+                    let problem = told(&problem);
                     // One line for each kind of problem: it may last.
                     if last_problem.as_ref() != Some(&problem) {
                         tracing::warn!(resource = %self.resource, problem, "cannot list or watch on the hub; retrying");
@@ -195,7 +196,7 @@ impl Reflector {
             let mut page = ListParams::default().limit(PAGE);
             loop {
                 let list = objects.list(&page).await.inspect_err(|problem| {
-                    let problem = chain(problem);
+                    let problem = told(problem);
                     tracing::warn!(resource = %self.resource, %namespace, problem, "cannot list or watch on the hub; retrying");
                 })?;
                 for object in list.items {

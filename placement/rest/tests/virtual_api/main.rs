@@ -13,19 +13,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use berth_admission::rights::Answer;
-use berth_admission::{Authority, Chain, Right, UserInfo};
+use berth_admission::rights::{Answer, Authority, Right};
+use berth_admission::{Chain, UserInfo};
 use berth_apimachinery::time::testing::SteppedClock;
+use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Clock, Draft, GroupResource, Key, Object, Status, Timestamp};
-use berth_apiserver::registry::Registry;
 use berth_apiserver::{
-    Access, Attributes, Authorizer, Backing, Call, Computed, Group, ListQuery, Query, Reply, Resource,
-    Warnings,
+    Access, Attributes, Authorizer, Backing, Call, Computed, Group, ListQuery, Query, Registry, Reply,
+    Resource, Warnings,
 };
 use berth_dialect_contract::Dialect;
 use berth_engine::Engine;
 use berth_scheduling_api::{API_VERSION, GROUP};
-use berth_storage::{At, Event, Expect, MemoryStore, Source, Step, Verb, Watch};
+use berth_storage::{At, Event, Expect, MemoryStore, Source, Step, Watch};
 use serde_json::Value;
 
 use berth_scheduling_rest::VirtualApi;
@@ -314,8 +314,8 @@ impl World {
         schema.default(&mut body);
         let mut errors = schema.validate(&body);
         if errors.is_empty() {
-            let write = berth_apimachinery::kind::Write {
-                via: berth_apimachinery::kind::Via::Create,
+            let write = berth_apimachinery::Write {
+                via: berth_apimachinery::Via::Create,
                 old: None,
                 now: self.now(),
             };

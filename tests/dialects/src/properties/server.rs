@@ -4,9 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use berth_apimachinery::kind::{self, Via};
 use berth_apimachinery::{
-    Change, FieldError, GroupResource, Key, Kind, Object, Revision, Timestamp, field, time,
+    Change, FieldError, GroupResource, Key, Kind, Object, Revision, Timestamp, Via, field, time,
 };
 use berth_dialect_contract::{Decision, Dialect, Due, Inventory, Verb, Write, config};
 use berth_engine::{Catalog, Snapshot, World};
@@ -346,7 +345,7 @@ impl Server {
         kind.to_stored(version, value);
         value["apiVersion"] = info.api_version(info.storage_version).into();
         let schema = kind.schema(info.storage_version);
-        let write = kind::Write {
+        let write = berth_apimachinery::Write {
             via,
             old,
             now: self.now,

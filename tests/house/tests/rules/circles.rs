@@ -12,7 +12,7 @@ use berth_house::{read, shown, sources};
 const LEFT: &[(&str, &[&str])] = &[];
 
 /// A module's path inside its crate.
-type Module = Vec<String>;
+pub(super) type Module = Vec<String>;
 
 /// Names of modules that are only there for tests.
 pub(super) fn is_for_tests(name: &str) -> bool {
@@ -29,7 +29,7 @@ pub(super) fn code(text: &str) -> String {
 }
 
 /// Every path that `tree`, the inside of a `use`, stands for.
-fn paths(before: &[String], tree: &str, found: &mut Vec<Module>) {
+pub(super) fn paths(before: &[String], tree: &str, found: &mut Vec<Module>) {
     let segments = |text: &str| -> Vec<String> {
         let parts = text.split("::").map(|part| part.trim().to_owned());
         parts.filter(|part| !part.is_empty()).collect()
@@ -80,7 +80,7 @@ fn named(code: &str) -> Vec<Module> {
 }
 
 /// The module that `path`, written in `at`, leads to or into.
-fn resolve(path: &[String], at: &Module, modules: &BTreeSet<Module>) -> Option<Module> {
+pub(super) fn resolve(path: &[String], at: &Module, modules: &BTreeSet<Module>) -> Option<Module> {
     let (first, mut rest) = path.split_first()?;
     let mut here = match first.as_str() {
         "crate" => Vec::new(),
@@ -163,7 +163,7 @@ fn circles(files: &BTreeMap<Module, String>) -> Vec<(Module, BTreeSet<String>)> 
 }
 
 /// The modules of every crate: the crate's folder, then module to text.
-fn crates() -> BTreeMap<String, BTreeMap<Module, String>> {
+pub(super) fn crates() -> BTreeMap<String, BTreeMap<Module, String>> {
     let mut crates: BTreeMap<String, BTreeMap<Module, String>> = BTreeMap::new();
     for path in sources() {
         let shown = shown(&path).replace('\\', "/");

@@ -7,6 +7,7 @@ mod documentation;
 mod floor_plan;
 mod layers;
 mod names;
+mod one_path;
 mod published;
 mod release;
 mod rooms;

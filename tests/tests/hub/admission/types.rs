@@ -4,8 +4,7 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use berth_apimachinery::Kind;
-use berth_apimachinery::schema::object_meta;
+use berth_apimachinery::{Kind, object_meta};
 use berth_policies::{Kinds, check_types};
 use serde_json::{Value, json};
 

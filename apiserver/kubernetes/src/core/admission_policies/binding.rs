@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use berth_apimachinery::kind::Write;
 use berth_apimachinery::selector::{LabelSelector, Selector};
-use berth_apimachinery::{Column, FieldError, Kind, KindInfo, Schema, name};
+use berth_apimachinery::{Column, FieldError, Kind, KindInfo, Schema, Write, name};
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -2,7 +2,8 @@
 
 use berth_apimachinery::FieldError;
 use berth_apimachinery::selector::validate_label_key;
-use berth_policies::{Policy, PolicyType, Problem, is_identifier};
+use berth_cel::is_identifier;
+use berth_policies::{Policy, PolicyType, Problem};
 use serde_json::{Value, json};
 
 use crate::core::value;

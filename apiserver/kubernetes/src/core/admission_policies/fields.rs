@@ -1,8 +1,8 @@
 //! The fields of policies and their bindings. The schema requires nothing: the rules report missing
 //! fields, in kube-apiserver's words.
 
-use berth_apimachinery::schema::types::Condition;
 use berth_apimachinery::selector::LabelSelector;
+use berth_apimachinery::types::Condition;
 use schemars::JsonSchema;
 
 /// The fields of a ValidatingAdmissionPolicy.

@@ -2,8 +2,7 @@
 
 use std::sync::LazyLock;
 
-use berth_apimachinery::kind::Write;
-use berth_apimachinery::{Column, FieldError, Kind, KindInfo, Schema};
+use berth_apimachinery::{Column, FieldError, Kind, KindInfo, Schema, Write};
 use berth_policies::PolicyType;
 use serde_json::Value;
 

@@ -1,7 +1,6 @@
 //! Rules of policies and bindings.
 
-use berth_apimachinery::kind::{Via, Write};
-use berth_apimachinery::{Kind, Timestamp};
+use berth_apimachinery::{Kind, Timestamp, Via, Write};
 use serde_json::{Value, json};
 
 use super::*;

@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use berth_apimachinery::kind::{Via, Write};
 use berth_apimachinery::selector::validate_label_key;
-use berth_apimachinery::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema};
+use berth_apimachinery::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Via, Write};
 use berth_policies::PolicyType;
 use serde_json::Value;
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use berth_apimachinery::schema::types::{Condition, IntOrString, QuantityText};
+use berth_apimachinery::types::{Condition, IntOrString, QuantityText};
 use schemars::JsonSchema;
 
 /// The fields of a Deployment.

@@ -5,8 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
 use berth_apimachinery::{FieldError, Key, Object, Schema, Status};
-use berth_apiserver::registry::Registry;
-use berth_apiserver::{Call, Part, Reply, RequestInfo, Subresource, SubresourceHandler};
+use berth_apiserver::{Call, Part, Registry, Reply, RequestInfo, Subresource, SubresourceHandler};
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 

@@ -1,7 +1,6 @@
 //! The rules of Events. Paths are those of the stored form.
 
-use berth_apimachinery::kind::Write;
-use berth_apimachinery::{FieldError, name};
+use berth_apimachinery::{FieldError, Write, name};
 use serde_json::Value;
 
 use crate::core::micro_time;

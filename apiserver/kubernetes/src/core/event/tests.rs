@@ -1,7 +1,6 @@
 //! Events: both APIs over one record.
 
-use berth_apimachinery::kind::Via;
-use berth_apimachinery::{Cell, Revision, Timestamp};
+use berth_apimachinery::{Cell, Revision, Timestamp, Via};
 use serde_json::json;
 
 use super::*;

@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use berth_apimachinery::kind::Write;
-use berth_apimachinery::{Cell, Column, FieldError, Kind, KindInfo, NameError, Object, Schema, Scope, name};
+use berth_apimachinery::name::NameError;
+use berth_apimachinery::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope, Write, name};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
-use berth_apimachinery::kind::Write;
+use berth_apimachinery::name::NameError;
 use berth_apimachinery::selector::{LabelSelector, Selector};
 use berth_apimachinery::{
-    Cell, Column, FieldError, Kind, KindInfo, NameError, Object, Schema, Scope, name, time,
+    Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope, Write, name, time,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use berth_apimachinery::{FieldError, NameError, name as names};
+use berth_apimachinery::name::NameError;
+use berth_apimachinery::{FieldError, name as names};
 use serde_json::Value;
 
 use crate::core::value;

@@ -1,7 +1,6 @@
 //! Defaults, refusals and columns.
 
-use berth_apimachinery::kind::Via;
-use berth_apimachinery::{Cell, Object, Revision, Timestamp};
+use berth_apimachinery::{Cell, Object, Revision, Timestamp, Via};
 use serde_json::json;
 
 use super::*;

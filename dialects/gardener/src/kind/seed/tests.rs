@@ -1,7 +1,6 @@
 //! Defaults, rules and columns of seeds.
 
-use berth_apimachinery::kind::{Via, Write};
-use berth_apimachinery::{Cell, Kind, Object, Revision, Timestamp};
+use berth_apimachinery::{Cell, Kind, Object, Revision, Timestamp, Via, Write};
 use serde_json::{Value, json};
 
 use super::SeedKind;

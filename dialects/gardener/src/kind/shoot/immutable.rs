@@ -1,8 +1,7 @@
 //! Immutable fields of a Shoot, and the rules for changes of `spec.seedName` (docs/systems/gardener.md,
 //! "Shoot" and "Binding").
 
-use berth_apimachinery::FieldError;
-use berth_apimachinery::kind::Via;
+use berth_apimachinery::{FieldError, Via};
 use serde_json::Value;
 
 use super::BINDING;

@@ -2,8 +2,7 @@
 
 mod forms;
 
-use berth_apimachinery::kind::{Via, Write};
-use berth_apimachinery::{Cell, Kind, Object, Revision, Timestamp};
+use berth_apimachinery::{Cell, Kind, Object, Revision, Timestamp, Via, Write};
 use serde_json::{Value, json};
 
 use super::ShootKind;

@@ -1,7 +1,8 @@
 //! Decisions that others change while they are stored.
 
 use async_trait::async_trait;
-use berth_apimachinery::{CommitError, Object, Status, Why};
+use berth_apimachinery::write::{CommitError, Why};
+use berth_apimachinery::{Object, Status};
 
 use super::*;
 use crate::Commit;

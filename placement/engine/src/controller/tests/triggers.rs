@@ -1,7 +1,8 @@
 //! Changes that make a demand due, and changes that do not.
 
 use async_trait::async_trait;
-use berth_apimachinery::{CommitError, Object};
+use berth_apimachinery::Object;
+use berth_apimachinery::write::CommitError;
 use tokio::sync::watch;
 
 use super::*;

@@ -1,7 +1,7 @@
 //! Fields of a shoot that depend on the version of Kubernetes, on the families of addresses, and on
 //! where a control plane is.
 
-use berth_apimachinery::kind::Via;
+use berth_apimachinery::Via;
 use serde_json::{Value, json};
 
 use super::{created, errors, foo, prepared};

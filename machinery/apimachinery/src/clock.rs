@@ -1,0 +1,19 @@
+//! The source of `now`.
+
+use jiff::Timestamp;
+
+/// Source of `now`. The program has one system clock; tests have a fixed or a stepped one.
+pub trait Clock: Send + Sync + 'static {
+    /// The current instant.
+    fn now(&self) -> Timestamp;
+}
+
+/// A clock that is always at the same instant.
+#[derive(Clone, Copy, Debug)]
+pub struct FixedClock(pub Timestamp);
+
+impl Clock for FixedClock {
+    fn now(&self) -> Timestamp {
+        self.0
+    }
+}

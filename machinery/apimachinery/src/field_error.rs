@@ -1,0 +1,252 @@
+//! A field error: the problem and its place, in kube-apiserver's words.
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// The class of a field error; the names are the `reason` of a `Status` cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldErrorKind {
+    /// A required value is missing.
+    Required,
+    /// The value is malformed.
+    Invalid,
+    /// The value is of the wrong JSON type.
+    TypeInvalid,
+    /// The value is of the wrong JSON type, and the kind explains why; replaces `TypeInvalid`.
+    Misread,
+    /// The value is not one of the supported ones.
+    NotSupported,
+    /// The value is a duplicate.
+    Duplicate,
+    /// The value may not be set (or changed) here.
+    Forbidden,
+    /// The text is too long.
+    TooLong,
+    /// The list is too long.
+    TooMany,
+    /// Nothing has the name that the value gives.
+    NotFound,
+}
+
+impl FieldErrorKind {
+    /// The `reason` of the cause in a `Status`.
+    #[must_use]
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Required => "FieldValueRequired",
+            Self::Invalid => "FieldValueInvalid",
+            Self::TypeInvalid | Self::Misread => "FieldValueTypeInvalid",
+            Self::NotSupported => "FieldValueNotSupported",
+            Self::Duplicate => "FieldValueDuplicate",
+            Self::Forbidden => "FieldValueForbidden",
+            Self::TooLong => "FieldValueTooLong",
+            Self::TooMany => "FieldValueTooMany",
+            Self::NotFound => "FieldValueNotFound",
+        }
+    }
+
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Required => "Required value",
+            Self::Invalid | Self::TypeInvalid | Self::Misread => "Invalid value",
+            Self::NotSupported => "Unsupported value",
+            Self::Duplicate => "Duplicate value",
+            Self::Forbidden => "Forbidden",
+            Self::TooLong => "Too long",
+            Self::TooMany => "Too many",
+            Self::NotFound => "Not found",
+        }
+    }
+}
+
+/// One error in one field. [`fmt::Display`] gives the whole line (`spec.x: Invalid value: "y": detail`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldError {
+    /// The class.
+    pub kind: FieldErrorKind,
+    /// The path from the object's root: `spec.predicates[0].weight`, `metadata.labels[app]`.
+    pub path: String,
+    /// The offending value, where showing it helps.
+    pub value: Option<Value>,
+    /// Sentence that gives the problem and its remedy.
+    pub detail: String,
+}
+
+impl FieldError {
+    fn new(
+        kind: FieldErrorKind,
+        path: impl Into<String>,
+        value: Option<Value>,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self {
+            kind,
+            path: path.into(),
+            value,
+            detail: detail.into(),
+        }
+    }
+
+    /// A missing value.
+    pub fn required(path: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::new(FieldErrorKind::Required, path, None, detail)
+    }
+
+    /// A malformed value.
+    pub fn invalid(path: impl Into<String>, value: impl Into<Value>, detail: impl Into<String>) -> Self {
+        Self::new(FieldErrorKind::Invalid, path, Some(value.into()), detail)
+    }
+
+    /// A value of the wrong JSON type.
+    pub fn type_invalid(path: impl Into<String>, value: impl Into<Value>, detail: impl Into<String>) -> Self {
+        Self::new(FieldErrorKind::TypeInvalid, path, Some(value.into()), detail)
+    }
+
+    /// A value of the wrong JSON type, with an explanation.
+    pub fn misread(path: impl Into<String>, value: impl Into<Value>, detail: impl Into<String>) -> Self {
+        Self::new(FieldErrorKind::Misread, path, Some(value.into()), detail)
+    }
+
+    /// A value outside the supported ones, which the message lists.
+    pub fn not_supported(path: impl Into<String>, value: impl Into<Value>, supported: &[&str]) -> Self {
+        let list: Vec<String> = supported.iter().map(|text| format!("\"{text}\"")).collect();
+        let detail = format!("supported values: {}", list.join(", "));
+        Self::new(FieldErrorKind::NotSupported, path, Some(value.into()), detail)
+    }
+
+    /// A duplicate value.
+    pub fn duplicate(path: impl Into<String>, value: impl Into<Value>) -> Self {
+        Self::new(FieldErrorKind::Duplicate, path, Some(value.into()), "")
+    }
+
+    /// A value that may not be set or changed.
+    pub fn forbidden(path: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::new(FieldErrorKind::Forbidden, path, None, detail)
+    }
+
+    /// A text over `max` bytes.
+    pub fn too_long(path: impl Into<String>, max: usize) -> Self {
+        Self::new(
+            FieldErrorKind::TooLong,
+            path,
+            None,
+            format!("may not be more than {max} bytes"),
+        )
+    }
+
+    /// A list over `max` entries.
+    pub fn too_many(path: impl Into<String>, have: usize, max: usize) -> Self {
+        Self::new(
+            FieldErrorKind::TooMany,
+            path,
+            Some(have.into()),
+            format!("must have at most {max} items"),
+        )
+    }
+
+    /// Returns the error of a value that names nothing there is.
+    pub fn not_found(path: impl Into<String>, value: impl Into<Value>) -> Self {
+        Self::new(FieldErrorKind::NotFound, path, Some(value.into()), "")
+    }
+
+    /// The error without its value, where that is at or below one of the top-level `fields`.
+    #[must_use]
+    pub fn redacted(mut self, fields: &[&str]) -> Self {
+        let first = self.path.split(['.', '[']).next().unwrap_or_default();
+        let Some(value) = self.value.as_ref().filter(|_| fields.contains(&first)) else {
+            return self;
+        };
+        // Some rules quote the value again at their end.
+        if let Some(at) = self.detail.find(&value.to_string()) {
+            self.detail.truncate(at);
+            let kept = self.detail.trim_end_matches([':', ' ']).len();
+            self.detail.truncate(kept);
+        }
+        self.value = Some("<contents redacted>".into());
+        self
+    }
+
+    /// The line without its path, as the `message` of a `Status` cause.
+    #[must_use]
+    pub fn message(&self) -> String {
+        let mut text = self.kind.words().to_owned();
+        if let Some(value) = &self.value {
+            text.push_str(": ");
+            text.push_str(&shown(value));
+        }
+        if !self.detail.is_empty() {
+            text.push_str(": ");
+            text.push_str(&self.detail);
+        }
+        text
+    }
+}
+
+/// A value as an error message shows it: scalars as JSON, long and nested ones cut at 256 bytes.
+fn shown(value: &Value) -> String {
+    let mut text = value.to_string();
+    if text.len() > 256 {
+        let mut cut = 253;
+        while !text.is_char_boundary(cut) {
+            cut -= 1;
+        }
+        text.truncate(cut);
+        text.push_str("...");
+    }
+    text
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.message())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_read_as_kubernetes_writes_them() {
+        let cases = [
+            (FieldError::required("spec.x", ""), "spec.x: Required value"),
+            (
+                FieldError::invalid("spec.x", 11, "must be at most 10"),
+                "spec.x: Invalid value: 11: must be at most 10",
+            ),
+            (
+                FieldError::not_supported("spec.mode", "Most", &["Additive", "Exact"]),
+                "spec.mode: Unsupported value: \"Most\": supported values: \"Additive\", \"Exact\"",
+            ),
+            (
+                FieldError::duplicate("spec.l[1]", "a"),
+                "spec.l[1]: Duplicate value: \"a\"",
+            ),
+            (
+                FieldError::forbidden("spec.x", "is immutable"),
+                "spec.x: Forbidden: is immutable",
+            ),
+        ];
+        for (error, text) in cases {
+            assert_eq!(error.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_redacted_error_says_where_and_why_and_not_what() {
+        let error = |path: &str| FieldError::invalid(path, "hunter2", "must be base64").redacted(&["data"]);
+        let text = error("data[password]").to_string();
+        assert_eq!(
+            text,
+            "data[password]: Invalid value: \"<contents redacted>\": must be base64"
+        );
+        let twice = FieldError::invalid("data.a", "hunter2", "must be of type byte: \"hunter2\"");
+        assert_eq!(
+            twice.redacted(&["data"]).to_string(),
+            "data.a: Invalid value: \"<contents redacted>\": must be of type byte"
+        );
+        assert!(error("data").to_string().contains("redacted"));
+        assert!(error("type").to_string().contains("hunter2"));
+    }
+}

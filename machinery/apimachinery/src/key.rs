@@ -1,0 +1,102 @@
+//! Keys: resources, and objects of them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::symbol;
+
+/// A resource by group and plural name, across its versions: `placements.cluster.open-cluster-management.io`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupResource {
+    /// The API group; empty for the core group.
+    pub group: &'static str,
+    /// The plural, lower-case name.
+    pub resource: &'static str,
+}
+
+impl GroupResource {
+    /// A resource known at compile time.
+    #[must_use]
+    pub const fn new(group: &'static str, resource: &'static str) -> Self {
+        Self { group, resource }
+    }
+
+    /// A resource named at run time (a stored key, a flag): see [`symbol`]. This must never be fed from
+    /// unchecked requests.
+    #[must_use]
+    pub fn intern(group: &str, resource: &str) -> Self {
+        Self {
+            group: symbol::of(group),
+            resource: symbol::of(resource),
+        }
+    }
+}
+
+impl fmt::Display for GroupResource {
+    /// `plural.group`, or `plural` alone in the core group, as error messages name it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.resource)?;
+        if !self.group.is_empty() {
+            write!(f, ".{}", self.group)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for GroupResource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// One object of one resource. `namespace` is empty for cluster-scoped objects.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// The resource.
+    pub resource: GroupResource,
+    /// The namespace, or the empty string.
+    pub namespace: Arc<str>,
+    /// The name.
+    pub name: Arc<str>,
+}
+
+impl Key {
+    /// The key of `namespace`/`name` (an empty namespace for cluster-scoped objects).
+    #[must_use]
+    pub fn new(resource: GroupResource, namespace: &str, name: &str) -> Self {
+        Self {
+            resource,
+            namespace: namespace.into(),
+            name: name.into(),
+        }
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.namespace.is_empty() {
+            write!(f, "{}/{}", self.resource, self.name)
+        } else {
+            write!(f, "{}/{}/{}", self.resource, self.namespace, self.name)
+        }
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interned_resources_equal_static_ones() {
+        assert_eq!(
+            GroupResource::intern("apps", "deployments"),
+            GroupResource::new("apps", "deployments")
+        );
+    }
+}
