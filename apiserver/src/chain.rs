@@ -6,6 +6,7 @@
 
 mod body;
 mod builder;
+mod limits;
 mod paths;
 mod timeout;
 mod trail;
@@ -13,7 +14,6 @@ mod warnings;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Body;
 use berth_admission::UserInfo;
@@ -43,38 +43,13 @@ use crate::unread::Patience;
 use crate::version::VersionInfo;
 
 pub use builder::ChainBuilder;
+pub use limits::Limits;
 
 use body::{Held, Kept};
 use trail::{AUDIT_ID, Ending, Trail};
 
-/// Bounds on requests. The defaults are kube-apiserver's.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Reads in flight; 0 is unbounded.
-    pub reads: usize,
-    /// Writes in flight; 0 is unbounded.
-    pub writes: usize,
-    /// Bytes of a request body.
-    pub body: usize,
-    /// Time limit of a request that is not long-running.
-    pub request_timeout: Duration,
-    /// Time limit for reading an answer of a few kilobytes.
-    pub unread: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            reads: 400,
-            writes: 200,
-            body: 3 * 1024 * 1024,
-            request_timeout: Duration::from_mins(1),
-            unread: Duration::from_secs(10),
-        }
-    }
-}
-
 /// Parts of a pipeline.
+#[non_exhaustive]
 pub struct ChainConfig {
     /// The API behind it.
     pub api: Arc<dyn Api>,

@@ -44,6 +44,7 @@ pub struct ReviewError {
 
 /// The reason why an authorizer, or an authenticator of tokens, could not answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Unanswered {
     /// The server that was asked gave no answer.
     #[error(transparent)]

@@ -54,9 +54,7 @@ impl ApiState {
     /// # Errors
     /// When a resource is a duplicate, or in a group that is not its own.
     pub fn new(groups: &[Group], chain: Chain, clock: Arc<dyn Clock>) -> Result<Self, InstallError> {
-        let registry = Registry::new(chain, clock);
-        registry.install(groups)?;
-        Ok(Self::over(registry))
+        Ok(Self::over(Registry::builder(chain, clock).build(groups)?))
     }
 
     /// The API of a registry made before, whose groups write through it.

@@ -76,13 +76,14 @@ pub use delegation::{ReviewError, Reviewer, Unanswered};
 pub use handlers::ApiState;
 pub use listing::Listing;
 pub use registry::{
-    Author, Committed, CreateHook, Created, Extension, Index, InstallError, OnCommit, Registry, Wanted,
-    share_guards,
+    Author, Committed, CreateHook, Created, Extension, Index, InstallError, OnCommit, Registry,
+    RegistryBuilder, Wanted, share_guards,
 };
 pub use request_info::{Query, RequestInfo};
 pub use resource::{
     Backing, Change, Computed, Effort, Group, Part, Resource, Subresource, SubresourceHandler, View, stored,
 };
+pub use rustls;
 pub use serve::{BindError, ConnectionLimits, Running, Server, ServerConfig};
 pub use served::Served;
 pub use version::VersionInfo;

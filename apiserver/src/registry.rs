@@ -8,6 +8,7 @@
 mod admit;
 mod apply;
 mod audited;
+mod builder;
 mod commit;
 mod create;
 mod create_hook;
@@ -33,12 +34,12 @@ use serde_json::Value;
 use crate::audit::Audit;
 use crate::call::Call;
 use crate::errors;
-use crate::resource::Group;
 
 use crate::served::Served;
 pub(crate) use admit::{Admission, Asked, Purpose};
 pub use apply::Wanted;
 pub(crate) use apply::{Application, ToStored};
+pub use builder::RegistryBuilder;
 pub use create_hook::{Committed, CreateHook, Created, Extension, OnCommit};
 pub(crate) use delete::Deleted;
 pub use index::{Index, InstallError};
@@ -54,7 +55,7 @@ pub(crate) use write::{Target, check_base};
 /// conflict means that another write went through, so the number of writes in flight bounds this (200).
 pub(crate) const CONFLICT_ATTEMPTS: usize = 256;
 
-/// Returns the registry. Made before the groups are, since their handlers may write through it.
+/// Everything that is served, and the one way to write it.
 pub struct Registry {
     chain: Chain,
     clock: Arc<dyn Clock>,
@@ -64,38 +65,18 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// A registry that serves nothing yet; writes pass `chain`, and in-process ones happen at `clock`'s time.
-    #[must_use]
-    pub fn new(chain: Chain, clock: Arc<dyn Clock>) -> Arc<Self> {
-        Arc::new(Self {
-            chain,
-            clock,
-            index: OnceLock::new(),
-            create_hook: OnceLock::new(),
-            audit: OnceLock::new(),
-        })
+    /// Begins a registry whose writes pass `chain`; in-process ones happen at `clock`'s time.
+    pub fn builder(chain: Chain, clock: Arc<dyn Clock>) -> RegistryBuilder {
+        RegistryBuilder::new(chain, clock)
     }
 
-    /// Sets the served groups, once.
-    ///
-    /// # Errors
-    /// When a resource is a duplicate, or when groups were installed before.
-    pub fn install(&self, groups: &[Group]) -> Result<(), InstallError> {
-        let index = Index::new(groups)?;
-        self.index.set(index).map_err(|_| InstallError::Already("groups"))
+    /// Lets `hook` act on creates of a registry that is built.
+    #[cfg(test)]
+    pub(crate) fn hook(&self, hook: Arc<dyn CreateHook>) {
+        assert!(self.create_hook.set(hook).is_ok(), "one hook");
     }
 
-    /// Sets the hook for creates by clients, once.
-    ///
-    /// # Errors
-    /// When it is set already.
-    pub fn on_create(&self, hook: Arc<dyn CreateHook>) -> Result<(), InstallError> {
-        self.create_hook
-            .set(hook)
-            .map_err(|_| InstallError::Already("hooks on creates"))
-    }
-
-    /// Returns the index of served resources; empty before [`Registry::install`].
+    /// Returns the index of served resources; empty before the registry is built.
     #[must_use]
     pub fn index(&self) -> &Index {
         static NOTHING: OnceLock<Index> = OnceLock::new();

@@ -36,6 +36,7 @@ const TIDY: Duration = Duration::from_mins(1);
 
 /// Bounds on connections. The defaults are kube-apiserver's for aggregated servers.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct ConnectionLimits {
     /// Requests at once on one HTTP/2 connection: an aggregator puts all of them on one.
     pub streams: u32,
@@ -69,6 +70,7 @@ impl Default for ConnectionLimits {
 }
 
 /// Configuration of a server.
+#[non_exhaustive]
 pub struct ServerConfig {
     /// Address to listen on; port 0 picks a free one.
     pub address: SocketAddr,

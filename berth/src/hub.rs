@@ -101,22 +101,19 @@ impl Hub {
             foreign::check(client, installation, args.self_register).await?;
         }
         let sets = [Set::Apiservice, Set::Webhooks].into_iter();
-        let options = registration::Options {
-            service: args.service(),
-            objects: sets
-                .flat_map(|set| berth_deploy::objects(installation, set))
-                .collect(),
-            create: args.self_register,
-            issuer: args.issuer(given)?,
-            manager: MANAGER.to_owned(),
-            sources: Sources {
-                api_services: "`berth manifests apiservice` has it".to_owned(),
-                webhooks: "`berth manifests webhooks` has it".to_owned(),
-                ca_secret:
-                    "`berth manifests rbac` has the Role that allows it, and `berth manifests workload` the \
-                            empty Secret"
-                        .to_owned(),
-            },
+        let objects = sets
+            .flat_map(|set| berth_deploy::objects(installation, set))
+            .collect();
+        let mut options = registration::Options::own(args.service(), objects, MANAGER);
+        options.create = args.self_register;
+        options.issuer = args.issuer(given)?;
+        options.sources = Sources {
+            api_services: "`berth manifests apiservice` has it".to_owned(),
+            webhooks: "`berth manifests webhooks` has it".to_owned(),
+            ca_secret:
+                "`berth manifests rbac` has the Role that allows it, and `berth manifests workload` the \
+                        empty Secret"
+                    .to_owned(),
         };
         Ok(Registration::new(client, options, folder, clock))
     }

@@ -31,7 +31,7 @@ use berth_apiserver::documents::Documents;
 use berth_apiserver::health::{Health, Probe};
 use berth_apiserver::memory::ByteLimiter;
 use berth_apiserver::metrics::Metrics;
-use berth_apiserver::{ChainConfig, Limits, Running, SystemClock, VersionInfo};
+use berth_apiserver::{ChainConfig, Running, SystemClock, VersionInfo};
 use berth_certs::Folder;
 use berth_engine::controller::Leadership;
 use berth_hub::SyncStatus;
@@ -272,25 +272,18 @@ fn chain(
     measures::expose_decisions(&metrics, parts.virtual_api.projection());
     parts.controller_metrics.expose(&metrics);
     measures::expose_modes(&metrics, &parts.dialects, &parts.modes);
-    let version = version();
-    Ok(ChainConfig {
-        api: access.api,
-        authentication: access.authentication,
-        authorizer: access.authorizer,
-        always_allowed: access.always_allowed,
-        limits: Limits {
-            reads: options.args.max_requests_inflight,
-            writes: options.args.max_mutating_requests_inflight,
-            ..Limits::default()
-        },
-        memory: Arc::clone(memory),
-        audit,
-        health,
-        metrics,
-        documents: Documents::of_groups("Berth", concat!("v", env!("CARGO_PKG_VERSION")), &parts.groups),
-        version,
-        clock: Arc::clone(clock),
-    })
+    let documents = Documents::of_groups("Berth", concat!("v", env!("CARGO_PKG_VERSION")), &parts.groups);
+    let mut chain = ChainConfig::new(access.api, documents, version(), Arc::clone(clock));
+    chain.authentication = access.authentication;
+    chain.authorizer = access.authorizer;
+    chain.always_allowed = access.always_allowed;
+    chain.limits.reads = options.args.max_requests_inflight;
+    chain.limits.writes = options.args.max_mutating_requests_inflight;
+    chain.memory = Arc::clone(memory);
+    chain.audit = audit;
+    chain.health = health;
+    chain.metrics = metrics;
+    Ok(chain)
 }
 
 /// The domain of the annotations of audit events that only we make (docs/reference.md, "Audit").

@@ -82,6 +82,7 @@ pub fn certified_key(
 
 /// Reason why the validity of a certificate is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Unreadable {
     /// Other bytes.
     #[error("is not a certificate: {0}")]

@@ -58,6 +58,7 @@ impl fmt::Debug for Key {
 
 /// Reason why there is no key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum KeyError {
     /// No name, or a name with a colon.
     #[error("a name without colons is expected")]

@@ -113,6 +113,7 @@ pub enum StoreError {
 
 /// Reason why a store accepts no writes. Operators read it in the log and at `/readyz/storage`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NotReady {
     /// A write failed in between: only a restart reads the stored state again.
     #[error("{0}")]

@@ -53,7 +53,7 @@ fn patch(value: &Value<'_>, object: &Json) -> Result<Option<Json>, String> {
         Ok(changed) => Ok(Some(changed)),
         // A failed test means that the patch does not apply.
         Err(Unpatched::Test(_)) => Ok(None),
-        Err(Unpatched::Impossible(problem)) => Err(format!("JSON Patch: {problem}")),
+        Err(problem) => Err(format!("JSON Patch: {problem}")),
     }
 }
 

@@ -13,6 +13,7 @@ pub struct ParamKind {
 
 /// Reason why objects of a `paramKind` cannot be found, in kube-apiserver's words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ParamError {
     /// No server has such a kind.
     #[error("failed to find resource referenced by paramKind: '{0}'")]

@@ -17,6 +17,7 @@ const NAMES: [&str; 4] = ["/apiVersion", "/kind", "/metadata/name", "/metadata/n
 
 /// The reason why a patch was not applied: an impossible operation, or a field that it may not change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Unpatched {
     /// One of its `test` operations failed.
     #[error("{0}")]

@@ -2,10 +2,10 @@
 //! kept current. `cargo run -p berth-aggregation --features options --example aggregated_flunders --
 //! --kubeconfig FILE`; `--help` has the flags.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use berth_aggregation::options::{Options, Program, RunError};
-use berth_apimachinery::{Kind, KindInfo, Schema};
+use berth_apimachinery::{Definition, KindInfo, Schema};
 use berth_apiserver::{Group, Resource};
 use berth_storage::{MemoryStore, Store};
 use clap::Parser;
@@ -17,38 +17,20 @@ struct Flunder {
     size: i64,
 }
 
-static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<Flunder>);
-static INFO: KindInfo = KindInfo::new("wardle.example.com", &["v1"], "Flunder", "flunders");
-
-/// The kind.
-struct Flunders;
-
-impl Kind for Flunders {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _version: &str) -> &Schema {
-        &SCHEMA
-    }
-}
-
-/// Flags of the server.
-#[derive(Parser)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    pub(crate) options: Options,
-}
+static FLUNDERS: Definition = Definition::new(
+    KindInfo::new("wardle.example.com", &["v1"], "Flunder", "flunders"),
+    Schema::of::<Flunder>,
+);
 
 /// Flunders, kept in memory.
 pub(crate) fn program() -> Program {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
-    let group = Group::new(INFO.group, vec![Resource::stored(Flunders, &store)]);
-    Program::new("flunders", vec![group])
+    let flunders = Resource::stored(FLUNDERS.kind(), &store);
+    Program::new("flunders", vec![Group::new(FLUNDERS.info.group, vec![flunders])])
 }
 
 #[tokio::main]
 #[allow(dead_code, reason = "tests start the server themselves")]
 async fn main() -> Result<(), RunError> {
-    Arguments::parse().options.run(program()).await
+    Options::parse().run(program()).await
 }

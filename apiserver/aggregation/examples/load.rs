@@ -87,13 +87,6 @@ impl Computed for Loads {
     }
 }
 
-/// Flags of the server.
-#[derive(Parser)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    pub(crate) options: Options,
-}
-
 /// Loads, made at each request.
 pub(crate) fn program() -> Program {
     let loads = Resource::computed(Loads, Loads);
@@ -103,5 +96,5 @@ pub(crate) fn program() -> Program {
 #[tokio::main]
 #[allow(dead_code, reason = "tests start the server themselves")]
 async fn main() -> Result<(), RunError> {
-    Arguments::parse().options.run(program()).await
+    Options::parse().run(program()).await
 }

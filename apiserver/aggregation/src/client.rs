@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
 use kube::{Client, Config};
+
+use crate::error::HubError;
 
 /// The kubeconfig files of a hub's clients. Without one, the Pod's service account is used.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Kubeconfigs {
     /// Requests for objects, and others without a file of their own.
     pub objects: Option<PathBuf>,
@@ -43,7 +45,7 @@ impl Clients {
     ///
     /// # Errors
     /// When the kubeconfig is invalid, or there is none and this is not a Pod.
-    pub async fn connect(files: &Kubeconfigs) -> Result<Self> {
+    pub async fn connect(files: &Kubeconfigs) -> Result<Self, HubError> {
         let objects = client(files.objects.as_deref()).await?;
         let other = async |file: Option<&Path>| match file {
             Some(file) => client(Some(file)).await,
@@ -57,10 +59,12 @@ impl Clients {
     }
 }
 
-async fn client(file: Option<&Path>) -> Result<Client> {
-    berth_client::connect(match file {
+async fn client(file: Option<&Path>) -> Result<Client, HubError> {
+    let config = match file {
         Some(path) => berth_client::config(Some(path), None).await?,
-        None => Config::incluster()
-            .context("no kubeconfig: pass --kubeconfig, or run in a Pod with a service account")?,
-    })
+        None => {
+            Config::incluster().map_err(|problem| HubError::NoKubeconfig(berth_client::told(&problem)))?
+        }
+    };
+    Ok(berth_client::connect(config)?)
 }

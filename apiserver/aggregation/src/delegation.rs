@@ -4,7 +4,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
 use berth_apimachinery::Clock;
 use berth_apiserver::Authorizer;
 use berth_apiserver::authn::token_review::TokenReviews;
@@ -14,11 +13,13 @@ use kube::Client;
 use tokio::task::JoinHandle;
 
 use crate::Clients;
+use crate::error::HubError;
 use crate::published::{Published, StaticTrust};
 use crate::reviewer::HubReviewer;
 
 /// Times for which the hub's answers are cached.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct CacheTimes {
     /// TokenReviews.
     pub token: Duration,
@@ -65,7 +66,7 @@ impl Delegation {
     ///
     /// # Errors
     /// As [`Delegation::new`].
-    pub async fn to(clients: Clients) -> Result<Self> {
+    pub async fn to(clients: Clients) -> Result<Self, HubError> {
         Self::new(
             clients,
             StaticTrust::default(),
@@ -85,7 +86,7 @@ impl Delegation {
         given: StaticTrust,
         lookup: Lookup,
         times: CacheTimes,
-    ) -> Result<Self> {
+    ) -> Result<Self, HubError> {
         let published = (lookup != Lookup::Skipped)
             .then(|| Arc::new(Published::new(clients.authentication.clone(), given.clone())));
         if let (Some(client), Some(request_header)) = (&given.client, &given.request_header) {
@@ -100,7 +101,7 @@ impl Delegation {
                         "cannot read extension-apiserver-authentication yet; requests through the aggregator get 401 until it can be read"
                     );
                 }
-                read => read.context("reading extension-apiserver-authentication")?,
+                read => read?,
             }
         }
         Ok(Self {

@@ -17,6 +17,7 @@
 
 mod client;
 mod delegation;
+mod error;
 #[cfg(feature = "options")]
 pub mod options;
 #[cfg(feature = "policies")]
@@ -27,4 +28,5 @@ pub mod reviewer;
 
 pub use client::{Clients, Kubeconfigs};
 pub use delegation::{CacheTimes, Delegation, Lookup};
+pub use error::{HubError, RegistrationError};
 pub use published::StaticTrust;

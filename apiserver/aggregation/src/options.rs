@@ -38,7 +38,7 @@ mod serving;
 mod standalone;
 mod trust;
 
-pub use audit::AuditArgs;
+pub use audit::{AuditArgs, AuditArgsError};
 pub use delegation::DelegationArgs;
 pub use program::Program;
 pub use registration::RegistrationArgs;
@@ -46,10 +46,10 @@ pub use run::{RunError, Running};
 pub use serving::ServingArgs;
 pub use trust::{GivenError, TrustArgs};
 
-use clap::Args;
+use clap::Parser;
 
-/// Flags of an aggregated server.
-#[derive(Args, Clone, Debug)]
+/// Flags of an aggregated server, alone (`Options::parse()`) or flattened into those of a program.
+#[derive(Clone, Debug, Parser)]
 pub struct Options {
     /// Serve without a hub: users have certificates of the server's own CA, and its administrator the
     /// kubeconfig admin.kubeconfig in --cert-dir.

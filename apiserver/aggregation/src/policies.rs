@@ -24,7 +24,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
 use berth_admission::client::WebhookType;
 use berth_apimachinery::{GroupResource, Labels};
 use berth_apiserver::metrics::WebhookMetrics;
@@ -38,6 +37,8 @@ use prepared::{Maker, Prepared};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+
+use crate::error::HubError;
 
 /// The resource of namespaces, for selectors of their labels.
 const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
@@ -126,7 +127,7 @@ impl Policies {
     ///
     /// # Errors
     /// When the hub does not list them within a minute.
-    pub async fn follow(self: &Arc<Self>) -> Result<Vec<JoinHandle<()>>> {
+    pub async fn follow(self: &Arc<Self>) -> Result<Vec<JoinHandle<()>>, HubError> {
         let mut tasks = Vec::new();
         let client = &self.maker.client;
         for webhook_type in [WebhookType::Mutating, WebhookType::Validating] {
@@ -136,10 +137,10 @@ impl Policies {
             let listed = tokio::time::timeout(PATIENCE, complete.wait_for(|complete| *complete)).await;
             if !matches!(listed, Ok(Ok(_))) {
                 tasks.iter().for_each(JoinHandle::abort);
-                bail!(
-                    "the hub did not list {} within {PATIENCE:?}",
-                    follow::resource(webhook_type).plural
-                );
+                return Err(HubError::NotListed {
+                    resource: follow::resource(webhook_type).plural,
+                    limit: PATIENCE,
+                });
             }
         }
         Ok(tasks)

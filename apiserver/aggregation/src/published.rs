@@ -7,7 +7,6 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Result, anyhow};
 use berth_apiserver::authn::delegated::{Delegated, NAME, NAMESPACE};
 use berth_apiserver::authn::{CaPool, RequestHeaderTrust, Trust};
 use futures::StreamExt;
@@ -15,6 +14,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{WatchEvent, WatchParams};
 use kube::{Api, Client};
 use parking_lot::Mutex;
+
+use crate::error::HubError;
 
 /// Interval at which the ConfigMap is read independently of the watch.
 const LOOK_EVERY: Duration = Duration::from_mins(1);
@@ -25,6 +26,7 @@ const ANY: &str = "0";
 
 /// Trust by the command line. It overrides the hub's ConfigMap.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct StaticTrust {
     /// The CAs of client certificates.
     pub client: Option<CaPool>,
@@ -52,12 +54,12 @@ impl Published {
     }
 
     /// Reads it once and applies it.
-    pub(super) async fn load(&self, trust: &Trust) -> Result<()> {
+    pub(super) async fn load(&self, trust: &Trust) -> Result<(), HubError> {
         let map = self
             .maps
             .get(NAME)
             .await
-            .map_err(|problem| anyhow!("{}", berth_client::told(&problem)))?;
+            .map_err(|problem| HubError::Unread(berth_client::told(&problem)))?;
         self.take(trust, map)
     }
 
@@ -105,7 +107,7 @@ impl Published {
     }
 
     /// Puts the ConfigMap in force, unless it is already.
-    fn take(&self, trust: &Trust, map: ConfigMap) -> Result<()> {
+    fn take(&self, trust: &Trust, map: ConfigMap) -> Result<(), HubError> {
         let data = map.data.unwrap_or_default();
         let mut last = self.last.lock();
         if last.as_ref() == Some(&data) {
@@ -123,7 +125,7 @@ impl Published {
 }
 
 /// Logs the problem.
-fn log(taken: Result<()>) {
+fn log(taken: Result<(), HubError>) {
     if let Err(problem) = taken {
         tracing::error!(%problem, "cannot read extension-apiserver-authentication; keeping the previous client CAs");
     }
@@ -133,10 +135,10 @@ fn log(taken: Result<()>) {
 fn believed(
     given: &StaticTrust,
     data: &BTreeMap<String, String>,
-) -> Result<(CaPool, Option<RequestHeaderTrust>)> {
+) -> Result<(CaPool, Option<RequestHeaderTrust>), HubError> {
     let read = Delegated::read(data).map_err(|problems| {
         let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        anyhow!("{}", texts.join("; "))
+        HubError::Malformed(texts.join("; "))
     })?;
     let client = given.client.clone().unwrap_or(read.client);
     let published = read.request_header.map(|mut published| {

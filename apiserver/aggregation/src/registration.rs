@@ -12,7 +12,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
 use berth_apimachinery::Clock;
 use berth_certs::{Folder, ServingCertificate};
 use kube::Client;
@@ -20,6 +19,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
+use crate::error::RegistrationError;
 use objects::{Found, Registered};
 use shared_ca::SharedCa;
 
@@ -71,6 +71,7 @@ pub enum Issuer {
 
 /// Objects to register, and the way of registering them.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Options {
     /// The Service.
     pub service: Service,
@@ -209,7 +210,10 @@ impl Registration {
     ///
     /// # Errors
     /// When the Secret cannot be read or written, or is damaged.
-    pub async fn certificate(&self, names: &[String]) -> Result<Option<Arc<ServingCertificate>>> {
+    pub async fn certificate(
+        &self,
+        names: &[String],
+    ) -> Result<Option<Arc<ServingCertificate>>, RegistrationError> {
         let Trusted::Shared(ca) = &self.trusted else {
             return Ok(None);
         };
@@ -236,7 +240,7 @@ impl Registration {
                         seen.standing
                     }
                     Err(problem) => {
-                        self.say(Err(format!("{problem:#}")));
+                        self.say(Err(problem.to_string()));
                         Standing::Unsettled
                     }
                 };
@@ -278,7 +282,7 @@ impl Registration {
     /// Checks everything once: creates missing objects, advances a rotation, and sets the caBundles.
     /// Objects are read before the CA, and patched only at the read version, so that a server with the
     /// newer CA wins.
-    async fn look(&self, certificate: &ServingCertificate) -> Result<Seen> {
+    async fn look(&self, certificate: &ServingCertificate) -> Result<Seen, RegistrationError> {
         let service = &self.service;
         let mut seen = Seen {
             standing: Standing::Settled,
@@ -294,13 +298,13 @@ impl Registration {
                     if !self.create {
                         seen.missing.push(registered.absent());
                     } else if let Err(problem) = registered.create(&self.client).await {
-                        seen.problems.push(format!("{problem:#}"));
+                        seen.problems.push(problem.to_string());
                     } else {
                         seen.missing.push(format!("{registered} was created just now"));
                     }
                 }
                 Ok(Found::Foreign(why)) => seen.missing.extend(why),
-                Err(problem) => seen.problems.push(format!("{problem:#}")),
+                Err(problem) => seen.problems.push(problem.to_string()),
             }
         }
         // A server whose trust cannot be read may trust any CA.
@@ -313,7 +317,7 @@ impl Registration {
                 continue;
             };
             if let Err(problem) = registered.fill(&self.client, object, service, bundle).await {
-                seen.problems.push(format!("{problem:#}"));
+                seen.problems.push(problem.to_string());
             }
         }
         Ok(seen)
@@ -326,7 +330,7 @@ impl Registration {
         ours: &[(&Registered, Value)],
         known: bool,
         standing: &mut Standing,
-    ) -> Result<Option<String>> {
+    ) -> Result<Option<String>, RegistrationError> {
         let ca = match &self.trusted {
             Trusted::Elsewhere => return Ok(None),
             Trusted::Own(pem) => return Ok(Some(pem.clone())),

@@ -16,7 +16,7 @@ mod wire;
 mod write;
 
 use berth_apimachinery::Unknown;
-use berth_apiserver::decode::Codec;
+use berth_apiserver::Codec;
 use serde_json::{Map, Value};
 
 use table::TABLE;

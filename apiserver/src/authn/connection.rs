@@ -34,6 +34,7 @@ struct Membership {
 
 /// Reason why a CA does not certify a peer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NotCertified {
     /// It has no certificate.
     #[error("a client certificate is required")]

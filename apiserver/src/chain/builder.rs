@@ -9,6 +9,7 @@ use crate::auth::Authorizer;
 use crate::authn::{Authentication, CaPool};
 use crate::authz::{self, Union};
 use crate::clock::SystemClock;
+use crate::context::Api;
 use crate::documents::Documents;
 use crate::handlers::ApiState;
 use crate::health::Health;
@@ -17,6 +18,16 @@ use crate::metrics::Metrics;
 use crate::registry::InstallError;
 use crate::resource::Group;
 use crate::version::VersionInfo;
+
+/// Authentication by certificates of no CA.
+fn nobody() -> Authentication {
+    Authentication::by_certificates(CaPool::default())
+}
+
+/// Authorizer that allows nothing.
+fn nothing_allowed() -> Arc<dyn Authorizer> {
+    Arc::new(Union::new(Vec::new()))
+}
 
 /// Makes a [`ChainConfig`]. By default no user is authenticated, and only `system:masters` may do
 /// anything.
@@ -39,9 +50,29 @@ impl ChainConfig {
             title: "API server".to_owned(),
             version: VersionInfo::new("0.0.0", None, None),
             plugins: berth_admission::Chain::default(),
-            authentication: Authentication::by_certificates(CaPool::default()),
-            authorizer: Arc::new(Union::new(Vec::new())),
+            authentication: nobody(),
+            authorizer: nothing_allowed(),
             clock: Arc::new(SystemClock),
+        }
+    }
+
+    /// A pipeline before `api`, which `documents` describe. Until its fields are changed, nobody is
+    /// authenticated and nobody but `system:masters` may do anything.
+    #[must_use]
+    pub fn new(api: Arc<dyn Api>, documents: Documents, version: VersionInfo, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            api,
+            authentication: nobody(),
+            authorizer: nothing_allowed(),
+            always_allowed: authz::ALWAYS_ALLOWED.map(str::to_owned).to_vec(),
+            limits: Limits::default(),
+            memory: ByteLimiter::new(DEFAULT_BYTES),
+            audit: None,
+            health: Arc::new(Health::new()),
+            metrics: Arc::new(Metrics::new()),
+            documents,
+            version,
+            clock,
         }
     }
 }
@@ -88,22 +119,12 @@ impl ChainBuilder {
     /// # Errors
     /// When a resource is a duplicate, or in a group that is not its own.
     pub fn build(self) -> Result<ChainConfig, InstallError> {
-        let metrics = Arc::new(Metrics::new());
-        metrics.count_stored(crate::resource::stored(&self.groups));
         let api = ApiState::new(&self.groups, self.plugins, Arc::clone(&self.clock))?;
-        Ok(ChainConfig {
-            api: Arc::new(api),
-            authentication: self.authentication,
-            authorizer: self.authorizer,
-            always_allowed: authz::ALWAYS_ALLOWED.map(str::to_owned).to_vec(),
-            limits: Limits::default(),
-            memory: ByteLimiter::new(DEFAULT_BYTES),
-            audit: None,
-            health: Arc::new(Health::new()),
-            metrics,
-            documents: Documents::of_groups(&self.title, &self.version.git_version, &self.groups),
-            version: self.version,
-            clock: self.clock,
-        })
+        let documents = Documents::of_groups(&self.title, &self.version.git_version, &self.groups);
+        let mut chain = ChainConfig::new(Arc::new(api), documents, self.version, self.clock);
+        chain.metrics.count_stored(crate::resource::stored(&self.groups));
+        chain.authentication = self.authentication;
+        chain.authorizer = self.authorizer;
+        Ok(chain)
     }
 }

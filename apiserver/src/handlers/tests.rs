@@ -100,9 +100,9 @@ impl Client {
 
     /// The toys behind another chain.
     pub(super) fn over(toys: toys::Toys, chain: Chain) -> Self {
-        let registry = Registry::new(chain, testing::clock());
-        registry.install(&toys.groups(&registry)).unwrap();
-        let api = ApiState::over(registry).with_codec(Arc::new(toys::Reversed));
+        let registry = Registry::builder(chain, testing::clock());
+        let groups = toys.groups(registry.handle());
+        let api = ApiState::over(registry.build(&groups).unwrap()).with_codec(Arc::new(toys::Reversed));
         Self {
             api: Arc::new(api),
             toys,

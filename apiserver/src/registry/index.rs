@@ -33,7 +33,7 @@ pub enum InstallError {
     /// A resource is asked for that is not served.
     #[error("{0} is not served here")]
     NotServed(GroupResource),
-    /// A registry was given its groups, or its hook, before.
+    /// A registry was given its audit log before.
     #[error("{0} are installed already")]
     Already(&'static str),
     /// A document cannot be rendered.

@@ -42,9 +42,8 @@ impl ViewApi {
             let served = registry.index().preferred(resource)?;
             Some(Backing::View(Arc::new(ViewSource::new(registry, &rules, served))))
         })?;
-        let own = Registry::new(berth_admission::Chain::default(), Arc::clone(registry.clock()));
-        own.install(&groups)?;
-        let state = ApiState::over(own);
+        let own = Registry::builder(berth_admission::Chain::default(), Arc::clone(registry.clock()));
+        let state = ApiState::over(own.build(&groups)?);
         let api = match codec {
             Some(codec) => state.with_codec(codec),
             None => state,

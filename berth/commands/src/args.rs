@@ -569,7 +569,7 @@ impl ServerArgs {
     /// # Errors
     /// When there is no kubeconfig, or it is invalid.
     pub async fn client(&self) -> Result<Client> {
-        Client::as_kubectl(self.kubeconfig.as_deref(), self.context.as_deref()).await
+        Ok(Client::as_kubectl(self.kubeconfig.as_deref(), self.context.as_deref()).await?)
     }
 }
 

@@ -9,7 +9,7 @@ use anyhow::Result;
 use berth_aggregation::registration::Registration;
 use berth_apimachinery::{Clock, Timestamp};
 use berth_apiserver::memory::ByteLimiter;
-use berth_apiserver::{ConnectionLimits, Server, ServerConfig};
+use berth_apiserver::{Server, ServerConfig};
 use berth_certs::{Folder, ServingCertificate};
 use berth_deploy::Storage;
 use berth_engine::controller::Leadership;
@@ -188,18 +188,14 @@ impl Ground {
             _ => Access::alone(options, folder, parts)?,
         };
         let reviews = webhooks(options, parts, &memory, clock)?;
-        let config = ServerConfig {
-            address: options.address,
-            certificate: Arc::clone(&certificate) as Arc<_>,
-            chain: chain(options, recording, access, health, parts, &memory, clock)?,
-            open_routes: reviews.merge(integrations(options, parts, clock)?),
-            open_address: options
-                .admission_port()
-                .map(|port| SocketAddr::new(options.address.ip(), port)),
-            connections: ConnectionLimits::default(),
-            shutdown_delay: options.args.shutdown_delay_duration,
-            drain: DRAIN,
-        };
+        let chain = chain(options, recording, access, health, parts, &memory, clock)?;
+        let mut config = ServerConfig::new(options.address, Arc::clone(&certificate) as Arc<_>, chain);
+        config.open_routes = reviews.merge(integrations(options, parts, clock)?);
+        config.open_address = options
+            .admission_port()
+            .map(|port| SocketAddr::new(options.address.ip(), port));
+        config.shutdown_delay = options.args.shutdown_delay_duration;
+        config.drain = DRAIN;
         measures::expose(&config.chain.metrics, writes, options, folder, &certificate);
         Ok((Server::bind(config).await?, certificate))
     }

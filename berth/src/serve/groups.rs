@@ -107,8 +107,8 @@ pub(super) fn assemble(
     let modes = Arc::new(modes(&core.dialects, &core.engine, options, hub)?);
     core.engine.mandated(Arc::clone(&modes) as Arc<_>)?;
     let judges = surroundings.judges(&core);
-    let admitted = Admitted::new(&core, &judges)?;
-    let registry = Arc::clone(&admitted.registry);
+    let admitted = Admitted::new(&core, &judges);
+    let registry = Arc::clone(admitted.registry.handle());
 
     let mut own = core::groups(store);
     core::write_through(&mut own, &registry);
@@ -148,7 +148,7 @@ pub(super) fn assemble(
     groups.extend(virtual_api.groups());
     groups.extend(homes.last);
     let syncer_views = berth_syncer::attach(&mut groups, homes.shown, &core.dialects, super::version());
-    registry.install(&groups).map_err(|problem| anyhow!(problem))?;
+    let registry = admitted.registry.build(&groups)?;
     core.stored.serve(&groups);
     let api = Arc::new(ApiState::over(Arc::clone(&registry)).with_codec(Arc::new(Protobuf)));
     Ok(Parts {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use berth_apimachinery::{Clock, GroupResource, Kind};
 use berth_apiserver::{Backing, Group, Registry, Resource};
 use berth_deploy::Storage;
@@ -59,9 +59,8 @@ pub(super) fn copies(
             )],
         })
         .collect();
-    let registry = Registry::new(berth_admission::Chain::default(), Arc::clone(clock));
-    registry.install(&groups).map_err(|problem| anyhow!(problem))?;
-    Ok(registry)
+    let registry = Registry::builder(berth_admission::Chain::default(), Arc::clone(clock));
+    Ok(registry.build(&groups)?)
 }
 
 /// Condition for copying an object of `resource`; `None` where one of `dialects`, or the server itself,

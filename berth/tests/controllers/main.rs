@@ -116,11 +116,11 @@ impl World {
         let source: Arc<dyn Source> = Arc::clone(&store) as _;
         let engine = Engine::new(vec![Arc::clone(&dialect)], source, as_clock());
         engine.spawn();
-        let registry = Registry::new(
+        let registry = Registry::builder(
             Chain::new(dialect.admission()).with_authority(Arc::new(Anything)),
             as_clock(),
         );
-        let api = VirtualApi::new(Arc::clone(&engine), Arc::clone(&registry), Vec::new());
+        let api = VirtualApi::new(Arc::clone(&engine), Arc::clone(registry.handle()), Vec::new());
         let shared = Arc::clone(&store);
         let mut groups = berth_kubernetes::core::groups(&shared);
         for kind in dialect.kinds() {
@@ -135,7 +135,7 @@ impl World {
             }
         }
         groups.push(berth_configuration::group(vec![Arc::clone(&dialect)], shared));
-        registry.install(&groups).unwrap();
+        let registry = registry.build(&groups).unwrap();
         let (events, _) = Events::served(&engine, &registry, ControllerMetrics::new());
         engine.observe(Arc::new(events)).unwrap();
         let counter = Arc::new(Counter::default());

@@ -142,12 +142,13 @@ async fn workloads(kueue: &Client) -> ApiResource {
 }
 
 async fn client(file: Option<&Path>) -> Result<Client> {
-    berth_client::connect(match file {
+    let config = match file {
         Some(path) => berth_client::config(Some(path), None).await?,
         None => Config::infer()
             .await
             .context("no --kubeconfig is given, and there is none to be found")?,
-    })
+    };
+    Ok(berth_client::connect(config)?)
 }
 
 #[cfg(test)]

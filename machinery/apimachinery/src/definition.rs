@@ -1,6 +1,8 @@
 //! [`Definition`]: everything about a kind that is data, in one statement.
 
-use crate::kind::{Column, KindInfo};
+use std::sync::OnceLock;
+
+use crate::kind::{Column, Kind, KindInfo};
 use crate::schema::Schema;
 use crate::selectable::SelectableField;
 
@@ -51,6 +53,41 @@ impl Definition {
             columns: NAME_AND_AGE,
             selectable: &[],
         }
+    }
+
+    /// The kind of this definition, which has no rules beside those of its schema.
+    #[must_use]
+    pub const fn kind(&'static self) -> DefinedKind {
+        DefinedKind {
+            definition: self,
+            schema: OnceLock::new(),
+        }
+    }
+}
+
+/// A kind that is a [`Definition`] and nothing else.
+#[derive(Debug)]
+pub struct DefinedKind {
+    definition: &'static Definition,
+    /// Built at the first call.
+    schema: OnceLock<Schema>,
+}
+
+impl Kind for DefinedKind {
+    fn info(&self) -> &KindInfo {
+        &self.definition.info
+    }
+
+    fn schema(&self, _version: &str) -> &Schema {
+        self.schema.get_or_init(self.definition.schema)
+    }
+
+    fn columns(&self) -> &[Column] {
+        self.definition.columns
+    }
+
+    fn selectable(&self) -> &'static [SelectableField] {
+        self.definition.selectable
     }
 }
 

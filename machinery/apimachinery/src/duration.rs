@@ -7,6 +7,7 @@ use jiff::SignedDuration;
 
 /// Reason why a text is no duration, in the words of Go's `time.ParseDuration`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Problem {
     /// It is empty, has no digits, or does not fit 64 bits of nanoseconds (292 years).
     #[error("invalid duration {0:?}")]

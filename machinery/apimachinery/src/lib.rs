@@ -42,7 +42,7 @@ pub use cell::{Cell, Cells};
 pub use change::Change;
 pub use clock::{Clock, FixedClock};
 pub use custom::CustomKind;
-pub use definition::Definition;
+pub use definition::{DefinedKind, Definition};
 pub use field_error::{FieldError, FieldErrorKind};
 pub use field_path::FieldPath;
 pub use jiff::{SignedDuration, Timestamp};
@@ -51,6 +51,6 @@ pub use kind::{ALL_VERBS, Column, Keeper, Kind, KindInfo, Scope, StatusMetadata,
 pub use labels::{LabelSet, Labels};
 pub use object::{Annotations, Draft, Malformed, Meta, Mold, Object, OwnerReference};
 pub use revision::Revision;
-pub use schema::{ConditionForm, Mistyped, Reading, Schema, Unknown, object_meta, types};
+pub use schema::{ConditionForm, Mistyped, Path, Reading, Schema, Unknown, object_meta, types};
 pub use selectable::SelectableField;
 pub use status::{Cause, Details, Status, StatusReason};

@@ -7,6 +7,7 @@ fn is_alphanumeric(byte: u8) -> bool {
 /// Reason why a text is no name, in Kubernetes' words. Clients read it after `metadata.name: Invalid
 /// value: …: `.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NameError {
     /// More bytes than the rule allows.
     #[error("must be no more than {0} characters")]

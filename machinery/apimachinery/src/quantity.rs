@@ -10,6 +10,7 @@ const NANO: i128 = 1_000_000_000;
 
 /// Reason why a text is no quantity, in Kubernetes' words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum QuantityError {
     /// Not a number with a suffix.
     #[error("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")]

@@ -2,6 +2,7 @@
 
 /// Reason why an expression has no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// It costs more than it may. No operator absorbs this.
     #[error("operation cancelled: actual cost limit exceeded: it costs more than {limit}")]

@@ -1,11 +1,10 @@
 //! Server-side apply of one object: its fields, then its status.
 
-use anyhow::{Context, Result, anyhow};
 use berth_apimachinery::Status;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::{Client, FieldValidation, collection, refused, shown};
+use crate::{Client, Error, FieldValidation, Result, collection, shown};
 
 /// The media type of an applied configuration. No type with `+json` exists, but JSON is YAML.
 const APPLY: &str = "application/apply-patch+yaml";
@@ -31,7 +30,8 @@ impl Client {
         if let Some(status) = status {
             let of_status = status_alone(object, status);
             let applied = self.apply_at(&format!("{path}/status"), &of_status, force).await;
-            applied.with_context(|| format!("{} was applied without its status", shown(object)))?;
+            applied
+                .map_err(|cause| cause.partly(format!("{} was applied without its status", shown(object))))?;
         }
         Ok((shown(object), "serverside-applied"))
     }
@@ -75,18 +75,19 @@ fn status_alone(object: &Value, status: Value) -> Value {
 }
 
 /// A conflict names the flag that overcomes it.
-fn conflict_or_refused(status: Box<Status>) -> anyhow::Error {
+fn conflict_or_refused(status: Box<Status>) -> Error {
     let causes = status.details.iter().flat_map(|details| &details.causes);
     if causes
         .into_iter()
         .any(|cause| cause.reason == "FieldManagerConflict")
     {
-        return anyhow!(
+        let text = format!(
             "{}\nremove these fields from the file, or take ownership of them with --force-conflicts",
             status.message
         );
+        return Error::Refused { text, status };
     }
-    refused(status)
+    Error::refused(status)
 }
 
 #[cfg(test)]

@@ -6,9 +6,10 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, anyhow, bail};
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
+
+use crate::{Error, Result, told};
 
 /// Most contexts that are named.
 const NAMED: usize = 10;
@@ -76,25 +77,26 @@ pub fn kubeconfig(path: Option<&Path>) -> Result<Kubeconfig> {
     origin.read().map_err(|problem| unread(&origin, problem))
 }
 
-fn unread(origin: &Origin, problem: KubeconfigError) -> anyhow::Error {
-    match problem {
+fn unread(origin: &Origin, problem: KubeconfigError) -> Error {
+    let text = match problem {
         KubeconfigError::ReadConfig(cause, _) if cause.kind() == io::ErrorKind::NotFound => match origin {
-            Origin::Home => anyhow!("{origin} not found; pass --kubeconfig FILE, or set KUBECONFIG"),
-            _ => anyhow!("{origin} not found; pass --kubeconfig FILE"),
+            Origin::Home => format!("{origin} not found; pass --kubeconfig FILE, or set KUBECONFIG"),
+            _ => format!("{origin} not found; pass --kubeconfig FILE"),
         },
         KubeconfigError::ReadConfig(cause, path) => {
-            anyhow!(
+            format!(
                 "{origin} cannot be read: {}: {cause}; --kubeconfig FILE names another",
                 path.display()
             )
         }
-        other => unusable(origin, other),
-    }
+        other => return unusable(origin, &other),
+    };
+    Error::Kubeconfig(text)
 }
 
 /// A kubeconfig without usable content.
-fn unusable(origin: &Origin, problem: KubeconfigError) -> anyhow::Error {
-    anyhow::Error::new(problem).context(origin.to_string())
+fn unusable(origin: &Origin, problem: &KubeconfigError) -> Error {
+    Error::Kubeconfig(format!("{origin}: {}", told(problem)))
 }
 
 /// The files of the context of that name, each with its field.
@@ -144,7 +146,8 @@ pub(crate) async fn resolved(path: Option<&Path>, context: Option<&str>) -> Resu
     let context = chosen(&origin, &kubeconfig, context)?.to_owned();
     for (field, path) in files(&kubeconfig, &context) {
         if let Err(cause) = std::fs::File::open(path) {
-            bail!("{origin}: {field}: {path} cannot be read: {cause}");
+            let text = format!("{origin}: {field}: {path} cannot be read: {cause}");
+            return Err(Error::Kubeconfig(text));
         }
     }
     let options = KubeConfigOptions {
@@ -152,7 +155,7 @@ pub(crate) async fn resolved(path: Option<&Path>, context: Option<&str>) -> Resu
         ..KubeConfigOptions::default()
     };
     let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
-    let config = config.map_err(|problem| unusable(&origin, problem))?;
+    let config = config.map_err(|problem| unusable(&origin, &problem))?;
     Ok((config, Some(context)))
 }
 
@@ -167,12 +170,15 @@ fn chosen<'a>(origin: &Origin, kubeconfig: &'a Kubeconfig, named: Option<&'a str
         .current_context
         .as_deref()
         .filter(|name| !name.is_empty());
-    match named.or(current) {
-        _ if known.is_empty() => bail!("{origin} has no contexts"),
-        None => bail!("{origin} has no current context; pass --context with one of {list}"),
-        Some(name) if !known.contains(&name) => bail!("{origin} has no context \"{name}\"; it has {list}"),
-        Some(name) => Ok(name),
-    }
+    let wrong = match named.or(current) {
+        _ if known.is_empty() => format!("{origin} has no contexts"),
+        None => format!("{origin} has no current context; pass --context with one of {list}"),
+        Some(name) if !known.contains(&name) => {
+            format!("{origin} has no context \"{name}\"; it has {list}")
+        }
+        Some(name) => return Ok(name),
+    };
+    Err(Error::Kubeconfig(wrong))
 }
 
 /// A client that sends each request once: callers repeat requests themselves. This sends nothing yet.
@@ -181,7 +187,7 @@ fn chosen<'a>(origin: &Origin, kubeconfig: &'a Kubeconfig, named: Option<&'a str
 /// When the configuration cannot be used.
 pub fn connect(mut config: Config) -> Result<Client> {
     config.default_retry = false;
-    Client::try_from(config).context("making a client")
+    Client::try_from(config).map_err(|problem| Error::Unusable(told(&problem)))
 }
 
 #[cfg(test)]

@@ -5,8 +5,9 @@ use std::error::Error;
 use std::io;
 use std::iter::successors;
 
-use anyhow::anyhow;
 use kube::client::AuthError;
+
+use crate::error::Error as Failure;
 
 /// The server of requests, and its context in the kubeconfig.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,12 +28,12 @@ impl Server {
     }
 
     /// The error without an answer from this server.
-    pub(crate) fn unanswered(&self, problem: &kube::Error) -> anyhow::Error {
+    pub(crate) fn unanswered(&self, problem: &kube::Error) -> Failure {
         let told = told(problem);
-        match links(problem).any(|link| link.is::<AuthError>()) {
-            true => anyhow!("no credentials for {self}: {told}"),
-            false => anyhow!("cannot reach {self}: {told}"),
-        }
+        Failure::Unanswered(match links(problem).any(|link| link.is::<AuthError>()) {
+            true => format!("no credentials for {self}: {told}"),
+            false => format!("cannot reach {self}: {told}"),
+        })
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod apply;
 mod config;
+mod error;
 mod failure;
 mod giving_way;
 mod patience;
@@ -17,15 +18,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow};
 use berth_apimachinery::Status;
 use http::{Method, Request};
 use kube::client::Body;
 use serde_json::{Value, json};
 
 pub use config::{config, connect, kubeconfig};
+pub use error::{Error, Result};
 pub use failure::{Server, told};
 use giving_way::give_way;
+pub use kube;
 use patience::{Next, Patience};
 
 /// Path of a kind.
@@ -100,7 +102,7 @@ struct Reply {
 }
 
 /// Answer of a server: the object, or its refusal.
-pub type Answer = std::result::Result<Value, Box<Status>>;
+pub type Answer = Result<Value, Box<Status>>;
 
 impl Client {
     /// Connects with the kubeconfig at `path`.
@@ -110,7 +112,7 @@ impl Client {
     pub async fn from_kubeconfig(path: &Path) -> Result<Self> {
         let (config, context) = config::resolved(Some(path), None).await?;
         let server = Server::of(&config, context);
-        let inner = kube::Client::try_from(config).context("making a client")?;
+        let inner = kube::Client::try_from(config).map_err(|problem| Error::Unusable(told(&problem)))?;
         Ok(Self {
             server,
             ..Self::new(inner)
@@ -268,13 +270,14 @@ impl Client {
         let bytes = match body {
             Some((kind, value)) => {
                 request = request.header("content-type", kind);
-                serde_json::to_vec(value)?
+                serde_json::to_vec(value)
+                    .map_err(|problem| Error::Malformed(format!("{method} {path}: {problem}")))?
             }
             None => Vec::new(),
         };
         let request = request
             .body(Body::from(bytes))
-            .with_context(|| format!("{method} {path}"))?;
+            .map_err(|problem| Error::Malformed(format!("{method} {path}: {problem}")))?;
         let response = self
             .inner
             .send(request)
@@ -293,10 +296,12 @@ impl Client {
             .into_body()
             .collect_bytes()
             .await
-            .with_context(|| format!("{method} {path}"))?;
+            .map_err(|problem| Error::Unanswered(format!("{method} {path}: {}", told(&problem))))?;
         if code.is_success() {
-            let value = serde_json::from_slice(&bytes)
-                .with_context(|| format!("{method} {path}: {code}: {}", String::from_utf8_lossy(&bytes)))?;
+            let value = serde_json::from_slice(&bytes).map_err(|problem| {
+                let text = String::from_utf8_lossy(&bytes);
+                Error::Unreadable(format!("{method} {path}: {code}: {text}: {problem}"))
+            })?;
             return Ok(Reply {
                 answer: Ok(value),
                 warnings,
@@ -327,7 +332,7 @@ impl Client {
     /// When no answer came.
     pub async fn raw(&self, path: &str) -> Result<Raw> {
         let request = Request::builder().uri(path).body(Body::empty());
-        let request = request.with_context(|| path.to_owned())?;
+        let request = request.map_err(|problem| Error::Malformed(format!("{path}: {problem}")))?;
         let response = self.inner.send(request).await;
         let response = response.map_err(|problem| self.server.unanswered(&problem))?;
         let code = response.status().as_u16();
@@ -337,7 +342,7 @@ impl Client {
             .into_body()
             .collect_bytes()
             .await
-            .with_context(|| path.to_owned())?;
+            .map_err(|problem| Error::Unanswered(format!("{path}: {}", told(&problem))))?;
         Ok(Raw {
             code,
             date,
@@ -352,7 +357,10 @@ impl Client {
     pub async fn get(&self, path: &str) -> Result<Value> {
         self.send(Method::GET, path, None)
             .await?
-            .map_err(|status| anyhow!("{path}: {}", status.message))
+            .map_err(|status| Error::Refused {
+                text: format!("{path}: {}", status.message),
+                status,
+            })
     }
 
     /// Creates or replaces `object`, then writes its status where it has one and the kind a status
@@ -389,9 +397,11 @@ impl Client {
             });
             let path = self.managed(&format!("{path}/status"), false, validation);
             let written = self.replace(&path, object, merged, &stored, notes).await;
-            stored = written.with_context(|| match before {
-                None => format!("{shown} was created without its status"),
-                Some(_) => format!("{shown} was written, and its status was not"),
+            stored = written.map_err(|cause| {
+                cause.partly(match before {
+                    None => format!("{shown} was created without its status"),
+                    Some(_) => format!("{shown} was written, and its status was not"),
+                })
             })?;
         }
         Ok((
@@ -427,11 +437,11 @@ impl Client {
             }
             Err(status) if status.code == 404 => {
                 let created = self.create(object, place, collection).await?;
-                let (stored, warnings) = created.map_err(refused)?;
+                let (stored, warnings) = created.map_err(Error::refused)?;
                 notes.extend(warnings);
                 Ok((stored, None))
             }
-            Err(status) => Err(refused(status)),
+            Err(status) => Err(Error::refused(status)),
         }
     }
 
@@ -477,14 +487,15 @@ impl Client {
                 }
                 Err(status) => {
                     if !give_way(object, &mut next, stored, &status, &mut kept) {
-                        return Err(refused(status));
+                        return Err(Error::refused(status));
                     }
                 }
             }
         }
-        Err(anyhow!(
-            "{path}: rejected {ATTEMPTS} times, each time for another field"
-        ))
+        Err(Error::Rejected {
+            path: path.to_owned(),
+            attempts: ATTEMPTS,
+        })
     }
 
     async fn place(&mut self, object: &Value) -> Result<Place> {
@@ -497,7 +508,7 @@ impl Client {
         self.places
             .get(&wanted)
             .cloned()
-            .ok_or_else(|| anyhow!("the server does not serve kind \"{kind}\" in \"{version}\""))
+            .ok_or(Error::NotServed { kind, version })
     }
 
     /// Reads the resource list of one group version.
@@ -536,10 +547,6 @@ fn shown(object: &Value) -> String {
         Some((group, _)) => format!("{kind}.{group}/{name}"),
         None => format!("{kind}/{name}"),
     }
-}
-
-fn refused(status: Box<Status>) -> anyhow::Error {
-    anyhow!("{}", status.message)
 }
 
 fn root(version: &str) -> String {

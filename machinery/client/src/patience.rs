@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::anyhow;
+use crate::Error;
 
 /// First pause between two tries where the server names none.
 const FIRST: Duration = Duration::from_millis(100);
@@ -35,7 +35,7 @@ pub(crate) enum Next {
     /// Another try after this pause.
     Again(Duration),
     /// No more tries, of this request and of all later ones.
-    GiveUp(anyhow::Error),
+    GiveUp(Error),
 }
 
 impl Patience {
@@ -79,10 +79,10 @@ impl Patience {
         let waited = since.elapsed().max(begun.elapsed());
         if state.is_over || waited >= self.limit {
             state.is_over = true;
-            return Next::GiveUp(anyhow!(
-                "the server was not ready within {:?}: {message}",
-                self.limit
-            ));
+            return Next::GiveUp(Error::NotReady {
+                limit: self.limit,
+                message: message.to_owned(),
+            });
         }
         if state.told != message {
             message.clone_into(&mut state.told);

@@ -94,11 +94,11 @@ impl Server {
         let dialect = berth_dialect_registry::by_name("ocm").unwrap();
         let as_clock = || Arc::clone(clock) as Arc<dyn Clock>;
         let engine = Engine::new(vec![Arc::clone(&dialect)], Arc::clone(store) as _, as_clock());
-        let registry = Registry::new(
+        let registry = Registry::builder(
             Chain::new(dialect.admission()).with_authority(Arc::new(Anything)),
             as_clock(),
         );
-        let api = VirtualApi::new(Arc::clone(&engine), Arc::clone(&registry), Vec::new());
+        let api = VirtualApi::new(Arc::clone(&engine), Arc::clone(registry.handle()), Vec::new());
         let mut groups: Vec<Group> = Vec::new();
         for kind in dialect.kinds() {
             let name = kind.info().group;
@@ -111,7 +111,7 @@ impl Server {
                 }),
             }
         }
-        registry.install(&groups).unwrap();
+        let registry = registry.build(&groups).unwrap();
         let history = History::new(&engine, api.projection(), store, bounds, None, None).unwrap();
         engine.observe(history.observer().unwrap()).unwrap();
         engine.spawn();

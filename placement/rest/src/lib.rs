@@ -17,7 +17,7 @@
 //! let clock: Arc<dyn berth_apimachinery::Clock> = Arc::new(SystemClock);
 //! let store = Arc::new(MemoryStore::default());
 //! let engine = Engine::new(berth_dialect_registry::all(), store, Arc::clone(&clock));
-//! let registry = Registry::new(Chain::default(), clock);
+//! let registry = Registry::builder(Chain::default(), clock).build(&[]).unwrap();
 //! let [group] = &VirtualApi::new(engine, registry, Vec::new()).groups()[..] else { panic!() };
 //! let plurals = group.resources.iter().map(|resource| resource.kind.info().plural);
 //! assert!(plurals.clone().any(|plural| plural == "targets") && plurals.clone().any(|plural| plural == "decisions"));

@@ -127,8 +127,8 @@ impl Started {
 #[test]
 fn the_example_of_a_foreign_source_computes_what_kubectl_gets() {
     let folder = tempfile::tempdir().unwrap();
-    let arguments = load::Arguments::try_parse_from(standalone(folder.path())).unwrap();
-    let server = Started::of(arguments.options, load::program(), folder.path());
+    let options = Options::try_parse_from(standalone(folder.path())).unwrap();
+    let server = Started::of(options, load::program(), folder.path());
 
     let table = server.kubectl(&["get", "loads"]).succeeds();
     let names: Vec<&str> = table

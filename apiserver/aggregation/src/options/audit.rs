@@ -4,12 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
 use async_trait::async_trait;
 use berth_apimachinery::Clock;
 use berth_apimachinery::duration::parse_unsigned;
 use berth_apiserver::audit::{
-    Audit, AuditConfig, AuditLog, Batching, Deliver, NotDelivered, Policy, Rotation,
+    Audit, AuditConfig, AuditError, AuditLog, Batching, Deliver, NotDelivered, Policy, Rotation,
 };
 use berth_apiserver::metrics::Metrics;
 use bytes::Bytes;
@@ -19,6 +18,34 @@ use kube::client::Body;
 
 /// Time limit of the webhook for a batch.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Why the audit log cannot be kept as the flags say it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AuditArgsError {
+    /// A policy is given, and no place for the events.
+    #[error("--audit-policy-file needs a backend: set --audit-log-path or --audit-webhook-config-file")]
+    NoBackend,
+    /// The policy cannot be read, or has errors: every one with its path.
+    #[error("--audit-policy-file: {}: {cause}", file.display())]
+    Policy {
+        /// The file.
+        file: PathBuf,
+        /// The faults.
+        cause: String,
+    },
+    /// The webhook's kubeconfig cannot be used.
+    #[error("--audit-webhook-config-file: {}: {cause}", file.display())]
+    Webhook {
+        /// The file.
+        file: PathBuf,
+        /// The fault.
+        cause: String,
+    },
+    /// The log cannot be opened.
+    #[error(transparent)]
+    Log(#[from] AuditError),
+}
 
 /// Arguments about auditing.
 #[derive(Args, Clone, Debug)]
@@ -89,7 +116,7 @@ impl AuditArgs {
         domain: &str,
         metrics: &Arc<Metrics>,
         clock: &Arc<dyn Clock>,
-    ) -> Result<Option<Audit>> {
+    ) -> Result<Option<Audit>, AuditArgsError> {
         let policy = self.policy()?;
         let webhook: Option<(Arc<dyn Deliver>, Batching)> = match &self.audit_webhook_config_file {
             Some(file) => Some((Arc::new(Webhook::of(file).await?), self.batching())),
@@ -97,9 +124,7 @@ impl AuditArgs {
         };
         if self.audit_log_path.is_none() && webhook.is_none() {
             if self.audit_policy_file.is_some() {
-                bail!(
-                    "--audit-policy-file needs a backend: set --audit-log-path or --audit-webhook-config-file"
-                );
+                return Err(AuditArgsError::NoBackend);
             }
             return Ok(None);
         }
@@ -121,13 +146,16 @@ impl AuditArgs {
         Ok(Some(Audit::open(config, Arc::clone(metrics), clock)?))
     }
 
-    fn policy(&self) -> Result<Policy> {
+    fn policy(&self) -> Result<Policy, AuditArgsError> {
         let Some(file) = &self.audit_policy_file else {
             return Ok(Policy::metadata());
         };
-        let named = || format!("--audit-policy-file: {}", file.display());
-        let text = std::fs::read_to_string(file).with_context(named)?;
-        Policy::read(&text).with_context(named)
+        let wrong = |cause: String| AuditArgsError::Policy {
+            file: file.clone(),
+            cause,
+        };
+        let text = std::fs::read_to_string(file).map_err(|problem| wrong(problem.to_string()))?;
+        Policy::read(&text).map_err(|problem| wrong(problem.to_string()))
     }
 
     fn batching(&self) -> Batching {
@@ -148,19 +176,22 @@ struct Webhook {
 
 impl Webhook {
     /// The server of a kubeconfig's current context.
-    async fn of(file: &Path) -> Result<Self> {
-        let named = || format!("--audit-webhook-config-file: {}", file.display());
+    async fn of(file: &Path) -> Result<Self, AuditArgsError> {
+        let wrong = |cause: String| AuditArgsError::Webhook {
+            file: file.to_owned(),
+            cause,
+        };
         let config = berth_client::config(Some(file), None).await;
-        let mut config = config.with_context(named)?;
+        let mut config = config.map_err(|problem| wrong(problem.to_string()))?;
         // The client puts a slash behind the server's path, so it gets the host alone.
         let mut parts = config.cluster_url.clone().into_parts();
         let path = parts.path_and_query.take();
         let path = path.map_or_else(|| "/".to_owned(), |path| path.as_str().to_owned());
         parts.path_and_query = Some(http::uri::PathAndQuery::from_static("/"));
-        config.cluster_url = Uri::from_parts(parts).with_context(named)?;
+        config.cluster_url = Uri::from_parts(parts).map_err(|problem| wrong(problem.to_string()))?;
         config.read_timeout = Some(PATIENCE);
         // The rate of batches is limited where they wait.
-        let client = berth_client::connect(config).with_context(named)?;
+        let client = berth_client::connect(config).map_err(|problem| wrong(problem.to_string()))?;
         Ok(Self { client, path })
     }
 }

@@ -14,9 +14,9 @@ use berth_certs::{CertsError, Folder, ServingCertificate};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::{JoinError, JoinHandle};
 
-use super::{GivenError, Options, Program, standalone};
+use super::{AuditArgsError, GivenError, Options, Program, standalone};
 use crate::registration::{self, Issuer, Registration, Sources};
-use crate::{Clients, Delegation};
+use crate::{Clients, Delegation, HubError};
 
 /// The annotations of audit events that the library itself makes.
 const DOMAIN: &str = "berth.dev";
@@ -26,14 +26,14 @@ const DOMAIN: &str = "berth.dev";
 #[non_exhaustive]
 pub enum RunError {
     /// The hub cannot be reached, or does not let the server read the CAs that it trusts.
-    #[error("{0:#}")]
-    Hub(anyhow::Error),
+    #[error(transparent)]
+    Hub(#[from] HubError),
     /// Flags name files that cannot be used.
     #[error(transparent)]
     Given(#[from] GivenError),
     /// The audit log cannot be written by the flags.
-    #[error("{0:#}")]
-    Audit(anyhow::Error),
+    #[error(transparent)]
+    Audit(#[from] AuditArgsError),
     /// The folder of certificates cannot be used.
     #[error(transparent)]
     Certificates(#[from] CertsError),
@@ -154,11 +154,9 @@ impl Options {
                 hub: None,
             });
         }
-        let clients = Clients::connect(&self.delegation.kubeconfigs()).await;
-        let clients = clients.map_err(RunError::Hub)?;
+        let clients = Clients::connect(&self.delegation.kubeconfigs()).await?;
         let (lookup, times) = (self.delegation.lookup(), self.delegation.cache_times());
-        let hub = Delegation::new(clients, self.trust.given()?, lookup, times).await;
-        let hub = hub.map_err(RunError::Hub)?;
+        let hub = Delegation::new(clients, self.trust.given()?, lookup, times).await?;
         Ok(Access {
             authentication: hub.authentication(anonymous, clock),
             authorizer: hub.authorizer(clock),
@@ -183,8 +181,7 @@ impl Options {
             .build()?;
         chain.limits = self.serving.limits();
         chain.always_allowed.clone_from(&access.always_allowed);
-        let audit = self.audit.open(DOMAIN, &chain.metrics, clock).await;
-        chain.audit = audit.map_err(RunError::Audit)?;
+        chain.audit = self.audit.open(DOMAIN, &chain.metrics, clock).await?;
         if let Some(registration) = registration.cloned() {
             // It does not count for readiness: a hub sends nothing to servers that are not ready.
             let state = move || registration.state();
@@ -201,12 +198,9 @@ impl Options {
         chain: ChainConfig,
     ) -> Result<Server, BindError> {
         let certificate = Arc::clone(certificate);
-        let config = ServerConfig::new(self.serving.address(), certificate, chain);
-        Server::bind(ServerConfig {
-            shutdown_delay: self.serving.shutdown_delay_duration,
-            ..config
-        })
-        .await
+        let mut config = ServerConfig::new(self.serving.address(), certificate, chain);
+        config.shutdown_delay = self.serving.shutdown_delay_duration;
+        Server::bind(config).await
     }
 }
 

@@ -58,11 +58,10 @@ impl ServingArgs {
     /// Returns the bounds on requests.
     #[must_use]
     pub fn limits(&self) -> Limits {
-        Limits {
-            reads: self.max_requests_inflight,
-            writes: self.max_mutating_requests_inflight,
-            ..Limits::default()
-        }
+        let mut limits = Limits::default();
+        limits.reads = self.max_requests_inflight;
+        limits.writes = self.max_mutating_requests_inflight;
+        limits
     }
 
     /// Reads the serving certificate, or issues one of the CA in `folder` for `names`.

@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
 use berth_client::told;
 use berth_policies::{Catalog, ParamError, ParamKind, Params, Stored};
 use futures::StreamExt;
@@ -23,6 +22,7 @@ use tokio::task::JoinHandle;
 use super::follow::{self, Snapshot};
 use super::params::Watched;
 use super::{GROUP, PATIENCE};
+use crate::error::HubError;
 
 /// The versions these kinds have had, newest first. Before Kubernetes 1.36 mutating policies are `v1beta1`.
 const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
@@ -86,7 +86,7 @@ impl HubPolicies {
     ///
     /// # Errors
     /// When the hub does not list them within a minute.
-    pub async fn follow(self: &Arc<Self>) -> Result<Vec<JoinHandle<()>>> {
+    pub async fn follow(self: &Arc<Self>) -> Result<Vec<JoinHandle<()>>, HubError> {
         let mut tasks = Vec::new();
         for (place, (_, plural)) in KINDS.into_iter().enumerate() {
             let (report, mut complete) = watch::channel(false);
@@ -94,7 +94,10 @@ impl HubPolicies {
             let listed = tokio::time::timeout(PATIENCE, complete.wait_for(|complete| *complete)).await;
             if !matches!(listed, Ok(Ok(_))) {
                 tasks.iter().for_each(JoinHandle::abort);
-                bail!("the hub did not list {plural} within {PATIENCE:?}");
+                return Err(HubError::NotListed {
+                    resource: plural.to_owned(),
+                    limit: PATIENCE,
+                });
             }
         }
         Ok(tasks)
@@ -171,7 +174,7 @@ impl Catalog for HubPolicies {
         Arc::clone(&self.stored.read())
     }
 
-    fn find(&self, kind: &ParamKind) -> std::result::Result<(), ParamError> {
+    fn find(&self, kind: &ParamKind) -> Result<(), ParamError> {
         if self.local.find(kind).is_ok() {
             return Ok(());
         }
@@ -179,12 +182,7 @@ impl Catalog for HubPolicies {
         watched.ok_or_else(|| kind.unknown())?.find()
     }
 
-    fn params(
-        &self,
-        kind: &ParamKind,
-        namespace: &str,
-        name: Option<&str>,
-    ) -> std::result::Result<Params, ParamError> {
+    fn params(&self, kind: &ParamKind, namespace: &str, name: Option<&str>) -> Result<Params, ParamError> {
         if self.local.find(kind).is_ok() {
             return self.local.params(kind, namespace, name);
         }
@@ -219,11 +217,7 @@ fn kinds_of_params(stored: &Stored) -> BTreeSet<ParamKind> {
 }
 
 /// The newest version of `kind` that the hub serves.
-async fn served(
-    client: &Client,
-    kind: &str,
-    plural: &str,
-) -> std::result::Result<Option<ApiResource>, String> {
+async fn served(client: &Client, kind: &str, plural: &str) -> Result<Option<ApiResource>, String> {
     for version in VERSIONS {
         let resource = ApiResource {
             group: GROUP.to_owned(),

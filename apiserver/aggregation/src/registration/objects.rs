@@ -1,6 +1,5 @@
 //! The hub's objects about this server: APIServices and webhook configurations, and their caBundles.
 
-use anyhow::{Result, anyhow};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use berth_client::told;
@@ -10,6 +9,7 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use super::{Service, Sources};
+use crate::error::RegistrationError;
 
 /// The annotation with which another program sets caBundles.
 const INJECTED: &str = "cert-manager.io/inject-ca-from";
@@ -63,13 +63,14 @@ impl Registered {
     }
 
     /// Reads it.
-    pub(super) async fn find(&self, client: &Client, service: &Service) -> Result<Found> {
+    pub(super) async fn find(&self, client: &Client, service: &Service) -> Result<Found, RegistrationError> {
         let found = self.api(client).get_opt(&self.name).await;
-        let found = found.map_err(|problem| anyhow!("reading {self}: {}", told(&problem)))?;
+        let found = found.map_err(|problem| self.failed("reading", &problem))?;
         let Some(object) = found else {
             return Ok(Found::Missing);
         };
-        Ok(self.judged(serde_json::to_value(object)?, service))
+        let object = serde_json::to_value(object).map_err(|problem| self.malformed(&problem))?;
+        Ok(self.judged(object, service))
     }
 
     /// Judges whether this server sets the caBundles in `object`.
@@ -103,8 +104,9 @@ impl Registered {
     }
 
     /// Makes it, unless another server was faster.
-    pub(super) async fn create(&self, client: &Client) -> Result<()> {
-        let object: DynamicObject = serde_json::from_value(self.template.clone())?;
+    pub(super) async fn create(&self, client: &Client) -> Result<(), RegistrationError> {
+        let object = serde_json::from_value(self.template.clone());
+        let object: DynamicObject = object.map_err(|problem| self.malformed(&problem))?;
         let options = PostParams {
             field_manager: Some(self.manager.clone()),
             ..PostParams::default()
@@ -115,7 +117,7 @@ impl Registered {
                 Ok(())
             }
             Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
-            Err(problem) => Err(anyhow!("creating {self}: {}", told(&problem))),
+            Err(problem) => Err(self.failed("creating", &problem)),
         }
     }
 
@@ -127,7 +129,7 @@ impl Registered {
         object: &Value,
         service: &Service,
         bundle: &str,
-    ) -> Result<()> {
+    ) -> Result<(), RegistrationError> {
         let Some(mut patch) = filled(object, service, bundle) else {
             return Ok(());
         };
@@ -146,7 +148,22 @@ impl Registered {
                 Ok(())
             }
             Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(()),
-            Err(problem) => Err(anyhow!("filling in the caBundle of {self}: {}", told(&problem))),
+            Err(problem) => Err(self.failed("filling in the caBundle of", &problem)),
+        }
+    }
+
+    fn failed(&self, doing: &'static str, problem: &kube::Error) -> RegistrationError {
+        RegistrationError::Hub {
+            doing,
+            object: self.to_string(),
+            cause: told(problem),
+        }
+    }
+
+    fn malformed(&self, problem: &serde_json::Error) -> RegistrationError {
+        RegistrationError::Malformed {
+            object: self.to_string(),
+            cause: problem.to_string(),
         }
     }
 

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow, bail};
 use berth_apimachinery::Timestamp;
 use berth_certs::Authority;
 use berth_certs::rotation::{Moment, Shared, Step};
@@ -15,6 +14,8 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
+
+use crate::error::RegistrationError;
 
 /// Most attempts at a Secret that others change meanwhile.
 const ATTEMPTS: usize = 8;
@@ -61,7 +62,7 @@ impl SharedCa {
     }
 
     /// Reads it. Creates the first one where it is missing, unless another server is faster.
-    pub(super) async fn open(&self, now: Timestamp) -> Result<Read> {
+    pub(super) async fn open(&self, now: Timestamp) -> Result<Read, RegistrationError> {
         for _ in 0..ATTEMPTS {
             let found = self.secrets.get_opt(&self.options.secret).await;
             let found = found.map_err(|problem| self.failed("reading", &problem))?;
@@ -85,12 +86,17 @@ impl SharedCa {
                 }
             }
         }
-        bail!("too many conflicts on {}", self.place.display())
+        Err(RegistrationError::Conflicts(self.place.display().to_string()))
     }
 
     /// Takes the next step of a rotation when its time has come. `announced` says whether every client
     /// trusts the present bundle.
-    pub(super) async fn advance(&self, read: Read, now: Timestamp, announced: bool) -> Result<Read> {
+    pub(super) async fn advance(
+        &self,
+        read: Read,
+        now: Timestamp,
+        announced: bool,
+    ) -> Result<Read, RegistrationError> {
         let annotations = read.secret.metadata.annotations.as_ref();
         let moment = Moment {
             now,
@@ -116,14 +122,15 @@ impl SharedCa {
 
     /// Publishes the certificates for clients that only have to trust the CA (Prometheus). A ConfigMap
     /// that does not exist, or that this server may not write, is left alone.
-    pub(super) async fn publish(&self, bundle: &str) -> Result<()> {
+    pub(super) async fn publish(&self, bundle: &str) -> Result<(), RegistrationError> {
         let name = &self.options.secret;
         let failed = |problem: kube::Error| match problem {
             kube::Error::Api(status) if matches!(status.code, 403 | 404) => Ok(()),
-            problem => Err(anyhow!(
-                "publishing the CA in the ConfigMap {name}: {}",
-                told(&problem)
-            )),
+            problem => Err(RegistrationError::Hub {
+                doing: "publishing the CA in",
+                object: format!("the ConfigMap {name}"),
+                cause: told(&problem),
+            }),
         };
         let found = match self.published.get(name).await {
             Ok(found) => found,
@@ -140,12 +147,16 @@ impl SharedCa {
     }
 
     /// The CA that signs.
-    pub(super) fn authority(&self, shared: &Shared, now: Timestamp) -> Result<Arc<Authority>> {
+    pub(super) fn authority(
+        &self,
+        shared: &Shared,
+        now: Timestamp,
+    ) -> Result<Arc<Authority>, RegistrationError> {
         Ok(Arc::new(shared.authority(&self.place, now)?))
     }
 
     /// Stores `shared` over the read state; `None` when the Secret has changed since.
-    async fn replace(&self, old: &Secret, shared: &Shared) -> Result<Option<Secret>> {
+    async fn replace(&self, old: &Secret, shared: &Shared) -> Result<Option<Secret>, RegistrationError> {
         let secret = self.holding(Some(old), shared);
         match self
             .secrets
@@ -176,13 +187,16 @@ impl SharedCa {
         secret
     }
 
-    fn failed(&self, doing: &str, problem: &kube::Error) -> anyhow::Error {
-        let place = self.place.display();
-        match problem {
-            kube::Error::Api(status) if status.code == 403 => {
-                anyhow!("{doing} {place}: {}; {}", status.message, self.source)
-            }
-            problem => anyhow!("{doing} {place}: {}", told(problem)),
+    fn failed(&self, doing: &'static str, problem: &kube::Error) -> RegistrationError {
+        RegistrationError::Hub {
+            doing,
+            object: self.place.display().to_string(),
+            cause: match problem {
+                kube::Error::Api(status) if status.code == 403 => {
+                    format!("{}; {}", status.message, self.source)
+                }
+                problem => told(problem),
+            },
         }
     }
 }
@@ -198,8 +212,10 @@ fn data(secret: &Secret) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// The CA of a file.
-pub(super) fn bundle_of(file: &Path) -> Result<String> {
-    let named = || format!("reading {}", file.display());
-    berth_certs::pem::ca_bundle(file).with_context(named)?;
-    std::fs::read_to_string(file).with_context(named)
+pub(super) fn bundle_of(file: &Path) -> Result<String, RegistrationError> {
+    berth_certs::pem::ca_bundle(file)?;
+    std::fs::read_to_string(file).map_err(|cause| RegistrationError::File {
+        file: file.to_owned(),
+        cause,
+    })
 }

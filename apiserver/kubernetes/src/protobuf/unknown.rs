@@ -1,7 +1,7 @@
 //! Fields that a kind's message does not have: what a strict reader of the Go type refuses.
 
+use berth_apimachinery::Path;
 use berth_apimachinery::Unknown;
-use berth_apimachinery::schema::Path;
 use serde_json::Value;
 
 use super::table::{Count, Field, Form, Message, TABLE};

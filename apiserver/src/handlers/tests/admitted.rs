@@ -134,8 +134,7 @@ impl CreateHook for Paints {
 #[tokio::test]
 async fn what_follows_a_create_is_in_its_answer() {
     let client = client(&Racer::losing(0));
-    client.api.registry().on_create(Arc::new(Paints)).unwrap();
-    assert!(client.api.registry().on_create(Arc::new(Paints)).is_err());
+    client.api.registry().hook(Arc::new(Paints));
     let answer = client.post(WIDGETS, &widget("a")).await;
     assert_eq!(answer.expect(201)["spec"]["color"], "alice");
     assert_eq!(answer.warnings, ["painted"]);

@@ -91,7 +91,7 @@ impl Fitter {
             alone: AtomicUsize::default(),
         });
         let hook = Arc::clone(&fitter) as Arc<dyn CreateHook>;
-        client.api.registry().on_create(hook).unwrap();
+        client.api.registry().hook(hook);
         fitter
     }
 

@@ -84,16 +84,15 @@ impl Server {
     fn new() -> Self {
         let others = Arc::new(Others::default());
         let chain = Chain::new(vec![Arc::clone(&others) as Arc<dyn Plugin>]);
-        let registry = Registry::new(chain, testing::clock());
+        let registry = Registry::builder(chain, testing::clock());
         let store = Arc::new(MemoryStore::new(Revision(100), berth_storage::Limits::default()));
         let resources = vec![Resource::new(Arc::new(Widget::new()), Backing::Stored(store))];
         let group = Group {
             name: GROUP,
             resources,
         };
-        registry.install(&[group]).unwrap();
         Self {
-            api: ApiState::over(registry),
+            api: ApiState::over(registry.build(&[group]).unwrap()),
             others,
         }
     }

@@ -88,14 +88,14 @@ fn both() -> (Client, Arc<Shared>, Client) {
         shadows: Arc::clone(&toys.shadows),
     };
     let other_chain = other.chain();
-    let registry = Registry::new(toys.chain(), testing::clock());
-    let mut groups = toys.groups(&registry);
+    let registry = Registry::builder(toys.chain(), testing::clock());
+    let mut groups = toys.groups(registry.handle());
     for resource in groups.iter_mut().flat_map(|group| &mut group.resources) {
         if let Backing::Stored(store) = &mut resource.backing {
             *store = Arc::clone(&shared) as Arc<_>;
         }
     }
-    registry.install(&groups).unwrap();
+    let registry = registry.build(&groups).unwrap();
     let api = Arc::new(ApiState::over(registry));
     (Client { api, toys }, shared, Client::over(other, other_chain))
 }

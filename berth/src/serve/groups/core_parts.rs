@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use berth_aggregation::policies::{HubPolicies, Policies as Webhooks};
 use berth_apimachinery::{Clock, GroupResource, Kind};
 use berth_apiserver::metrics::{AdmissionMetrics, PolicyMetrics};
-use berth_apiserver::{Authorizer, Group, Registry};
+use berth_apiserver::{Authorizer, Group, Registry, RegistryBuilder};
 use berth_deploy::Storage;
 use berth_dialect_contract::Dialect;
 use berth_dialect_registry::{ActorArgs, Settings};
@@ -133,7 +133,7 @@ pub(super) struct Judges {
 
 /// The registry, with everything that a write passes.
 pub(super) struct Admitted {
-    pub(super) registry: Arc<Registry>,
+    pub(super) registry: RegistryBuilder,
     pub(super) admission: berth_placement_admission::Parts,
     pub(super) enforcer: Arc<Enforcer>,
     pub(super) admission_metrics: Arc<AdmissionMetrics>,
@@ -141,9 +141,7 @@ pub(super) struct Admitted {
 }
 
 impl Admitted {
-    /// # Errors
-    /// When the registry has a hook for creates already.
-    pub(super) fn new(core: &Core<'_>, judges: &Judges) -> Result<Self> {
+    pub(super) fn new(core: &Core<'_>, judges: &Judges) -> Self {
         let (admission_metrics, policy_metrics) = (AdmissionMetrics::new(), PolicyMetrics::new());
         let admission = berth_placement_admission::Parts {
             engine: Arc::clone(&core.engine),
@@ -169,19 +167,17 @@ impl Admitted {
         if let Some(webhooks) = &judges.webhooks {
             chain = chain.with_policies(Arc::clone(webhooks) as Arc<_>);
         }
-        let registry = Registry::new(chain, Arc::clone(core.clock));
-        let committer = Arc::new(RegistryCommitter(Arc::clone(&registry)));
-        let auto_bind = AutoBind::new(Arc::clone(&core.engine), committer, Arc::clone(&registry));
-        registry
-            .on_create(Arc::new(auto_bind))
-            .map_err(|problem| anyhow!(problem))?;
-        Ok(Self {
-            registry,
+        let registry = Registry::builder(chain, Arc::clone(core.clock));
+        let handle = registry.handle();
+        let committer = Arc::new(RegistryCommitter(Arc::clone(handle)));
+        let auto_bind = AutoBind::new(Arc::clone(&core.engine), committer, Arc::clone(handle));
+        Self {
+            registry: registry.on_create(Arc::new(auto_bind)),
             admission,
             enforcer,
             admission_metrics,
             policy_metrics,
-        })
+        }
     }
 }
 

@@ -50,7 +50,7 @@ impl Ends {
                 .context("no kubeconfig: pass --to-kubeconfig, or run in a Pod with a service account")?,
         };
         let (root, view) = urls(&from.cluster_url, &target)?;
-        let at = |url: Uri| -> Result<kube::Client> {
+        let at = |url: Uri| {
             let mut config = from.clone();
             config.cluster_url = url;
             berth_client::connect(config)

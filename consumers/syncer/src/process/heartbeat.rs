@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use anyhow::Result;
 use berth_apimachinery::{Clock, time};
 use berth_apiserver::SystemClock;
 use berth_client::{Answer, Client};
@@ -100,7 +99,7 @@ impl Heart<'_> {
     }
 
     /// Whether the workload cluster answers, and lets the syncer in.
-    async fn below(&self, interval: Duration) -> std::result::Result<(), String> {
+    async fn below(&self, interval: Duration) -> Result<(), String> {
         let patience = interval.clamp(RETRY, PATIENCE);
         match tokio::time::timeout(patience, self.cluster.send(Method::GET, "/version", None)).await {
             Err(_) => Err(format!("no answer within {} s", patience.as_secs())),
@@ -166,7 +165,7 @@ impl Heart<'_> {
         self.told(self.hub.send(Method::PATCH, &path, body).await)
     }
 
-    fn told(&self, answer: Result<Answer>) -> Told {
+    fn told(&self, answer: berth_client::Result<Answer>) -> Told {
         match answer {
             Ok(Ok(cluster)) if identifier(&cluster) != self.expected => Told::Replaced,
             Ok(Ok(cluster)) => Told::Arrived(cluster),

@@ -19,6 +19,7 @@ const LONGEST: usize = 63;
 
 /// One problem of a label's key or value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LabelProblem {
     /// More than one `/`.
     #[error(

@@ -64,15 +64,15 @@ impl World {
             owners: berth_kubernetes::core::kinds(),
             policies: None,
         };
-        let registry = Registry::new(parts.in_process(&source), Arc::clone(&clock));
-        let committer = Arc::new(RegistryCommitter(Arc::clone(&registry)));
+        let registry = Registry::builder(parts.in_process(&source), Arc::clone(&clock));
+        let handle = Arc::clone(registry.handle());
+        let committer = Arc::new(RegistryCommitter(Arc::clone(&handle)));
         let auto_bind = AutoBind::new(
             Arc::clone(&engine),
             Arc::clone(&committer) as Arc<_>,
-            Arc::clone(&registry),
+            Arc::clone(&handle),
         );
-        registry.on_create(Arc::new(auto_bind)).unwrap();
-        let api = VirtualApi::new(Arc::clone(&engine), Arc::clone(&registry), Vec::new());
+        let api = VirtualApi::new(Arc::clone(&engine), handle, Vec::new());
         let webhooks = parts.webhooks(api.catalog(), Audience::Known);
         let shared = Arc::clone(&store) as Arc<dyn Store>;
         let mut groups = berth_kubernetes::core::groups(&shared);
@@ -83,7 +83,7 @@ impl World {
                 .map(|kind| api.extended(Resource::new(kind, Backing::Stored(Arc::clone(&shared)))))
                 .collect(),
         });
-        registry.install(&groups).unwrap();
+        let registry = registry.on_create(Arc::new(auto_bind)).build(&groups).unwrap();
         let stop = CancellationToken::new();
         drop(garbage::spawn(
             shared,

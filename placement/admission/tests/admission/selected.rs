@@ -133,7 +133,7 @@ impl Webhooks {
             owners: Vec::new(),
             policies: None,
         };
-        let registry = Registry::new(Chain::default(), clock);
+        let registry = Registry::builder(Chain::default(), clock).build(&[]).unwrap();
         let api = VirtualApi::new(Arc::clone(&engine), registry, Vec::new());
         let chain = parts.webhooks(api.catalog(), Audience::Known);
         Self { store, engine, chain }

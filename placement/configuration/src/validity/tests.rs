@@ -86,10 +86,11 @@ async fn the_condition_follows_what_is_stored() {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let source = Arc::clone(&store) as Arc<dyn Source>;
     let engine = Engine::new(berth_dialect_registry::all(), source, Arc::clone(&clock));
-    let registry = Registry::new(Chain::default(), clock);
     let shared = Arc::clone(&store) as Arc<dyn Store>;
     let group = crate::group(berth_dialect_registry::all(), shared);
-    registry.install(&[group]).unwrap();
+    let registry = Registry::builder(Chain::default(), clock)
+        .build(&[group])
+        .unwrap();
     let committer: Arc<dyn Committer> = Arc::new(RegistryCommitter(registry));
     let (lead, leading) = watch::channel(false);
     let modes = Arc::new(Modes::new(&engine, None, BTreeSet::from([NAME])));

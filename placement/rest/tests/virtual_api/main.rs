@@ -81,15 +81,15 @@ impl World {
             Arc::clone(&clock) as Arc<dyn Clock>,
         );
         engine.spawn();
-        let registry = Registry::new(
+        let registry = Registry::builder(
             Chain::new(dialect.admission()).with_authority(Arc::new(Anything)),
             Arc::clone(&clock) as Arc<dyn Clock>,
         );
-        let api = VirtualApi::new(Arc::clone(&engine), Arc::clone(&registry), Vec::new());
+        let api = VirtualApi::new(Arc::clone(&engine), Arc::clone(registry.handle()), Vec::new());
         api.spawn();
         let mut groups = api.groups();
         groups.extend(stored(&*dialect, &api, &store));
-        registry.install(&groups).unwrap();
+        registry.build(&groups).unwrap();
         Self {
             store,
             engine,

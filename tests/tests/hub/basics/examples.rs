@@ -3,6 +3,7 @@
 #[path = "../../../../apiserver/aggregation/examples/aggregated_flunders.rs"]
 mod aggregated_flunders;
 
+use berth_aggregation::options::Options;
 use berth_tests::eventually;
 use berth_tests::hub::Hub;
 use clap::Parser as _;
@@ -30,10 +31,10 @@ fn the_example_of_an_aggregated_server_registers_itself_and_asks_the_hub_for_rig
         "--secure-port".as_ref(),
         port.as_ref(),
     ];
-    let arguments = aggregated_flunders::Arguments::try_parse_from(flags).unwrap();
+    let arguments = Options::try_parse_from(flags).unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let running = runtime
-        .block_on(arguments.options.start(aggregated_flunders::program()))
+        .block_on(arguments.start(aggregated_flunders::program()))
         .unwrap();
 
     eventually("the APIService to be available", || {

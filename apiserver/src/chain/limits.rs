@@ -1,0 +1,31 @@
+//! Bounds on requests.
+
+use std::time::Duration;
+
+/// Bounds on requests. The defaults are kube-apiserver's.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Reads in flight; 0 is unbounded.
+    pub reads: usize,
+    /// Writes in flight; 0 is unbounded.
+    pub writes: usize,
+    /// Bytes of a request body.
+    pub body: usize,
+    /// Time limit of a request that is not long-running.
+    pub request_timeout: Duration,
+    /// Time limit for reading an answer of a few kilobytes.
+    pub unread: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            reads: 400,
+            writes: 200,
+            body: 3 * 1024 * 1024,
+            request_timeout: Duration::from_mins(1),
+            unread: Duration::from_secs(10),
+        }
+    }
+}

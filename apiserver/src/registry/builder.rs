@@ -1,0 +1,61 @@
+//! A registry in the making.
+
+use std::sync::{Arc, OnceLock};
+
+use berth_admission::Chain;
+use berth_apimachinery::Clock;
+
+use super::Registry;
+use super::create_hook::CreateHook;
+use super::index::{Index, InstallError};
+use crate::resource::Group;
+
+/// Builder of a [`Registry`]: handlers that write through the registry are made with its [`handle`], and the
+/// groups that they are part of finish it.
+///
+/// [`handle`]: RegistryBuilder::handle
+#[must_use = "nothing is served before it is built"]
+pub struct RegistryBuilder {
+    registry: Arc<Registry>,
+    create_hook: Option<Arc<dyn CreateHook>>,
+}
+
+impl RegistryBuilder {
+    pub(super) fn new(chain: Chain, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            registry: Arc::new(Registry {
+                chain,
+                clock,
+                index: OnceLock::new(),
+                create_hook: OnceLock::new(),
+                audit: OnceLock::new(),
+            }),
+            create_hook: None,
+        }
+    }
+
+    /// The registry that this becomes, for handlers to keep. It knows no resource before [`build`](Self::build).
+    #[must_use]
+    pub fn handle(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    /// Lets `hook` act on each create that a client asks for.
+    pub fn on_create(mut self, hook: Arc<dyn CreateHook>) -> Self {
+        self.create_hook = Some(hook);
+        self
+    }
+
+    /// Returns the registry of `groups`.
+    ///
+    /// # Errors
+    /// When a resource stands twice, or in a group that is not its own.
+    pub fn build(self, groups: &[Group]) -> Result<Arc<Registry>, InstallError> {
+        let index = Index::new(groups)?;
+        self.registry.index.get_or_init(|| index);
+        if let Some(hook) = self.create_hook {
+            self.registry.create_hook.get_or_init(|| hook);
+        }
+        Ok(self.registry)
+    }
+}
