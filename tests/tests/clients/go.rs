@@ -60,6 +60,17 @@ fn client_go_reads_and_writes_kubernetes_own_kinds() {
 
 #[test]
 #[ignore = "builds a program in Go: `make clients`"]
+fn client_go_does_the_same_in_protobuf() {
+    let protobuf = program("protobuf");
+    let server = Server::start();
+    Client::start(&server, protobuf)
+        .says(&TYPED)
+        .says(&["every answer is protobuf"])
+        .ends();
+}
+
+#[test]
+#[ignore = "builds a program in Go: `make clients`"]
 fn a_controller_with_leader_election_reconciles_decisions() {
     let controller = program("controller");
     let server = server(&STORY);

@@ -92,6 +92,11 @@ async fn a_scale_takes_the_patches_that_openapi_offers_and_leaves_a_zero_out() {
         assert_eq!(shown.unwrap_or_default(), replicas);
         assert_eq!(shown.is_some(), replicas > 0);
     }
+    // As protobuf comes without its zeros.
+    let without =
+        json!({"metadata": {"name": "web"}, "spec": {"replicas": 2}, "status": {"selector": "a=b"}});
+    let answer = raw::write(&client, Method::PUT, &scale, &without).await;
+    assert_eq!(answer.code, 200, "{}", answer.json());
 }
 
 #[tokio::test(flavor = "multi_thread")]

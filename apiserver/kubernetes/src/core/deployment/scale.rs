@@ -31,8 +31,8 @@ pub struct ScaleSpec {
 /// Number of Pods that exist.
 #[derive(JsonSchema)]
 pub struct ScaleStatus {
-    /// The number.
-    pub replicas: i32,
+    /// The number. A client's zero is absent, as everywhere in protobuf.
+    pub replicas: Option<i32>,
     /// Their labels, as the text of a selector.
     pub selector: Option<String>,
 }
