@@ -201,6 +201,18 @@ fn the_parts_of_a_message_that_comes_twice_are_joined() {
 }
 
 #[test]
+fn a_time_without_fields_is_none_and_zeros_are_the_epoch() {
+    let read = |time: &[u8]| {
+        let (mut metadata, mut raw) = (Vec::new(), Vec::new());
+        wire::bytes(8, time, &mut metadata);
+        wire::bytes(1, &metadata, &mut raw);
+        decode(&body("v1", "ConfigMap", &raw))["metadata"]["creationTimestamp"].clone()
+    };
+    assert_eq!(read(&[]), Value::Null);
+    assert_eq!(read(&[8, 0, 16, 0]), "1970-01-01T00:00:00Z");
+}
+
+#[test]
 fn delete_options_are_read_in_every_group() {
     let options = json!({"kind": "DeleteOptions", "gracePeriodSeconds": 0, "preconditions": {"uid": "u"},
         "propagationPolicy": "Foreground", "dryRun": ["All"]});
