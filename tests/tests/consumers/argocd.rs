@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use berth_tests::example::example;
+use berth_tests::systems::SYSTEMS;
 use berth_tests::{Server, eventually};
 use serde_json::{Value, json};
 
 const CONTROLLER: &str = "--as=system:serviceaccount:argocd:argocd-applicationset-controller";
 const PROFILES: &str = "clusterprofiles.multicluster.x-k8s.io";
-const SYSTEMS: [&str; 5] = ["fleet", "gardener", "kcp", "ocm", "openmcp"];
-const FILES: [&str; 10] = [
+const FILES: [&str; 12] = [
     "openmcp/configuration.yaml",
     "openmcp/fleet.yaml",
     "openmcp/shared.yaml",
@@ -23,6 +23,8 @@ const FILES: [&str; 10] = [
     "ocm/fleet.yaml",
     "ocm/story-1.yaml",
     "kcp/fleet.yaml",
+    "karmada/fleet.yaml",
+    "karmada/divided.yaml",
 ];
 
 fn manifest(name: &str) -> PathBuf {

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use berth_tests::running::Running;
+use berth_tests::systems::SYSTEMS;
 use serde_json::Value;
 
 const NOW: &str = "2021-10-28T09:00:00Z";
@@ -101,7 +102,7 @@ fn decided(scheduling: &Value) -> Value {
 }
 
 #[test]
-fn files_of_all_five_systems_are_shown_as_simulate_decides_each_a_broken_one_among_them_or_not() {
+fn files_of_all_six_systems_are_shown_as_simulate_decides_each_a_broken_one_among_them_or_not() {
     let folder = tempfile::tempdir().unwrap();
     let broken = folder.path().join("broken.yaml").display().to_string();
     std::fs::write(&broken, "a: [1\n---\napiVersion: core.gardener.cloud/v1beta1\nkind: Seed\nmetadata: {name: s}\nspec: {provider: 1}\n").unwrap();
@@ -119,6 +120,8 @@ fn files_of_all_five_systems_are_shown_as_simulate_decides_each_a_broken_one_amo
         "openmcp/shared.yaml",
         "kcp/fleet.yaml",
         "kcp/namespaces.yaml",
+        "karmada/fleet.yaml",
+        "karmada/divided.yaml",
     ];
     let files: Vec<String> = files.into_iter().map(example).chain([broken]).collect();
     let simulated = Command::new(berth_tests::berth())
@@ -142,7 +145,7 @@ fn files_of_all_five_systems_are_shown_as_simulate_decides_each_a_broken_one_amo
         assert_eq!(decided(&console.get(&path)), decided(expected), "{path}");
         systems.insert(expected["spec"]["dialect"].as_str().unwrap().to_owned());
     }
-    assert_eq!(systems.len(), 5, "{systems:?}");
+    assert_eq!(systems.len(), SYSTEMS.len(), "{systems:?}");
     let count = |list: &Value| list["items"].as_array().unwrap().len();
     let listed =
         count(&console.get("decisions?limit=500")) + count(&console.get("clusterdecisions?limit=500"));

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use berth_tests::systems::SYSTEMS;
 use berth_tests::{Server, example::example};
 use serde_json::Value;
 
@@ -61,10 +62,10 @@ fn load(server: &Server, path: &str) {
 }
 
 #[test]
-fn what_is_exported_of_all_five_systems_is_decided_as_the_server_does() {
+fn what_is_exported_of_all_six_systems_is_decided_as_the_server_does() {
     let server = Server::start();
     // What is not bound has a decision with a choice.
-    server.bind_by_hand(&["gardener", "ocm", "fleet"]);
+    server.bind_by_hand(&["gardener", "ocm", "fleet", "karmada"]);
     for path in [
         "gardener/fleet.yaml",
         "gardener/load.yaml",
@@ -82,6 +83,9 @@ fn what_is_exported_of_all_five_systems_is_decided_as_the_server_does() {
         "openmcp/exclusive.yaml",
         "kcp/fleet.yaml",
         "kcp/namespaces.yaml",
+        "karmada/fleet.yaml",
+        "karmada/divided.yaml",
+        "karmada/groups.yaml",
     ] {
         load(&server, path);
     }
@@ -115,7 +119,7 @@ fn what_is_exported_of_all_five_systems_is_decided_as_the_server_does() {
         .keys()
         .filter_map(|(_, name)| name.rsplit_once('.').map(|(_, system)| system))
         .collect();
-    assert_eq!(systems.len(), 5, "{systems:?}");
+    assert_eq!(systems.len(), SYSTEMS.len(), "{systems:?}");
     let names = |all: &BTreeMap<(String, String), Value>| all.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&simulated), names(&before));
     for (place, scheduling) in &before {

@@ -7,6 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use berth_tests::example::example;
 use berth_tests::looking::Looking;
+use berth_tests::systems::SYSTEMS;
 use berth_tests::{Server, eventually};
 use serde_json::Value;
 
@@ -32,9 +33,9 @@ fn out(kubeconfig: &Path, arguments: &[&str]) -> String {
     text(&output.stdout)
 }
 
-fn five_systems() -> Server {
+fn six_systems() -> Server {
     let server = Server::start();
-    server.bind_by_hand(&["gardener", "ocm", "fleet", "openmcp", "kcp"]);
+    server.bind_by_hand(&SYSTEMS);
     for path in [
         "gardener/fleet.yaml",
         "gardener/load.yaml",
@@ -47,15 +48,21 @@ fn five_systems() -> Server {
         "openmcp/fleet.yaml",
         "openmcp/shared.yaml",
         "kcp/fleet.yaml",
+        "karmada/fleet.yaml",
+        "karmada/divided.yaml",
     ] {
         server.load(&server.file("example.yaml", &example(path)));
     }
+    eventually("the binding of the Deployment", || {
+        let made = "-n retail get decision web-deployment.karmada -o name --ignore-not-found";
+        (!server.kubectl(made).succeeds().is_empty()).then_some(())
+    });
     server
 }
 
 #[test]
 fn what_is_read_of_a_hub_is_answered_as_its_server_answers() {
-    let server = five_systems();
+    let server = six_systems();
     // A hub that is looked at is one of today's; what a server stores itself goes by what it says of itself.
     for system in ["gardener", "openmcp"] {
         let patch = [
@@ -76,6 +83,8 @@ fn what_is_read_of_a_hub_is_answered_as_its_server_answers() {
         "why clusterresourceplacement/two-regions",
         "why placement/placement -n story-1",
         "why clusterrequest/batch -n project-a",
+        "why deployment/web -n retail",
+        "advice deployment/web -n retail",
         "advice shoot/web -n garden-dev",
         "advice placement/placement -n story-1",
         "plan --drain aws-eu1.gardener",
@@ -119,7 +128,7 @@ fn what_is_read_of_a_hub_is_answered_as_its_server_answers() {
 
 #[test]
 fn exported_files_answer_as_the_server_they_are_of() {
-    let server = five_systems();
+    let server = six_systems();
     let folder = tempfile::tempdir().unwrap();
     let files = folder.path().join("hub").display().to_string();
     out(&server.kubeconfig(), &["export", &files]);
@@ -127,6 +136,7 @@ fn exported_files_answer_as_the_server_they_are_of() {
     for words in [
         ["why", "shoot/web", "-n", "garden-dev"],
         ["advice", "placement/placement", "-n", "story-1"],
+        ["why", "deployment/web", "-n", "retail"],
     ] {
         let asked = out(&server.kubeconfig(), &words);
         let read = out(Path::new("/nowhere"), &[&words[..], &[origin.as_str()]].concat());
@@ -136,7 +146,7 @@ fn exported_files_answer_as_the_server_they_are_of() {
 
 #[test]
 fn who_may_only_list_is_answered_and_told_what_could_not_be_read() {
-    let server = five_systems();
+    let server = six_systems();
     let ann = server.kubeconfig_for("ann", &[]);
     let question = ["why", "placement/placement", "-n", "story-1", "--from=hub"];
     let resources = "placements.cluster.open-cluster-management.io,managedclusters,managedclustersets,\
@@ -185,7 +195,7 @@ fn who_may_only_list_is_answered_and_told_what_could_not_be_read() {
 
 #[test]
 fn a_comparison_counts_what_is_placed_as_it_would_be_and_names_the_rest() {
-    let server = five_systems();
+    let server = six_systems();
     let kubeconfig = server.kubeconfig();
     let list = |arguments: &[&str]| -> Value {
         let words = [&["compare", "-o", "json", NO_GRACE], arguments].concat();
@@ -228,7 +238,7 @@ fn a_comparison_counts_what_is_placed_as_it_would_be_and_names_the_rest() {
 
 #[test]
 fn reasons_are_counted_where_there_are_too_many_pairs() {
-    let server = five_systems();
+    let server = six_systems();
     let folder = tempfile::tempdir().unwrap();
     let files = folder.path().join("hub").display().to_string();
     out(&server.kubeconfig(), &["export", &files]);
@@ -258,7 +268,7 @@ fn reasons_are_counted_where_there_are_too_many_pairs() {
 
 #[test]
 fn a_hub_is_simulated_without_files() {
-    let server = five_systems();
+    let server = six_systems();
     let output = berth(
         &server.kubeconfig(),
         &["simulate", "--for", "shoot/garden-dev/web"],
@@ -278,7 +288,7 @@ fn a_hub_is_simulated_without_files() {
 
 #[test]
 fn a_console_of_a_hub_shows_what_changes_there() {
-    let server = five_systems();
+    let server = six_systems();
     let console = Looking::start(&server.kubeconfig(), &[]);
     let is_there = |name: &str| {
         let all = console.items("namespaces/story-1/decisions");
@@ -306,7 +316,7 @@ fn a_console_of_a_hub_shows_what_changes_there() {
 
 #[test]
 fn whoever_looks_may_choose_the_rules() {
-    let server = five_systems();
+    let server = six_systems();
     let kubeconfig = server.kubeconfig();
     let folder = tempfile::tempdir().unwrap();
     let files = format!("--from={}", folder.path().join("hub").display());
@@ -351,7 +361,7 @@ fn whoever_looks_may_choose_the_rules() {
 
 #[test]
 fn a_server_under_another_name_is_found_by_its_label_before_it_is_to_decide() {
-    let server = five_systems();
+    let server = six_systems();
     server.kubectl("create namespace berth-system").succeeds();
     let deployment = r#"{"apiVersion": "apps/v1", "kind": "Deployment",
         "metadata": {"name": "looks", "namespace": "berth-system", "labels": {"app.kubernetes.io/name": "berth"}},
@@ -373,7 +383,7 @@ fn a_server_under_another_name_is_found_by_its_label_before_it_is_to_decide() {
 
 #[test]
 fn nobody_who_reads_ends_no_command() {
-    let server = five_systems();
+    let server = six_systems();
     let folder = tempfile::tempdir().unwrap();
     let files = folder.path().join("hub").display().to_string();
     for words in [
