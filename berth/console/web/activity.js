@@ -2,7 +2,8 @@
 
 import { Live, clusterOf } from "./store.js";
 import { html, Card, Command, Facet, Problem, State, tally } from "./parts.js";
-import { VERDICTS, VERDICT_WORDS, address, causeOf, clock, compare, many, phaseWord, systemOf, text } from "./words.js";
+import { Resized } from "./plan.js";
+import { VERDICTS, VERDICT_WORDS, address, causeOf, clock, compare, many, phaseWord, resizedBy, systemOf, text } from "./words.js";
 
 const newest = (records) => [...records].sort((a, b) => compare(b.spec.at, a.spec.at) || compare(b.metadata.name, a.metadata.name));
 const word = (record) => VERDICT_WORDS[record.spec.change] ?? text(record.spec.change);
@@ -19,7 +20,7 @@ const Moves = ({ record, most = 3 }) => {
   return html`${shown.map((one) => {
     const { href, label } = clusterOf(systemOfRecord(record), one.clusterName);
     return html`<a class=${one.change === "Joined" ? "came" : "went"} href=${href}>${one.change === "Joined" ? "+" : "−"} ${label}</a> `;
-  })}${rest > 0 && html`<span class="more">and ${rest} more</span>`}`;
+  })}${rest > 0 && html`<span class="more">and ${rest} more</span>`}<${Resized} of=${resizedBy(record)} system=${systemOfRecord(record)} />`;
 };
 
 /** The newest changes in short. */
@@ -50,6 +51,7 @@ export const Steps = ({ records }) => html`<div><${Dots} records=${records} />
     <p><small>${record.spec.from && `${side(record.spec.from)} → `}${record.spec.to ? side(record.spec.to) : "gone"}</small> ${text(record.spec.to?.message)}</p>
     <ul>${(record.spec.clusters ?? []).map((one) => html`<li class=${one.change === "Joined" ? "came" : "went"}>${one.change === "Joined" ? "+" : "−"} ${clusterOf(systemOfRecord(record), one.clusterName).label}
       <small>${one.score !== undefined && ` score ${text(one.score)}`}${(one.scores ?? []).map((score) => ` ${text(score.plugin)} ${text(score.weighted)}`).join(",")}${(one.rejections ?? []).map((reason) => ` ${text(reason.message)}`).join(";")}</small></li>`)}</ul>
+    <${Resized} of=${resizedBy(record)} system=${systemOfRecord(record)} />
     ${record.spec.agreement?.message && html`<p><small>${text(record.spec.agreement.message)}</small></p>`}
   </li>`)}</ol></div>`;
 

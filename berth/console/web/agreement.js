@@ -2,6 +2,7 @@
 
 import { Live, clusterOf } from "./store.js";
 import { html, Card, Command, Facet, Few, Problem, Stack, State, tally } from "./parts.js";
+import { Resized } from "./plan.js";
 import { VERDICTS, VERDICT_WORDS, address, many, requestAddress, systemOf, text } from "./words.js";
 
 export const agrees = (decision) => (decision.status?.conditions ?? []).find((one) => one.type === "Agrees");
@@ -29,7 +30,7 @@ export class Agreement extends Live {
         const change = one.status.wouldChange;
         return html`<li key=${`${one.metadata.namespace}/${one.metadata.name}`} class="card"><p>${change && html`<${State} tone=${VERDICTS[change.verdict] ?? "calm"}>${VERDICT_WORDS[change.verdict] ?? text(change.verdict)}</${State}> `}<a href=${requestAddress(one)}>${[one.metadata.namespace, one.metadata.name].filter(Boolean).join("/")}</a> ${text(change?.message ?? agrees(one).message)}</p>
           ${change?.knownDifference && html`<p><small>known difference: ${text(change.knownDifference)}</small></p>`}
-          ${change && html`<div><${Side} sign="−" list=${change.losses ?? []} count=${change.lossCount} system=${systemOf(one)} /><${Side} sign="+" list=${change.gains ?? []} count=${change.gainCount} system=${systemOf(one)} /></div>`}</li>`;
+          ${change && html`<div><${Side} sign="−" list=${change.losses ?? []} count=${change.lossCount} system=${systemOf(one)} /><${Side} sign="+" list=${change.gains ?? []} count=${change.gainCount} system=${systemOf(one)} /><${Resized} of=${change.resizes} system=${systemOf(one)} /></div>`}</li>`;
       })}</ul>
       <${Command} of="berth compare" />
     </section>`;

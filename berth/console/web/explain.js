@@ -92,7 +92,9 @@ export const Everyone = ({ candidates, query, set, before }) => {
     { title: "Score", sort: (row) => -(row.score ?? 0), cell: (row) => (row.score !== undefined ? text(row.score) : (row.scores ?? []).map((score) => text(score.value ?? "–")).join(" / ")) },
     { title: "Why", wide: true, cell: (row) => html`<span class="why">${reasonsOf(row).join("; ")}</span>` },
   ];
-  const brief = (row) => html`<div class="brief"><div>${verdict(row)} ${name(row)}</div><p>${reasonsOf(row).join("; ") || (row.rank ? `rank ${row.rank}` : "")}</p></div>`;
+  const isDivided = candidates.some((one) => one.amount !== undefined && one.amount !== null);
+  if (isDivided) columns.splice(2, 0, { title: "Amount", sort: (row) => -(row.amount ?? -1), cell: (row) => text(row.amount) });
+  const brief = (row) => html`<div class="brief"><div>${verdict(row)} ${name(row)}${isDivided && row.amount ? ` ${row.amount}` : ""}</div><p>${reasonsOf(row).join("; ") || (row.rank ? `rank ${row.rank}` : "")}</p></div>`;
   return html`<div><label class="search">Find <input type="search" value=${query.find ?? ""} placeholder="a cluster or a reason" onInput=${(event) => set({ find: event.target.value })} /></label>
     <span class="count" role="status">${rows.length === candidates.length ? many(rows.length, "cluster") : `${rows.length} of ${candidates.length} clusters`}</span>
     <${Table} label="Every cluster" columns=${columns} rows=${rows} brief=${brief} id=${(row) => row.target || row.clusterName} empty="No cluster matches." /></div>`;

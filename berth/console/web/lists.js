@@ -3,7 +3,7 @@
 import { Live, clusterOf, shownNamespace } from "./store.js";
 import { html, State, Problem, Used, Command, Table, Facet, Search, Count, Few, tally } from "./parts.js";
 import { FleetMap } from "./map.js";
-import { STATES, ago, bare, clusterAddress, compare, phaseRank, phaseTone, phaseWord, placesOf, providerOf, regionOf, requestAddress, shape, share, standing, stateOf, systemOf, text, usage } from "./words.js";
+import { STATES, ago, bare, clusterAddress, compare, divided, phaseRank, phaseTone, phaseWord, placesOf, portion, providerOf, regionOf, requestAddress, shape, share, standing, stateOf, systemOf, text, usage } from "./words.js";
 
 /** The words a search looks at, made once per object: there may be tens of thousands. */
 const texts = new WeakMap();
@@ -28,17 +28,18 @@ const full = (item) => `${item.metadata.namespace ?? ""}/${item.metadata.name}`;
 const worst = (a, b) => phaseRank(phaseOf(a)) - phaseRank(phaseOf(b)) || compare(full(a), full(b));
 const isOf = (cause) => (item) => `${phaseOf(item)}/${systemOf(item)}/${shape(item.status?.message)}` === cause;
 
-/** The name of a cluster, which leads to it. */
-export const Chip = ({ system, name }) => {
+/** The name of a cluster, which leads to it, with what it gets where something is divided. */
+export const Chip = ({ system, name, amount }) => {
   const { href, label } = clusterOf(system, name);
-  return html`<a class="chip" href=${href}>${label}</a>`;
+  return html`<a class="chip" href=${href}>${portion(label, amount)}</a>`;
 };
 
 export const Where = ({ of }) => {
   const places = placesOf(of);
   if (places.length === 0) return null;
   const count = places.length > 1 || of.status?.wanted > places.length;
-  return html`${count && html`<b>${share(of)}</b> `}<${Few} of=${places} most=${3} each=${(one) => html`<${Chip} system=${systemOf(of)} name=${one.clusterName} />`} />`;
+  const told = divided(of) || (count && share(of));
+  return html`${told && html`<b>${told}</b> `}<${Few} of=${places} most=${3} each=${(one) => html`<${Chip} system=${systemOf(of)} name=${one.clusterName} amount=${one.amount} />`} />`;
 };
 
 const why = (item) => (placesOf(item).length && phaseOf(item) === "Bound" ? "" : text(item.status?.message || item.status?.reason));

@@ -7,7 +7,7 @@ import { Steps } from "./activity.js";
 import { Funnel, Scores, Strip, Nearest, Everyone } from "./explain.js";
 import { Chip } from "./lists.js";
 import { html, Card, Command, Few, Problem, State } from "./parts.js";
-import { address, clusters, many, phaseTone, phaseWord, placesOf, systemOf, text, whyCommand } from "./words.js";
+import { address, clusters, divided, many, phaseTone, phaseWord, placesOf, systemOf, text, whyCommand } from "./words.js";
 
 const GOOD = ["Scheduled", "Unchanged", "Provision"];
 
@@ -20,19 +20,20 @@ const headline = (decision, status) => {
   const fit = feasible === undefined || feasible <= picked ? "" : ` ${many(feasible, "cluster")} would fit; ${picked === 1 ? "this one is" : "these are"} picked.`;
   if (!GOOD.includes(status.outcome) && status.outcome !== "Partial") return [phaseWord(decision?.status?.phase ?? "Unschedulable"), "bad", text(status.message)];
   if (wanted !== undefined && have < wanted && have > 0) return [`placed on ${have} of ${wanted} clusters`, "warn", text(status.message)];
-  if (have > 0) return [`placed on ${wanted === undefined ? (have === 1 ? text(decision?.status?.decisions?.find((one) => !one.leaving)?.clusterName) : many(have, "cluster")) : clusters(decision)}`, "good", fit || (have === picked ? "" : text(status.message))];
+  const whole = decision && divided(decision) ? `, ${divided(decision)}` : "";
+  if (have > 0) return [`placed on ${wanted === undefined ? (have === 1 ? text(decision?.status?.decisions?.find((one) => !one.leaving)?.clusterName) : many(have, "cluster")) : clusters(decision)}${whole}`, "good", fit || (have === picked ? "" : text(status.message))];
   return [picked ? `would be placed on ${many(picked, "cluster")}` : phaseWord("Pending"), "warn", text(status.message)];
 };
 
 const contested = (decision) => (decision?.status?.conditions ?? []).find((one) => one.type === "Contested" && one.status === "True");
 
 /** Amounts of what goes where, of systems that divide. */
-const Amounts = ({ picked }) => {
-  const of = (one) => one.replicas ?? one.amount;
-  const rows = picked.filter((one) => of(one) !== undefined);
+const Amounts = ({ status }) => {
+  const rows = (status.picked ?? []).filter((one) => one.amount !== undefined && one.amount !== null);
   if (rows.length === 0) return null;
-  const most = Math.max(...rows.map(of));
-  return html`<${Card} title="Amounts"><ul class="amounts">${rows.map((one) => html`<li>${one.clusterName} <span class="track"><span class="good" style=${{ width: `${(100 * of(one)) / most}%` }}></span></span> ${of(one)}</li>`)}</ul></${Card}>`;
+  const most = Math.max(1, ...rows.map((one) => one.amount));
+  const whole = status.amount ? `${status.amount.placed} of ${status.amount.wanted} ${text(status.amount.name)}` : "";
+  return html`<${Card} title="Amounts" note=${whole}><ul class="amounts">${rows.map((one) => html`<li>${one.clusterName} <span class="track"><span class="good" style=${{ width: `${(100 * one.amount) / most}%` }}></span></span> ${one.amount}</li>`)}</ul></${Card}>`;
 };
 
 export class Request extends Live {
@@ -84,7 +85,7 @@ export class Request extends Live {
           <button onClick=${() => this.read()}>Decide again</button>
           ${about.writes && html`<button class="danger" onClick=${() => this.bind()}>Bind</button>`}</span>`}</header>
       ${word && html`<p class="verdict"><${State} tone=${tone}>${word}</${State}> ${sentence}</p>`}
-      ${decision && placesOf(decision).length > 0 && html`<p class="places"><${Few} of=${placesOf(decision)} most=${12} each=${(one) => html`<${Chip} system=${system} name=${one.clusterName} />`} /></p>`}
+      ${decision && placesOf(decision).length > 0 && html`<p class="places"><${Few} of=${placesOf(decision)} most=${12} each=${(one) => html`<${Chip} system=${system} name=${one.clusterName} amount=${one.amount} />`} /></p>`}
       ${contested(decision) && html`<p class="problem" role="status">${text(contested(decision).message)}</p>`}
       ${change && html`<p class="problem calm" role="status">Berth would decide otherwise: ${text(change.message)} <a href=${address("agreement")}>Agreement</a></p>`}
       ${(status?.warnings ?? []).map((warning) => html`<p class="problem calm" role="status">${text(warning)}</p>`)}
@@ -99,7 +100,7 @@ export class Request extends Live {
         <div class="column">
           ${candidates.length > 0 && html`<${Card} title="Every cluster"><${Strip} candidates=${candidates} /></${Card}>`}
           ${candidates.some((one) => one.rank !== undefined) && html`<${Card} title="Scores"><${Scores} status=${status} system=${system} /></${Card}>`}
-          <${Amounts} picked=${status.picked ?? []} />
+          <${Amounts} status=${status} />
           ${(records.length > 0 || has.has("decisionrecords")) && html`<${Card} title="History" note=${records.length ? many(records.length, "change") : ""}>
             ${records.length ? html`<${Steps} records=${records} />` : html`<p class="empty">No change of it is remembered.</p>`}</${Card}>`}
         </div>

@@ -39,8 +39,24 @@ export const share = (decision) => {
   return wanted === undefined ? String(have) : `${have} of ${wanted}`;
 };
 
+/** A cluster with what it gets, as in the terminal: `frankfurt:5`; the name alone where nothing is divided. */
+export const portion = (name, amount) => (amount === undefined || amount === null ? text(name) : `${text(name)}:${amount}`);
+
+/** How much there is of what is divided among clusters: `12 of 12 replicas`; nothing where nothing is. */
+export const divided = (decision) => {
+  const amount = decision.status?.amount;
+  return amount ? `${amount.placed} of ${amount.wanted} ${text(amount.name)}` : "";
+};
+
 /** `3 of 4 clusters`. */
 export const clusters = (decision) => `${share(decision)} ${decision.status?.wanted === 1 ? "cluster" : "clusters"}`;
+
+/** The clusters that a record has on both sides, with different amounts. */
+export const resizedBy = (record) => {
+  const before = new Map((record.spec.from?.clusters ?? []).map((one) => [one.clusterName, one.amount]));
+  const both = (record.spec.to?.clusters ?? []).filter((one) => before.has(one.clusterName) && before.get(one.clusterName) !== one.amount);
+  return both.map((one) => ({ clusterName: one.clusterName, from: before.get(one.clusterName), to: one.amount }));
+};
 
 /** Where a request stands, in one sentence. */
 export const standing = (decision) => {
@@ -48,8 +64,7 @@ export const standing = (decision) => {
   const places = placesOf(decision);
   const on = status.wanted === undefined && places.length === 1 ? places[0].clusterName
     : status.wanted === undefined ? many(places.length, "cluster") : clusters(decision);
-  if (status.phase === "Bound") return `Placed on ${on}.`;
-  if (status.phase === "Partial") return `Placed on ${on}.`;
+  if (status.phase === "Bound" || status.phase === "Partial") return `Placed on ${[on, divided(decision)].filter(Boolean).join(", ")}.`;
   return text(status.message) || `${phaseWord(status.phase)}.`;
 };
 
