@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::client::Policies;
 use crate::plugin::Plugin;
-use crate::request::{Denied, Operation, Request};
-use crate::rights::{Authority, Needed, Unknown};
+use crate::request::{Denial, Operation, Request};
+use crate::rights::{Authority, RequiredRight, Unknown};
 
 /// The annotation of a write of the break-glass group that a guard did not check; its value names the
 /// guard.
@@ -29,7 +29,7 @@ pub enum Phase {
 
 /// One pass of one plugin, or of the whole chain, over one write.
 #[derive(Clone, Copy, Debug)]
-pub struct Observed {
+pub struct PluginPass {
     /// The plugin; `None` for the chain as a whole.
     pub plugin: Option<&'static str>,
     /// Pass of admission.
@@ -45,7 +45,7 @@ pub struct Observed {
 /// Observer of every pass, for metrics.
 pub trait Observer: Send + Sync + 'static {
     /// Called after each pass.
-    fn observed(&self, pass: &Observed);
+    fn observed(&self, pass: &PluginPass);
 }
 
 /// Plugins in the order they run.
@@ -177,14 +177,14 @@ impl Chain {
 
     /// The rights that [`Chain::entitled`] asks for.
     #[must_use]
-    pub fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Needed> {
+    pub fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<RequiredRight> {
         self.acting(request)
             .flat_map(|plugin| plugin.needs(request, object))
             .collect()
     }
 
-    async fn has_all(&self, request: &Request<'_>, needed: &[Needed]) -> Result<(), Status> {
-        for Needed { right, refusal } in needed {
+    async fn has_all(&self, request: &Request<'_>, needed: &[RequiredRight]) -> Result<(), Status> {
+        for RequiredRight { right, refusal } in needed {
             let has = match &self.authority {
                 Some(authority) => authority.has(request.user, right).await,
                 None => Err(Unknown("this server has no authorizer".to_owned())),
@@ -275,7 +275,7 @@ impl Chain {
         &self,
         phase: Phase,
         request: &Request<'_>,
-        mut run: impl FnMut(&dyn Plugin) -> Result<(), Denied>,
+        mut run: impl FnMut(&dyn Plugin) -> Result<(), Denial>,
     ) -> Result<(), Status> {
         let start = Instant::now();
         let mut before = start;
@@ -305,7 +305,7 @@ impl Chain {
         took: Duration,
     ) {
         if let Some(observer) = &self.observer {
-            observer.observed(&Observed {
+            observer.observed(&PluginPass {
                 plugin,
                 phase,
                 operation: request.operation,

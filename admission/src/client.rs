@@ -20,8 +20,8 @@ mod subject;
 
 pub use answer::{Answer, BadAnswer, read};
 pub use hook::{Condition, Endpoint, Hook};
-pub use patch::{Unpatched, apply};
-pub use policies::{Consulted, Policies, Recorded};
+pub use patch::{PatchError, apply};
+pub use policies::{Policies, PolicyNotes, PolicyObjections};
 pub use refusal::{condition_failed, denied, failed, no_dry_run, unusable};
 pub use review::{request, review};
 pub use rounds::{HookId, Rounds};

@@ -19,7 +19,7 @@ pub mod rights;
 pub mod webhook;
 mod wire;
 
-pub use chain::{Chain, Observed, Observer, Phase};
+pub use chain::{Chain, Observer, Phase, PluginPass};
 pub use collection::COLLECTORS;
 pub use plugin::{Plugin, Ready};
-pub use request::{Denied, Operation, Request, UserInfo};
+pub use request::{Denial, Operation, Request, UserInfo};

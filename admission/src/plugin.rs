@@ -7,8 +7,8 @@ use berth_apimachinery::Status;
 use berth_apimachinery::write::Guard;
 use serde_json::Value;
 
-use crate::request::{Denied, Request};
-use crate::rights::Needed;
+use crate::request::{Denial, Request};
+use crate::rights::RequiredRight;
 
 /// Wait of a plugin before it can judge.
 pub type Ready<'a> = Pin<Box<dyn Future<Output = Result<(), Status>> + Send + 'a>>;
@@ -44,7 +44,7 @@ pub trait Plugin: Send + Sync + 'static {
         _request: &Request<'_>,
         _object: &mut Value,
         _warnings: &mut Vec<String>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Denial> {
         Ok(())
     }
 
@@ -57,12 +57,12 @@ pub trait Plugin: Send + Sync + 'static {
         _request: &Request<'_>,
         _object: Option<&Value>,
         _warnings: &mut Vec<String>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Denial> {
         Ok(())
     }
 
     /// The rights that the writer of an admitted write needs, beside the right to the write itself.
-    fn needs(&self, _request: &Request<'_>, _object: Option<&Value>) -> Vec<Needed> {
+    fn needs(&self, _request: &Request<'_>, _object: Option<&Value>) -> Vec<RequiredRight> {
         Vec::new()
     }
 

@@ -80,7 +80,7 @@ pub struct Request<'a> {
 
 /// A refusal. The chain turns it into a `Status` that names the plugin's reasons.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Denied {
+pub enum Denial {
     /// Fields are wrong: 422 with these causes.
     Invalid(Vec<FieldError>),
     /// The write is not allowed: 403 with this text.
@@ -89,7 +89,7 @@ pub enum Denied {
     Status(Box<Status>),
 }
 
-impl Denied {
+impl Denial {
     /// The refusal of changes to `fields`, which belong to another writer: 403, with each field in the
     /// text and as a cause, so that a client can leave exactly these alone.
     #[must_use]

@@ -4,7 +4,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use crate::request::{Denied, UserInfo};
+use crate::request::{Denial, UserInfo};
 
 /// A right on a resource, as a SubjectAccessReview asks for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,20 +25,20 @@ pub struct Right {
 
 /// A right that the writer must have.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Needed {
+pub struct RequiredRight {
     /// The right.
     pub right: Right,
     /// Refusal when it is missing: the attempted change, and the remedy.
-    pub refusal: Denied,
+    pub refusal: Denial,
 }
 
-impl Needed {
+impl RequiredRight {
     /// `right`, without which the write is forbidden with the message `refusal`.
     #[must_use]
     pub fn or_forbidden(right: Right, refusal: impl Into<String>) -> Self {
         Self {
             right,
-            refusal: Denied::Forbidden(refusal.into()),
+            refusal: Denial::Forbidden(refusal.into()),
         }
     }
 }

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub struct Annotations {
     /// The domain of the annotations from the server itself; empty where it has none.
     domain: Arc<str>,
-    noted: Arc<Mutex<Noted>>,
+    noted: Arc<Mutex<AuditNotes>>,
 }
 
 #[derive(Debug, Default)]
-struct Noted {
+struct AuditNotes {
     annotations: BTreeMap<String, String>,
     /// Whether the event has the request's body, which only a handler may be able to read.
     wants_object: bool,
@@ -95,7 +95,7 @@ impl Annotations {
         self.noted().answer.take()
     }
 
-    fn noted(&self) -> MutexGuard<'_, Noted> {
+    fn noted(&self) -> MutexGuard<'_, AuditNotes> {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -12,12 +12,12 @@ mod policy;
 mod rotate;
 mod writer;
 
-pub use batch::{Batching, Deliver, NotDelivered};
+pub use batch::{BatchLimits, Deliver, NotDelivered};
 pub(crate) use bodies::{CONFIDENTIAL, are_confidential, line, of_response};
 pub(crate) use event::{Event, ObjectReference, ResponseStatus};
 pub use level::Level;
 pub(crate) use level::Stage;
-pub(crate) use policy::{Asked, Verdict};
 pub use policy::{Policy, PolicyErrors};
+pub(crate) use policy::{PolicyAttributes, Verdict};
 pub use rotate::Rotation;
 pub use writer::{Audit, AuditConfig, AuditError, AuditLog};

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use berth_admission::UserInfo;
 use berth_apimachinery::selector::Requirement;
 
-use crate::delegation::Unanswered;
+use crate::delegation::DelegationError;
 
 /// Attributes of a request to be authorized: the attributes of a SubjectAccessReview.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,12 +31,12 @@ pub struct Attributes {
     /// The URL path.
     pub path: String,
     /// Objects that a collection request is limited to.
-    pub selected: Selected,
+    pub selected: SelectorScope,
 }
 
 /// Selectors of a list, watch or deletecollection: an authorizer may allow only the selected objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Selected {
+pub struct SelectorScope {
     /// Requirements on fields, by path.
     pub fields: Vec<Requirement>,
     /// Requirements on labels.
@@ -95,7 +95,7 @@ pub trait Authorizer: Send + Sync + 'static {
     ///
     /// # Errors
     /// When the question could not be answered: the request then fails with 500.
-    async fn authorize(&self, attributes: &Attributes) -> Result<Access, Unanswered>;
+    async fn authorize(&self, attributes: &Attributes) -> Result<Access, DelegationError>;
 
     /// Whether it answers from memory, without a request.
     fn is_local(&self) -> bool {

@@ -29,7 +29,7 @@ pub use trust::{CaPool, RequestHeaderTrust, Trust, TrustError, TrustState};
 
 use connection::Verdict;
 
-use crate::delegation::Unanswered;
+use crate::delegation::DelegationError;
 
 /// The user of requests that show no credentials.
 pub const ANONYMOUS: &str = "system:anonymous";
@@ -45,7 +45,7 @@ pub trait TokenAuthenticator: Send + Sync + 'static {
     ///
     /// # Errors
     /// When the token could not be judged. It counts as refused.
-    async fn authenticate(&self, token: &str) -> Result<Option<UserInfo>, Unanswered>;
+    async fn authenticate(&self, token: &str) -> Result<Option<UserInfo>, DelegationError>;
 }
 
 /// The authentication methods of a server.
@@ -61,7 +61,7 @@ pub struct Authentication {
 
 /// The user that was found, and the way.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Authenticated {
+pub struct AuthenticatedUser {
     /// The user, with `system:authenticated` or `system:unauthenticated` among the groups.
     pub user: UserInfo,
     /// Expiry of the client certificate that proved it, in seconds since 1970.
@@ -95,7 +95,7 @@ impl Authentication {
         connection: &Connection,
         headers: &mut HeaderMap,
         now: Timestamp,
-    ) -> Result<Authenticated, Vec<String>> {
+    ) -> Result<AuthenticatedUser, Vec<String>> {
         let trust = self.trust.current();
         let verdict = connection.verdict(&trust, now);
         let mut refusals = Vec::new();
@@ -120,7 +120,7 @@ impl Authentication {
         }
     }
 
-    async fn by_token(&self, headers: &HeaderMap, refusals: &mut Vec<String>) -> Option<Authenticated> {
+    async fn by_token(&self, headers: &HeaderMap, refusals: &mut Vec<String>) -> Option<AuthenticatedUser> {
         let token = match bearer_token(headers) {
             Ok(token) => token?,
             Err(problem) => {
@@ -152,7 +152,7 @@ fn by_certificate(
     trust: &TrustState,
     headers: &HeaderMap,
     refusals: &mut Vec<String>,
-) -> Option<Authenticated> {
+) -> Option<AuthenticatedUser> {
     let verdict = verdict?;
     match (&verdict.front_proxy, &trust.request_header) {
         (Ok(()), Some(request_header)) => match headers::user(headers, request_header) {
@@ -187,24 +187,24 @@ fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, String> {
     }
 }
 
-fn known(mut user: UserInfo, certificate_expires: Option<i64>) -> Authenticated {
+fn known(mut user: UserInfo, certificate_expires: Option<i64>) -> AuthenticatedUser {
     let settled = user.name == ANONYMOUS || user.is_in(AUTHENTICATED) || user.is_in(UNAUTHENTICATED);
     if !settled {
         user.groups.push(AUTHENTICATED.to_owned());
     }
-    Authenticated {
+    AuthenticatedUser {
         user,
         certificate_expires,
     }
 }
 
-fn anonymous() -> Authenticated {
+fn anonymous() -> AuthenticatedUser {
     let user = UserInfo {
         name: ANONYMOUS.to_owned(),
         groups: vec![UNAUTHENTICATED.to_owned()],
         ..UserInfo::default()
     };
-    Authenticated {
+    AuthenticatedUser {
         user,
         certificate_expires: None,
     }

@@ -11,8 +11,8 @@ use berth_admission::UserInfo;
 use berth_apimachinery::selector::{FieldSelector, Operator, Requirement, Selector};
 use berth_apimachinery::{Details, Status};
 
-use crate::auth::{Access, Attributes, Authorizer, Selected};
-use crate::delegation::Unanswered;
+use crate::auth::{Access, Attributes, Authorizer, SelectorScope};
+use crate::delegation::DelegationError;
 use crate::request_info::RequestInfo;
 
 /// The group that may do everything.
@@ -35,7 +35,7 @@ pub struct AlwaysAllow;
 
 #[async_trait]
 impl Authorizer for AlwaysAllow {
-    async fn authorize(&self, _attributes: &Attributes) -> Result<Access, Unanswered> {
+    async fn authorize(&self, _attributes: &Attributes) -> Result<Access, DelegationError> {
         Ok(Access::Allow(String::new()))
     }
 
@@ -59,7 +59,7 @@ impl Union {
 
 #[async_trait]
 impl Authorizer for Union {
-    async fn authorize(&self, attributes: &Attributes) -> Result<Access, Unanswered> {
+    async fn authorize(&self, attributes: &Attributes) -> Result<Access, DelegationError> {
         let mut reasons = Vec::new();
         let mut problems = Vec::new();
         for member in &self.members {
@@ -75,7 +75,7 @@ impl Authorizer for Union {
         if problems.is_empty() {
             Ok(Access::NoOpinion(reasons.join("; ")))
         } else {
-            Err(Unanswered::Several(problems))
+            Err(DelegationError::Several(problems))
         }
     }
 
@@ -89,7 +89,7 @@ pub struct Masters;
 
 #[async_trait]
 impl Authorizer for Masters {
-    async fn authorize(&self, attributes: &Attributes) -> Result<Access, Unanswered> {
+    async fn authorize(&self, attributes: &Attributes) -> Result<Access, DelegationError> {
         Ok(if attributes.user.is_in(MASTERS) {
             Access::Allow(format!("in group {MASTERS}"))
         } else {
@@ -127,7 +127,7 @@ impl AlwaysAllowPaths {
 
 #[async_trait]
 impl Authorizer for AlwaysAllowPaths {
-    async fn authorize(&self, attributes: &Attributes) -> Result<Access, Unanswered> {
+    async fn authorize(&self, attributes: &Attributes) -> Result<Access, DelegationError> {
         let path = attributes.path.as_str();
         let allowed = !attributes.is_resource
             && (self.exact.iter().any(|exact| exact == path)
@@ -167,9 +167,9 @@ pub fn attributes(info: &RequestInfo, user: &UserInfo) -> Attributes {
 
 /// Returns the limits that the request's selectors set. One that does not parse limits nothing; its 400 comes
 /// from the handler.
-fn selected(info: &RequestInfo) -> Selected {
+fn selected(info: &RequestInfo) -> SelectorScope {
     if !info.is_resource || !matches!(info.verb, "list" | "watch" | "deletecollection") {
-        return Selected::default();
+        return SelectorScope::default();
     }
     limited(
         info.query.first("fieldSelector"),
@@ -178,7 +178,7 @@ fn selected(info: &RequestInfo) -> Selected {
 }
 
 /// Limits by selectors; an invalid selector limits nothing.
-fn limited(fields: Option<&str>, labels: Option<&str>) -> Selected {
+fn limited(fields: Option<&str>, labels: Option<&str>) -> SelectorScope {
     let fields = fields.and_then(|text| FieldSelector::parse(text).ok());
     let labels = labels.and_then(|text| Selector::parse(text).ok());
     let field = |(path, equal, value): (String, bool, String)| Requirement {
@@ -186,7 +186,7 @@ fn limited(fields: Option<&str>, labels: Option<&str>) -> Selected {
         operator: if equal { Operator::In } else { Operator::NotIn },
         values: vec![value],
     };
-    Selected {
+    SelectorScope {
         fields: fields.map_or_else(Vec::new, |selector| {
             selector.terms.into_iter().map(field).collect()
         }),

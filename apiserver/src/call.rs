@@ -19,10 +19,10 @@ const TOLD: usize = 80;
 
 /// Texts for the client, sent as `Warning: 299` headers: the first eighty, and the number of the rest.
 #[derive(Clone, Debug, Default)]
-pub struct Warnings(Arc<Mutex<Told>>);
+pub struct Warnings(Arc<Mutex<CallNotes>>);
 
 #[derive(Debug, Default)]
-struct Told {
+struct CallNotes {
     texts: Vec<String>,
     known: HashSet<String>,
     more: usize,
@@ -52,14 +52,14 @@ impl Warnings {
     /// Takes all texts out.
     #[must_use]
     pub fn take(&self) -> Vec<String> {
-        let Told { mut texts, more, .. } = std::mem::take(&mut *self.told());
+        let CallNotes { mut texts, more, .. } = std::mem::take(&mut *self.told());
         if more > 0 {
             texts.push(format!("and {more} more warnings"));
         }
         texts
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
+    fn told(&self) -> MutexGuard<'_, CallNotes> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -27,10 +27,10 @@ use tracing::Instrument;
 
 use crate::audit::Audit;
 use crate::auth::Authorizer;
-use crate::authn::{Authenticated, Authentication, Connection, UNAUTHENTICATED, impersonate};
+use crate::authn::{AuthenticatedUser, Authentication, Connection, UNAUTHENTICATED, impersonate};
 use crate::authz;
 use crate::call::Warnings;
-use crate::context::{Api, Authorized, RequestCx};
+use crate::context::{Api, AuthorizedRequest, RequestCx};
 use crate::documents::Documents;
 use crate::health::Health;
 use crate::heavy::{self, Heavy};
@@ -38,15 +38,15 @@ use crate::limit::{Limiters, Places};
 use crate::memory::{self, ByteLimiter, Charge, Share};
 use crate::metrics::{Labels, Metrics};
 use crate::request_info::RequestInfo;
-use crate::respond::{self, Failure, Joined, Progress};
+use crate::respond::{self, Failure, JoinedList, Progress};
 use crate::unread::Patience;
 use crate::version::VersionInfo;
 
 pub use builder::ChainBuilder;
 pub use limits::Limits;
 
-use body::{Held, Kept};
-use trail::{AUDIT_ID, Ending, Trail};
+use body::{BodyReservation, OutlivingBody};
+use trail::{AUDIT_ID, Completion, Trail};
 
 /// Parts of a pipeline.
 #[non_exhaustive]
@@ -221,7 +221,7 @@ impl Chain {
     async fn guarded(
         &self,
         mut trail: Trail,
-        unread: Option<Kept>,
+        unread: Option<OutlivingBody>,
         steps: impl AsyncFnOnce(&mut Trail) -> Result<Response<Body>, Status>,
     ) -> Response<Body> {
         let span = tracing::info_span!("request", audit_id = trail.id);
@@ -366,7 +366,7 @@ impl Chain {
             .authenticate(connection, headers, trail.received)
             .await
         {
-            Ok(Authenticated {
+            Ok(AuthenticatedUser {
                 user,
                 certificate_expires,
             }) => {
@@ -459,7 +459,7 @@ impl Chain {
             warnings: warnings.clone(),
             annotations: trail.annotations.clone(),
         };
-        let request = Authorized::new(request);
+        let request = AuthorizedRequest::new(request);
         let mut response = if weight > heavy::LIGHT {
             let api = Arc::clone(&self.api);
             let turn = holder(&request.user).to_owned();
@@ -478,7 +478,7 @@ impl Chain {
     async fn finish(
         &self,
         mut trail: Trail,
-        unread: Option<Kept>,
+        unread: Option<OutlivingBody>,
         mut response: Response<Body>,
         panicked: bool,
     ) -> Response<Body> {
@@ -503,7 +503,7 @@ impl Chain {
         let held = self.held(&mut trail, &response);
         trail.progress = response.extensions_mut().remove::<Progress>();
         let failure = response.extensions_mut().remove::<Failure>();
-        let mut ending = Ending::new(
+        let mut ending = Completion::new(
             trail,
             response.status().as_u16(),
             failure,
@@ -514,12 +514,16 @@ impl Chain {
         ending.record(panicked).await;
         let closing = long_running.then_some(&self.closing);
         let longest = (!long_running).then_some(self.limits.request_timeout);
-        response.map(|inner| Body::new(body::Followed::new(inner, ending, unread, closing, longest, held)))
+        response.map(|inner| {
+            Body::new(body::TrackedBody::new(
+                inner, ending, unread, closing, longest, held,
+            ))
+        })
     }
 
     /// Bytes that the answer holds while it is not read: its bytes instead of the request's. The place among
     /// the requests in flight is free once the whole answer is there.
-    fn held(&self, trail: &mut Trail, response: &Response<Body>) -> Held {
+    fn held(&self, trail: &mut Trail, response: &Response<Body>) -> BodyReservation {
         let mut charge = trail
             .charge
             .take()
@@ -532,7 +536,7 @@ impl Chain {
         if size.is_some() {
             trail.place = None;
         }
-        let made = response.extensions().get::<Joined>().is_none();
+        let made = response.extensions().get::<JoinedList>().is_none();
         if let (true, Some(size)) = (made, size) {
             charge.add(usize::try_from(size).unwrap_or(usize::MAX / 2));
         }
@@ -545,7 +549,7 @@ impl Chain {
                 self.limits.request_timeout
             });
         }
-        Held::new(charge, patience)
+        BodyReservation::new(charge, patience)
     }
 }
 

@@ -10,7 +10,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::list_body::CHUNK;
-use crate::negotiation::Accepted;
+use crate::negotiation::MediaType;
 
 /// Smaller bodies are sent uncompressed (docs/reference.md, "Negotiation").
 pub(crate) const THRESHOLD: u64 = 128 * 1024;
@@ -22,16 +22,16 @@ const CACHE_LIMIT: u64 = 64 * 1024 * 1024;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct BodyKey {
     pub(crate) target: String,
-    pub(crate) accepted: Accepted,
+    pub(crate) accepted: MediaType,
     pub(crate) revision: Revision,
 }
 
 /// Compressed bodies of lists.
-pub(crate) struct Compressed {
+pub(crate) struct CompressedBodies {
     bodies: moka::future::Cache<BodyKey, Arc<VecDeque<Bytes>>>,
 }
 
-impl Compressed {
+impl CompressedBodies {
     pub(crate) fn new() -> Self {
         let weigh = |key: &BodyKey, body: &Arc<VecDeque<Bytes>>| {
             let size = key.target.len() + body.iter().map(Bytes::len).sum::<usize>();

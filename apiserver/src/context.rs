@@ -39,9 +39,9 @@ pub struct RequestCx {
 
 /// A request that was authorized. Only the pipeline makes one, so dispatching an unauthorized request does
 /// not compile.
-pub struct Authorized(RequestCx);
+pub struct AuthorizedRequest(RequestCx);
 
-impl Authorized {
+impl AuthorizedRequest {
     pub(crate) fn new(request: RequestCx) -> Self {
         Self(request)
     }
@@ -53,7 +53,7 @@ impl Authorized {
     }
 }
 
-impl std::ops::Deref for Authorized {
+impl std::ops::Deref for AuthorizedRequest {
     type Target = RequestCx;
 
     fn deref(&self) -> &RequestCx {
@@ -94,7 +94,7 @@ pub trait Api: Send + Sync + 'static {
     async fn tidy(&self);
 
     /// Answers one request, errors included (as a [`Status`] body, see [`crate::respond::status`]).
-    async fn dispatch(&self, request: Authorized) -> Response<Body>;
+    async fn dispatch(&self, request: AuthorizedRequest) -> Response<Body>;
 }
 
 /// An API below a subresource of an object, such as `proxy`.

@@ -12,7 +12,9 @@ use serde_json::Value;
 use crate::yaml;
 
 pub(crate) use berth_apimachinery::json::Doubles;
-pub(crate) use check::{Expected, TOLD, check_fields, duplicate_fields, identify, metadata_types, own_types};
+pub(crate) use check::{
+    ExpectedType, TOLD, check_fields, duplicate_fields, identify, metadata_types, own_types,
+};
 
 /// Kubernetes' protobuf, for the kinds whose messages a program knows: reads bodies, and writes the messages
 /// that answers are put together of.
@@ -48,7 +50,7 @@ pub trait Codec: Send + Sync + 'static {
 
 /// A decoded body.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Decoded {
+pub(crate) struct DecodedBody {
     /// The value: for duplicate fields, that of the last one.
     pub(crate) value: Value,
     /// The paths of duplicate fields.
@@ -94,7 +96,7 @@ pub(crate) fn body(
     headers: &HeaderMap,
     bytes: &[u8],
     doubles: Doubles,
-) -> Result<Decoded, Status> {
+) -> Result<DecodedBody, Status> {
     let decoded = match media_type(headers).as_str() {
         "application/json" => json_with(bytes, doubles),
         "application/yaml" | "application/x-yaml" | "text/yaml" if yaml::SERVED => read_yaml(bytes),
@@ -107,7 +109,7 @@ pub(crate) fn body(
             if !is_shallow(&value) {
                 return Err(Status::bad_request(too_deep()));
             }
-            Ok(Decoded {
+            Ok(DecodedBody {
                 value,
                 duplicates: Vec::new(),
             })
@@ -123,26 +125,26 @@ pub(crate) fn body(
 }
 
 /// Reads JSON; errors have the line and column.
-pub(crate) fn json(bytes: &[u8]) -> Result<Decoded, Status> {
+pub(crate) fn json(bytes: &[u8]) -> Result<DecodedBody, Status> {
     json_with(bytes, Doubles::Whole)
 }
 
-fn json_with(bytes: &[u8], doubles: Doubles) -> Result<Decoded, Status> {
+fn json_with(bytes: &[u8], doubles: Doubles) -> Result<DecodedBody, Status> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(Status::bad_request("the body is empty; an object is required"));
     }
     let Document { value, duplicates } = berth_apimachinery::json::document(bytes, doubles)
         .map_err(|problem| Status::bad_request(format!("unable to decode the body as JSON: {problem}")))?;
-    Ok(Decoded { value, duplicates })
+    Ok(DecodedBody { value, duplicates })
 }
 
 /// Reads the configuration of an apply: YAML, and so JSON too. Nothing is an object without fields.
-pub(crate) fn applied(bytes: &[u8]) -> Result<Decoded, Status> {
+pub(crate) fn applied(bytes: &[u8]) -> Result<DecodedBody, Status> {
     let refuse = |problem: &str| Status::bad_request(format!("error decoding YAML: {problem}"));
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     // JSON is YAML, and read as such many times slower.
     let decoded = match first {
-        None => Decoded {
+        None => DecodedBody {
             value: Value::Object(serde_json::Map::new()),
             duplicates: Vec::new(),
         },
@@ -159,7 +161,7 @@ pub(crate) fn applied(bytes: &[u8]) -> Result<Decoded, Status> {
     };
     match decoded.value {
         Value::Object(_) => Ok(decoded),
-        Value::Null => Ok(Decoded {
+        Value::Null => Ok(DecodedBody {
             value: Value::Object(serde_json::Map::new()),
             ..decoded
         }),
@@ -168,12 +170,12 @@ pub(crate) fn applied(bytes: &[u8]) -> Result<Decoded, Status> {
 }
 
 /// Reads one YAML document; errors have the line and column.
-pub(crate) fn read_yaml(bytes: &[u8]) -> Result<Decoded, Status> {
+pub(crate) fn read_yaml(bytes: &[u8]) -> Result<DecodedBody, Status> {
     let refuse =
         |problem: String| Status::bad_request(format!("unable to decode the body as YAML: {problem}"));
     let text = std::str::from_utf8(bytes).map_err(|problem| refuse(problem.to_string()))?;
     let Document { value, duplicates } = yaml::document(text).map_err(refuse)?;
-    Ok(Decoded { value, duplicates })
+    Ok(DecodedBody { value, duplicates })
 }
 
 fn too_deep() -> String {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::Value;
 
-pub(crate) use remembered::Remembered;
+pub(crate) use remembered::AnswerCache;
 
 /// Time limit of one attempt.
 const ATTEMPT: Duration = Duration::from_secs(10);
@@ -45,7 +45,7 @@ pub struct ReviewError {
 /// The reason why an authorizer, or an authenticator of tokens, could not answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Unanswered {
+pub enum DelegationError {
     /// The server that was asked gave no answer.
     #[error(transparent)]
     Review(#[from] ReviewError),
@@ -65,13 +65,13 @@ pub enum Unanswered {
     Nameless,
     /// None of several could answer: the reason of each.
     #[error("{}", joined(.0))]
-    Several(Vec<Unanswered>),
+    Several(Vec<DelegationError>),
     /// An answer of the program's own.
     #[error("{0}")]
     Other(String),
 }
 
-fn joined(problems: &[Unanswered]) -> String {
+fn joined(problems: &[DelegationError]) -> String {
     let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
     texts.join("; ")
 }

@@ -1,27 +1,27 @@
 //! The only conversion of a store's errors to a client's errors.
 
-use berth_apimachinery::write::{CommitError, Why};
+use berth_apimachinery::write::{CommitError, WriteRefusal};
 use berth_apimachinery::{FieldError, GroupResource, KindInfo, Revision, Status};
 use berth_storage::StoreError;
 
-use crate::served::Served;
+use crate::served::ServedVersion;
 
 /// A store's error about a write to `served`.
 #[must_use]
-pub(crate) fn of_commit(error: StoreError, served: &Served) -> CommitError {
+pub(crate) fn of_commit(error: StoreError, served: &ServedVersion) -> CommitError {
     let why = match &error {
-        StoreError::NotFound { .. } => Why::Gone,
-        StoreError::AlreadyExists { .. } => Why::Exists,
-        StoreError::Conflict { .. } => Why::Changed,
-        StoreError::Fenced { .. } => Why::Fenced,
-        _ => Why::Refused,
+        StoreError::NotFound { .. } => WriteRefusal::Gone,
+        StoreError::AlreadyExists { .. } => WriteRefusal::Exists,
+        StoreError::Conflict { .. } => WriteRefusal::Changed,
+        StoreError::Fenced { .. } => WriteRefusal::Fenced,
+        _ => WriteRefusal::Refused,
     };
     CommitError::new(why, of_store(error, served))
 }
 
 /// A store's error about a request for `served`, as a `Status`.
 #[must_use]
-pub(crate) fn of_store(error: StoreError, served: &Served) -> Status {
+pub(crate) fn of_store(error: StoreError, served: &ServedVersion) -> Status {
     // Where two APIs show the same records, the client gets the name from its request.
     let name = |resource: GroupResource| {
         if resource == served.stored {

@@ -25,15 +25,15 @@ use http::{HeaderMap, Response};
 
 use crate::actor::Actor;
 use crate::call::Call;
-use crate::compress::Compressed;
-use crate::context::{Api, Authorized, RequestCx, Route};
+use crate::compress::CompressedBodies;
+use crate::context::{Api, AuthorizedRequest, RequestCx, Route};
 use crate::decode::Codec;
 use crate::listing::Listings;
 use crate::managers;
 use crate::registry::{InstallError, Registry, Target};
 use crate::request_info::RequestInfo;
 use crate::resource::{Backing, Group};
-use crate::served::Served;
+use crate::served::ServedVersion;
 
 /// Time for keeping lists of projections for their further pages, and their maximal number.
 const HELD_FOR: std::time::Duration = std::time::Duration::from_secs(300);
@@ -43,7 +43,7 @@ const HELD_MOST: u64 = 256;
 pub struct ApiState {
     registry: Arc<Registry>,
     codec: Option<Arc<dyn Codec>>,
-    compressed: Compressed,
+    compressed: CompressedBodies,
     held: moka::sync::Cache<(GroupResource, Revision), Collection>,
     listings: Listings,
 }
@@ -68,7 +68,7 @@ impl ApiState {
         Self {
             registry,
             codec: None,
-            compressed: Compressed::new(),
+            compressed: CompressedBodies::new(),
             held,
             listings: Listings::new(),
         }
@@ -89,7 +89,7 @@ impl ApiState {
         &self.registry
     }
 
-    fn served(&self, info: &RequestInfo) -> Option<&Arc<Served>> {
+    fn served(&self, info: &RequestInfo) -> Option<&Arc<ServedVersion>> {
         self.registry
             .index()
             .get(&info.group, &info.version, &info.resource)
@@ -168,7 +168,7 @@ impl Api for ApiState {
         self.compressed.tidy().await;
     }
 
-    async fn dispatch(&self, request: Authorized) -> Response<Body> {
+    async fn dispatch(&self, request: AuthorizedRequest) -> Response<Body> {
         let request = request.into_inner();
         match self.answer(&request).await {
             Ok(response) => response,
@@ -180,7 +180,7 @@ impl Api for ApiState {
 /// One request on its way through a handler.
 struct Cx<'a> {
     state: &'a ApiState,
-    served: &'a Arc<Served>,
+    served: &'a Arc<ServedVersion>,
     request: &'a RequestCx,
     /// The namespace in the path, empty for cluster-scoped resources and for lists of all namespaces.
     namespace: &'a str,
@@ -191,7 +191,11 @@ struct Cx<'a> {
 }
 
 impl<'a> Cx<'a> {
-    fn new(state: &'a ApiState, served: &'a Arc<Served>, request: &'a RequestCx) -> Result<Self, Status> {
+    fn new(
+        state: &'a ApiState,
+        served: &'a Arc<ServedVersion>,
+        request: &'a RequestCx,
+    ) -> Result<Self, Status> {
         let info = &request.info;
         let name = if info.named_in_path {
             info.name.as_str()

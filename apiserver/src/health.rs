@@ -56,13 +56,13 @@ impl Probe {
 /// Problem that a check found: an error of its own type, or a sentence.
 pub type Problem = Box<dyn std::error::Error + Send + Sync>;
 
-type Run = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
+type CheckFunction = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
 
 struct Check {
     name: String,
     probes: Vec<Probe>,
     decisive: bool,
-    run: Run,
+    run: CheckFunction,
     /// The problem that was logged last. Probes come every few seconds: each is logged once.
     logged: Mutex<Option<String>>,
 }
@@ -120,7 +120,7 @@ impl Health {
         self.push(name, probes, false, told(run));
     }
 
-    fn push(&self, name: &str, probes: &[Probe], decisive: bool, run: Run) {
+    fn push(&self, name: &str, probes: &[Probe], decisive: bool, run: CheckFunction) {
         let check = Check {
             name: name.to_owned(),
             probes: probes.to_vec(),
@@ -172,7 +172,7 @@ impl Health {
 }
 
 /// `run` with its problem as a text for the log and the answer.
-fn told<E: Into<Problem>>(run: impl Fn() -> Result<(), E> + Send + Sync + 'static) -> Run {
+fn told<E: Into<Problem>>(run: impl Fn() -> Result<(), E> + Send + Sync + 'static) -> CheckFunction {
     Box::new(move || run().map_err(|problem| problem.into().to_string()))
 }
 

@@ -13,7 +13,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use berth_apimachinery::Status;
-use berth_apimachinery::budget::Ended;
+use berth_apimachinery::budget::AbandonedFlag;
 use tokio::runtime::Handle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::Instrument;
@@ -30,7 +30,7 @@ pub const LIGHT: usize = 128 * 1024;
 pub const UNKNOWN: usize = usize::MAX;
 
 /// Ends the work when it is dropped: counted loops and awaits.
-struct Guard(Ended, #[expect(dead_code, reason = "dropped")] DropGuard);
+struct Guard(AbandonedFlag, #[expect(dead_code, reason = "dropped")] DropGuard);
 
 impl Drop for Guard {
     fn drop(&mut self) {
@@ -76,7 +76,7 @@ impl Heavy {
         let stopped = || Status::unavailable("the server is shutting down", 1);
         let place = self.queue.turn(user).await;
         let dropped = CancellationToken::new();
-        let ended = Ended::default();
+        let ended = AbandonedFlag::default();
         let _guard = Guard(ended.clone(), dropped.clone().drop_guard());
         let runtime = Handle::current();
         let work = work.instrument(tracing::Span::current());

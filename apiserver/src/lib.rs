@@ -64,26 +64,26 @@ mod testing;
 
 pub use actor::Actor;
 pub use annotations::Annotations;
-pub use auth::{Access, Attributes, Authorizer, Selected};
+pub use auth::{Access, Attributes, Authorizer, SelectorScope};
 pub use axum::Router;
 pub use axum::body::Body;
 pub use call::{Call, Document, ListQuery, Reply, Rows, Warnings};
 pub use chain::{Chain, ChainBuilder, ChainConfig, Limits, read_body};
 pub use clock::SystemClock;
-pub use context::{Api, Authorized, Inner, RequestCx, Route};
+pub use context::{Api, AuthorizedRequest, Inner, RequestCx, Route};
 pub use decode::Codec;
-pub use delegation::{ReviewError, Reviewer, Unanswered};
+pub use delegation::{DelegationError, ReviewError, Reviewer};
 pub use handlers::ApiState;
 pub use listing::Listing;
 pub use registry::{
-    Author, Committed, CreateHook, Created, Extension, Index, InstallError, OnCommit, Registry,
-    RegistryBuilder, Wanted, share_guards,
+    ApplyConfiguration, Author, CommittedTransaction, CreateHook, CreatedObject, Extension, Index,
+    InstallError, OnCommit, Registry, RegistryBuilder, share_guards,
 };
 pub use request_info::{Query, RequestInfo};
 pub use resource::{
     Backing, Change, Computed, Effort, Group, Part, Resource, Subresource, SubresourceHandler, View, stored,
 };
 pub use rustls;
-pub use serve::{BindError, ConnectionLimits, Running, Server, ServerConfig};
-pub use served::Served;
+pub use serve::{BindError, ConnectionLimits, RunningServer, Server, ServerConfig};
+pub use served::ServedVersion;
 pub use version::VersionInfo;

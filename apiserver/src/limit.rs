@@ -22,11 +22,11 @@ const KEPT: usize = 4;
 pub(crate) struct Limiter {
     most: usize,
     longest: Duration,
-    held: Mutex<Held>,
+    held: Mutex<Permit>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct Permit {
     next: u64,
     /// The time and user of each taken place; ids increase, so the first entry is the oldest.
     since: BTreeMap<u64, (Instant, Arc<str>)>,
@@ -69,7 +69,7 @@ impl Limiter {
         })
     }
 
-    fn has_room(&self, held: &Held, holder: &str) -> bool {
+    fn has_room(&self, held: &Permit, holder: &str) -> bool {
         let (most, all) = (self.most, held.since.len());
         let own = held.by_holder.get(holder).copied().unwrap_or_default();
         let kept = most / OWN * KEPT;
@@ -82,7 +82,7 @@ impl Limiter {
     }
 }
 
-impl Held {
+impl Permit {
     fn take(&mut self, holder: &str, now: Instant) -> u64 {
         let holder: Arc<str> = match self.by_holder.get_key_value(holder) {
             Some((known, _)) => Arc::clone(known),

@@ -11,7 +11,7 @@ use http_body::{Frame, SizeHint};
 
 use crate::protobuf;
 use crate::render::{Messages, View};
-use crate::served::Served;
+use crate::served::ServedVersion;
 
 /// A chunk is sent when it has this size; it is larger by one object at most.
 pub(crate) const CHUNK: usize = 128 * 1024;
@@ -74,7 +74,7 @@ pub(crate) struct ListBody {
 
 /// Form of the items.
 enum Form {
-    Json { served: Arc<Served>, view: View },
+    Json { served: Arc<ServedVersion>, view: View },
     Messages(Messages),
 }
 
@@ -114,7 +114,7 @@ pub(crate) const TAIL: &[u8] = b"]}";
 
 impl ListBody {
     /// A list that begins with `head` (up to and with `"items":[`).
-    pub(crate) fn json(served: Arc<Served>, view: View, head: Bytes, items: Vec<Arc<Object>>) -> Self {
+    pub(crate) fn json(served: Arc<ServedVersion>, view: View, head: Bytes, items: Vec<Arc<Object>>) -> Self {
         Self::new(Form::Json { served, view }, |_| head, items)
     }
 

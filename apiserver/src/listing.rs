@@ -93,7 +93,7 @@ const KEPT_FOR: Duration = Duration::from_mins(5);
 const KEPT_MOST: u32 = 8 * 1024 * 1024;
 
 #[derive(Clone)]
-struct Kept {
+struct CachedListing {
     /// Identity of the list and of its reader: pages of one reader are not for another.
     asked: Arc<str>,
     listing: Arc<dyn Listing>,
@@ -101,13 +101,13 @@ struct Kept {
 
 /// The listings that have pages left, by the number in their continue tokens.
 pub(crate) struct Listings {
-    kept: Cache<u64, Kept>,
+    kept: Cache<u64, CachedListing>,
 }
 
 impl Listings {
     pub(crate) fn new() -> Self {
         // The largest is kept like any other, in place of all of them.
-        let weigh = |_: &u64, kept: &Kept| {
+        let weigh = |_: &u64, kept: &CachedListing| {
             u32::try_from(kept.listing.bytes()).map_or(KEPT_MOST, |bytes| bytes.min(KEPT_MOST))
         };
         Self {
@@ -131,7 +131,7 @@ impl Listings {
     /// here.
     pub(crate) fn keep(&self, asked: &str, listing: Arc<dyn Listing>) -> u64 {
         let number = Uuid::new_v4().as_u64_pair().0;
-        let kept = Kept {
+        let kept = CachedListing {
             asked: asked.into(),
             listing,
         };

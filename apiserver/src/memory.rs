@@ -61,11 +61,11 @@ pub const DEFAULT_BYTES: usize = 256 << 20;
 #[derive(Debug)]
 pub struct ByteLimiter {
     most: usize,
-    held: Mutex<Held>,
+    held: Mutex<Reservation>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct Reservation {
     all: usize,
     by_holder: HashMap<Arc<str>, usize>,
 }
@@ -164,7 +164,7 @@ impl Charge {
     }
 }
 
-impl Held {
+impl Reservation {
     fn add(&mut self, holder: &Arc<str>, bytes: usize) {
         if bytes > 0 {
             self.all += bytes;

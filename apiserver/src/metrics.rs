@@ -29,11 +29,11 @@ use prometheus_client::registry::Registry;
 
 pub use self::admission::AdmissionMetrics;
 pub(crate) use self::labels::Labels;
-use self::labels::{Outcome, Place, Sent, Termination, WatchList, Watched};
+use self::labels::{Outcome, Place, RequestLabels, Termination, WatchLabels, WatchList};
 #[cfg(feature = "policies")]
 pub use self::policies::PolicyMetrics;
 pub use self::read::Series;
-use self::unsuffixed::Unsuffixed;
+use self::unsuffixed::UnsuffixedCounter;
 pub use self::webhooks::{Rejection, WebhookMetrics};
 
 const DURATIONS: [f64; 23] = [
@@ -104,15 +104,15 @@ pub struct Metrics {
     durations: Family<Labels, Histogram, fn() -> Histogram>,
     service_levels: Family<Place, Histogram, fn() -> Histogram>,
     sizes: Family<Place, Histogram, fn() -> Histogram>,
-    bodies: Family<Sent, Histogram, fn() -> Histogram>,
+    bodies: Family<RequestLabels, Histogram, fn() -> Histogram>,
     long_running: Family<Place, Gauge>,
     in_flight: Family<RequestKind, Gauge>,
     terminations: Family<Termination, Counter>,
-    watch_events: Family<Watched, Counter>,
-    watch_sizes: Family<Watched, Histogram, fn() -> Histogram>,
+    watch_events: Family<WatchLabels, Counter>,
+    watch_sizes: Family<WatchLabels, Histogram, fn() -> Histogram>,
     watch_lists: Family<WatchList, Histogram, fn() -> Histogram>,
-    authentications: Family<AttemptResult, Unsuffixed>,
-    users: Family<Username, Unsuffixed>,
+    authentications: Family<AttemptResult, UnsuffixedCounter>,
+    users: Family<Username, UnsuffixedCounter>,
     certificate_life: Histogram,
     tls_errors: Counter,
     audit_events: Counter,

@@ -84,7 +84,7 @@ pub(crate) struct Forms {
 
 /// The form settled on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Accepted {
+pub(crate) struct MediaType {
     pub(crate) encoding: Encoding,
     pub(crate) shape: Shape,
 }
@@ -119,7 +119,7 @@ pub(crate) fn negotiate(
     query: &Query,
     answer: Answer,
     forms: Forms,
-) -> Result<Accepted, Status> {
+) -> Result<MediaType, Status> {
     let pretty = wants_pretty(headers, query);
     let text = headers
         .get_all(ACCEPT)
@@ -128,7 +128,7 @@ pub(crate) fn negotiate(
         .collect::<Vec<_>>()
         .join(",");
     if text.trim().is_empty() {
-        return Ok(Accepted {
+        return Ok(MediaType {
             encoding: json(pretty, answer),
             shape: Shape::Full,
         });
@@ -280,7 +280,7 @@ impl<'a> Clause<'a> {
             || (self.subkind != "*" && other.subkind == "*")
     }
 
-    fn accept(&self, answer: Answer, forms: Forms, pretty: bool) -> Option<Accepted> {
+    fn accept(&self, answer: Answer, forms: Forms, pretty: bool) -> Option<MediaType> {
         let encoding = match (self.kind, self.subkind) {
             ("*", "*") | ("application", "*" | "json") => json(self.pretty.unwrap_or(pretty), answer),
             ("application", "yaml") if yaml::SERVED => Encoding::Yaml,
@@ -296,7 +296,7 @@ impl<'a> Clause<'a> {
         let shape = self.shape(answer)?;
         // Rows have values of any type, which no message holds.
         let shown = !matches!(shape, Shape::Table(_)) || (forms.tables && encoding != Encoding::Protobuf);
-        shown.then_some(Accepted { encoding, shape })
+        shown.then_some(MediaType { encoding, shape })
     }
 
     fn shape(&self, answer: Answer) -> Option<Shape> {
@@ -338,7 +338,7 @@ mod tests {
         messages: false,
     };
 
-    fn accept(text: &str, answer: Answer) -> Option<Accepted> {
+    fn accept(text: &str, answer: Answer) -> Option<MediaType> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, text.parse().unwrap());
         negotiate(&headers, &Query::default(), answer, JSON_ALONE).ok()

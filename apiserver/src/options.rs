@@ -1,7 +1,7 @@
 //! Query parameters of reads and writes, parsed and checked.
 
 use berth_apimachinery::selector::{FieldSelector, Selector};
-use berth_apimachinery::write::{CommitError, Why};
+use berth_apimachinery::write::{CommitError, WriteRefusal};
 use berth_apimachinery::{FieldError, GroupResource, Object, Status};
 use serde_json::Value;
 
@@ -349,7 +349,7 @@ impl DeleteOptions {
                 "Precondition failed: {what} in precondition: {asked}, {what} in object meta: {have}"
             );
             let conflict = Status::conflict(resource, name, &text);
-            Err(CommitError::new(Why::Changed, conflict))
+            Err(CommitError::new(WriteRefusal::Changed, conflict))
         };
         match (&self.uid, &self.revision) {
             (Some(uid), _) if *uid != object.meta().uid() => differs("UID", uid, object.meta().uid()),

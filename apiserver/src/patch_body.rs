@@ -1,7 +1,7 @@
 //! The three patch formats, each with the limits and answers of kube-apiserver (docs/reference.md, "Writes
 //! and patches").
 
-use berth_apimachinery::budget::Exceeded;
+use berth_apimachinery::budget::BudgetExceeded;
 use berth_apimachinery::nesting::{DEPTH_LIMIT, is_shallow};
 use berth_apimachinery::patch::{OPERATIONS_LIMIT, Problem, too_many};
 use berth_apimachinery::{Schema, Status, strategic};
@@ -9,7 +9,7 @@ use json_patch::{Patch, PatchOperation};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::decode::{self, Decoded};
+use crate::decode::{self, DecodedBody};
 
 /// A patch in one of the formats.
 #[derive(Debug)]
@@ -164,7 +164,7 @@ fn unprocessable(problem: String) -> Status {
 
 fn of_json(problem: Problem) -> Status {
     match problem {
-        Problem::Exceeded(Exceeded::Ended) => Exceeded::Ended.into(),
+        Problem::Exceeded(BudgetExceeded::Ended) => BudgetExceeded::Ended.into(),
         problem => unprocessable(problem.to_string()),
     }
 }
@@ -187,7 +187,7 @@ fn operations(bytes: &[u8]) -> Result<(Operations, Vec<String>), Status> {
     let refuse = |problem: &dyn std::fmt::Display| {
         Status::bad_request(format!("error decoding JSON patch: {problem}"))
     };
-    let Decoded { value, duplicates } = decode::json(bytes)?;
+    let DecodedBody { value, duplicates } = decode::json(bytes)?;
     let Some(list) = value.as_array() else {
         // An empty body has no operations.
         return match value {

@@ -35,17 +35,17 @@ use crate::audit::Audit;
 use crate::call::Call;
 use crate::errors;
 
-use crate::served::Served;
-pub(crate) use admit::{Admission, Asked, Purpose};
-pub use apply::Wanted;
+use crate::served::ServedVersion;
+pub(crate) use admit::{Admission, AdmissionSubject, Purpose};
+pub use apply::ApplyConfiguration;
 pub(crate) use apply::{Application, ToStored};
 pub use builder::RegistryBuilder;
-pub use create_hook::{Committed, CreateHook, Created, Extension, OnCommit};
-pub(crate) use delete::Deleted;
+pub use create_hook::{CommittedTransaction, CreateHook, CreatedObject, Extension, OnCommit};
+pub(crate) use delete::DeleteOutcome;
 pub use index::{Index, InstallError};
 pub(crate) use keeping::{concerns, own_name};
-pub(crate) use ownership::{Ownership, Wish};
-pub(crate) use prepare::{Writing, admit_delete};
+pub(crate) use ownership::{Ownership, WriteIntent};
+pub(crate) use prepare::{WriteInput, admit_delete};
 pub(crate) use system::{check_namespace, drop_nulls, metadata, text};
 use transaction::Origin;
 pub use transaction::{Author, share_guards};
@@ -170,7 +170,7 @@ impl Registry {
             .ok_or_else(|| Status::internal("the storage answered for no step").into())
     }
 
-    pub(crate) fn preferred(&self, resource: GroupResource) -> Result<&Arc<Served>, Status> {
+    pub(crate) fn preferred(&self, resource: GroupResource) -> Result<&Arc<ServedVersion>, Status> {
         self.index().preferred(resource).ok_or_else(Status::no_such_path)
     }
 }

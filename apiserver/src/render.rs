@@ -9,11 +9,11 @@ use serde_json::Value;
 use crate::decode::Codec;
 use crate::negotiation::{MetaVersion, Shape};
 use crate::protobuf;
-use crate::served::Served;
+use crate::served::ServedVersion;
 
 /// One object in one form. Nothing is copied before it is written.
 #[derive(Clone, Debug)]
-pub(crate) enum Rendered<'a> {
+pub(crate) enum RenderedObject<'a> {
     /// The stored bytes.
     Stored(&'a Object),
     /// The stored object without `apiVersion` and `kind`.
@@ -26,7 +26,7 @@ pub(crate) enum Rendered<'a> {
     Made(Bytes),
 }
 
-impl Rendered<'_> {
+impl RenderedObject<'_> {
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Stored(object) => object.len(),
@@ -82,7 +82,7 @@ impl View {
     }
 
     /// `object` as `served` shows it.
-    pub(crate) fn render<'a>(self, served: &'a Served, object: &'a Object) -> Rendered<'a> {
+    pub(crate) fn render<'a>(self, served: &'a ServedVersion, object: &'a Object) -> RenderedObject<'a> {
         match self {
             Self::Full => full(served, object),
             Self::Partial(version) => partial(version, object),
@@ -90,55 +90,55 @@ impl View {
     }
 
     /// `object` as an item of a list: of Kubernetes' own kinds the list alone says `apiVersion` and `kind`.
-    pub(crate) fn item<'a>(self, served: &'a Served, object: &'a Object) -> Rendered<'a> {
+    pub(crate) fn item<'a>(self, served: &'a ServedVersion, object: &'a Object) -> RenderedObject<'a> {
         if self != Self::Full || !served.has_own_type() {
             return self.render(served, object);
         }
         match self.render(served, object) {
-            Rendered::Made(_) => {
+            RenderedObject::Made(_) => {
                 let mut value = value(served, object);
                 if let Some(fields) = value.as_object_mut() {
                     fields.remove("apiVersion");
                     fields.remove("kind");
                 }
-                Rendered::Made(value.to_string().into())
+                RenderedObject::Made(value.to_string().into())
             }
-            _ => Rendered::Untyped(object),
+            _ => RenderedObject::Untyped(object),
         }
     }
 
     /// Whether [`View::render`] gives the stored bytes themselves, so that every watcher can share a frame of
     /// them.
-    pub(crate) fn is_stored(self, served: &Served, object: &Object) -> bool {
+    pub(crate) fn is_stored(self, served: &ServedVersion, object: &Object) -> bool {
         self == Self::Full && object.api_version() == &*served.api_version
     }
 }
 
-fn full<'a>(served: &'a Served, object: &'a Object) -> Rendered<'a> {
+fn full<'a>(served: &'a ServedVersion, object: &'a Object) -> RenderedObject<'a> {
     if object.api_version() == &*served.api_version {
-        return Rendered::Stored(object);
+        return RenderedObject::Stored(object);
     }
     match served.kind().to_served(served.version, object) {
-        Some(value) => Rendered::Made(value.to_string().into()),
-        None => Rendered::InVersion(&served.api_version, object),
+        Some(value) => RenderedObject::Made(value.to_string().into()),
+        None => RenderedObject::InVersion(&served.api_version, object),
     }
 }
 
-fn partial(version: MetaVersion, object: &Object) -> Rendered<'_> {
+fn partial(version: MetaVersion, object: &Object) -> RenderedObject<'_> {
     let head: &'static [u8] = match version {
         MetaVersion::V1 => br#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":"#,
         MetaVersion::V1Beta1 => {
             br#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1beta1","metadata":"#
         }
     };
-    Rendered::Metadata(head, object)
+    RenderedObject::Metadata(head, object)
 }
 
 /// Objects of one resource in protobuf.
 #[derive(Clone)]
 pub(crate) struct Messages {
     pub(crate) codec: Arc<dyn Codec>,
-    pub(crate) served: Arc<Served>,
+    pub(crate) served: Arc<ServedVersion>,
     pub(crate) view: View,
 }
 
@@ -189,21 +189,21 @@ impl Messages {
 }
 
 /// The object as `served` shows it, parsed, for patches and handlers.
-pub(crate) fn value(served: &Served, object: &Object) -> Value {
+pub(crate) fn value(served: &ServedVersion, object: &Object) -> Value {
     shown(served, object, Object::parse)
 }
 
 /// Whether [`unmanaged`] returns the stored object unchanged.
-pub(crate) fn is_as_stored(served: &Served, object: &Object) -> bool {
+pub(crate) fn is_as_stored(served: &ServedVersion, object: &Object) -> bool {
     object.api_version() == &*served.api_version && served.name == served.stored
 }
 
 /// Renders it without its managed fields.
-pub(crate) fn unmanaged(served: &Served, object: &Object) -> Value {
+pub(crate) fn unmanaged(served: &ServedVersion, object: &Object) -> Value {
     converted(served, object).unwrap_or_else(|| shown(served, object, Object::parse_unmanaged))
 }
 
-fn shown(served: &Served, object: &Object, parse: fn(&Object) -> Value) -> Value {
+fn shown(served: &ServedVersion, object: &Object, parse: fn(&Object) -> Value) -> Value {
     if object.api_version() == &*served.api_version {
         return parse(object);
     }
@@ -218,7 +218,7 @@ fn shown(served: &Served, object: &Object, parse: fn(&Object) -> Value) -> Value
 }
 
 /// The object without its managed fields, where `served` has other fields than the stored object.
-pub(crate) fn converted(served: &Served, object: &Object) -> Option<Value> {
+pub(crate) fn converted(served: &ServedVersion, object: &Object) -> Option<Value> {
     if object.api_version() == &*served.api_version {
         return None;
     }

@@ -25,14 +25,14 @@ pub struct Failure {
 /// A list whose bytes are those of the stored objects, joined on reading. It is put into the extensions
 /// of its response: it takes no memory of its own.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Joined;
+pub(crate) struct JoinedList;
 
 /// Events that a watch has handed out. Left in the extensions of its response for metrics.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Progress(Arc<Handed>);
+pub(crate) struct Progress(Arc<HandedBytes>);
 
 #[derive(Debug, Default)]
-struct Handed {
+struct HandedBytes {
     events: AtomicU64,
     listed: AtomicBool,
 }

@@ -4,7 +4,7 @@ use berth_apimachinery::budget::Budget;
 use berth_apimachinery::selector::{FieldSelector, LabelPrint, Selector};
 use berth_apimachinery::{Object, SelectableField, Status};
 
-use crate::served::Served;
+use crate::served::ServedVersion;
 
 /// Maximal number of comparisons in one list: a hundred terms for each of a million objects, which take some
 /// seconds.
@@ -37,7 +37,7 @@ impl Selection {
     /// # Errors
     /// 400 when a field is not selectable, or when the selector asks for another name than `name`.
     pub(crate) fn new(
-        served: &Served,
+        served: &ServedVersion,
         namespace: &str,
         name: &str,
         labels: &Selector,
@@ -71,7 +71,7 @@ impl Selection {
     }
 
     /// The one object that can match, where both parts of its name are known.
-    pub(crate) fn single(&self, served: &Served) -> Option<(&str, &str)> {
+    pub(crate) fn single(&self, served: &ServedVersion) -> Option<(&str, &str)> {
         let name = self.equal(|field| matches!(field, Field::Name))?;
         if !served.info().namespaced() {
             return Some(("", name));
@@ -150,7 +150,7 @@ impl Selection {
     }
 }
 
-fn field(served: &Served, path: &str) -> Result<Field, Status> {
+fn field(served: &ServedVersion, path: &str) -> Result<Field, Status> {
     match path {
         "metadata.name" => return Ok(Field::Name),
         "metadata.namespace" => return Ok(Field::Namespace),

@@ -134,10 +134,10 @@ pub struct Server {
     open_address: Option<SocketAddr>,
     listener: TcpListener,
     open_listener: Option<TcpListener>,
-    serving: Serving,
+    serving: ServeState,
 }
 
-struct Serving {
+struct ServeState {
     acceptor: TlsAcceptor,
     endpoint: Arc<connection::Endpoint>,
     /// Endpoint of the separate listener of the open routes, if there is one.
@@ -151,7 +151,7 @@ struct Serving {
 }
 
 /// A running server.
-pub struct Running {
+pub struct RunningServer {
     /// Address it listens on.
     pub address: SocketAddr,
     stop: CancellationToken,
@@ -184,7 +184,7 @@ impl Server {
             (config.open_routes, Router::new())
         };
         let limits = config.connections;
-        let serving = Serving {
+        let serving = ServeState {
             acceptor: TlsAcceptor::from(Arc::new(tls)),
             endpoint: Arc::new(connection::Endpoint::new(&chain, inside, limits, metrics.clone())),
             open_endpoint: Arc::new(connection::Endpoint::only_open(&chain, apart, limits, metrics)),
@@ -217,10 +217,10 @@ impl Server {
 
     /// Starts answering.
     #[must_use]
-    pub fn start(self) -> Running {
+    pub fn start(self) -> RunningServer {
         let stop = CancellationToken::new();
         let task = tokio::spawn(self.serving.run(self.listener, self.open_listener, stop.clone()));
-        Running {
+        RunningServer {
             address: self.address,
             stop,
             task,
@@ -228,7 +228,7 @@ impl Server {
     }
 }
 
-impl Running {
+impl RunningServer {
     /// A handle that stops the server when cancelled, for signal handlers.
     #[must_use]
     pub fn stop_handle(&self) -> CancellationToken {
@@ -253,7 +253,7 @@ impl Running {
     }
 }
 
-impl Serving {
+impl ServeState {
     async fn run(self, listener: TcpListener, open_listener: Option<TcpListener>, stop: CancellationToken) {
         let mut connections = JoinSet::new();
         let finish = CancellationToken::new();

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::resource::{Backing, Resource, Subresource};
 
 /// One resource in one of its versions.
-pub struct Served {
+pub struct ServedVersion {
     /// The kind, its backing and its subresources.
     pub resource: Resource,
     /// The version: `v1beta1`.
@@ -27,10 +27,10 @@ pub struct Served {
     pub stored: GroupResource,
     /// The JSON of the table's `columnDefinitions`.
     pub(crate) columns: Bytes,
-    merging: OnceLock<Merging>,
+    merging: OnceLock<MergeSchema>,
 }
 
-impl Served {
+impl ServedVersion {
     pub(crate) fn new(resource: &Resource, version: &'static str) -> Self {
         let kind = &resource.kind;
         let info = kind.info();
@@ -102,8 +102,8 @@ impl Served {
     }
 
     /// Merge rules of its objects: computed from the schema on first use.
-    pub(crate) fn merging(&self) -> &Merging {
-        self.merging.get_or_init(|| Merging::of(self))
+    pub(crate) fn merging(&self) -> &MergeSchema {
+        self.merging.get_or_init(|| MergeSchema::of(self))
     }
 
     /// The subresource of that name, `status` of a stored kind left out.
@@ -147,7 +147,7 @@ fn storage_api_version(kind: &dyn Kind) -> Arc<str> {
 }
 
 /// Merging of objects of one served version.
-pub(crate) struct Merging {
+pub(crate) struct MergeSchema {
     pub(crate) types: Types,
     /// Fields that a write of the resource itself cannot set.
     pub(crate) itself: Reset,
@@ -155,8 +155,8 @@ pub(crate) struct Merging {
     pub(crate) status: Reset,
 }
 
-impl Merging {
-    fn of(served: &Served) -> Self {
+impl MergeSchema {
+    fn of(served: &ServedVersion) -> Self {
         Self {
             types: Types::of(served.kind().schema(served.version)),
             itself: match served.info().status {

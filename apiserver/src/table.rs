@@ -8,7 +8,7 @@ use crate::list_body::Chunks;
 use crate::negotiation::MetaVersion;
 use crate::render::View;
 use crate::request_info::Query;
-use crate::served::{Served, column_definitions};
+use crate::served::{ServedVersion, column_definitions};
 
 /// Content of a row's `object`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl TableForm {
     }
 
     /// One row.
-    pub(crate) fn row(&self, served: &Served, object: &Object, out: &mut Vec<u8>) {
+    pub(crate) fn row(&self, served: &ServedVersion, object: &Object, out: &mut Vec<u8>) {
         if served.name == served.stored {
             out.extend_from_slice(CELLS);
             object.cells(served.kind()).write(self.now, out);
@@ -93,7 +93,7 @@ impl TableForm {
     /// A whole table of `objects`.
     pub(crate) fn of_objects<'a>(
         &self,
-        served: &Served,
+        served: &ServedVersion,
         metadata: &str,
         objects: impl Iterator<Item = &'a Object>,
     ) -> Chunks {

@@ -18,8 +18,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use crate::auth::{Access, Attributes, Authorizer};
 use crate::authn::{Authentication, CaPool, RequestHeaderTrust, Trust};
 use crate::chain::{ChainConfig, Limits};
-use crate::context::{Api, Authorized, Route};
-use crate::delegation::Unanswered;
+use crate::context::{Api, AuthorizedRequest, Route};
+use crate::delegation::DelegationError;
 use crate::documents::Documents;
 use crate::health::Health;
 use crate::metrics::Metrics;
@@ -118,8 +118,8 @@ impl<F> Authorizer for Rule<F>
 where
     F: Fn(&Attributes) -> Result<Access, String> + Send + Sync + 'static,
 {
-    async fn authorize(&self, attributes: &Attributes) -> Result<Access, Unanswered> {
-        (self.0)(attributes).map_err(Unanswered::Other)
+    async fn authorize(&self, attributes: &Attributes) -> Result<Access, DelegationError> {
+        (self.0)(attributes).map_err(DelegationError::Other)
     }
 
     fn is_local(&self) -> bool {
@@ -164,7 +164,7 @@ impl Api for Toy {
 
     async fn tidy(&self) {}
 
-    async fn dispatch(&self, request: Authorized) -> Response<Body> {
+    async fn dispatch(&self, request: AuthorizedRequest) -> Response<Body> {
         if self.route(&request.info).is_none() {
             return respond::status(&Status::no_such_path());
         }

@@ -62,7 +62,7 @@ where
 {
     fn execute(&self, future: F) {
         let patience = Patience::default();
-        let bounded = Bounded {
+        let bounded = StreamTask {
             future: Box::pin(PATIENCE.scope(patience.clone(), future)),
             patience,
             progress: 0,
@@ -73,7 +73,7 @@ where
 }
 
 /// A stream's task, until it is done or its peer took too long.
-struct Bounded<F> {
+struct StreamTask<F> {
     future: Pin<Box<F>>,
     patience: Patience,
     /// State at the start of `waiting`.
@@ -81,7 +81,7 @@ struct Bounded<F> {
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
-impl<F: Future> Future for Bounded<F> {
+impl<F: Future> Future for StreamTask<F> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use berth_apimachinery::{FieldError, name};
 use serde_json::{Map, Value};
 
-use crate::served::Served;
+use crate::served::ServedVersion;
 
 /// All annotations together, keys and values, in bytes.
 const ANNOTATIONS_LIMIT: usize = 256 * 1024;
@@ -13,7 +13,7 @@ const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 type Fields = Map<String, Value>;
 
 /// Every broken rule in the metadata of `value`, which replaces `old`.
-pub(crate) fn metadata(value: &Value, served: &Served, old: Option<&Value>) -> Vec<FieldError> {
+pub(crate) fn metadata(value: &Value, served: &ServedVersion, old: Option<&Value>) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let empty = Fields::new();
     let fields = value["metadata"].as_object().unwrap_or(&empty);
@@ -50,7 +50,7 @@ fn text<'a>(fields: &'a Fields, field: &str) -> &'a str {
     fields.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn names(fields: &Fields, served: &Served, errors: &mut Vec<FieldError>) {
+fn names(fields: &Fields, served: &ServedVersion, errors: &mut Vec<FieldError>) {
     let own = text(fields, "name");
     if own.is_empty() {
         errors.push(FieldError::required(
@@ -153,7 +153,7 @@ fn is_domain_qualified(finalizer: &str) -> bool {
 }
 
 /// Warnings about new finalizers that another controller might choose as well.
-pub(crate) fn finalizer_warnings(value: &Value, served: &Served, old: Option<&Value>) -> Vec<String> {
+pub(crate) fn finalizer_warnings(value: &Value, served: &ServedVersion, old: Option<&Value>) -> Vec<String> {
     if served.info().strategic {
         return Vec::new();
     }

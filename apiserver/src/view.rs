@@ -16,7 +16,7 @@ mod writes;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use berth_admission::{Denied, UserInfo};
+use berth_admission::{Denial, UserInfo};
 use berth_apimachinery::{Key, Object, Revision, Status};
 use serde_json::Value;
 
@@ -79,5 +79,5 @@ pub trait ViewRules: Send + Sync + 'static {
     ///
     /// # Errors
     /// The change that the view does not permit.
-    fn write(&self, key: &Key, stored: &Value, written: &Value, subresource: &str) -> Result<Value, Denied>;
+    fn write(&self, key: &Key, stored: &Value, written: &Value, subresource: &str) -> Result<Value, Denial>;
 }

@@ -28,8 +28,8 @@ pub use args::{CheckArgs, CheckOutput, CheckQuestion};
 pub(crate) use detect::detected;
 use finding::{Finding, Report, Requests, Verdict};
 pub(crate) use judge::condition;
-pub(crate) use schedulers::{CONFIGURATIONS, Seen};
-pub(crate) use started::Started;
+pub(crate) use schedulers::{CONFIGURATIONS, SchedulerKnowledge};
+pub(crate) use started::ServerArguments;
 
 /// The largest page of a list.
 const PAGE: usize = 500;
@@ -46,7 +46,7 @@ const METRICS: &str = "/metrics";
 /// When no server answers.
 pub async fn run(question: &CheckQuestion, server: &ServerArgs) -> Result<ExitCode> {
     let client = server.client().await?;
-    let report = Asked {
+    let report = CheckSubject {
         client: &client,
         now: SystemClock.now(),
     }
@@ -61,7 +61,7 @@ pub async fn run(question: &CheckQuestion, server: &ServerArgs) -> Result<ExitCo
 }
 
 /// The server, and the instant of the check.
-pub(crate) struct Asked<'a> {
+pub(crate) struct CheckSubject<'a> {
     pub(crate) client: &'a Client,
     pub(crate) now: Timestamp,
 }
@@ -73,7 +73,7 @@ pub(crate) enum Read {
     Refused(String),
 }
 
-impl Asked<'_> {
+impl CheckSubject<'_> {
     async fn all(&self, server: &ServerArgs) -> Result<Report> {
         let version = self.client.raw("/version").await?;
         let stated: Value = serde_json::from_str(&version.text).unwrap_or_default();

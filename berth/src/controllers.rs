@@ -23,7 +23,9 @@ use berth_apimachinery::{Clock, GroupResource, Key};
 use berth_apiserver::Registry;
 use berth_configuration::{AutoBindMode, Modes, validity};
 use berth_dialect_contract::Reconciler;
-use berth_engine::controller::{Alone, LEASES, LeaderElector, Leadership, Lease, LeaseDurations, Settings};
+use berth_engine::controller::{
+    LEASES, LeaderElector, Leadership, Lease, LeaseDurations, Settings, SingleReplica,
+};
 use berth_engine::{BindObserver, Committer, Controllers, Engine};
 use berth_storage::Store;
 use tokio::sync::watch;
@@ -41,14 +43,14 @@ pub(crate) use series::{Write as EventWrite, WriteResult};
 pub const CONTROLLERS_LEASE: &str = "berth-controllers";
 
 /// Controllers that are started together.
-pub struct Running {
+pub struct RunningControllers {
     controllers: Controllers,
     tasks: Vec<JoinHandle<()>>,
 }
 
 /// Shared parts for starting controllers.
 #[derive(Clone)]
-pub struct Setting<'a> {
+pub struct Environment<'a> {
     /// The engine, which decides.
     pub engine: &'a Arc<Engine>,
     /// Modes of the systems.
@@ -73,13 +75,13 @@ pub struct Setting<'a> {
     pub metrics: &'a Arc<ControllerMetrics>,
 }
 
-impl Setting<'_> {
+impl Environment<'_> {
     /// Starts the controllers of `selection` whose demands are served here. With events, it also starts
     /// the writer of events and the removal of old ones.
     ///
     /// # Errors
     /// When the engine has an observer of its bindings already.
-    pub fn start(self, selection: Selection) -> Result<Running, berth_engine::AlreadySet> {
+    pub fn start(self, selection: Selection) -> Result<RunningControllers, berth_engine::AlreadySet> {
         let (sink, metrics) = (Arc::clone(self.sink), Arc::clone(self.metrics));
         let (events, writing) = Events::spawn(self.engine, sink, metrics);
         let events = Arc::new(events);
@@ -109,10 +111,10 @@ impl Setting<'_> {
                 .collect(),
             committer: Arc::clone(self.committer),
             gate: Arc::new(move |dialect| AutoBindMode::in_force(&engine, dialect) != AutoBindMode::Off),
-            elector: Arc::new(Alone),
+            elector: Arc::new(SingleReplica),
             observer: Arc::clone(self.metrics) as Arc<_>,
         };
-        Ok(Running {
+        Ok(RunningControllers {
             controllers: Controllers::under(self.engine, &settings, leading),
             tasks,
         })
@@ -167,7 +169,7 @@ pub fn lead(
     Leadership::spawn(elector, Arc::clone(clock), Arc::clone(metrics) as Arc<_>)
 }
 
-impl Running {
+impl RunningControllers {
     /// Looks at the clock again, after it was moved by hand.
     pub fn look(&self) {
         self.controllers.look();

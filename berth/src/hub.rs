@@ -208,7 +208,7 @@ impl Hub {
     pub(crate) fn webhooks(
         &self,
         store: &Arc<dyn Store>,
-        own: policies::Own,
+        own: policies::OwnAddresses,
         decider: Arc<dyn Decider>,
     ) -> Arc<Policies> {
         Policies::new(self.clients.objects.clone(), store, own, decider)

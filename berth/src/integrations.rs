@@ -23,7 +23,7 @@ use berth_engine::Engine;
 use http::{HeaderMap, Response, StatusCode};
 use serde_json::{Value, json};
 
-use self::answer::Wanted;
+use self::answer::DecisionReference;
 pub use self::token::{Callers, TokenFile};
 
 /// Path of Argo CD's plugin generator, below the base URL it is configured with.
@@ -67,7 +67,10 @@ async fn flux(
     Path((namespace, name)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Response<Body> {
-    answered(desk.flux(&headers, &peer, Wanted { namespace, name }).await)
+    answered(
+        desk.flux(&headers, &peer, DecisionReference { namespace, name })
+            .await,
+    )
 }
 
 async fn flux_cluster(
@@ -77,7 +80,10 @@ async fn flux_cluster(
     headers: HeaderMap,
 ) -> Response<Body> {
     let namespace = String::new();
-    answered(desk.flux(&headers, &peer, Wanted { namespace, name }).await)
+    answered(
+        desk.flux(&headers, &peer, DecisionReference { namespace, name })
+            .await,
+    )
 }
 
 fn answered(answer: Result<Value, Status>) -> Response<Body> {
@@ -97,12 +103,17 @@ impl Desk {
             .map_err(|_| Status::too_large(LONGEST_BODY))?;
         let question: Value = serde_json::from_slice(&body)
             .map_err(|error| Status::bad_request(format!("the body is not JSON: {error}")))?;
-        let wanted = Wanted::of_parameters(&question["input"]["parameters"])?;
+        let wanted = DecisionReference::of_parameters(&question["input"]["parameters"])?;
         let parameters = self.clusters(wanted).await?;
         Ok(json!({"output": {"parameters": parameters}}))
     }
 
-    async fn flux(&self, headers: &HeaderMap, peer: &Connection, wanted: Wanted) -> Result<Value, Status> {
+    async fn flux(
+        &self,
+        headers: &HeaderMap,
+        peer: &Connection,
+        wanted: DecisionReference,
+    ) -> Result<Value, Status> {
         self.callers.check(headers, peer).await?;
         let mut inputs = self.clusters(wanted).await?;
         for input in &mut inputs {
@@ -121,7 +132,7 @@ impl Desk {
     }
 
     /// The clusters of a decision. Computed off the runtime's threads, since there may be thousands.
-    async fn clusters(&self, wanted: Wanted) -> Result<Vec<Value>, Status> {
+    async fn clusters(&self, wanted: DecisionReference) -> Result<Vec<Value>, Status> {
         let system = wanted.system()?.to_owned();
         let snapshot = self.engine.fresh(&system).await;
         let snapshot = snapshot.map_err(|behind| berth_scheduling_rest::behind(&behind))?;

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use berth_admission::COLLECTORS;
 use berth_apimachinery::Timestamp;
 use berth_certs::files::{self, Access};
-use berth_certs::{CertsError, Folder, Issued, LEAF_LIFE};
+use berth_certs::{CertsError, Folder, IssuedCertificate, LEAF_LIFE};
 use jiff::SignedDuration;
 use serde::Serialize;
 
@@ -136,7 +136,7 @@ impl Kubeconfig {
         let pair = file.auth_infos.into_iter().next().and_then(|named| {
             let user = named.auth_info?;
             let user = serde_json::to_value(user).ok()?;
-            Some(Issued {
+            Some(IssuedCertificate {
                 certificate: decode(user["client-certificate-data"].as_str()?)?,
                 key: decode(user["client-key-data"].as_str()?)?,
             })
@@ -152,26 +152,26 @@ impl Kubeconfig {
                 .all(|at| ca.knows_client(&pair, user, groups, at))
     }
 
-    fn of(server: &str, ca: &str, user: &str, issued: &Issued) -> Result<Self, KubeconfigError> {
+    fn of(server: &str, ca: &str, user: &str, issued: &IssuedCertificate) -> Result<Self, KubeconfigError> {
         let encode = |pem: &str| STANDARD.encode(pem);
         let config = Config {
             api_version: "v1",
             kind: "Config",
-            clusters: [Named {
+            clusters: [NamedEntry {
                 name: NAME,
                 item: Item::Cluster {
                     server,
                     certificate_authority_data: encode(ca),
                 },
             }],
-            users: [Named {
+            users: [NamedEntry {
                 name: user,
                 item: Item::User {
                     client_certificate_data: encode(&issued.certificate),
                     client_key_data: encode(&issued.key),
                 },
             }],
-            contexts: [Named {
+            contexts: [NamedEntry {
                 name: NAME,
                 item: Item::Context { cluster: NAME, user },
             }],
@@ -218,14 +218,14 @@ struct Config<'a> {
     #[serde(rename = "apiVersion")]
     api_version: &'a str,
     kind: &'a str,
-    clusters: [Named<'a>; 1],
-    users: [Named<'a>; 1],
-    contexts: [Named<'a>; 1],
+    clusters: [NamedEntry<'a>; 1],
+    users: [NamedEntry<'a>; 1],
+    contexts: [NamedEntry<'a>; 1],
     current_context: &'a str,
 }
 
 #[derive(Serialize)]
-struct Named<'a> {
+struct NamedEntry<'a> {
     name: &'a str,
     #[serde(flatten)]
     item: Item<'a>,

@@ -12,7 +12,7 @@ use berth_apiserver::SystemClock;
 use berth_client::Client;
 use berth_commands::args::{ConnectionArgs, FilesArgs, Origin, OriginArgs, ServerArgs};
 use berth_commands::catalog::catalog;
-use berth_commands::reading::{self, Account, Kinds, Reading, Scope};
+use berth_commands::reading::{self, Account, Kinds, ReadResult, Scope};
 use berth_commands::source::Source;
 use berth_commands::why::{asked, cluster};
 use berth_console::{Console, ConsoleArgs};
@@ -95,7 +95,7 @@ pub async fn asks_server(client: &Client, origin: &OriginArgs) -> Result<bool> {
 
 /// Reads a hub, reports that on standard error, and serves the read objects.
 async fn of_hub(client: &Client, scope: &Scope, rules: Option<RulesChoice>) -> Result<InMemory> {
-    let reading = Reading::of(client, scope).await?;
+    let reading = ReadResult::of(client, scope).await?;
     reading.tell(client).await?;
     let now = SystemClock.now();
     // On this thread: another one would keep the memory of the world that is judged, beside that of the one that

@@ -132,7 +132,7 @@ mod with {
 
     use anyhow::{Context, Result, bail};
     use berth_storage::embedded::EmbeddedStore;
-    use berth_storage::etcd::{Copying, EtcdConfig, EtcdStore};
+    use berth_storage::etcd::{CopyProgress, EtcdConfig, EtcdStore};
     use berth_storage::{Limits, Snapshot};
 
     use super::{MigrateArgs, Place};
@@ -297,14 +297,16 @@ mod with {
         )
     }
 
-    fn report(at: Copying) {
+    fn report(at: CopyProgress) {
         match at {
-            Copying::Raising { done, of } => {
+            CopyProgress::Raising { done, of } => {
                 berth_commands::say_error!(
                     "raising etcd's revision, so that resourceVersions do not go back: {done} of {of}"
                 );
             }
-            Copying::Writing { done, of } => berth_commands::say_error!("copying: {done} of {of} objects"),
+            CopyProgress::Writing { done, of } => {
+                berth_commands::say_error!("copying: {done} of {of} objects")
+            }
         }
     }
 

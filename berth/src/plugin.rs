@@ -20,7 +20,7 @@ use crate::look::{self, About};
 
 /// Names of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Called {
+pub enum ProgramName {
     /// Itself.
     Berth,
     /// `kubectl berth`.
@@ -31,13 +31,13 @@ pub enum Called {
 
 /// Reads the name from the first argument.
 #[must_use]
-pub fn called(program: Option<&OsStr>) -> Called {
+pub fn called(program: Option<&OsStr>) -> ProgramName {
     let name = program.and_then(|program| Path::new(program).file_name());
     let name = name.and_then(OsStr::to_str).unwrap_or_default();
     match name.strip_suffix(".exe").unwrap_or(name) {
-        "kubectl-berth" => Called::Plugin,
-        "kubectl_complete-berth" => Called::Completion,
-        _ => Called::Berth,
+        "kubectl-berth" => ProgramName::Plugin,
+        "kubectl_complete-berth" => ProgramName::Completion,
+        _ => ProgramName::Berth,
     }
 }
 
@@ -179,15 +179,15 @@ mod tests {
     #[test]
     fn the_name_says_what_the_program_is() {
         for (name, is) in [
-            ("berth", Called::Berth),
-            ("/usr/bin/kubectl-berth", Called::Plugin),
-            ("kubectl-berth.exe", Called::Plugin),
-            ("kubectl_complete-berth", Called::Completion),
-            ("/kubectl-berth/berth", Called::Berth),
+            ("berth", ProgramName::Berth),
+            ("/usr/bin/kubectl-berth", ProgramName::Plugin),
+            ("kubectl-berth.exe", ProgramName::Plugin),
+            ("kubectl_complete-berth", ProgramName::Completion),
+            ("/kubectl-berth/berth", ProgramName::Berth),
         ] {
             assert_eq!(called(Some(OsStr::new(name))), is, "{name}");
         }
-        assert_eq!(called(None), Called::Berth);
+        assert_eq!(called(None), ProgramName::Berth);
     }
 
     #[test]

@@ -7,22 +7,22 @@ use clap::{CommandFactory as _, Parser};
 
 use crate::cli::{Cli, Command, LogFormat};
 use crate::look::{self, About};
-use crate::plugin::{self, Called, PluginCli};
+use crate::plugin::{self, PluginCli, ProgramName};
 
 /// Runs the command of the process's arguments to its end.
 #[must_use]
 pub fn main() -> ExitCode {
     match plugin::called(std::env::args_os().next().as_deref()) {
-        Called::Plugin => {
+        ProgramName::Plugin => {
             let cli = PluginCli::parse();
             let filter = quiet(&cli.log_level);
             logged(&filter, LogFormat::Text, plugin::run(cli))
         }
-        Called::Completion => {
+        ProgramName::Completion => {
             let words = std::env::args_os().skip(1);
             ended(async { Ok(plugin::complete(&PluginCli::command(), words).await) })
         }
-        Called::Berth => {
+        ProgramName::Berth => {
             let cli = Cli::parse();
             let serves = matches!(
                 cli.command,

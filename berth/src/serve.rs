@@ -31,7 +31,7 @@ use berth_apiserver::documents::Documents;
 use berth_apiserver::health::{Health, Probe};
 use berth_apiserver::memory::ByteLimiter;
 use berth_apiserver::metrics::Metrics;
-use berth_apiserver::{ChainConfig, Running, SystemClock, VersionInfo};
+use berth_apiserver::{ChainConfig, RunningServer, SystemClock, VersionInfo};
 use berth_certs::Folder;
 use berth_engine::controller::Leadership;
 use berth_hub::SyncStatus;
@@ -56,11 +56,11 @@ const LOAD: Duration = Duration::from_mins(1);
 
 /// A running standalone server.
 pub struct Standalone {
-    running: Running,
+    running: RunningServer,
     kubeconfig: PathBuf,
     tasks: Vec<JoinHandle<()>>,
-    controllers: controllers::Running,
-    history: berth_history::Running,
+    controllers: controllers::RunningControllers,
+    history: berth_history::RunningRecorder,
     /// It outlives its users.
     leadership: Leadership,
     /// Cancelled when the background work is to end.
@@ -145,7 +145,7 @@ impl Standalone {
     /// When any of that fails; the error names the file or address.
     pub async fn start(options: Options) -> Result<Self> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let recording = Recording::open(&options, &clock).await?;
+        let recording = RequestRecorders::open(&options, &clock).await?;
         let (ground, kept) = Ground::open(options, clock, &recording).await?;
         let (ending, lost) = (CancellationToken::new(), CancellationToken::new());
         let around = ground.around(&ending, &lost).await?;
@@ -239,12 +239,12 @@ async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T> 
 }
 
 /// Recorders of requests.
-struct Recording {
+struct RequestRecorders {
     metrics: Arc<Metrics>,
     audit: Option<Audit>,
 }
 
-impl Recording {
+impl RequestRecorders {
     async fn open(options: &Options, clock: &Arc<dyn Clock>) -> Result<Self> {
         let metrics = Arc::new(Metrics::new());
         let audit = options.args.audit.open(DOMAIN, &metrics, clock).await?;
@@ -254,14 +254,14 @@ impl Recording {
 
 fn chain(
     options: &Options,
-    recording: Recording,
+    recording: RequestRecorders,
     access: Access,
     health: Arc<Health>,
     parts: &groups::Parts,
     memory: &Arc<ByteLimiter>,
     clock: &Arc<dyn Clock>,
 ) -> Result<ChainConfig> {
-    let Recording { metrics, audit } = recording;
+    let RequestRecorders { metrics, audit } = recording;
     metrics.count_stored(berth_apiserver::stored(&parts.groups));
     metrics.count_admission(&parts.admission_metrics);
     metrics.count_policies(&parts.policy_metrics);

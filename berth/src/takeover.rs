@@ -17,10 +17,10 @@ use tokio::time::Instant;
 
 pub use args::{HandbackArgs, TakeoverArgs};
 
-use crate::check::Seen;
+use crate::check::SchedulerKnowledge;
 use asked::Hub;
 use berth_configuration::Mode;
-use configuration::{Change, Stored};
+use configuration::{Change, StoredConfiguration};
 
 /// Interval at which the request is compared with the present state.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -52,7 +52,7 @@ pub async fn take_over(args: &TakeoverArgs) -> Result<ExitCode> {
     if !is_wanted("takeover", &hub, &change, &stored, args.yes).await? {
         return Ok(ExitCode::SUCCESS);
     }
-    if let (Seen::Runs(..), Some(consequence), false) =
+    if let (SchedulerKnowledge::Runs(..), Some(consequence), false) =
         (&seen, hub.scheduler().and_then(|own| own.is_part_of), args.beside)
     {
         bail!(
@@ -82,7 +82,13 @@ pub async fn take_over(args: &TakeoverArgs) -> Result<ExitCode> {
 ///
 /// # Errors
 /// When it has to be made, and there are obstacles.
-async fn is_wanted(command: &str, hub: &Hub, change: &Change, stored: &Stored, yes: bool) -> Result<bool> {
+async fn is_wanted(
+    command: &str,
+    hub: &Hub,
+    change: &Change,
+    stored: &StoredConfiguration,
+    yes: bool,
+) -> Result<bool> {
     let (name, problems) = (hub.name(), hub.obstacles(change, stored).await?);
     for problem in &problems {
         point(problem);
@@ -118,7 +124,13 @@ async fn changed(
 }
 
 /// Steps that `--yes` takes.
-fn tell_plan(hub: &Hub, seen: &Seen, stored: &Stored, change: &Change, beside: bool) {
+fn tell_plan(
+    hub: &Hub,
+    seen: &SchedulerKnowledge,
+    stored: &StoredConfiguration,
+    change: &Change,
+    beside: bool,
+) {
     say!("\nWhat --yes does, and what you do:");
     point(&change.told(hub.name(), stored));
     let Some(own) = hub.scheduler() else {
@@ -130,21 +142,25 @@ fn tell_plan(hub: &Hub, seen: &Seen, stored: &Stored, change: &Change, beside: b
     };
     let name = own.name;
     match seen {
-        Seen::Stopped => point(&format!(
+        SchedulerKnowledge::Stopped => point(&format!(
             "{name} does not renew its Lease: Berth decides at once. It must not be started again"
         )),
-        Seen::Runs(..) if beside => point(&format!("{name} runs, and Berth decides beside it at once")),
-        Seen::Runs(lease, holder) => point(&format!(
+        SchedulerKnowledge::Runs(..) if beside => {
+            point(&format!("{name} runs, and Berth decides beside it at once"))
+        }
+        SchedulerKnowledge::Runs(lease, holder) => point(&format!(
             "{name} runs: {holder} renews its Lease {}/{}. Berth observes until that ends, at most the duration of the Lease \
              after it is stopped",
             lease.namespace, lease.name
         )),
-        Seen::Invisible => point(&format!(
+        SchedulerKnowledge::Invisible => point(&format!(
             "{name} holds no Lease by which it could be seen: stop it before, since Berth decides at once"
         )),
-        Seen::Unread(message) => point(&format!("whether {name} runs cannot be told: {message}")),
+        SchedulerKnowledge::Unread(message) => {
+            point(&format!("whether {name} runs cannot be told: {message}"))
+        }
     }
-    if !matches!(seen, Seen::Stopped) && !beside {
+    if !matches!(seen, SchedulerKnowledge::Stopped) && !beside {
         tell_steps("stop it", own.stop);
     }
     if let Some(consequence) = own.is_part_of {
@@ -221,9 +237,9 @@ pub async fn hand_back(args: &HandbackArgs) -> Result<ExitCode> {
 }
 
 /// Steps about the system's own scheduler.
-fn tell_return(own: &OwnScheduler, seen: &Seen) {
+fn tell_return(own: &OwnScheduler, seen: &SchedulerKnowledge) {
     match seen {
-        Seen::Runs(..) => {
+        SchedulerKnowledge::Runs(..) => {
             point(&format!(
                 "{} runs already; what Berth refused it, it may not try again by itself: restart it",
                 own.name
@@ -234,8 +250,13 @@ fn tell_return(own: &OwnScheduler, seen: &Seen) {
 }
 
 /// Waits until the system's own scheduler runs.
-async fn returned(hub: &Hub, own: &OwnScheduler, before: &Seen, timeout: Duration) -> Result<ExitCode> {
-    if matches!(before, Seen::Runs(..)) {
+async fn returned(
+    hub: &Hub,
+    own: &OwnScheduler,
+    before: &SchedulerKnowledge,
+    timeout: Duration,
+) -> Result<ExitCode> {
+    if matches!(before, SchedulerKnowledge::Runs(..)) {
         say!(
             "{} runs; restart it, so that it looks at everything again",
             own.name
@@ -245,12 +266,14 @@ async fn returned(hub: &Hub, own: &OwnScheduler, before: &Seen, timeout: Duratio
     tell_steps(&format!("now start {}", own.name), own.start);
     let lives = wait(timeout, async || {
         Ok(match hub.seen().await? {
-            Seen::Runs(lease, holder) => Step::Done(format!(
+            SchedulerKnowledge::Runs(lease, holder) => Step::Done(format!(
                 "{} runs: {holder} renews its Lease {}/{}",
                 own.name, lease.namespace, lease.name
             )),
-            Seen::Unread(message) => Step::Not(message),
-            Seen::Stopped | Seen::Invisible => Step::Not("nobody renews its Lease".to_owned()),
+            SchedulerKnowledge::Unread(message) => Step::Not(message),
+            SchedulerKnowledge::Stopped | SchedulerKnowledge::Invisible => {
+                Step::Not("nobody renews its Lease".to_owned())
+            }
         })
     });
     Ok(match lives.await {

@@ -27,8 +27,8 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::hub::CONTROLLERS_LEASE;
-use holds::Waiting;
-use removal::{Removal, Removed};
+use holds::HeldObjects;
+use removal::{Removal, RemovalOutcome};
 
 /// Time limit for an APIService to go.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -229,9 +229,9 @@ impl Remover {
 
     async fn one(&self, removal: &Removal) -> Result<()> {
         match removal.delete(&self.client, self.dry_run).await? {
-            Removed::Now if self.dry_run => berth_commands::say!("would delete {removal}"),
-            Removed::Now => berth_commands::say!("deleted {removal}"),
-            Removed::Before => {}
+            RemovalOutcome::Now if self.dry_run => berth_commands::say!("would delete {removal}"),
+            RemovalOutcome::Now => berth_commands::say!("deleted {removal}"),
+            RemovalOutcome::Before => {}
         }
         Ok(())
     }
@@ -246,7 +246,7 @@ impl Remover {
         Ok(groups.map(str::to_owned).collect())
     }
 
-    async fn waiting(&self, own: &BTreeSet<String>) -> Result<Vec<Waiting>> {
+    async fn waiting(&self, own: &BTreeSet<String>) -> Result<Vec<HeldObjects>> {
         let dialects = berth_dialect_registry::all();
         let holds: Vec<Hold> = dialects
             .iter()

@@ -26,14 +26,14 @@ const BACKDATE: SignedDuration = SignedDuration::from_mins(5);
 
 /// An issued certificate with its key.
 #[derive(Clone)]
-pub struct Issued {
+pub struct IssuedCertificate {
     /// The certificate, PEM.
     pub certificate: String,
     /// The key, PEM: of a CA PKCS #8, of other certificates SEC 1.
     pub key: String,
 }
 
-impl std::fmt::Debug for Issued {
+impl std::fmt::Debug for IssuedCertificate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Issued")
             .field("certificate", &self.certificate)
@@ -103,7 +103,7 @@ impl Authority {
     ///
     /// # Errors
     /// When either is damaged, the two do not belong together, or the CA has expired.
-    pub fn from_pem(pair: &Issued, place: &Path, now: Timestamp) -> Result<Self, CertsError> {
+    pub fn from_pem(pair: &IssuedCertificate, place: &Path, now: Timestamp) -> Result<Self, CertsError> {
         let key = read_key(pair.key.as_bytes(), place)?;
         Self::load((pair.certificate.as_bytes(), place), (key, place), now)
     }
@@ -163,7 +163,7 @@ impl Authority {
     ///
     /// # Errors
     /// When one of `names` is neither.
-    pub fn issue_server(&self, names: &[String], now: Timestamp) -> Result<Issued, CertsError> {
+    pub fn issue_server(&self, names: &[String], now: Timestamp) -> Result<IssuedCertificate, CertsError> {
         let mut params = leaf("berth", now, LEAF_LIFE)?;
         params.subject_alt_names = names
             .iter()
@@ -172,7 +172,7 @@ impl Authority {
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         let key = generate("berth")?;
         let certificate = params.signed_by(&key, &self.issuer).map_err(issuing("berth"))?;
-        Ok(Issued {
+        Ok(IssuedCertificate {
             certificate: certificate.pem(),
             key: encoded(&key, "berth")?,
         })
@@ -183,7 +183,12 @@ impl Authority {
     ///
     /// # Errors
     /// When the certificate cannot be made.
-    pub fn issue_client(&self, user: &str, groups: &[String], now: Timestamp) -> Result<Issued, CertsError> {
+    pub fn issue_client(
+        &self,
+        user: &str,
+        groups: &[String],
+        now: Timestamp,
+    ) -> Result<IssuedCertificate, CertsError> {
         self.issue_client_for(user, groups, now, LEAF_LIFE)
     }
 
@@ -197,14 +202,14 @@ impl Authority {
         groups: &[String],
         now: Timestamp,
         life: SignedDuration,
-    ) -> Result<Issued, CertsError> {
+    ) -> Result<IssuedCertificate, CertsError> {
         let mut params = leaf(user, now, life)?;
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         let key = generate(user)?;
         let certificate = params.signed_by(&key, &self.issuer).map_err(issuing(user))?;
         let named = der::with_subject(certificate.der(), &der::subject(user, groups), self.issuer.key())
             .map_err(|problem| issue_problem(user, problem))?;
-        Ok(Issued {
+        Ok(IssuedCertificate {
             certificate: pem::encode_certificate(&named),
             key: encoded(&key, user)?,
         })
@@ -213,7 +218,13 @@ impl Authority {
     /// Whether `pair` is a client certificate of this CA for exactly `user` and `groups`, valid at `at`, with
     /// its key.
     #[must_use]
-    pub fn knows_client(&self, pair: &Issued, user: &str, groups: &[String], at: Timestamp) -> bool {
+    pub fn knows_client(
+        &self,
+        pair: &IssuedCertificate,
+        user: &str,
+        groups: &[String],
+        at: Timestamp,
+    ) -> bool {
         let place = Path::new("");
         let Ok(certificates) = pem::certificates(pair.certificate.as_bytes(), place) else {
             return false;
@@ -260,9 +271,9 @@ impl Authority {
 ///
 /// # Errors
 /// When it cannot be made.
-pub fn generate_authority(common_name: &str, now: Timestamp) -> Result<Issued, CertsError> {
+pub fn generate_authority(common_name: &str, now: Timestamp) -> Result<IssuedCertificate, CertsError> {
     let key = generate(common_name)?;
-    Ok(Issued {
+    Ok(IssuedCertificate {
         certificate: self_signed(common_name, &key, now)?,
         key: key.serialize_pem(),
     })

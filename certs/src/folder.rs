@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use berth_apimachinery::Timestamp;
 use rustls::crypto::CryptoProvider;
 
-use crate::authority::{Authority, Issued};
+use crate::authority::{Authority, IssuedCertificate};
 use crate::error::CertsError;
 use crate::files::{self, Access};
 
@@ -68,7 +68,12 @@ impl Folder {
     ///
     /// # Errors
     /// When the certificate cannot be made.
-    pub fn issue_client(&self, user: &str, groups: &[String], now: Timestamp) -> Result<Issued, CertsError> {
+    pub fn issue_client(
+        &self,
+        user: &str,
+        groups: &[String],
+        now: Timestamp,
+    ) -> Result<IssuedCertificate, CertsError> {
         self.ca.issue_client(user, groups, now)
     }
 

@@ -19,7 +19,7 @@ pub mod pem;
 pub mod rotation;
 mod serving;
 
-pub use authority::{Authority, CA_LIFE, Issued, LEAF_LIFE, generate_authority};
+pub use authority::{Authority, CA_LIFE, IssuedCertificate, LEAF_LIFE, generate_authority};
 pub use error::CertsError;
 pub use folder::Folder;
 pub use serving::ServingCertificate;

@@ -4,7 +4,7 @@
 //! 2. once all trust both, it *takes over*: servers sign with it, and the old one is still trusted;
 //! 3. once all have new certificates, the old one is *dropped*.
 //!
-//! Each step is one write of the whole state ([`Shared::write`]), kept where all servers see it; the
+//! Each step is one write of the whole state ([`SharedAuthorities::write`]), kept where all servers see it; the
 //! second server finds it done. Everything here is a function of that state and the time.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use std::path::Path;
 use berth_apimachinery::Timestamp;
 use jiff::SignedDuration;
 
-use crate::authority::{Authority, Issued};
+use crate::authority::{Authority, IssuedCertificate};
 use crate::error::CertsError;
 use crate::{authority, pem};
 
@@ -26,9 +26,9 @@ const SINCE: &str = "since";
 
 /// The CAs in force.
 #[derive(Clone, Debug)]
-pub struct Shared {
-    current: Issued,
-    next: Option<Issued>,
+pub struct SharedAuthorities {
+    current: IssuedCertificate,
+    next: Option<IssuedCertificate>,
     previous: Option<String>,
     /// Start of the present step.
     since: Timestamp,
@@ -41,7 +41,7 @@ pub struct Moment {
     pub now: Timestamp,
     /// Shortest length of a step: longer than any server takes to notice one.
     pub step: SignedDuration,
-    /// Whether all clients that must trust [`Shared::bundle`] do so.
+    /// Whether all clients that must trust [`SharedAuthorities::bundle`] do so.
     pub announced: bool,
     /// Whether a new CA is requested early.
     pub asked: bool,
@@ -58,7 +58,7 @@ pub enum Step {
     Dropped,
 }
 
-impl Shared {
+impl SharedAuthorities {
     /// A first CA.
     ///
     /// # Errors
@@ -72,7 +72,7 @@ impl Shared {
         })
     }
 
-    /// Reads the form that [`Shared::write`] writes; `None` when it is absent. `place` is for messages.
+    /// Reads the form that [`SharedAuthorities::write`] writes; `None` when it is absent. `place` is for messages.
     ///
     /// # Errors
     /// When something is missing or damaged. It is not replaced, since other servers may still use the
@@ -90,9 +90,9 @@ impl Shared {
                 })
                 .transpose()
         };
-        let pair = |[certificate, key]: [&str; 2]| -> Result<Option<Issued>, CertsError> {
+        let pair = |[certificate, key]: [&str; 2]| -> Result<Option<IssuedCertificate>, CertsError> {
             match (text(certificate)?, text(key)?) {
-                (Some(certificate), Some(key)) => Ok(Some(Issued { certificate, key })),
+                (Some(certificate), Some(key)) => Ok(Some(IssuedCertificate { certificate, key })),
                 (None, None) => Ok(None),
                 (have, _) => {
                     let missing = if have.is_some() { key } else { certificate };
@@ -210,7 +210,7 @@ impl Shared {
 }
 
 /// CAs have different names, too: some verifiers compare names only.
-fn new_authority(now: Timestamp) -> Result<Issued, CertsError> {
+fn new_authority(now: Timestamp) -> Result<IssuedCertificate, CertsError> {
     authority::generate_authority(&format!("berth-ca-{}", now.as_second()), now)
 }
 

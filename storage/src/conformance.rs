@@ -21,7 +21,7 @@ use serde_json::json;
 use crate::error::StoreError;
 use crate::history::Limits;
 use crate::source::{Event, Store, Watch};
-use crate::step::{Applied, Expect, Step};
+use crate::step::{Expect, Step, StepResult};
 
 /// A namespaced resource the cases write.
 pub const THINGS: GroupResource = GroupResource::new("conformance.example", "things");
@@ -113,13 +113,13 @@ pub fn value(object: &Object) -> i64 {
         .expect("the suite's objects have a value")
 }
 
-async fn apply_one(store: &Arc<dyn Store>, step: Step) -> Result<Applied, StoreError> {
+async fn apply_one(store: &Arc<dyn Store>, step: Step) -> Result<StepResult, StoreError> {
     let mut applied = store.apply(vec![step]).await?;
     assert_eq!(applied.len(), 1, "one answer per step");
     Ok(applied.remove(0))
 }
 
-async fn put(store: &Arc<dyn Store>, step: Step) -> Applied {
+async fn put(store: &Arc<dyn Store>, step: Step) -> StepResult {
     apply_one(store, step).await.expect("the step is applied")
 }
 

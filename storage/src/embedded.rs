@@ -38,9 +38,9 @@ use crate::error::{NotReady, StoreError};
 use crate::history::Limits;
 use crate::snapshot::Snapshot;
 use crate::source::{At, Scope, Source, Store, Watch, Writer};
-use crate::step::{Applied, Step};
+use crate::step::{Step, StepResult};
 use committer::{Committer, Request};
-use disk::Opened;
+use disk::OpenedDatabase;
 use reserve::Reserve;
 
 /// Objects in a redb file. Dropping the store finishes the queued writes and closes the file.
@@ -104,7 +104,7 @@ impl EmbeddedStore {
         import::import(file, snapshot, encryption)
     }
 
-    fn start(Opened { disk, state }: Opened, limits: Limits) -> Result<Self, StoreError> {
+    fn start(OpenedDatabase { disk, state }: OpenedDatabase, limits: Limits) -> Result<Self, StoreError> {
         let name = disk.file().to_owned();
         let cache = Arc::new(Cache::new(state));
         let failed = Arc::new(OnceLock::new());
@@ -166,7 +166,7 @@ impl Source for EmbeddedStore {
 #[async_trait]
 impl Writer for EmbeddedStore {
     /// Once queued, the steps are applied even when the caller stops waiting.
-    async fn apply(&self, steps: Vec<Step>) -> Result<Vec<Applied>, StoreError> {
+    async fn apply(&self, steps: Vec<Step>) -> Result<Vec<StepResult>, StoreError> {
         if steps.is_empty() {
             return Ok(Vec::new());
         }

@@ -26,14 +26,14 @@ const EPHEMERAL: &str = "k8s:enc:ephemeral:v1:";
 
 /// Reason why an encrypted value cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Closed {
+pub(crate) enum DecryptionError {
     /// Only the process that wrote it could.
     Ephemeral,
     /// The sentence names the missing or different key.
     Key(String),
 }
 
-impl fmt::Display for Closed {
+impl fmt::Display for DecryptionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ephemeral => f.write_str("it is a copy that only the process could read that wrote it"),
@@ -222,20 +222,20 @@ impl Encryption {
         resource: GroupResource,
         place: &[u8],
         stored: &[u8],
-    ) -> Result<Option<Vec<u8>>, Closed> {
+    ) -> Result<Option<Vec<u8>>, DecryptionError> {
         if stored.starts_with(EPHEMERAL.as_bytes()) {
-            return Err(Closed::Ephemeral);
+            return Err(DecryptionError::Ephemeral);
         }
         if !stored.starts_with(ENCRYPTED) {
             // Written before it was known to be a copy.
             return if self.is_ephemeral(resource) {
-                Err(Closed::Ephemeral)
+                Err(DecryptionError::Ephemeral)
             } else {
                 Ok(None)
             };
         }
         let opened = self.open_with_keys(resource, place, stored);
-        opened.map(Some).map_err(Closed::Key)
+        opened.map(Some).map_err(DecryptionError::Key)
     }
 
     fn open_with_keys(
@@ -362,12 +362,15 @@ mod tests {
         let stored = ours.seal(SECRETS, b"place", b"{}").unwrap();
         assert!(stored.starts_with(EPHEMERAL.as_bytes()));
         for other in [of(Encryption::default()), Encryption::default(), keys(&["k"], 1)] {
-            assert_eq!(other.open(SECRETS, b"place", &stored), Err(Closed::Ephemeral));
+            assert_eq!(
+                other.open(SECRETS, b"place", &stored),
+                Err(DecryptionError::Ephemeral)
+            );
         }
         let plain = ours.open(SECRETS, b"place", b"{}");
         assert_eq!(
             plain,
-            Err(Closed::Ephemeral),
+            Err(DecryptionError::Ephemeral),
             "of a process that wrote it in plain"
         );
         assert_eq!(*ours.seal(OTHERS, b"place", b"{}").unwrap(), *b"{}");

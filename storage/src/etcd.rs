@@ -32,14 +32,14 @@ use crate::collection::Collection;
 use crate::error::{NotReady, StoreError};
 use crate::history::Limits;
 use crate::source::{At, Scope, Source, Store, Watch, Writer};
-use crate::step::{Applied, Step};
+use crate::step::{Step, StepResult};
 pub use config::{DEFAULT_COMPACTION, DEFAULT_PREFIX, EtcdConfig};
 use feed::Feed;
 use fresh::Fresh;
-pub use import::{Copying, RAISE_LIMIT};
+pub use import::{CopyProgress, RAISE_LIMIT};
 use layout::Layout;
 use link::{Failure, Link};
-use write::{Hand, Passed};
+use write::{FencePasses, Hand};
 
 /// Objects in etcd. Dropping the store ends its watch; etcd keeps everything.
 pub struct EtcdStore {
@@ -160,13 +160,13 @@ impl Source for EtcdStore {
 impl Writer for EtcdStore {
     /// Step by step: when one fails, the earlier ones stay. An answer means that etcd's majority has
     /// the writes and that this store shows them, unless its watch is interrupted just then.
-    async fn apply(&self, steps: Vec<Step>) -> Result<Vec<Applied>, StoreError> {
+    async fn apply(&self, steps: Vec<Step>) -> Result<Vec<StepResult>, StoreError> {
         let hand = Hand {
             link: &self.link,
             layout: &self.layout,
             feed: &self.feed,
         };
-        let mut passed = Passed::new();
+        let mut passed = FencePasses::new();
         let mut applied = Vec::with_capacity(steps.len());
         for step in &steps {
             applied.push(hand.apply(step, &mut passed).await?);

@@ -34,4 +34,4 @@ pub use history::Limits;
 pub use memory::MemoryStore;
 pub use snapshot::Snapshot;
 pub use source::{At, Event, Scope, Source, Store, Watch, Writer};
-pub use step::{Applied, Expect, Step};
+pub use step::{Expect, Step, StepResult};

@@ -12,7 +12,7 @@ use crate::history::Limits;
 use crate::source::{At, Scope, Source, Store, Watch, Writer};
 use crate::stage::Stage;
 use crate::state::State;
-use crate::step::{Applied, Step};
+use crate::step::{Step, StepResult};
 
 /// Objects in memory. Lists of steps are applied one after the other, each all or nothing.
 pub struct MemoryStore {
@@ -46,7 +46,7 @@ impl MemoryStore {
     ///
     /// # Errors
     /// The first step's error; then nothing has changed.
-    pub fn commit(&self, steps: &[Step]) -> Result<Vec<Applied>, StoreError> {
+    pub fn commit(&self, steps: &[Step]) -> Result<Vec<StepResult>, StoreError> {
         let mut fences = self.writing.lock();
         let mut stage = Stage::new(&self.cache.state());
         let applied = stage.list(&fences, steps)?;
@@ -81,7 +81,7 @@ impl Source for MemoryStore {
 
 #[async_trait]
 impl Writer for MemoryStore {
-    async fn apply(&self, steps: Vec<Step>) -> Result<Vec<Applied>, StoreError> {
+    async fn apply(&self, steps: Vec<Step>) -> Result<Vec<StepResult>, StoreError> {
         self.commit(&steps)
     }
 }

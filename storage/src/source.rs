@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use crate::collection::Collection;
 use crate::error::{NotReady, StoreError};
-use crate::step::{Applied, Step};
+use crate::step::{Step, StepResult};
 
 /// Freshness of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ pub trait Writer: Send + Sync + 'static {
     ///
     /// # Errors
     /// The first step's error that could not be applied. When this returns `Ok`, every step is durable.
-    async fn apply(&self, steps: Vec<Step>) -> Result<Vec<Applied>, StoreError>;
+    async fn apply(&self, steps: Vec<Step>) -> Result<Vec<StepResult>, StoreError>;
 }
 
 /// A store of Berth: source and writer, with snapshots at past revisions.

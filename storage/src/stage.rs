@@ -11,16 +11,16 @@ use crate::error::StoreError;
 use crate::fences::{self, Fences};
 use crate::history::Limits;
 use crate::state::State;
-use crate::step::{Applied, Expect, Step};
+use crate::step::{Expect, Step, StepResult};
 
 /// One change on its way to the disk: the change, and the object before it at its own revision.
-pub(crate) type Staged = (Change, Option<Arc<Object>>);
+pub(crate) type StagedChange = (Change, Option<Arc<Object>>);
 
 /// A batch in the making. Each list of steps sees the ones before it; a refused list leaves no trace.
 pub(crate) struct Stage {
     state: State,
     revision: Revision,
-    changes: Vec<Staged>,
+    changes: Vec<StagedChange>,
     passed: HashMap<Arc<str>, Revision>,
 }
 
@@ -42,7 +42,7 @@ impl Stage {
 
     /// The changes in order.
     #[cfg(feature = "embedded")]
-    pub(crate) fn changes(&self) -> &[Staged] {
+    pub(crate) fn changes(&self) -> &[StagedChange] {
         &self.changes
     }
 
@@ -64,7 +64,7 @@ impl Stage {
     ///
     /// # Errors
     /// The first step's error; the batch is then unchanged.
-    pub(crate) fn list(&mut self, fences: &Fences, steps: &[Step]) -> Result<Vec<Applied>, StoreError> {
+    pub(crate) fn list(&mut self, fences: &Fences, steps: &[Step]) -> Result<Vec<StepResult>, StoreError> {
         // A single step is checked before it changes anything, so only longer lists need a way back.
         let before = (steps.len() > 1).then(|| self.state.clone());
         let (revision, count) = (self.revision, self.changes.len());
@@ -103,7 +103,7 @@ impl Stage {
         fences: &Fences,
         step: &Step,
         passing: &mut Vec<(Arc<str>, Revision)>,
-    ) -> Result<Applied, StoreError> {
+    ) -> Result<StepResult, StoreError> {
         let current = self.state.get(&step.key).cloned();
         let current = expected(step, current)?;
         let draft = drafted(step)?;
@@ -111,7 +111,7 @@ impl Stage {
         if let (Some(draft), Some(current)) = (draft, &current)
             && draft.same_as(current)
         {
-            return Ok(Applied {
+            return Ok(StepResult {
                 object: Arc::clone(current),
                 changed: false,
             });
@@ -130,7 +130,7 @@ impl Stage {
         step: &Step,
         draft: Option<&Draft>,
         before: Option<Arc<Object>>,
-    ) -> Result<Applied, StoreError> {
+    ) -> Result<StepResult, StoreError> {
         let revision = self.revision;
         let (old, new) = match (draft, &before) {
             (Some(draft), _) => (before.clone(), Some(Arc::new(draft.at(revision)))),
@@ -153,7 +153,7 @@ impl Stage {
             new,
         };
         self.changes.push((change, before));
-        Ok(Applied {
+        Ok(StepResult {
             object,
             changed: true,
         })

@@ -36,7 +36,7 @@ pub struct Step {
 
 /// Result of a step.
 #[derive(Clone, Debug)]
-pub struct Applied {
+pub struct StepResult {
     /// The object after the step; for a delete the last state, at the revision of the deletion.
     pub object: Arc<Object>,
     /// Whether anything was written: an update that changes nothing keeps the revision and sends no event.

@@ -11,21 +11,21 @@ use crate::surroundings::Surroundings;
 /// Matching writes.
 #[derive(Clone, Debug)]
 pub struct Constraints {
-    rules: Vec<Named>,
-    excluded: Vec<Named>,
+    rules: Vec<NamedRules>,
+    excluded: Vec<NamedRules>,
     exact: bool,
     namespaces: Result<Selector, String>,
     objects: Result<Selector, String>,
 }
 
 #[derive(Clone, Debug)]
-struct Named {
+struct NamedRules {
     rule: Rule,
     /// Names of objects; none is any.
     names: Vec<String>,
 }
 
-impl Named {
+impl NamedRules {
     fn all(value: &Value) -> Vec<Self> {
         let rules = value.as_array().into_iter().flatten();
         rules
@@ -48,7 +48,7 @@ impl Named {
 }
 
 /// The version of the resource in the first of `rules` that concerns `subject`.
-fn version<'a>(rules: &[Named], exact: bool, subject: &Subject<'a>) -> Option<&'a str> {
+fn version<'a>(rules: &[NamedRules], exact: bool, subject: &Subject<'a>) -> Option<&'a str> {
     let covered = |version: &&str| rules.iter().any(|rule| rule.covers(subject.request, version));
     if covered(&subject.version) {
         return Some(subject.version);
@@ -65,8 +65,8 @@ impl Constraints {
     #[must_use]
     pub fn of(value: &Value) -> Self {
         Self {
-            rules: Named::all(&value["resourceRules"]),
-            excluded: Named::all(&value["excludeResourceRules"]),
+            rules: NamedRules::all(&value["resourceRules"]),
+            excluded: NamedRules::all(&value["excludeResourceRules"]),
             exact: value["matchPolicy"] == "Exact",
             namespaces: compile(&value["namespaceSelector"], "namespaceSelector"),
             objects: compile(&value["objectSelector"], "objectSelector"),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use berth_admission::client::{Recorded, Rounds, Subject};
+use berth_admission::client::{PolicyNotes, Rounds, Subject};
 use berth_apimachinery::{GroupResource, Status, budget};
 use berth_cel::{Decisions, Review};
 use serde_json::{Value, json};
@@ -13,15 +13,15 @@ use serde_json::{Value, json};
 use crate::PolicyType;
 use crate::binding::Binding;
 use crate::constraints::Constraints;
-use crate::evaluate::{EACH, Evaluation, Left, OutOfBudget, Unasked, conditions_hold};
+use crate::evaluate::{EACH, Evaluation, OutOfBudget, PendingReviews, RemainingBudget, conditions_hold};
 use crate::input::Input;
 use crate::mutate;
 use crate::params::ParamRef;
 use crate::policy::{Body, Policy};
 use crate::refusal;
-use crate::set::{Bound, InForce};
+use crate::set::{InForce, PolicyInForce};
 use crate::surroundings::{Check, Enforcement, ErrorType, Surroundings};
-use crate::validate::{self, Decision, Said};
+use crate::validate::{self, Decision, ValidationFindings};
 
 const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 /// The audit annotation of failures that are to be audited.
@@ -32,14 +32,14 @@ pub(crate) struct Pass<'w, 's> {
     pub(crate) surroundings: &'w dyn Surroundings,
     pub(crate) subject: &'s Subject<'s>,
     pub(crate) decisions: Arc<Decisions>,
-    pub(crate) unasked: Unasked,
+    pub(crate) unasked: PendingReviews,
     /// Budget that is left for all policies together.
-    pub(crate) left: Left,
-    checks: Vec<Checked>,
+    pub(crate) left: RemainingBudget,
+    checks: Vec<PolicyCheck>,
 }
 
 /// A [`Check`] for problems, reported once no answer is pending.
-struct Checked {
+struct PolicyCheck {
     policy_type: PolicyType,
     policy: Arc<Policy>,
     binding: String,
@@ -57,16 +57,16 @@ struct Outcome {
 }
 
 /// One policy with one binding that concerns the write.
-struct Meeting<'p> {
-    bound: &'p Bound,
+struct PolicyMatch<'p> {
+    bound: &'p PolicyInForce,
     binding: &'p Binding,
     version: &'p str,
     params: Vec<Option<Arc<Value>>>,
 }
 
 /// A policy whose configuration cannot be used.
-struct Misconfigured<'p> {
-    bound: &'p Bound,
+struct PolicyMisconfiguration<'p> {
+    bound: &'p PolicyInForce,
     binding: Option<&'p Binding>,
     problem: String,
 }
@@ -76,13 +76,13 @@ impl<'w, 's> Pass<'w, 's> {
         surroundings: &'w dyn Surroundings,
         subject: &'s Subject<'s>,
         decisions: Arc<Decisions>,
-        left: Left,
+        left: RemainingBudget,
     ) -> Self {
         Self {
             surroundings,
             subject,
             decisions,
-            unasked: Unasked::default(),
+            unasked: PendingReviews::default(),
             left,
             checks: Vec::new(),
         }
@@ -117,7 +117,7 @@ impl<'w, 's> Pass<'w, 's> {
         outcome: Outcome,
         problem: &str,
     ) {
-        self.checks.push(Checked {
+        self.checks.push(PolicyCheck {
             policy_type,
             policy: Arc::clone(policy),
             binding: binding.map(|binding| binding.name.clone()).unwrap_or_default(),
@@ -129,13 +129,13 @@ impl<'w, 's> Pass<'w, 's> {
     /// The bindings of `bound` that concern the write.
     fn meetings<'p>(
         &self,
-        bound: &'p Bound,
+        bound: &'p PolicyInForce,
         object: Option<&Value>,
-    ) -> Vec<Result<Meeting<'p>, Misconfigured<'p>>>
+    ) -> Vec<Result<PolicyMatch<'p>, PolicyMisconfiguration<'p>>>
     where
         's: 'p,
     {
-        let wrong = |binding, problem| Misconfigured {
+        let wrong = |binding, problem| PolicyMisconfiguration {
             bound,
             binding,
             problem,
@@ -173,7 +173,7 @@ impl<'w, 's> Pass<'w, 's> {
             });
             match found {
                 Ok(None) => {}
-                Ok(Some(params)) => all.push(Ok(Meeting {
+                Ok(Some(params)) => all.push(Ok(PolicyMatch {
                     bound,
                     binding,
                     version,
@@ -189,7 +189,7 @@ impl<'w, 's> Pass<'w, 's> {
     }
 
     /// Records that `bound` does not concern the write: its selectors do not, if its rules do.
-    fn passed_by(&self, bound: &Bound) {
+    fn passed_by(&self, bound: &PolicyInForce) {
         let (policy, bindings) = (&bound.policy, &bound.bindings);
         let concerns = |constraints: Option<&Constraints>| {
             constraints.is_none_or(|one| one.may_concern_in(self.subject, self.surroundings))
@@ -221,7 +221,7 @@ impl<'w, 's> Pass<'w, 's> {
         &mut self,
         in_force: &InForce,
         object: Option<&Value>,
-        recorded: &mut Recorded,
+        recorded: &mut PolicyNotes,
     ) -> Result<(), Status> {
         let mut refused: Option<Status> = None;
         let mut failures = Vec::new();
@@ -275,7 +275,7 @@ impl<'w, 's> Pass<'w, 's> {
         refused.map_or(Ok(()), Err)
     }
 
-    fn misconfigured(&mut self, wrong: &Misconfigured<'_>, refused: &mut Option<Status>) {
+    fn misconfigured(&mut self, wrong: &PolicyMisconfiguration<'_>, refused: &mut Option<Status>) {
         let policy = &wrong.bound.policy;
         let enforcement = if policy.fails_open {
             Enforcement::Allow
@@ -303,26 +303,26 @@ impl<'w, 's> Pass<'w, 's> {
         }
     }
 
-    fn say(&self, policy: &Policy, input: &Input, params: Option<&Value>) -> Said {
+    fn say(&self, policy: &Policy, input: &Input, params: Option<&Value>) -> ValidationFindings {
         let before = self.left.get();
         let said = match self.left.spend(EACH) {
             Ok(()) => self.evaluated(policy, input, params),
-            Err(OutOfBudget) => Said::failure(policy, OutOfBudget::text()),
+            Err(OutOfBudget) => ValidationFindings::failure(policy, OutOfBudget::text()),
         };
         policy.has_cost(before - self.left.get());
         said
     }
 
-    fn evaluated(&self, policy: &Policy, input: &Input, params: Option<&Value>) -> Said {
+    fn evaluated(&self, policy: &Policy, input: &Input, params: Option<&Value>) -> ValidationFindings {
         let params = policy.param_kind.as_ref().map(|_| params);
         let values = input.values(params, true);
         let conditions = self.evaluation(policy, &values);
         match conditions_hold(policy, conditions) {
             Ok(true) => {}
-            Ok(false) => return Said::default(),
+            Ok(false) => return ValidationFindings::default(),
             // Ignoring a failed condition is not meeting the policy.
-            Err(_) if policy.fails_open => return Said::failure(policy, String::new()),
-            Err(problem) => return Said::failure(policy, problem),
+            Err(_) if policy.fails_open => return ValidationFindings::failure(policy, String::new()),
+            Err(problem) => return ValidationFindings::failure(policy, problem),
         }
         let values = input.values(params, false);
         validate::evaluate(policy, &mut self.evaluation(policy, &values))
@@ -338,12 +338,12 @@ impl<'w, 's> Pass<'w, 's> {
 
     fn follow(
         &mut self,
-        meeting: &Meeting<'_>,
-        said: Said,
+        meeting: &PolicyMatch<'_>,
+        said: ValidationFindings,
         refused: &mut Option<Status>,
         failures: &mut Vec<Value>,
         annotations: &mut Vec<(String, Vec<String>)>,
-        recorded: &mut Recorded,
+        recorded: &mut PolicyNotes,
     ) {
         let (policy, binding) = (&meeting.bound.policy, meeting.binding);
         let request = self.subject.request;
@@ -470,7 +470,7 @@ impl<'w, 's> Pass<'w, 's> {
 
     fn unmutated(
         &mut self,
-        bound: &Bound,
+        bound: &PolicyInForce,
         binding: Option<&Binding>,
         problem: String,
         evaluated: bool,
@@ -506,7 +506,7 @@ impl<'w, 's> Pass<'w, 's> {
         rounds: &mut Rounds,
         problems: &mut Vec<(String, bool)>,
     ) {
-        let Meeting {
+        let PolicyMatch {
             bound,
             binding,
             version,
@@ -571,7 +571,7 @@ impl<'w, 's> Pass<'w, 's> {
 
 /// One policy, binding and parameter in a round.
 struct Round<'p> {
-    meeting: &'p Meeting<'p>,
+    meeting: &'p PolicyMatch<'p>,
     params: Option<&'p Value>,
 }
 

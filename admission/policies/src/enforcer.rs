@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use berth_admission::client::{self, Consulted, Recorded, Rounds, Subject};
+use berth_admission::client::{self, PolicyNotes, PolicyObjections, Rounds, Subject};
 use berth_apimachinery::Status;
 use berth_cel::Decisions;
 use futures::future::join_all;
@@ -13,10 +13,10 @@ use serde_json::Value;
 use crate::PolicyType;
 use crate::constraints::Constraints;
 use crate::dispatch::Pass;
-use crate::evaluate::{Left, WRITE_LIMIT};
+use crate::evaluate::{RemainingBudget, WRITE_LIMIT};
 use crate::params::ParamRef;
-use crate::set::{Bound, InForce};
-use crate::stored::Stored;
+use crate::set::{InForce, PolicyInForce};
+use crate::stored::StoredSet;
 use crate::surroundings::Surroundings;
 
 /// Most evaluations of one write for access reviews. Each costs a third of an expression's budget, so
@@ -96,7 +96,7 @@ impl Enforcer {
         now
     }
 
-    fn compiled(&self, stored: Arc<Stored>) -> Arc<InForce> {
+    fn compiled(&self, stored: Arc<StoredSet>) -> Arc<InForce> {
         let _alone = self.compiling.lock();
         let known = Arc::clone(&self.in_force.lock());
         if Arc::ptr_eq(&known.stored, &stored) {
@@ -122,7 +122,7 @@ impl Enforcer {
         work: impl Fn(&mut Pass<'s, 's>) -> T,
     ) -> (Pass<'s, 's>, T) {
         let run = |most: u64| {
-            let left = Left::new(most);
+            let left = RemainingBudget::new(most);
             let mut pass = Pass::new(&*self.surroundings, subject, Arc::clone(decisions), left);
             let outcome = work(&mut pass);
             (pass, outcome)
@@ -141,7 +141,7 @@ impl Enforcer {
 
     /// Cost of evaluating `bound` for a write of `subject`, as far as it is known before the
     /// evaluation.
-    fn expected(&self, bound: &Bound, subject: &Subject<'_>) -> u64 {
+    fn expected(&self, bound: &PolicyInForce, subject: &Subject<'_>) -> u64 {
         let policy = &bound.policy;
         let concerns = |constraints: Option<&Constraints>| {
             constraints.is_none_or(|constraints| constraints.may_concern_in(subject, &*self.surroundings))
@@ -182,13 +182,13 @@ impl Enforcer {
         &self,
         subject: &Subject<'_>,
         object: Option<&Value>,
-        recorded: &mut Recorded,
+        recorded: &mut PolicyNotes,
     ) -> Result<(), Status> {
         let in_force = self.in_force();
         let (mut decisions, mut left) = (Arc::default(), self.most);
         for _ in 0..MOST_ROUNDS {
             let (pass, (result, mut said)) = self.pass(subject, &decisions, &mut left, |pass| {
-                let mut said = Recorded::default();
+                let mut said = PolicyNotes::default();
                 (pass.validate(&in_force, object, &mut said), said)
             });
             if !self.decide(subject, pass, &mut decisions).await {
@@ -274,8 +274,8 @@ impl client::Policies for Enforcer {
         subject: &'a Subject<'a>,
         object: &'a mut Value,
         rounds: &'a mut Rounds,
-        _heard: &'a mut Recorded,
-    ) -> Consulted<'a> {
+        _heard: &'a mut PolicyNotes,
+    ) -> PolicyObjections<'a> {
         boxed(self.change(subject, object, rounds))
     }
 
@@ -283,12 +283,12 @@ impl client::Policies for Enforcer {
         &'a self,
         subject: &'a Subject<'a>,
         object: Option<&'a Value>,
-        recorded: &'a mut Recorded,
-    ) -> Consulted<'a> {
+        recorded: &'a mut PolicyNotes,
+    ) -> PolicyObjections<'a> {
         boxed(self.judge(subject, object, recorded))
     }
 }
 
-fn boxed<'a>(future: impl Future<Output = Result<(), Status>> + Send + 'a) -> Consulted<'a> {
+fn boxed<'a>(future: impl Future<Output = Result<(), Status>> + Send + 'a) -> PolicyObjections<'a> {
     Box::pin(future)
 }

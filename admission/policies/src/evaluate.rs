@@ -18,9 +18,9 @@ const OUT_OF_BUDGET: &str =
 
 /// The reviews that an evaluation still needs.
 #[derive(Debug, Default)]
-pub(crate) struct Unasked(RefCell<BTreeSet<Review>>);
+pub(crate) struct PendingReviews(RefCell<BTreeSet<Review>>);
 
-impl Unasked {
+impl PendingReviews {
     pub(crate) fn into_inner(self) -> BTreeSet<Review> {
         self.0.into_inner()
     }
@@ -46,9 +46,9 @@ pub(crate) const EACH: u64 = 500;
 
 /// Budget that is left for all policies together.
 #[derive(Debug)]
-pub(crate) struct Left(Cell<u64>);
+pub(crate) struct RemainingBudget(Cell<u64>);
 
-impl Left {
+impl RemainingBudget {
     pub(crate) fn new(cost: u64) -> Self {
         Self(Cell::new(cost))
     }
@@ -73,9 +73,9 @@ impl Left {
 pub(crate) struct Evaluation<'a, 's> {
     values: &'a [Value<'a>],
     lazy: Lazy<'a>,
-    unasked: &'s Unasked,
+    unasked: &'s PendingReviews,
     left: u64,
-    all: &'s Left,
+    all: &'s RemainingBudget,
 }
 
 impl<'a, 's> Evaluation<'a, 's> {
@@ -83,8 +83,8 @@ impl<'a, 's> Evaluation<'a, 's> {
         policy: &'a Policy,
         values: &'a [Value<'a>],
         decisions: &Arc<Decisions>,
-        unasked: &'s Unasked,
-        all: &'s Left,
+        unasked: &'s PendingReviews,
+        all: &'s RemainingBudget,
     ) -> Self {
         let most = PER_CALL_LIMIT.min(all.get());
         let lazy = Lazy::new(&policy.variables, values, Arc::clone(decisions), most);

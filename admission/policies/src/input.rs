@@ -1,7 +1,7 @@
 //! Variables of expressions about a write.
 
 use berth_admission::client::{self, Subject};
-use berth_cel::{Asked, Value};
+use berth_cel::{ReviewSubject, Value};
 use serde_json::{Map, Value as Json};
 
 /// Variables of one policy about a write, in the version it matched.
@@ -10,7 +10,7 @@ pub(crate) struct Input {
     old: Option<Json>,
     request: Json,
     namespace: Json,
-    resource: Asked,
+    resource: ReviewSubject,
 }
 
 impl Input {
@@ -22,8 +22,8 @@ impl Input {
     ) -> Self {
         let shown = |value: Option<&Json>| value.map(|value| subject.in_version(version, value));
         let write = subject.request;
-        let mut resource = Asked::resource(write.resource.group, write.resource.resource);
-        if let Asked::Resource {
+        let mut resource = ReviewSubject::resource(write.resource.group, write.resource.resource);
+        if let ReviewSubject::Resource {
             subresource,
             namespace,
             name,

@@ -41,9 +41,11 @@ pub use param_kind::{ParamError, ParamKind};
 pub use params::ParamRef;
 pub use policy::Policy;
 pub use policy::Problem;
-pub use stored::Stored;
-pub use surroundings::{Catalog, Check, Decider, Deciding, Enforcement, ErrorType, Params, Surroundings};
-pub use type_check::{Kinds, Warning, check_types};
+pub use stored::StoredSet;
+pub use surroundings::{
+    Catalog, Check, Decider, Enforcement, ErrorType, Params, PendingReview, Surroundings,
+};
+pub use type_check::{ExpressionWarning, Kinds, check_types};
 
 /// The two kinds of policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

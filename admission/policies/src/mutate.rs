@@ -1,6 +1,6 @@
 //! Applies one MutatingAdmissionPolicy to an object, with one binding and one parameter.
 
-use berth_admission::client::{self, Form, Subject, Unpatched};
+use berth_admission::client::{self, Form, PatchError, Subject};
 use berth_apply::Types;
 use berth_cel::Value;
 use serde_json::Value as Json;
@@ -52,7 +52,7 @@ fn patch(value: &Value<'_>, object: &Json) -> Result<Option<Json>, String> {
     match client::apply(&operations, object) {
         Ok(changed) => Ok(Some(changed)),
         // A failed test means that the patch does not apply.
-        Err(Unpatched::Test(_)) => Ok(None),
+        Err(PatchError::Test(_)) => Ok(None),
         Err(problem) => Err(format!("JSON Patch: {problem}")),
     }
 }

@@ -8,11 +8,11 @@ use serde_json::Value;
 use crate::PolicyType;
 use crate::binding::Binding;
 use crate::policy::Policy;
-use crate::stored::Stored;
+use crate::stored::StoredSet;
 
 /// A policy with the bindings that put it in force.
 #[derive(Debug)]
-pub(crate) struct Bound {
+pub(crate) struct PolicyInForce {
     pub(crate) policy: Arc<Policy>,
     pub(crate) bindings: Vec<Binding>,
     /// Number of its expressions that do not compile.
@@ -24,15 +24,15 @@ pub(crate) struct Bound {
 /// Policies in force.
 #[derive(Debug, Default)]
 pub(crate) struct InForce {
-    pub(crate) stored: Arc<Stored>,
-    pub(crate) mutating: Vec<Bound>,
-    pub(crate) validating: Vec<Bound>,
+    pub(crate) stored: Arc<StoredSet>,
+    pub(crate) mutating: Vec<PolicyInForce>,
+    pub(crate) validating: Vec<PolicyInForce>,
 }
 
 impl InForce {
     /// The policies of `stored`; unchanged ones are taken from `before`. A policy without a binding
     /// does nothing.
-    pub(crate) fn new(stored: Arc<Stored>, before: &Self) -> Self {
+    pub(crate) fn new(stored: Arc<StoredSet>, before: &Self) -> Self {
         Self {
             mutating: bound(
                 PolicyType::Mutating,
@@ -54,7 +54,7 @@ impl InForce {
         self.mutating.is_empty() && self.validating.is_empty()
     }
 
-    pub(crate) fn of(&self, policy_type: PolicyType) -> &[Bound] {
+    pub(crate) fn of(&self, policy_type: PolicyType) -> &[PolicyInForce] {
         match policy_type {
             PolicyType::Mutating => &self.mutating,
             PolicyType::Validating => &self.validating,
@@ -66,13 +66,14 @@ fn bound(
     policy_type: PolicyType,
     policies: &[Arc<Value>],
     bindings: &[Arc<Value>],
-    before: &[Bound],
-) -> Vec<Bound> {
+    before: &[PolicyInForce],
+) -> Vec<PolicyInForce> {
     let mut by_policy: BTreeMap<String, Vec<Binding>> = BTreeMap::new();
     for binding in bindings.iter().map(|value| Binding::of(value)) {
         by_policy.entry(binding.policy.clone()).or_default().push(binding);
     }
-    let known: BTreeMap<&str, &Bound> = before.iter().map(|one| (one.policy.name.as_str(), one)).collect();
+    let known: BTreeMap<&str, &PolicyInForce> =
+        before.iter().map(|one| (one.policy.name.as_str(), one)).collect();
     let mut all = Vec::new();
     for of in policies {
         let name = of["metadata"]["name"].as_str().unwrap_or_default();
@@ -83,7 +84,7 @@ fn bound(
             Some(known) if known.of["spec"] == of["spec"] => (Arc::clone(&known.policy), known.uncompiled),
             _ => compiled(policy_type, of),
         };
-        all.push(Bound {
+        all.push(PolicyInForce {
             policy,
             bindings,
             uncompiled,

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// Stored policies and bindings, sorted by name.
 #[derive(Clone, Debug, Default)]
-pub struct Stored {
+pub struct StoredSet {
     /// MutatingAdmissionPolicies.
     pub mutating: Vec<Arc<Value>>,
     /// Their bindings.
@@ -17,7 +17,7 @@ pub struct Stored {
     pub validating_bindings: Vec<Arc<Value>>,
 }
 
-impl Stored {
+impl StoredSet {
     /// Whether there are no policies.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use crate::PolicyType;
 use crate::param_kind::{ParamError, ParamKind};
-use crate::stored::Stored;
+use crate::stored::StoredSet;
 
 /// An access review under way.
-pub type Deciding<'a> = Pin<Box<dyn Future<Output = Decision> + Send + 'a>>;
+pub type PendingReview<'a> = Pin<Box<dyn Future<Output = Decision> + Send + 'a>>;
 
 /// The objects of a kind that policies have as parameters.
 #[derive(Clone, Debug, Default)]
@@ -28,13 +28,13 @@ pub struct Params {
 /// Makes access reviews.
 pub trait Decider: Send + Sync + 'static {
     /// Makes `review` for `user`, or for the service account that the review names.
-    fn decide<'a>(&'a self, user: &'a UserInfo, review: &'a Review) -> Deciding<'a>;
+    fn decide<'a>(&'a self, user: &'a UserInfo, review: &'a Review) -> PendingReview<'a>;
 }
 
 /// Knows the policies and their parameters.
 pub trait Catalog: Send + Sync + 'static {
     /// The policies and bindings there are; the same `Arc` as long as nothing changes.
-    fn stored(&self) -> Arc<Stored>;
+    fn stored(&self) -> Arc<StoredSet>;
 
     /// Whether objects of `kind` can be found.
     ///

@@ -25,7 +25,7 @@ pub trait Kinds {
 
 /// Problem of one expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Warning {
+pub struct ExpressionWarning {
     /// Path of the field, such as `spec.validations[0].expression`.
     pub field: String,
     /// Problem for each kind, in kube-apiserver's words.
@@ -36,19 +36,19 @@ pub struct Warning {
 type Name = (String, String, String);
 
 /// A kind with the environment for checking expressions about it.
-struct Checked {
+struct KindEnvironment {
     shown: String,
     environment: Environment,
 }
 
 /// Checks the validations of `policy` and their message expressions.
 #[must_use]
-pub fn check_types(policy: &Value, kinds: &dyn Kinds) -> Vec<Warning> {
+pub fn check_types(policy: &Value, kinds: &dyn Kinds) -> Vec<ExpressionWarning> {
     let spec = &policy["spec"];
     let params = params(spec, kinds);
-    let checked: Vec<Checked> = named(spec, kinds)
+    let checked: Vec<KindEnvironment> = named(spec, kinds)
         .iter()
-        .filter_map(|name| Checked::new(name, params.as_ref(), spec, kinds))
+        .filter_map(|name| KindEnvironment::new(name, params.as_ref(), spec, kinds))
         .collect();
     let mut warnings = Vec::new();
     for (index, one) in list(&spec["validations"]).enumerate() {
@@ -59,7 +59,7 @@ pub fn check_types(policy: &Value, kinds: &dyn Kinds) -> Vec<Warning> {
             }
             let problems: Vec<String> = checked.iter().filter_map(|kind| kind.problem(source)).collect();
             if !problems.is_empty() {
-                warnings.push(Warning {
+                warnings.push(ExpressionWarning {
                     field: format!("spec.validations[{index}].{field}"),
                     text: problems.join("\n"),
                 });
@@ -69,7 +69,7 @@ pub fn check_types(policy: &Value, kinds: &dyn Kinds) -> Vec<Warning> {
     warnings
 }
 
-impl Checked {
+impl KindEnvironment {
     /// `None` where nothing is known of the kind.
     fn new(name: &Name, params: Option<&Type>, spec: &Value, kinds: &dyn Kinds) -> Option<Self> {
         let object = schema::declared(kinds.schema(&name.0, &name.1, &name.2)?, &name.2);

@@ -33,14 +33,14 @@ pub(crate) enum Decision {
 
 /// Result of one evaluation.
 #[derive(Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct ValidationFindings {
     /// Result of each validation, and the time its expression took.
     pub(crate) decisions: Vec<(Decision, Duration)>,
     /// Audit annotations, by key; an error refuses the write.
     pub(crate) annotations: Vec<(String, Result<String, String>)>,
 }
 
-impl Said {
+impl ValidationFindings {
     /// The policy could not be evaluated.
     pub(crate) fn failure(policy: &Policy, problem: String) -> Self {
         let error = match problem == OutOfBudget::text() {
@@ -70,24 +70,24 @@ fn failed(policy: &Policy, message: String, error: ErrorType) -> Decision {
 }
 
 /// Evaluates the validations and audit annotations of `policy`, whose match conditions hold.
-pub(crate) fn evaluate<'a>(policy: &'a Policy, evaluation: &mut Evaluation<'a, '_>) -> Said {
+pub(crate) fn evaluate<'a>(policy: &'a Policy, evaluation: &mut Evaluation<'a, '_>) -> ValidationFindings {
     let Body::Validating {
         validations,
         annotations,
     } = &policy.body
     else {
-        return Said::default();
+        return ValidationFindings::default();
     };
     let mut results = Vec::with_capacity(validations.len());
     for validation in validations {
         let start = Instant::now();
         match evaluation.value(&validation.expression) {
             Ok(result) => results.push((result, start.elapsed())),
-            Err(OutOfBudget) => return Said::failure(policy, OutOfBudget::text()),
+            Err(OutOfBudget) => return ValidationFindings::failure(policy, OutOfBudget::text()),
         }
     }
     let messages = messages(validations, evaluation);
-    let mut said = Said::default();
+    let mut said = ValidationFindings::default();
     for (index, (validation, (result, took))) in validations.iter().zip(results).enumerate() {
         let decision = match (result, &messages) {
             (Err(problem), _) => {
@@ -113,7 +113,7 @@ pub(crate) fn evaluate<'a>(policy: &'a Policy, evaluation: &mut Evaluation<'a, '
     evaluation.renew();
     for (key, expression) in annotations {
         match evaluation.value(expression) {
-            Err(OutOfBudget) => return Said::failure(policy, OutOfBudget::text()),
+            Err(OutOfBudget) => return ValidationFindings::failure(policy, OutOfBudget::text()),
             Ok(Ok(Value::String(text))) if !text.trim().is_empty() => {
                 let text = clipped(text.trim()).to_owned();
                 said.annotations.push((key.clone(), Ok(text)));

@@ -7,7 +7,7 @@ use berth_apimachinery::Status;
 use serde_json::Value;
 
 use super::{Chain, Phase};
-use crate::client::{Policies, Recorded, Rounds, Subject};
+use crate::client::{Policies, PolicyNotes, Rounds, Subject};
 
 impl Chain {
     /// Asks `policies` after the plugins of each pass, and after those given before.
@@ -45,7 +45,7 @@ impl Chain {
         &self,
         subject: &Subject<'_>,
         object: &mut Value,
-        recorded: &mut Recorded,
+        recorded: &mut PolicyNotes,
     ) -> Result<Vec<Arc<str>>, Status> {
         let asked: Vec<&dyn Policies> = self.asked(subject).collect();
         if asked.is_empty() {
@@ -73,7 +73,7 @@ impl Chain {
         subject: &Subject<'_>,
         object: &mut Value,
         rounds: &mut Rounds,
-        recorded: &mut Recorded,
+        recorded: &mut PolicyNotes,
     ) -> Result<(), Status> {
         for policies in asked {
             let start = Instant::now();
@@ -94,7 +94,7 @@ impl Chain {
         &self,
         subject: &Subject<'_>,
         object: Option<&Value>,
-        recorded: &mut Recorded,
+        recorded: &mut PolicyNotes,
     ) -> Result<(), Status> {
         let asked: Vec<&dyn Policies> = self.asked(subject).collect();
         for policies in asked {

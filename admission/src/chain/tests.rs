@@ -21,14 +21,14 @@ impl Plugin for Stamp {
     fn handles(&self, request: &Request<'_>) -> bool {
         request.operation == Operation::Create
     }
-    fn mutate(&self, _: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<(), Denied> {
+    fn mutate(&self, _: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<(), Denial> {
         if let Some(list) = object["seen"].as_array_mut() {
             list.push(self.0.into());
         }
         Ok(())
     }
-    fn validate(&self, _: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denied> {
-        Err(Denied::Forbidden("no".to_owned()))
+    fn validate(&self, _: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denial> {
+        Err(Denial::Forbidden("no".to_owned()))
     }
     fn is_guard(&self) -> bool {
         true
@@ -42,7 +42,7 @@ impl Plugin for Stamp {
 struct Notes(Mutex<Vec<String>>);
 
 impl Observer for Notes {
-    fn observed(&self, pass: &Observed) {
+    fn observed(&self, pass: &PluginPass) {
         let text = format!(
             "{} {:?} {}",
             pass.plugin.unwrap_or("chain"),
@@ -148,7 +148,7 @@ impl Plugin for Doorman {
     fn handles(&self, _: &Request<'_>) -> bool {
         true
     }
-    fn needs(&self, _: &Request<'_>, _: Option<&Value>) -> Vec<Needed> {
+    fn needs(&self, _: &Request<'_>, _: Option<&Value>) -> Vec<RequiredRight> {
         ["read", "enter"]
             .map(|verb| {
                 let right = Right {
@@ -156,7 +156,7 @@ impl Plugin for Doorman {
                     resource: "foos".to_owned(),
                     ..Right::default()
                 };
-                Needed::or_forbidden(right, format!("you may not {verb}"))
+                RequiredRight::or_forbidden(right, format!("you may not {verb}"))
             })
             .to_vec()
     }

@@ -18,7 +18,7 @@ const NAMES: [&str; 4] = ["/apiVersion", "/kind", "/metadata/name", "/metadata/n
 /// The reason why a patch was not applied: an impossible operation, or a field that it may not change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Unpatched {
+pub enum PatchError {
     /// One of its `test` operations failed.
     #[error("{0}")]
     Test(String),
@@ -31,11 +31,11 @@ pub enum Unpatched {
 ///
 /// # Errors
 /// Reason why there is none.
-pub fn apply(patch: &[u8], object: &Value) -> Result<Value, Unpatched> {
+pub fn apply(patch: &[u8], object: &Value) -> Result<Value, PatchError> {
     let patch: Patch = serde_json::from_slice(patch)
-        .map_err(|problem| Unpatched::Impossible(format!("it is not a JSON Patch: {problem}")))?;
+        .map_err(|problem| PatchError::Impossible(format!("it is not a JSON Patch: {problem}")))?;
     if patch.0.len() > OPERATIONS {
-        return Err(Unpatched::Impossible(format!(
+        return Err(PatchError::Impossible(format!(
             "it has {} operations, at most {OPERATIONS} are carried out",
             patch.0.len()
         )));
@@ -44,7 +44,7 @@ pub fn apply(patch: &[u8], object: &Value) -> Result<Value, Unpatched> {
     let mut copied = 0;
     let mut bound = depth(&changed);
     for (index, operation) in patch.0.iter().enumerate() {
-        let of = |problem: String| Unpatched::Impossible(format!("operation {index}: {problem}"));
+        let of = |problem: String| PatchError::Impossible(format!("operation {index}: {problem}"));
         copied += bytes(operation, &changed);
         if copied > COPIED {
             return Err(of(format!(
@@ -54,7 +54,7 @@ pub fn apply(patch: &[u8], object: &Value) -> Result<Value, Unpatched> {
         json_patch::patch_unsafe(&mut changed, std::slice::from_ref(operation)).map_err(|problem| {
             let text = format!("at {:?}: {}", problem.path.as_str(), problem.kind);
             match problem.kind {
-                PatchErrorKind::TestFailed => Unpatched::Test(format!("operation {index}: {text}")),
+                PatchErrorKind::TestFailed => PatchError::Test(format!("operation {index}: {text}")),
                 _ => of(text),
             }
         })?;
@@ -72,7 +72,7 @@ pub fn apply(patch: &[u8], object: &Value) -> Result<Value, Unpatched> {
         .iter()
         .find(|path| changed.pointer(path) != object.pointer(path))
     {
-        Some(path) => Err(Unpatched::Impossible(format!(
+        Some(path) => Err(PatchError::Impossible(format!(
             "it changes {path}, and with it which object is written"
         ))),
         None => Ok(changed),

@@ -10,11 +10,11 @@ use super::rounds::Rounds;
 use super::subject::Subject;
 
 /// Objections of others to a write.
-pub type Consulted<'a> = Pin<Box<dyn Future<Output = Result<(), Status>> + Send + 'a>>;
+pub type PolicyObjections<'a> = Pin<Box<dyn Future<Output = Result<(), Status>> + Send + 'a>>;
 
 /// Additions to an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Recorded {
+pub struct PolicyNotes {
     /// Texts for the client.
     pub warnings: Vec<String>,
     /// Texts for the audit log, by their whole key.
@@ -45,14 +45,14 @@ pub trait Policies: Send + Sync + 'static {
         subject: &'a Subject<'a>,
         object: &'a mut Value,
         rounds: &'a mut Rounds,
-        recorded: &'a mut Recorded,
-    ) -> Consulted<'a>;
+        recorded: &'a mut PolicyNotes,
+    ) -> PolicyObjections<'a>;
 
     /// Lets them judge the final object, in its stored form; `None` on delete.
     fn validate<'a>(
         &'a self,
         subject: &'a Subject<'a>,
         object: Option<&'a Value>,
-        recorded: &'a mut Recorded,
-    ) -> Consulted<'a>;
+        recorded: &'a mut PolicyNotes,
+    ) -> PolicyObjections<'a>;
 }

@@ -22,17 +22,17 @@ pub struct Subject {
 struct Envelope {
     api_version: String,
     kind: String,
-    request: Asked,
+    request: WebhookSubject,
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct WebhookSubject {
     uid: String,
-    resource: Named,
+    resource: NamedObject,
 }
 
 #[derive(Deserialize)]
-struct Named {
+struct NamedObject {
     #[serde(default)]
     group: String,
     resource: String,
@@ -44,7 +44,7 @@ impl Subject {
     #[must_use]
     pub fn of(body: &[u8]) -> Option<Self> {
         let envelope: Envelope = serde_json::from_slice(body).ok()?;
-        let Asked { uid, resource } = envelope.request;
+        let WebhookSubject { uid, resource } = envelope.request;
         let is_plain = envelope.api_version == API_VERSION && envelope.kind == KIND && !uid.is_empty();
         is_plain.then_some(Self {
             uid,

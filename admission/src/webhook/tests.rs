@@ -10,7 +10,7 @@ use serde_json::json;
 use super::*;
 use crate::chain::Chain;
 use crate::plugin::Plugin;
-use crate::request::Denied;
+use crate::request::Denial;
 
 const FOOS: GroupResource = GroupResource::new("g", "foos");
 
@@ -24,7 +24,7 @@ impl Plugin for Police {
     fn handles(&self, request: &Request<'_>) -> bool {
         request.resource == FOOS
     }
-    fn mutate(&self, _: &Request<'_>, object: &mut Value, warnings: &mut Vec<String>) -> Result<(), Denied> {
+    fn mutate(&self, _: &Request<'_>, object: &mut Value, warnings: &mut Vec<String>) -> Result<(), Denial> {
         let spec = object.get_mut("spec").and_then(Value::as_object_mut);
         if let Some(spec) = spec.filter(|spec| !spec.contains_key("place")) {
             spec.insert("place".to_owned(), "here".into());
@@ -37,15 +37,15 @@ impl Plugin for Police {
         request: &Request<'_>,
         object: Option<&Value>,
         _: &mut Vec<String>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Denial> {
         match object {
             Some(object) if object["spec"]["bad"] == true => {
-                Err(Denied::Invalid(vec![berth_apimachinery::FieldError::forbidden(
+                Err(Denial::Invalid(vec![berth_apimachinery::FieldError::forbidden(
                     "spec.bad", "never",
                 )]))
             }
             None if request.old.is_some_and(|old| old["used"] == true) => {
-                Err(Denied::Forbidden("it is used".to_owned()))
+                Err(Denial::Forbidden("it is used".to_owned()))
             }
             _ => Ok(()),
         }

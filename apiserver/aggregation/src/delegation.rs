@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 use crate::Clients;
 use crate::error::HubError;
-use crate::published::{Published, StaticTrust};
+use crate::published::{PublishedTrust, StaticTrust};
 use crate::reviewer::HubReviewer;
 
 /// Times for which the hub's answers are cached.
@@ -58,7 +58,7 @@ pub struct Delegation {
     clients: Clients,
     times: CacheTimes,
     trust: Arc<Trust>,
-    published: Option<Arc<Published>>,
+    published: Option<Arc<PublishedTrust>>,
 }
 
 impl Delegation {
@@ -88,7 +88,7 @@ impl Delegation {
         times: CacheTimes,
     ) -> Result<Self, HubError> {
         let published = (lookup != Lookup::Skipped)
-            .then(|| Arc::new(Published::new(clients.authentication.clone(), given.clone())));
+            .then(|| Arc::new(PublishedTrust::new(clients.authentication.clone(), given.clone())));
         if let (Some(client), Some(request_header)) = (&given.client, &given.request_header) {
             request_header.check_beside(client)?;
         }

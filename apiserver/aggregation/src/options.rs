@@ -42,7 +42,7 @@ pub use audit::{AuditArgs, AuditArgsError};
 pub use delegation::DelegationArgs;
 pub use program::Program;
 pub use registration::RegistrationArgs;
-pub use run::{RunError, Running};
+pub use run::{RunError, RunningServer};
 pub use serving::ServingArgs;
 pub use trust::{GivenError, TrustArgs};
 

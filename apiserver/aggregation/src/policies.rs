@@ -31,9 +31,9 @@ use berth_policies::Decider;
 use berth_storage::Store;
 pub use catalog::HubPolicies;
 use kube::Client;
-pub use own::Own;
+pub use own::OwnAddresses;
 use parking_lot::RwLock;
-use prepared::{Maker, Prepared};
+use prepared::{Maker, PreparedWebhook};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -79,12 +79,12 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// The webhooks in force.
 #[derive(Clone, Default)]
 struct Hooks {
-    mutating: Arc<[Arc<Prepared>]>,
-    validating: Arc<[Arc<Prepared>]>,
+    mutating: Arc<[Arc<PreparedWebhook>]>,
+    validating: Arc<[Arc<PreparedWebhook>]>,
 }
 
 impl Hooks {
-    fn of(&self, webhook_type: WebhookType) -> &Arc<[Arc<Prepared>]> {
+    fn of(&self, webhook_type: WebhookType) -> &Arc<[Arc<PreparedWebhook>]> {
         match webhook_type {
             WebhookType::Mutating => &self.mutating,
             WebhookType::Validating => &self.validating,
@@ -107,7 +107,12 @@ impl Policies {
     /// An empty one. `client` finds the Services of webhooks, `store` has the copies of the hub's
     /// namespaces, `own` recognises this server's webhooks, and `decider` checks rights.
     #[must_use]
-    pub fn new(client: Client, store: &Arc<dyn Store>, own: Own, decider: Arc<dyn Decider>) -> Arc<Self> {
+    pub fn new(
+        client: Client,
+        store: &Arc<dyn Store>,
+        own: OwnAddresses,
+        decider: Arc<dyn Decider>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             hooks: RwLock::default(),
             store: Arc::clone(store),
@@ -182,7 +187,7 @@ impl Policies {
         found
     }
 
-    fn hooks(&self, webhook_type: WebhookType) -> Arc<[Arc<Prepared>]> {
+    fn hooks(&self, webhook_type: WebhookType) -> Arc<[Arc<PreparedWebhook>]> {
         Arc::clone(self.hooks.read().of(webhook_type))
     }
 

@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use berth_apiserver::authn::delegated::{Delegated, NAME, NAMESPACE};
+use berth_apiserver::authn::delegated::{HubTrust, NAME, NAMESPACE};
 use berth_apiserver::authn::{CaPool, RequestHeaderTrust, Trust};
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -37,14 +37,14 @@ pub struct StaticTrust {
 }
 
 /// Trust that a hub publishes, under that of the command line.
-pub(super) struct Published {
+pub(super) struct PublishedTrust {
     maps: Api<ConfigMap>,
     given: StaticTrust,
     /// The data in force.
     last: Mutex<Option<BTreeMap<String, String>>>,
 }
 
-impl Published {
+impl PublishedTrust {
     pub(super) fn new(client: Client, given: StaticTrust) -> Self {
         Self {
             maps: Api::namespaced(client, NAMESPACE),
@@ -136,7 +136,7 @@ fn believed(
     given: &StaticTrust,
     data: &BTreeMap<String, String>,
 ) -> Result<(CaPool, Option<RequestHeaderTrust>), HubError> {
-    let read = Delegated::read(data).map_err(|problems| {
+    let read = HubTrust::read(data).map_err(|problems| {
         let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
         HubError::Malformed(texts.join("; "))
     })?;

@@ -20,7 +20,7 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use crate::error::RegistrationError;
-use objects::{Found, Registered};
+use objects::{ObjectState, RegisteredObject};
 use shared_ca::SharedCa;
 
 pub use objects::whose;
@@ -113,8 +113,8 @@ const LOOK_SOON: Duration = Duration::from_secs(10);
 pub struct Registration {
     client: Client,
     service: Service,
-    registered: Vec<Registered>,
-    trusted: Trusted,
+    registered: Vec<RegisteredObject>,
+    trusted: CertificateIssuer,
     create: bool,
     /// Interval while nothing is.
     calm: Duration,
@@ -137,7 +137,7 @@ pub enum NotRegistered {
 }
 
 /// Issuer of the serving certificate that is trusted.
-enum Trusted {
+enum CertificateIssuer {
     /// The data folder's CA, which never changes.
     Own(String),
     /// The CA of all servers.
@@ -149,8 +149,8 @@ enum Trusted {
 }
 
 /// Observations of one check.
-struct Seen {
-    standing: Standing,
+struct Observations {
+    standing: RegistrationState,
     /// Problems.
     problems: Vec<String>,
     /// Missing objects that others have to create.
@@ -159,7 +159,7 @@ struct Seen {
 
 /// State of the registration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
+enum RegistrationState {
     /// All is in order.
     Settled,
     /// Something is missing or in progress: check again soon.
@@ -181,19 +181,19 @@ impl Registration {
         } = options;
         let mut calm = LOOK_EVERY;
         let trusted = match issuer {
-            Issuer::Own => Trusted::Own(folder.ca().certificate_pem().to_owned()),
+            Issuer::Own => CertificateIssuer::Own(folder.ca().certificate_pem().to_owned()),
             Issuer::Shared(options) => {
                 // A server that checks twice per step has seen the step when the next one begins.
                 calm = calm.min(options.step.unsigned_abs() / 4);
                 let ca = SharedCa::new(client.clone(), &service.namespace, options, &sources.ca_secret);
-                Trusted::Shared(Box::new(ca))
+                CertificateIssuer::Shared(Box::new(ca))
             }
-            Issuer::File(file) => Trusted::File(file),
-            Issuer::External => Trusted::Elsewhere,
+            Issuer::File(file) => CertificateIssuer::File(file),
+            Issuer::External => CertificateIssuer::Elsewhere,
         };
         let registered = objects
             .into_iter()
-            .filter_map(|object| Registered::of(object, &manager, &sources));
+            .filter_map(|object| RegisteredObject::of(object, &manager, &sources));
         Self {
             client: client.clone(),
             registered: registered.collect(),
@@ -214,7 +214,7 @@ impl Registration {
         &self,
         names: &[String],
     ) -> Result<Option<Arc<ServingCertificate>>, RegistrationError> {
-        let Trusted::Shared(ca) = &self.trusted else {
+        let CertificateIssuer::Shared(ca) = &self.trusted else {
             return Ok(None);
         };
         let now = self.clock.now();
@@ -241,12 +241,12 @@ impl Registration {
                     }
                     Err(problem) => {
                         self.say(Err(problem.to_string()));
-                        Standing::Unsettled
+                        RegistrationState::Unsettled
                     }
                 };
                 let pause = match standing {
-                    Standing::Settled => self.calm,
-                    Standing::Unsettled => self.calm.min(LOOK_SOON),
+                    RegistrationState::Settled => self.calm,
+                    RegistrationState::Unsettled => self.calm.min(LOOK_SOON),
                 };
                 tokio::time::sleep(pause).await;
             }
@@ -282,19 +282,19 @@ impl Registration {
     /// Checks everything once: creates missing objects, advances a rotation, and sets the caBundles.
     /// Objects are read before the CA, and patched only at the read version, so that a server with the
     /// newer CA wins.
-    async fn look(&self, certificate: &ServingCertificate) -> Result<Seen, RegistrationError> {
+    async fn look(&self, certificate: &ServingCertificate) -> Result<Observations, RegistrationError> {
         let service = &self.service;
-        let mut seen = Seen {
-            standing: Standing::Settled,
+        let mut seen = Observations {
+            standing: RegistrationState::Settled,
             problems: Vec::new(),
             missing: Vec::new(),
         };
-        let mut ours: Vec<(&Registered, Value)> = Vec::new();
+        let mut ours: Vec<(&RegisteredObject, Value)> = Vec::new();
         for registered in &self.registered {
             match registered.find(&self.client, service).await {
-                Ok(Found::Ours(object)) => ours.push((registered, object)),
-                Ok(Found::Missing) => {
-                    seen.standing = Standing::Unsettled;
+                Ok(ObjectState::Ours(object)) => ours.push((registered, object)),
+                Ok(ObjectState::Missing) => {
+                    seen.standing = RegistrationState::Unsettled;
                     if !self.create {
                         seen.missing.push(registered.absent());
                     } else if let Err(problem) = registered.create(&self.client).await {
@@ -303,7 +303,7 @@ impl Registration {
                         seen.missing.push(format!("{registered} was created just now"));
                     }
                 }
-                Ok(Found::Foreign(why)) => seen.missing.extend(why),
+                Ok(ObjectState::Foreign(why)) => seen.missing.extend(why),
                 Err(problem) => seen.problems.push(problem.to_string()),
             }
         }
@@ -327,15 +327,15 @@ impl Registration {
     async fn bundle(
         &self,
         certificate: &ServingCertificate,
-        ours: &[(&Registered, Value)],
+        ours: &[(&RegisteredObject, Value)],
         known: bool,
-        standing: &mut Standing,
+        standing: &mut RegistrationState,
     ) -> Result<Option<String>, RegistrationError> {
         let ca = match &self.trusted {
-            Trusted::Elsewhere => return Ok(None),
-            Trusted::Own(pem) => return Ok(Some(pem.clone())),
-            Trusted::File(file) => return shared_ca::bundle_of(file).map(Some),
-            Trusted::Shared(ca) => ca,
+            CertificateIssuer::Elsewhere => return Ok(None),
+            CertificateIssuer::Own(pem) => return Ok(Some(pem.clone())),
+            CertificateIssuer::File(file) => return shared_ca::bundle_of(file).map(Some),
+            CertificateIssuer::Shared(ca) => ca,
         };
         let now = self.clock.now();
         let read = ca.open(now).await?;
@@ -350,7 +350,7 @@ impl Registration {
             tracing::info!("the serving certificate was issued by the new CA");
         }
         if read.shared.is_rotating() || !announced {
-            *standing = Standing::Unsettled;
+            *standing = RegistrationState::Unsettled;
         }
         let bundle = read.shared.bundle();
         ca.publish(&bundle).await?;

@@ -41,7 +41,7 @@ pub fn spawn(
     stop: CancellationToken,
 ) -> tokio::task::JoinHandle<()> {
     let source = Arc::clone(&store);
-    let collecting = Collecting {
+    let collecting = CollectorState {
         collector: Collector {
             removal: Removal::new(Arc::clone(&store), Arc::clone(&kinds), clock, protection),
             store,
@@ -49,7 +49,7 @@ pub fn spawn(
         },
         graph: Graph::default(),
         queue: Queue::default(),
-        waiting: Waiting::default(),
+        waiting: RetryQueue::default(),
     };
     tokio::spawn(informer::run(
         source,
@@ -60,11 +60,11 @@ pub fn spawn(
 }
 
 /// The collector, with its knowledge and its queue.
-struct Collecting {
+struct CollectorState {
     collector: Collector,
     graph: Graph,
     queue: Queue,
-    waiting: Waiting,
+    waiting: RetryQueue,
 }
 
 struct Collector {
@@ -84,11 +84,11 @@ struct Owners {
     waiting: bool,
 }
 
-impl Handler for Collecting {
+impl Handler for CollectorState {
     async fn list(&mut self) -> Result<(), StoreError> {
         self.graph = Graph::default();
         self.queue = Queue::default();
-        self.waiting = Waiting::default();
+        self.waiting = RetryQueue::default();
         for resource in self.collector.kinds.stored() {
             let list = self.collector.store.list(resource, At::Latest).await?;
             for (name, object) in list.iter(None, None) {
@@ -117,7 +117,7 @@ impl Handler for Collecting {
     }
 }
 
-impl Collecting {
+impl CollectorState {
     /// Folds one change, and queues the objects that it may affect.
     fn learn(&mut self, change: &Change) {
         let (old, new) = (change.old.as_deref(), change.new.as_deref());
@@ -145,7 +145,7 @@ impl Collecting {
 
 impl Collector {
     /// Works through the queue; failed ones wait for a retry.
-    async fn work(&self, graph: &Graph, queue: &mut Queue, waiting: &mut Waiting) {
+    async fn work(&self, graph: &Graph, queue: &mut Queue, waiting: &mut RetryQueue) {
         while !queue.is_empty() {
             let visits = stream::iter(queue.take()).map(|key| async move {
                 let result = self.visit(graph, &key).await;
@@ -299,14 +299,14 @@ impl Collector {
 
 /// Objects to be tried again.
 #[derive(Default)]
-struct Waiting {
+struct RetryQueue {
     /// Objects that the store did not take: soon.
     failed: Vec<Key>,
     /// Objects in use, with the number of turns that each waits still.
     in_use: HashMap<Key, u32>,
 }
 
-impl Waiting {
+impl RetryQueue {
     fn is_empty(&self) -> bool {
         self.failed.is_empty() && self.in_use.is_empty()
     }

@@ -9,7 +9,7 @@ mod usage;
 
 use std::sync::Arc;
 
-use berth_admission::{Denied, Operation, Plugin, Request};
+use berth_admission::{Denial, Operation, Plugin, Request};
 use berth_apimachinery::quantity::Quantity;
 use berth_apimachinery::write::Guard;
 use berth_apimachinery::{GroupResource, Key, Object, Revision};
@@ -181,14 +181,14 @@ impl Plugin for ResourceQuotas {
         request: &Request<'_>,
         object: Option<&Value>,
         _: &mut Vec<String>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Denial> {
         let objects = self.source.cached(request.resource);
         let added = self.added(request, object);
         match Self::exceeded(added, request.namespace, &objects) {
             None => Ok(()),
             Some(Exceeded { limit, added, used }) => {
                 let Limit { quota, name, most } = limit;
-                Err(Denied::Forbidden(format!(
+                Err(Denial::Forbidden(format!(
                     "exceeded quota: {}, requested: {name}={added}, used: {name}={used}, limited: {name}={}",
                     quota.meta().name(),
                     most.units()

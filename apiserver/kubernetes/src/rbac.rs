@@ -16,13 +16,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use berth_admission::UserInfo;
-use berth_apiserver::{Access, Attributes, Authorizer, Unanswered};
+use berth_apiserver::{Access, Attributes, Authorizer, DelegationError};
 use berth_storage::Source;
 use parking_lot::RwLock;
 
-use compiled::Compiled;
-pub use compiled::Granted;
-use covering::Missing;
+use compiled::CompiledRules;
+pub use compiled::UserGrant;
+use covering::UncoveredRules;
 pub use escalation::EscalationGuard;
 
 use crate::core::rbac::{PolicyRule, RoleRef};
@@ -33,14 +33,14 @@ pub const MASTERS: &str = "system:masters";
 /// The evaluator.
 pub struct Rbac {
     source: Arc<dyn Source>,
-    compiled: RwLock<Arc<Compiled>>,
+    compiled: RwLock<Arc<CompiledRules>>,
 }
 
 impl Rbac {
     /// Evaluates the content of `source` at the time of each question.
     #[must_use]
     pub fn new(source: Arc<dyn Source>) -> Arc<Self> {
-        let compiled = RwLock::new(Arc::new(Compiled::of(compiled::lists(&*source))));
+        let compiled = RwLock::new(Arc::new(CompiledRules::of(compiled::lists(&*source))));
         Arc::new(Self { source, compiled })
     }
 
@@ -76,7 +76,7 @@ impl Rbac {
         namespace: &str,
         wanted: &[PolicyRule],
         told: usize,
-    ) -> Result<Missing, String> {
+    ) -> Result<UncoveredRules, String> {
         let compiled = self.current();
         covering::uncovered(held(&compiled, user, namespace), wanted, told)
     }
@@ -87,14 +87,14 @@ impl Rbac {
         self.current().rules_of(role, namespace)
     }
 
-    fn current(&self) -> Arc<Compiled> {
+    fn current(&self) -> Arc<CompiledRules> {
         let lists = compiled::lists(&*self.source);
         let compiled = Arc::clone(&self.compiled.read());
         if compiled.is_of(&lists) {
             return compiled;
         }
         // Two requests may both compile after a change; either result is right.
-        let compiled = Arc::new(Compiled::of(lists));
+        let compiled = Arc::new(CompiledRules::of(lists));
         *self.compiled.write() = Arc::clone(&compiled);
         compiled
     }
@@ -102,7 +102,7 @@ impl Rbac {
 
 /// The rules of a user. Those of a role with several bindings occur once.
 fn held<'a>(
-    compiled: &'a Compiled,
+    compiled: &'a CompiledRules,
     user: &UserInfo,
     namespace: &str,
 ) -> impl Iterator<Item = &'a PolicyRule> {
@@ -113,7 +113,7 @@ fn held<'a>(
 
 #[async_trait]
 impl Authorizer for Rbac {
-    async fn authorize(&self, attributes: &Attributes) -> Result<Access, Unanswered> {
+    async fn authorize(&self, attributes: &Attributes) -> Result<Access, DelegationError> {
         Ok(match self.allows(attributes) {
             Some(reason) => Access::Allow(reason),
             None => Access::NoOpinion(String::new()),

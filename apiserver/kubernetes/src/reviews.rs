@@ -52,7 +52,7 @@ pub fn groups(rbac: &Arc<Rbac>) -> Vec<Group> {
                         "SelfSubjectAccessReview",
                         Scope::Cluster,
                     ),
-                    Arc::new(access::Own),
+                    Arc::new(access::SelfReview),
                 ),
                 resource(
                     Review::new::<own::SelfSubjectRulesReviewFields>(

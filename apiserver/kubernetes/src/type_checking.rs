@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use berth_admission::UserInfo;
 use berth_apimachinery::{Key, Kind, Object, Status};
-use berth_apiserver::{Author, Group, Registry, Wanted};
+use berth_apiserver::{ApplyConfiguration, Author, Group, Registry};
 use berth_policies::Kinds;
 use berth_storage::informer::{self, Handler};
 use berth_storage::{Scope, Source, StoreError};
@@ -33,7 +33,7 @@ pub fn spawn(
     let checker = Checker {
         registry: Arc::clone(registry),
         source: Arc::clone(source),
-        served: Served(resources.map(|resource| Arc::clone(&resource.kind)).collect()),
+        served: ServedKinds(resources.map(|resource| Arc::clone(&resource.kind)).collect()),
         user: UserInfo {
             name: USER.to_owned(),
             ..UserInfo::default()
@@ -48,9 +48,9 @@ pub fn spawn(
 }
 
 /// The kinds that are served.
-struct Served(Vec<Arc<dyn Kind>>);
+struct ServedKinds(Vec<Arc<dyn Kind>>);
 
-impl Served {
+impl ServedKinds {
     fn find(&self, group: &str, version: &str, is_it: impl Fn(&dyn Kind) -> bool) -> Option<&dyn Kind> {
         let mut kinds = self.0.iter().map(AsRef::as_ref);
         kinds.find(|kind| {
@@ -60,7 +60,7 @@ impl Served {
     }
 }
 
-impl Kinds for Served {
+impl Kinds for ServedKinds {
     fn kind(&self, group: &str, version: &str, resource: &str) -> Option<String> {
         let found = self.find(group, version, |kind| kind.info().resource().resource == resource);
         found.map(|kind| kind.info().kind.to_owned())
@@ -75,7 +75,7 @@ impl Kinds for Served {
 struct Checker {
     registry: Arc<Registry>,
     source: Arc<dyn Source>,
-    served: Served,
+    served: ServedKinds,
     user: UserInfo,
 }
 
@@ -137,7 +137,7 @@ impl Checker {
             manager: MANAGER,
             cause: Some("the expressions of a new or changed policy were checked"),
         };
-        let wanted = Wanted {
+        let wanted = ApplyConfiguration {
             key: &Key::new(VALIDATING, "", policy.meta().name()),
             subresource: "status",
             config: &config,

@@ -28,7 +28,7 @@ pub trait Deliver: Send + Sync + 'static {
 
 /// Limits of batches of events. The defaults are kube-apiserver's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Batching {
+pub struct BatchLimits {
     /// Most events that may wait.
     pub buffer_size: usize,
     /// Most events in one request.
@@ -39,7 +39,7 @@ pub struct Batching {
     pub initial_backoff: Duration,
 }
 
-impl Default for Batching {
+impl Default for BatchLimits {
     fn default() -> Self {
         Self {
             buffer_size: 10_000,
@@ -73,7 +73,7 @@ pub(super) struct Batches {
 
 impl Batches {
     /// Begins to send; on a runtime.
-    pub(super) fn start(to: Arc<dyn Deliver>, batching: Batching, metrics: Arc<Metrics>) -> Self {
+    pub(super) fn start(to: Arc<dyn Deliver>, batching: BatchLimits, metrics: Arc<Metrics>) -> Self {
         let (queue, messages) = mpsc::channel(batching.buffer_size.max(1));
         let sender = Sender {
             to,
@@ -114,7 +114,7 @@ impl Batches {
 
 struct Sender {
     to: Arc<dyn Deliver>,
-    batching: Batching,
+    batching: BatchLimits,
     metrics: Arc<Metrics>,
 }
 
@@ -216,7 +216,7 @@ mod tests {
         }
     }
 
-    fn start(refuse: u32, batching: Batching) -> (Arc<Taker>, Batches, Arc<Metrics>) {
+    fn start(refuse: u32, batching: BatchLimits) -> (Arc<Taker>, Batches, Arc<Metrics>) {
         let taker = Arc::new(Taker {
             refuse: Mutex::new(refuse),
             taken: Mutex::default(),
@@ -236,9 +236,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn events_go_in_batches_of_a_size_or_when_they_have_waited() {
-        let batching = Batching {
+        let batching = BatchLimits {
             max_size: 3,
-            ..Batching::default()
+            ..BatchLimits::default()
         };
         let (taker, batches, metrics) = start(0, batching);
         for number in 0..8 {
@@ -253,10 +253,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_batch_that_is_not_taken_is_sent_again_and_what_does_not_fit_meanwhile_is_counted() {
-        let batching = Batching {
+        let batching = BatchLimits {
             buffer_size: 2,
             max_size: 1,
-            ..Batching::default()
+            ..BatchLimits::default()
         };
         let (taker, batches, metrics) = start(2, batching);
         batches.push("1".into());
@@ -272,7 +272,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_webhook_that_never_answers_well_costs_its_events_and_nothing_else() {
-        let (taker, batches, metrics) = start(u32::MAX, Batching::default());
+        let (taker, batches, metrics) = start(u32::MAX, BatchLimits::default());
         batches.push("1".into());
         batches.push("2".into());
         batches.flush().await;

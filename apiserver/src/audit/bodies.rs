@@ -12,8 +12,8 @@ use http_body_util::BodyExt;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::policy::Asked;
-use crate::respond::Joined;
+use super::policy::PolicyAttributes;
+use crate::respond::JoinedList;
 
 /// The largest body that is written. An event is one line, and lines of lists could be as large as the store.
 const LARGEST: usize = 1024 * 1024;
@@ -28,7 +28,7 @@ pub(crate) const UNREADABLE: &str = "it cannot be read as JSON";
 /// Whether bodies of the request may have credentials: Secrets, and tokens that are made or reviewed.
 /// They are written at no level, even if a policy asks for it. Nor are error messages, which may quote
 /// them.
-pub(crate) fn are_confidential(asked: Asked<'_>) -> bool {
+pub(crate) fn are_confidential(asked: PolicyAttributes<'_>) -> bool {
     match (asked.group, asked.resource) {
         ("", "secrets") | ("authentication.k8s.io", "tokenreviews") => true,
         ("", "serviceaccounts") => asked.subresource == "token",
@@ -87,7 +87,7 @@ pub(crate) async fn of_response(
     }
     let (mut parts, body) = response.into_parts();
     // It is a copy now, and charged as one.
-    parts.extensions.remove::<Joined>();
+    parts.extensions.remove::<JoinedList>();
     let bytes = match body.collect().await {
         Ok(whole) => whole.to_bytes(),
         // The connection to the client would have broken in the same place, so this ends the same way.

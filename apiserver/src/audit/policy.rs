@@ -55,7 +55,7 @@ pub(crate) struct Verdict {
 
 /// Attributes that a policy compares.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct PolicyAttributes<'a> {
     pub(crate) user: &'a str,
     pub(crate) groups: &'a [String],
     pub(crate) verb: &'a str,
@@ -68,7 +68,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) name: &'a str,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> PolicyAttributes<'a> {
     /// A request of `user`.
     pub(crate) fn of(info: &'a RequestInfo, user: &'a UserInfo) -> Self {
         Self {
@@ -116,7 +116,7 @@ impl Policy {
     }
 
     /// Returns the decision about a request.
-    pub(crate) fn judge(&self, asked: Asked<'_>) -> Verdict {
+    pub(crate) fn judge(&self, asked: PolicyAttributes<'_>) -> Verdict {
         match self.rules.iter().find(|rule| rule.matches(asked)) {
             Some(rule) => Verdict {
                 level: rule.level,
@@ -140,7 +140,7 @@ impl Verdict {
 }
 
 impl Rule {
-    fn matches(&self, asked: Asked<'_>) -> bool {
+    fn matches(&self, asked: PolicyAttributes<'_>) -> bool {
         let has = |list: &[String], text: &str| list.iter().any(|one| one == text);
         if !self.users.is_empty() && !has(&self.users, asked.user) {
             return false;
@@ -172,7 +172,7 @@ fn is_below(path: &str, pattern: &str) -> bool {
 }
 
 impl Resources {
-    fn has(&self, asked: Asked<'_>) -> bool {
+    fn has(&self, asked: PolicyAttributes<'_>) -> bool {
         if self.group != asked.group {
             return false;
         }

@@ -24,7 +24,7 @@ const MEGABYTE: u64 = 1024 * 1024;
 const DAY: i64 = 86_400;
 
 /// A file that is rotated when it would become too large: `audit.log` is renamed to `audit-<when>.log`.
-pub(super) struct Rotating {
+pub(super) struct RotatingFile {
     path: PathBuf,
     rotation: Rotation,
     clock: Arc<dyn Clock>,
@@ -32,7 +32,7 @@ pub(super) struct Rotating {
     size: u64,
 }
 
-impl Rotating {
+impl RotatingFile {
     pub(super) fn open(path: &Path, rotation: Rotation, clock: Arc<dyn Clock>) -> io::Result<Self> {
         let file = append_to(path)?;
         let size = file.metadata()?.len();
@@ -148,7 +148,7 @@ fn append_to(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-impl Write for Rotating {
+impl Write for RotatingFile {
     /// Writes the whole of `line`: a line is never in two files.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let length = line.len() as u64;
@@ -193,7 +193,7 @@ mod tests {
             max_backups: 2,
             max_age: 3,
         };
-        let mut log = Rotating::open(&path, rotation, clock.clone()).unwrap();
+        let mut log = RotatingFile::open(&path, rotation, clock.clone()).unwrap();
         let line = vec![b'x'; 700 * 1024];
         for _ in 0..5 {
             log.write_all(&line).unwrap();
@@ -212,7 +212,7 @@ mod tests {
             assert_eq!(fs::metadata(folder.path().join(name)).unwrap().len(), 700 * 1024);
         }
         clock.advance(SignedDuration::from_hours(4 * 24));
-        drop(Rotating::open(&path, rotation, clock).unwrap());
+        drop(RotatingFile::open(&path, rotation, clock).unwrap());
         assert_eq!(names(folder.path()), ["audit-notes.log", "audit.log"]);
     }
 }

@@ -10,10 +10,10 @@ use berth_apimachinery::Clock;
 use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
-use super::batch::{Batches, Batching, Deliver};
+use super::batch::{BatchLimits, Batches, Deliver};
 use super::event::Event;
-use super::policy::{Asked, Policy, Verdict};
-use super::rotate::{Rotating, Rotation};
+use super::policy::{Policy, PolicyAttributes, Verdict};
+use super::rotate::{RotatingFile, Rotation};
 use crate::annotations::Annotations;
 use crate::metrics::Metrics;
 
@@ -45,7 +45,7 @@ pub struct AuditConfig {
     /// The log file.
     pub log: Option<AuditLog>,
     /// The webhook.
-    pub webhook: Option<(Arc<dyn Deliver>, Batching)>,
+    pub webhook: Option<(Arc<dyn Deliver>, BatchLimits)>,
     /// The domain of the server's own annotations: with `example.com`, `audit.example.com/cause` is the
     /// cause of a write. Without a domain the key is `audit/cause`.
     pub domain: String,
@@ -127,7 +127,7 @@ impl Audit {
     }
 
     /// Returns the decision of the policy about a request.
-    pub(crate) fn judge(&self, asked: Asked<'_>) -> Verdict {
+    pub(crate) fn judge(&self, asked: PolicyAttributes<'_>) -> Verdict {
         self.policy.judge(asked)
     }
 
@@ -207,7 +207,7 @@ impl Log {
                 "-" => Box::new(BufWriter::new(io::stdout())),
                 path => {
                     // Unbuffered: a line is written as a whole, so that none is in two files.
-                    Box::new(Rotating::open(Path::new(path), rotation, Arc::clone(clock))?)
+                    Box::new(RotatingFile::open(Path::new(path), rotation, Arc::clone(clock))?)
                 }
             };
             let (queue, messages) = mpsc::channel(QUEUE);

@@ -23,7 +23,7 @@ const EXTRA_PREFIXES: &str = "requestheader-extra-headers-prefix";
 
 /// Trust that a hub publishes.
 #[derive(Clone, Debug)]
-pub struct Delegated {
+pub struct HubTrust {
     /// The CAs of client certificates; empty where the hub publishes none, which is valid.
     pub client: CaPool,
     /// Front proxies that may name users in headers, where the hub has an aggregator.
@@ -40,7 +40,7 @@ pub struct KeyError {
     pub problem: String,
 }
 
-impl Delegated {
+impl HubTrust {
     /// Reads the ConfigMap's data. The header with the uid counts only where the hub names one.
     ///
     /// # Errors

@@ -19,7 +19,7 @@ const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 
 /// User that a request wants to act as.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Wanted {
+struct ImpersonatedUser {
     user: String,
     uid: String,
     groups: Vec<String>,
@@ -47,7 +47,7 @@ pub async fn impersonate(
     Ok(Some(become_user(wanted)))
 }
 
-fn read(map: &HeaderMap) -> Result<Option<Wanted>, String> {
+fn read(map: &HeaderMap) -> Result<Option<ImpersonatedUser>, String> {
     if !map.keys().any(|name| name.as_str().starts_with(PREFIX)) {
         return Ok(None);
     }
@@ -61,13 +61,13 @@ fn read(map: &HeaderMap) -> Result<Option<Wanted>, String> {
         .map(|value| headers::text(&GROUP, value.as_bytes()).map(str::to_owned))
         .collect::<Result<_, _>>()?;
     let extra = headers::extra(map, &[EXTRA.to_owned()])?;
-    let wanted = Wanted {
+    let wanted = ImpersonatedUser {
         user: text(&USER)?,
         uid: text(&UID)?,
         groups,
         extra,
     };
-    if wanted == Wanted::default() {
+    if wanted == ImpersonatedUser::default() {
         return Ok(None);
     }
     if wanted.user.is_empty() {
@@ -92,7 +92,7 @@ fn strip(map: &mut HeaderMap) {
 }
 
 /// One right per impersonated attribute, in kube-apiserver's order.
-fn rights(user: &UserInfo, wanted: &Wanted) -> Vec<Attributes> {
+fn rights(user: &UserInfo, wanted: &ImpersonatedUser) -> Vec<Attributes> {
     let right = |group: &str, resource: &str, subresource: &str, namespace: &str, name: &str| Attributes {
         user: user.clone(),
         verb: "impersonate".to_owned(),
@@ -136,7 +136,7 @@ fn service_account(user: &str) -> Option<(&str, &str)> {
     (!namespace.is_empty() && !name.is_empty() && !name.contains(':')).then_some((namespace, name))
 }
 
-fn become_user(wanted: Wanted) -> UserInfo {
+fn become_user(wanted: ImpersonatedUser) -> UserInfo {
     let mut groups = wanted.groups;
     if groups.is_empty()
         && let Some((namespace, _)) = service_account(&wanted.user)

@@ -33,13 +33,13 @@ struct OneToken;
 
 #[async_trait]
 impl TokenAuthenticator for OneToken {
-    async fn authenticate(&self, token: &str) -> Result<Option<UserInfo>, Unanswered> {
+    async fn authenticate(&self, token: &str) -> Result<Option<UserInfo>, DelegationError> {
         match token {
             "good" => Ok(Some(UserInfo {
                 name: "robot".to_owned(),
                 ..UserInfo::default()
             })),
-            "broken" => Err(Unanswered::Other("no route to the token service".to_owned())),
+            "broken" => Err(DelegationError::Other("no route to the token service".to_owned())),
             _ => Ok(None),
         }
     }

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::TokenAuthenticator;
-use crate::delegation::{self, Remembered, Reviewer, Unanswered};
+use crate::delegation::{self, AnswerCache, DelegationError, Reviewer};
 
 /// Path at which reviews are created.
 pub const PATH: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
@@ -20,7 +20,7 @@ pub const PATH: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
 /// Asks about tokens, and remembers positive and negative answers, but not failures.
 pub struct TokenReviews {
     reviewer: Arc<dyn Reviewer>,
-    answers: Remembered<[u8; 32], Option<UserInfo>>,
+    answers: AnswerCache<[u8; 32], Option<UserInfo>>,
     keep: Duration,
     /// Tokens are not kept, only digests of them, and these cannot be compared with anything outside the
     /// process.
@@ -49,15 +49,15 @@ impl TokenReviews {
     pub fn new(reviewer: Arc<dyn Reviewer>, keep: Duration, clock: Arc<dyn Clock>) -> Self {
         Self {
             reviewer,
-            answers: Remembered::new(clock),
+            answers: AnswerCache::new(clock),
             keep,
             salt: Uuid::new_v4(),
         }
     }
 
-    async fn ask(&self, token: &str) -> Result<Option<UserInfo>, Unanswered> {
+    async fn ask(&self, token: &str) -> Result<Option<UserInfo>, DelegationError> {
         let answer = delegation::ask(&*self.reviewer, PATH, &question(token)).await?;
-        let malformed = |problem: serde_json::Error| Unanswered::Malformed {
+        let malformed = |problem: serde_json::Error| DelegationError::Malformed {
             review: "TokenReview",
             problem: problem.to_string(),
         };
@@ -70,7 +70,7 @@ impl TokenReviews {
             return Ok(None);
         }
         if status.user.username.is_empty() {
-            return Err(Unanswered::Nameless);
+            return Err(DelegationError::Nameless);
         }
         Ok(Some(UserInfo {
             name: status.user.username,
@@ -88,7 +88,7 @@ fn question(token: &str) -> Value {
 
 #[async_trait]
 impl TokenAuthenticator for TokenReviews {
-    async fn authenticate(&self, token: &str) -> Result<Option<UserInfo>, Unanswered> {
+    async fn authenticate(&self, token: &str) -> Result<Option<UserInfo>, DelegationError> {
         let mut digest = Sha256::new();
         digest.update(self.salt.as_bytes());
         digest.update(token);

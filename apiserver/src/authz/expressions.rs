@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use berth_admission::UserInfo;
-use berth_cel::{Asked, Decision, Review};
-use berth_policies::{Decider, Deciding};
+use berth_cel::{Decision, Review, ReviewSubject};
+use berth_policies::{Decider, PendingReview};
 
 use super::{Masters, Union, limited};
 use crate::auth::{Access, Attributes, Authorizer};
@@ -21,7 +21,7 @@ impl Reviewer {
 }
 
 impl Decider for Reviewer {
-    fn decide<'a>(&'a self, user: &'a UserInfo, review: &'a Review) -> Deciding<'a> {
+    fn decide<'a>(&'a self, user: &'a UserInfo, review: &'a Review) -> PendingReview<'a> {
         let attributes = attributes(user, review);
         Box::pin(async move {
             match self.0.authorize(&attributes).await {
@@ -60,13 +60,13 @@ fn attributes(user: &UserInfo, review: &Review) -> Attributes {
     };
     let verb = review.verb.to_string();
     match &review.on {
-        Asked::Path(path) => Attributes {
+        ReviewSubject::Path(path) => Attributes {
             user,
             verb,
             path: path.to_string(),
             ..Attributes::default()
         },
-        Asked::Resource {
+        ReviewSubject::Resource {
             group,
             resource,
             subresource,
@@ -96,7 +96,7 @@ mod tests {
     use parking_lot::Mutex;
 
     use super::*;
-    use crate::delegation::Unanswered;
+    use crate::delegation::DelegationError;
 
     /// Allows gets, cannot say anything about lists, and remembers what it was asked.
     #[derive(Default)]
@@ -104,19 +104,19 @@ mod tests {
 
     #[async_trait]
     impl Authorizer for Judge {
-        async fn authorize(&self, attributes: &Attributes) -> Result<Access, Unanswered> {
+        async fn authorize(&self, attributes: &Attributes) -> Result<Access, DelegationError> {
             self.0.lock().push(attributes.clone());
             match attributes.verb.as_str() {
                 "get" => Ok(Access::Allow("by a role".to_owned())),
-                "list" => Err(Unanswered::Other("nobody answers".to_owned())),
+                "list" => Err(DelegationError::Other("nobody answers".to_owned())),
                 _ => Ok(Access::NoOpinion(String::new())),
             }
         }
     }
 
     fn review(verb: &str) -> Review {
-        let mut on = Asked::resource("apps", "deployments");
-        if let Asked::Resource {
+        let mut on = ReviewSubject::resource("apps", "deployments");
+        if let ReviewSubject::Resource {
             namespace, labels, ..
         } = &mut on
         {
@@ -153,7 +153,7 @@ mod tests {
         assert!(!reviewer.decide(&user, &account).await.allowed);
         let path = Review {
             verb: "get".into(),
-            on: Asked::Path("/healthz".into()),
+            on: ReviewSubject::Path("/healthz".into()),
             account: None,
         };
         assert!(reviewer.decide(&user, &path).await.allowed);

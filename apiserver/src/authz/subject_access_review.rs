@@ -9,8 +9,8 @@ use berth_apimachinery::selector::{Operator, Requirement};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::auth::{Access, Attributes, Authorizer, Selected};
-use crate::delegation::{self, Remembered, Reviewer, Unanswered};
+use crate::auth::{Access, Attributes, Authorizer, SelectorScope};
+use crate::delegation::{self, AnswerCache, DelegationError, Reviewer};
 
 /// Path at which reviews are created.
 pub const PATH: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
@@ -21,7 +21,7 @@ const LONGEST_KEPT: usize = 10_000;
 /// Asks about rights, and remembers the answers. Without an answer the request fails: never open.
 pub struct SubjectAccessReviews {
     reviewer: Arc<dyn Reviewer>,
-    answers: Remembered<String, Access>,
+    answers: AnswerCache<String, Access>,
     allowed: Duration,
     refused: Duration,
 }
@@ -44,26 +44,26 @@ impl SubjectAccessReviews {
     ) -> Self {
         Self {
             reviewer,
-            answers: Remembered::new(clock),
+            answers: AnswerCache::new(clock),
             allowed,
             refused,
         }
     }
 
-    async fn ask(&self, spec: Value) -> Result<Access, Unanswered> {
+    async fn ask(&self, spec: Value) -> Result<Access, DelegationError> {
         let review = json!({
             "apiVersion": "authorization.k8s.io/v1",
             "kind": "SubjectAccessReview",
             "spec": spec,
         });
         let answer = delegation::ask(&*self.reviewer, PATH, &review).await?;
-        let malformed = |problem: serde_json::Error| Unanswered::Malformed {
+        let malformed = |problem: serde_json::Error| DelegationError::Malformed {
             review: "SubjectAccessReview",
             problem: problem.to_string(),
         };
         let status = Status::deserialize(&answer["status"]).map_err(malformed)?;
         match (status.allowed, status.denied) {
-            (true, true) => Err(Unanswered::Contradiction),
+            (true, true) => Err(DelegationError::Contradiction),
             (true, false) => Ok(Access::Allow(status.reason)),
             (false, true) => Ok(Access::Deny(status.reason)),
             (false, false) => Ok(Access::NoOpinion(status.reason)),
@@ -73,7 +73,7 @@ impl SubjectAccessReviews {
 
 #[async_trait]
 impl Authorizer for SubjectAccessReviews {
-    async fn authorize(&self, attributes: &Attributes) -> Result<Access, Unanswered> {
+    async fn authorize(&self, attributes: &Attributes) -> Result<Access, DelegationError> {
         let spec = spec(attributes);
         // Maps are sorted, so equal questions have equal texts.
         let text = spec.to_string();
@@ -124,7 +124,7 @@ fn spec(attributes: &Attributes) -> Value {
             asked.insert(key.to_owned(), json!(value));
         }
     }
-    let Selected { fields, labels } = &attributes.selected;
+    let SelectorScope { fields, labels } = &attributes.selected;
     for (key, requirements) in [("fieldSelector", fields), ("labelSelector", labels)] {
         let requirements: Vec<Value> = requirements.iter().filter_map(requirement).collect();
         if !requirements.is_empty() {

@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, Sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::trail::Ending;
+use super::trail::Completion;
 use crate::memory::Charge;
 use crate::signal::Signal;
 use crate::unread::Patience;
@@ -125,18 +125,18 @@ async fn discard(mut body: Body) {
 /// Refusing a request without reading its body drops the body, and on HTTP/2 that resets the stream before
 /// the refusal is sent. So the answer keeps the body until it is sent itself.
 #[derive(Clone)]
-pub(super) struct Kept(Arc<Mutex<Body>>);
+pub(super) struct OutlivingBody(Arc<Mutex<Body>>);
 
 /// `body` for a reader, and its part for the answer.
-pub(super) fn kept(body: Body) -> (Body, Option<Kept>) {
+pub(super) fn kept(body: Body) -> (Body, Option<OutlivingBody>) {
     if http_body::Body::is_end_stream(&body) {
         return (body, None);
     }
-    let kept = Kept(Arc::new(Mutex::new(body)));
+    let kept = OutlivingBody(Arc::new(Mutex::new(body)));
     (Body::new(kept.clone()), Some(kept))
 }
 
-impl http_body::Body for Kept {
+impl http_body::Body for OutlivingBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -158,23 +158,23 @@ impl http_body::Body for Kept {
 
 /// A response body under way. Its end, however it comes, completes the request: the metrics, the audit event,
 /// and the place among the requests in flight.
-pub(super) struct Followed {
+pub(super) struct TrackedBody {
     inner: Body,
-    ending: Option<Ending>,
+    ending: Option<Completion>,
     /// Rest of the body, which the client may still be sending; dropped with this body.
-    _unread: Option<Kept>,
+    _unread: Option<OutlivingBody>,
     /// Ends a long-running answer, as if it had ended by itself.
     closing: Option<Signal>,
     /// Cuts off any other answer. Started when the body first has to be waited for.
     longest: Option<Duration>,
     cut: Option<Pin<Box<Sleep>>>,
-    held: Held,
+    held: BodyReservation,
     /// Whether anything was handed over.
     begun: bool,
 }
 
 /// Bytes that an answer holds while it is not read, and the time limit.
-pub(super) struct Held {
+pub(super) struct BodyReservation {
     charge: Charge,
     /// Bytes that are held before the first part is handed over.
     least: usize,
@@ -184,7 +184,7 @@ pub(super) struct Held {
 /// Parts of an answer that are larger than this are charged until the next one is asked for.
 const LARGE_PART: usize = 16 * 1024;
 
-impl Held {
+impl BodyReservation {
     pub(super) fn new(charge: Charge, patience: Patience) -> Self {
         Self {
             least: charge.bytes(),
@@ -207,15 +207,15 @@ impl Held {
     }
 }
 
-impl Followed {
+impl TrackedBody {
     /// `body` until its end, or `closing`, or for `longest`.
     pub(super) fn new(
         body: Body,
-        ending: Ending,
-        unread: Option<Kept>,
+        ending: Completion,
+        unread: Option<OutlivingBody>,
         closing: Option<&CancellationToken>,
         longest: Option<Duration>,
-        held: Held,
+        held: BodyReservation,
     ) -> Self {
         Self {
             inner: body,
@@ -243,7 +243,7 @@ impl Followed {
     }
 }
 
-impl http_body::Body for Followed {
+impl http_body::Body for TrackedBody {
     type Data = Bytes;
     type Error = axum::Error;
 

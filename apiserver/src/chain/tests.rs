@@ -399,16 +399,16 @@ async fn a_body_that_stalls_is_cut_off() {
             crate::testing::now(),
             crate::Annotations::default(),
         );
-        Ending::new(trail, 200, None, metrics.clone(), crate::testing::clock(), None)
+        Completion::new(trail, 200, None, metrics.clone(), crate::testing::clock(), None)
     };
     let stalled = Body::from_stream(futures::stream::pending::<Result<bytes::Bytes, std::io::Error>>());
-    let followed = body::Followed::new(
+    let followed = body::TrackedBody::new(
         stalled,
         ending(&bench.chain.metrics),
         None,
         None,
         Some(Duration::from_millis(20)),
-        Held::new(bench.chain.memory.free("ann", Share::USER), Patience::of_task()),
+        BodyReservation::new(bench.chain.memory.free("ann", Share::USER), Patience::of_task()),
     );
     assert!(Body::new(followed).collect().await.is_err());
 }

@@ -13,7 +13,9 @@ use http::{HeaderMap, HeaderName, Response};
 use prometheus_client::metrics::gauge::Gauge;
 
 use crate::annotations::Annotations;
-use crate::audit::{self, Asked, Audit, Event, Level, ObjectReference, ResponseStatus, Stage, Verdict};
+use crate::audit::{
+    self, Audit, Event, Level, ObjectReference, PolicyAttributes, ResponseStatus, Stage, Verdict,
+};
 use crate::authn::Connection;
 use crate::limit::Places;
 use crate::memory::Charge;
@@ -139,7 +141,7 @@ impl Trail {
     fn verdict_of(&self, audit: &Audit) -> Verdict {
         let nothing = RequestInfo::default();
         let info = self.info.as_deref().unwrap_or(&nothing);
-        audit.judge(Asked::of(info, &self.user))
+        audit.judge(PolicyAttributes::of(info, &self.user))
     }
 
     /// Whether an event of `verdict` has the bodies that `level` asks for. That credentials are left out is
@@ -165,7 +167,7 @@ impl Trail {
         [info, below]
             .into_iter()
             .flatten()
-            .any(|info| audit::are_confidential(Asked::of(info, &self.user)))
+            .any(|info| audit::are_confidential(PolicyAttributes::of(info, &self.user)))
     }
 
     fn leave_out(&self, what: &str, why: &str) {
@@ -259,7 +261,7 @@ fn source_ips(headers: &HeaderMap, connection: &Connection) -> Vec<String> {
 }
 
 /// A request whose answer is decided: completes it when dropped, after the last byte or an abort.
-pub(super) struct Ending {
+pub(super) struct Completion {
     trail: Trail,
     code: u16,
     failure: Option<Failure>,
@@ -268,18 +270,18 @@ pub(super) struct Ending {
     clock: Arc<dyn Clock>,
     audit: Option<Audit>,
     long_running: Option<Gauge>,
-    watching: Option<Watching>,
+    watching: Option<WatchCounters>,
 }
 
 /// Counters of a watch while it runs.
-struct Watching {
+struct WatchCounters {
     progress: Progress,
     meter: WatchMeter,
     /// Whether all initial objects are known to be sent.
     listed: bool,
 }
 
-impl Ending {
+impl Completion {
     /// Follows the request of `trail`, answered with `code`.
     pub(super) fn new(
         mut trail: Trail,
@@ -295,7 +297,7 @@ impl Ending {
         }
         let long_running = trail.long_running.then(|| metrics.long_running(&trail.labels));
         let progress = trail.progress.take().filter(|_| trail.long_running);
-        let watching = progress.map(|progress| Watching {
+        let watching = progress.map(|progress| WatchCounters {
             progress,
             meter: metrics.watch_meter(&trail.labels),
             listed: false,
@@ -366,7 +368,7 @@ impl Ending {
     }
 }
 
-impl Drop for Ending {
+impl Drop for Completion {
     fn drop(&mut self) {
         let seconds = self.trail.started.elapsed().as_secs_f64();
         let long_running = self.long_running.take();

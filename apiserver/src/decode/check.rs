@@ -1,7 +1,7 @@
 //! Checks of a decoded body before its content counts: the right kind, metadata of the right types, and
 //! no unknown or duplicate fields where the client asks for that.
 
-use berth_apimachinery::{Mistyped, Schema, Status, Unknown};
+use berth_apimachinery::{Schema, Status, TypeMismatch, Unknown};
 use serde_json::Value;
 
 use crate::call::Warnings;
@@ -9,12 +9,12 @@ use crate::options::FieldValidation;
 
 /// The group, version and kind a body must have.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Expected<'a> {
+pub(crate) struct ExpectedType<'a> {
     pub(crate) api_version: &'a str,
     pub(crate) kind: &'a str,
 }
 
-impl Expected<'_> {
+impl ExpectedType<'_> {
     /// The version without its group, as messages name it.
     fn version(&self) -> &str {
         self.api_version.rsplit('/').next().unwrap_or_default()
@@ -29,7 +29,7 @@ impl Expected<'_> {
 }
 
 /// Checks that apiVersion and kind of the body are the expected ones, and fills in missing ones.
-pub(crate) fn identify(value: &mut Value, expected: Expected<'_>) -> Result<(), Status> {
+pub(crate) fn identify(value: &mut Value, expected: ExpectedType<'_>) -> Result<(), Status> {
     for (field, wanted, what) in [
         ("apiVersion", expected.api_version, "API version"),
         ("kind", expected.kind, "kind"),
@@ -107,10 +107,10 @@ const MANAGER: [(&str, Type); 7] = [
 ///
 /// # Errors
 /// 400 naming the first field of a wrong type.
-pub(crate) fn own_types(value: &Value, schema: &Schema, expected: Expected<'_>) -> Result<(), Status> {
+pub(crate) fn own_types(value: &Value, schema: &Schema, expected: ExpectedType<'_>) -> Result<(), Status> {
     match schema.mistyped(value) {
         None => Ok(()),
-        Some(Mistyped { path, have, want }) => Err(expected.cannot_be_handled(&format!(
+        Some(TypeMismatch { path, have, want }) => Err(expected.cannot_be_handled(&format!(
             "json: cannot unmarshal {have} into field {path} of type {want}"
         ))),
     }
@@ -120,7 +120,7 @@ pub(crate) fn own_types(value: &Value, schema: &Schema, expected: Expected<'_>) 
 ///
 /// # Errors
 /// 400 naming the first field of a wrong type.
-pub(crate) fn metadata_types(value: &Value, expected: Expected<'_>) -> Result<(), Status> {
+pub(crate) fn metadata_types(value: &Value, expected: ExpectedType<'_>) -> Result<(), Status> {
     let fields = match value.get("metadata") {
         None => return Ok(()),
         Some(Value::Object(fields)) => fields,
@@ -134,7 +134,7 @@ pub(crate) fn metadata_types(value: &Value, expected: Expected<'_>) -> Result<()
     Ok(())
 }
 
-fn has_type(value: &Value, kind: Type, path: &str, expected: Expected<'_>) -> Result<(), Status> {
+fn has_type(value: &Value, kind: Type, path: &str, expected: ExpectedType<'_>) -> Result<(), Status> {
     let (fits, wanted) = match kind {
         Type::Text => (value.is_string(), "a string"),
         Type::Integer => (value.is_i64(), "an integer"),
@@ -171,7 +171,7 @@ fn entries(
     items: &[Value],
     types: &[(&str, Type)],
     path: &str,
-    expected: Expected<'_>,
+    expected: ExpectedType<'_>,
 ) -> Result<(), Status> {
     for (index, item) in items.iter().enumerate() {
         let Some(fields) = item.as_object() else {
@@ -186,7 +186,7 @@ fn entries(
     Ok(())
 }
 
-fn wrong(expected: Expected<'_>, path: &str, wanted: &str, have: &Value) -> Status {
+fn wrong(expected: ExpectedType<'_>, path: &str, wanted: &str, have: &Value) -> Status {
     let have = name_of(have);
     expected.cannot_be_handled(&format!(
         "json: cannot unmarshal {have} into field {path}: it must be {wanted}"

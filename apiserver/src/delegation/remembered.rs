@@ -7,25 +7,25 @@ use std::time::Duration;
 use berth_apimachinery::Clock;
 use moka::future::Cache;
 
-use super::Unanswered;
+use super::DelegationError;
 
 /// Most answers that are kept; those not asked for longest go first.
 const CAPACITY: u64 = 8192;
 
 /// Answers by question.
-pub(crate) struct Remembered<K, V> {
-    cache: Cache<K, Kept<V>>,
+pub(crate) struct AnswerCache<K, V> {
+    cache: Cache<K, CachedAnswer<V>>,
     clock: Arc<dyn Clock>,
 }
 
 #[derive(Clone)]
-struct Kept<V> {
-    answer: Result<V, Unanswered>,
+struct CachedAnswer<V> {
+    answer: Result<V, DelegationError>,
     /// Time from which the question is asked again, in milliseconds since 1970.
     until: i64,
 }
 
-impl<K, V> Remembered<K, V>
+impl<K, V> AnswerCache<K, V>
 where
     K: Hash + Eq + Send + Sync + 'static,
     V: Clone + Send + Sync + 'static,
@@ -43,8 +43,8 @@ where
         &self,
         question: K,
         keep: impl Fn(&V) -> Duration,
-        ask: impl Future<Output = Result<V, Unanswered>>,
-    ) -> Result<V, Unanswered> {
+        ask: impl Future<Output = Result<V, DelegationError>>,
+    ) -> Result<V, DelegationError> {
         let now = self.now();
         let asked = async {
             let answer = ask.await;
@@ -54,7 +54,7 @@ where
                     .saturating_add(i64::try_from(keep(value).as_millis()).unwrap_or(i64::MAX)),
                 Err(_) => i64::MIN,
             };
-            Kept { answer, until }
+            CachedAnswer { answer, until }
         };
         let entry = self.cache.entry(question);
         let entry = entry.or_insert_with_if(asked, |kept| kept.until <= now).await;

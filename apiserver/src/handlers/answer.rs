@@ -16,30 +16,30 @@ use crate::call::{Document, Reply, Rows};
 use crate::compress::{BodyKey, THRESHOLD};
 use crate::context::RequestCx;
 use crate::list_body::{self, ChunkBody, Chunks, ListBody};
-use crate::negotiation::{self, Accepted, Answer, Encoding, Forms, MetaVersion, Shape};
+use crate::negotiation::{self, Answer, Encoding, Forms, MediaType, MetaVersion, Shape};
 use crate::protobuf;
 use crate::render::{Messages, View};
 use crate::request_info::RequestInfo;
-use crate::respond::{self, Joined};
-use crate::served::Served;
+use crate::respond::{self, JoinedList};
+use crate::served::ServedVersion;
 use crate::table::{self, Include, TableForm};
 use crate::yaml;
 
 impl Cx<'_> {
     /// The form of the answer. Asked before anything is done, so that a 406 changes nothing.
-    pub(super) fn negotiate(&self, answer: Answer) -> Result<Accepted, Status> {
+    pub(super) fn negotiate(&self, answer: Answer) -> Result<MediaType, Status> {
         let forms = self.state.forms(self.served, &self.request.info);
         self.settle(answer, forms)
     }
 
     /// The form of an answer that cannot be protobuf.
-    pub(super) fn negotiate_json(&self, answer: Answer) -> Result<Accepted, Status> {
+    pub(super) fn negotiate_json(&self, answer: Answer) -> Result<MediaType, Status> {
         let forms = self.state.forms(self.served, &self.request.info);
         let messages = false;
         self.settle(answer, Forms { messages, ..forms })
     }
 
-    fn settle(&self, answer: Answer, forms: Forms) -> Result<Accepted, Status> {
+    fn settle(&self, answer: Answer, forms: Forms) -> Result<MediaType, Status> {
         let request = self.request;
         let accepted = negotiation::negotiate(&request.headers, &request.info.query, answer, forms)?;
         if matches!(accepted.shape, Shape::Table(_)) {
@@ -60,7 +60,7 @@ impl Cx<'_> {
     /// One stored object.
     pub(super) fn object(
         &self,
-        accepted: Accepted,
+        accepted: MediaType,
         code: StatusCode,
         object: &Object,
     ) -> Result<Response<Body>, Status> {
@@ -96,7 +96,7 @@ impl Cx<'_> {
     }
 
     /// A body in one piece: indented, as YAML or as protobuf where that was asked for.
-    fn whole(&self, accepted: Accepted, code: StatusCode, json: Bytes) -> Result<Response<Body>, Status> {
+    fn whole(&self, accepted: MediaType, code: StatusCode, json: Bytes) -> Result<Response<Body>, Status> {
         if accepted.encoding == Encoding::Protobuf
             && let Some(envelope) = self.state.envelope(&parse(&json)?)
         {
@@ -109,7 +109,7 @@ impl Cx<'_> {
     /// Renders the answer of a handler of the program's own.
     pub(super) fn reply(
         &self,
-        accepted: Accepted,
+        accepted: MediaType,
         code: StatusCode,
         reply: &Reply,
     ) -> Result<Response<Body>, Status> {
@@ -141,7 +141,7 @@ impl Cx<'_> {
     }
 
     /// A `Status` of success.
-    pub(super) fn done(&self, accepted: Accepted, status: &Status) -> Result<Response<Body>, Status> {
+    pub(super) fn done(&self, accepted: MediaType, status: &Status) -> Result<Response<Body>, Status> {
         let json = serde_json::to_vec(status).map_err(|problem| Status::internal(problem.to_string()))?;
         self.whole(accepted, StatusCode::OK, json.into())
     }
@@ -149,7 +149,7 @@ impl Cx<'_> {
     /// A document of the program's.
     fn document(
         &self,
-        accepted: Accepted,
+        accepted: MediaType,
         code: StatusCode,
         document: &dyn Document,
     ) -> Result<Response<Body>, Status> {
@@ -185,7 +185,7 @@ impl Cx<'_> {
     }
 
     /// A list.
-    pub(super) async fn list(&self, accepted: Accepted, page: Page) -> Result<Response<Body>, Status> {
+    pub(super) async fn list(&self, accepted: MediaType, page: Page) -> Result<Response<Body>, Status> {
         let metadata = page.metadata();
         let revision = page.revision;
         match accepted.shape {
@@ -232,7 +232,7 @@ impl Cx<'_> {
 
     async fn list_body(
         &self,
-        accepted: Accepted,
+        accepted: MediaType,
         revision: Revision,
         mut body: ListBody,
     ) -> Result<Response<Body>, Status> {
@@ -250,14 +250,14 @@ impl Cx<'_> {
         }
         let length = body.len();
         let mut response = sized(accepted, StatusCode::OK, length, Body::new(body));
-        response.extensions_mut().insert(Joined);
+        response.extensions_mut().insert(JoinedList);
         Ok(response)
     }
 
     /// The list of `page`, whose `items` are written already.
     pub(super) async fn written_list(
         &self,
-        accepted: Accepted,
+        accepted: MediaType,
         page: &Page,
         items: Chunks,
     ) -> Result<Response<Body>, Status> {
@@ -268,7 +268,7 @@ impl Cx<'_> {
     }
 
     /// Key of a body with this content.
-    fn body_key(&self, accepted: Accepted, revision: Revision) -> BodyKey {
+    fn body_key(&self, accepted: MediaType, revision: Revision) -> BodyKey {
         let info = &self.request.info;
         let query: Vec<_> = info.query.pairs().collect();
         BodyKey {
@@ -279,14 +279,14 @@ impl Cx<'_> {
     }
 
     /// A table. Ages move with every second, so its compressed form cannot be shared.
-    async fn table(&self, accepted: Accepted, table: Chunks) -> Result<Response<Body>, Status> {
+    async fn table(&self, accepted: MediaType, table: Chunks) -> Result<Response<Body>, Status> {
         self.chunked(accepted, None, table).await
     }
 
     /// A finished body; `key` is the cache key of its compressed form, where it can be shared.
     async fn chunked(
         &self,
-        accepted: Accepted,
+        accepted: MediaType,
         key: Option<BodyKey>,
         body: Chunks,
     ) -> Result<Response<Body>, Status> {
@@ -311,7 +311,7 @@ const LIST_META: (&str, &str) = ("meta.k8s.io/v1", "ListMeta");
 
 impl ApiState {
     /// Forms that a request to a resource, or to a subresource of it, can be answered in.
-    pub(super) fn forms(&self, served: &Served, info: &RequestInfo) -> Forms {
+    pub(super) fn forms(&self, served: &ServedVersion, info: &RequestInfo) -> Forms {
         let own = || (Cow::Borrowed(&*served.api_version), served.info().kind);
         let (api_version, kind) = match served.subresource(&info.subresource) {
             Some(subresource) => (served.api_version_of(subresource), subresource.kind),
@@ -353,7 +353,7 @@ fn partial(version: MetaVersion, metadata: &Value) -> Value {
 }
 
 /// A body in one piece, indented or as YAML where that was asked for.
-fn whole(accepted: Accepted, code: StatusCode, json: Bytes) -> Result<Response<Body>, Status> {
+fn whole(accepted: MediaType, code: StatusCode, json: Bytes) -> Result<Response<Body>, Status> {
     let bytes = match accepted.encoding {
         // What has no message is JSON, which every client reads.
         Encoding::Json | Encoding::Protobuf => json,
@@ -380,7 +380,7 @@ fn parse(json: &[u8]) -> Result<Value, Status> {
     serde_json::from_slice(json).map_err(|problem| Status::internal(problem.to_string()))
 }
 
-fn chunks(accepted: Accepted, code: StatusCode, chunks: Chunks) -> Result<Response<Body>, Status> {
+fn chunks(accepted: MediaType, code: StatusCode, chunks: Chunks) -> Result<Response<Body>, Status> {
     let list = chunks.into_list();
     if accepted.encoding == Encoding::Json {
         let body = ChunkBody::new(list);
@@ -391,7 +391,7 @@ fn chunks(accepted: Accepted, code: StatusCode, chunks: Chunks) -> Result<Respon
     whole(accepted, code, all.into())
 }
 
-fn sized(accepted: Accepted, code: StatusCode, length: u64, body: Body) -> Response<Body> {
+fn sized(accepted: MediaType, code: StatusCode, length: u64, body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     *response.status_mut() = code;
     let headers = response.headers_mut();
@@ -406,7 +406,7 @@ fn sized(accepted: Accepted, code: StatusCode, length: u64, body: Body) -> Respo
     response
 }
 
-fn gzipped(accepted: Accepted, chunks: std::collections::VecDeque<Bytes>) -> Response<Body> {
+fn gzipped(accepted: MediaType, chunks: std::collections::VecDeque<Bytes>) -> Response<Body> {
     let body = ChunkBody::new(chunks);
     let mut response = sized(accepted, StatusCode::OK, body.len(), Body::new(body));
     let headers = response.headers_mut();

@@ -4,21 +4,21 @@ mod config;
 mod last_applied;
 
 use axum::body::Body;
-use berth_apimachinery::write::{CommitError, Why};
+use berth_apimachinery::write::{CommitError, WriteRefusal};
 use berth_apimachinery::{FieldError, Object, Schema, Status, Via};
-use berth_apply::{Managers, Only, Refused, Reset, Types, Writer};
+use berth_apply::{ApplyError, Managers, Only, Reset, Types, Writer};
 use http::{Response, StatusCode};
 use serde_json::{Value, json};
 
 use super::Cx;
 use super::update::{via, write};
 use crate::call::Reply;
-use crate::decode::{self, Expected};
+use crate::decode::{self, ExpectedType};
 use crate::negotiation::Answer;
 use crate::options::WriteOptions;
 use crate::registry;
 use crate::registry::{
-    Application, CONFLICT_ATTEMPTS, Ownership, ToStored, Wish, drop_nulls, metadata, text,
+    Application, CONFLICT_ATTEMPTS, Ownership, ToStored, WriteIntent, drop_nulls, metadata, text,
 };
 use crate::resource::Part;
 use config::Config;
@@ -39,7 +39,9 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
         let missing = match write(cx, options.dry_run, subresource, true, edit).await {
             Ok(object) => return cx.object(accepted, StatusCode::OK, &object),
             Err(missing)
-                if subresource.is_empty() && cx.served.takes("create") && missing.why == Why::Gone =>
+                if subresource.is_empty()
+                    && cx.served.takes("create")
+                    && missing.why == WriteRefusal::Gone =>
             {
                 missing
             }
@@ -48,8 +50,8 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
         match apply.create().await {
             Ok(object) => return cx.object(accepted, StatusCode::CREATED, &object),
             // Another client has created it meanwhile.
-            Err(error) if error.why == Why::Exists && attempt < CONFLICT_ATTEMPTS => attempt += 1,
-            Err(error) if error.why == Why::Exists => return Err(missing.into()),
+            Err(error) if error.why == WriteRefusal::Exists && attempt < CONFLICT_ATTEMPTS => attempt += 1,
+            Err(error) if error.why == WriteRefusal::Exists => return Err(missing.into()),
             Err(error) => return Err(error.into()),
         }
     }
@@ -59,7 +61,7 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
 pub(super) async fn to_part(
     cx: &Cx<'_>,
     subresource: &'static str,
-    expected: Expected<'_>,
+    expected: ExpectedType<'_>,
     schema: Option<&Schema>,
     part: &dyn Part,
 ) -> Result<Reply, Status> {
@@ -81,7 +83,7 @@ pub(super) async fn to_part(
 }
 
 /// Whether `config` fits the schema of a subresource.
-fn fits(schema: &Schema, expected: Expected<'_>, cx: &Cx<'_>, config: &Value) -> Result<(), Status> {
+fn fits(schema: &Schema, expected: ExpectedType<'_>, cx: &Cx<'_>, config: &Value) -> Result<(), Status> {
     let only = Only {
         api_version: expected.api_version,
         types: &Types::of(schema),
@@ -122,13 +124,13 @@ impl Apply<'_> {
     }
 
     /// The configuration applied to the present object.
-    fn to(&self, current: &Object) -> Result<Wish, Status> {
+    fn to(&self, current: &Object) -> Result<WriteIntent, Status> {
         let (cx, config) = (self.cx, self.config.value());
         let application = self.application(via(self.subresource));
         let stored = application.to(current);
         let force = !self.meets_keeper(&stored)? && self.options.force;
         let applied = match stored.apply(force) {
-            Err(Refused::Conflicts(conflicts)) => {
+            Err(ApplyError::Conflicts(conflicts)) => {
                 // Fields that kubectl applied on the client side before are its own. The bookkeeping
                 // was never a part of the object.
                 let foreign = match self.is_of_the_whole() {
@@ -136,7 +138,7 @@ impl Apply<'_> {
                     false => conflicts,
                 };
                 if !foreign.is_empty() {
-                    return Err(refused(&Refused::Conflicts(foreign)));
+                    return Err(refused(&ApplyError::Conflicts(foreign)));
                 }
                 stored.apply(true)
             }
@@ -166,7 +168,7 @@ impl Apply<'_> {
         registry::own_name(keeper, &cx.manager)
             .map_err(|text| Status::forbidden(cx.served.name, cx.name, &text))?;
         Ok(match stored.apply(false) {
-            Err(Refused::Conflicts(conflicts)) => registry::concerns(keeper, &conflicts),
+            Err(ApplyError::Conflicts(conflicts)) => registry::concerns(keeper, &conflicts),
             _ => false,
         })
     }
@@ -195,7 +197,7 @@ impl Apply<'_> {
             let mut applied = applied.map_err(|problem| refused(&problem))?;
             self.check(&mut applied.object)?;
             metadata(&mut applied.object).remove("resourceVersion");
-            Ok(Wish::made(applied))
+            Ok(WriteIntent::made(applied))
         };
         let actor = cx.actor(self.options.dry_run);
         let registry = &cx.state.registry;
@@ -220,8 +222,8 @@ impl Apply<'_> {
 }
 
 /// The answer to an apply that fails: a conflict with a cause for each field, which kubectl reads.
-fn refused(refused: &Refused) -> Status {
-    if !matches!(refused, Refused::Conflicts(_)) {
+fn refused(refused: &ApplyError) -> Status {
+    if !matches!(refused, ApplyError::Conflicts(_)) {
         return Status::bad_request(refused.to_string());
     }
     let status = Status::failure(409, "Conflict", refused.to_string());

@@ -4,14 +4,14 @@ use berth_apimachinery::{Schema, Status, Unknown};
 use serde_json::Value;
 
 use super::Cx;
-use crate::decode::{self, Doubles, Expected};
+use crate::decode::{self, Doubles, ExpectedType};
 use crate::options::WriteOptions;
 use crate::registry;
 
 impl Cx<'_> {
     /// Form that bodies of the resource itself must have.
-    pub(super) fn expected(&self) -> Expected<'_> {
-        Expected {
+    pub(super) fn expected(&self) -> ExpectedType<'_> {
+        ExpectedType {
             api_version: &self.served.api_version,
             kind: self.served.info().kind,
         }
@@ -21,7 +21,7 @@ impl Cx<'_> {
     /// request's namespace, and strict where that is asked for.
     pub(super) fn read_body(
         &self,
-        expected: Expected<'_>,
+        expected: ExpectedType<'_>,
         schema: Option<&Schema>,
         options: WriteOptions,
     ) -> Result<Value, Status> {
@@ -57,12 +57,12 @@ impl Cx<'_> {
     /// Kubernetes gives its own kinds, and by the schema of all others.
     pub(super) fn unknown_fields(
         &self,
-        expected: Expected<'_>,
+        expected: ExpectedType<'_>,
         schema: Option<&Schema>,
         value: &Value,
         before: &Value,
     ) -> Unknown {
-        let Expected { api_version, kind } = expected;
+        let ExpectedType { api_version, kind } = expected;
         let codec = self.state.codec.as_ref();
         let known =
             codec.and_then(|codec| codec.unknown_fields(api_version, kind, value, before, decode::TOLD));

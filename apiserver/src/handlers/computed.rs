@@ -19,7 +19,7 @@ use crate::listing::{self, Listing};
 use crate::negotiation::{Answer, Shape};
 use crate::options::{ListOptions, WriteOptions};
 use crate::paging::Token;
-use crate::registry::Writing;
+use crate::registry::WriteInput;
 use crate::resource::{Backing, Computed};
 use crate::selection::Selection;
 
@@ -197,7 +197,7 @@ pub(super) async fn create(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let schema = cx.served.kind().schema(cx.served.version);
     let value = cx.read_body(cx.expected(), Some(schema), options)?;
     let name = crate::registry::text(&value, "name").to_owned();
-    let writing = Writing {
+    let writing = WriteInput {
         served: cx.served,
         index: cx.state.registry.index(),
         chain: cx.state.registry.chain(),

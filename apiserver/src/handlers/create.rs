@@ -7,13 +7,16 @@ use http::{Response, StatusCode};
 use super::Cx;
 use crate::negotiation::Answer;
 use crate::options::WriteOptions;
-use crate::registry::Wish;
+use crate::registry::WriteIntent;
 
 pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let accepted = cx.negotiate(Answer::Object)?;
     let options = WriteOptions::parse(&cx.request.info.query, "CreateOptions")?;
     let schema = cx.served.kind().schema(cx.served.version);
-    let body = || cx.read_body(cx.expected(), Some(schema), options).map(Wish::Sent);
+    let body = || {
+        cx.read_body(cx.expected(), Some(schema), options)
+            .map(WriteIntent::Sent)
+    };
     let actor = cx.actor(options.dry_run);
     let registry = &cx.state.registry;
     let object = registry

@@ -1,17 +1,17 @@
 //! `delete` and `deletecollection`.
 
 use axum::body::Body;
-use berth_apimachinery::write::Why;
+use berth_apimachinery::write::WriteRefusal;
 use berth_apimachinery::{Details, Object, Status};
 use futures::{StreamExt, TryStreamExt, stream};
 use http::{Response, StatusCode};
 
 use super::Cx;
 use super::list::{self, Page};
-use crate::decode::{self, Doubles, Expected};
+use crate::decode::{self, Doubles, ExpectedType};
 use crate::negotiation::Answer;
 use crate::options::{DeleteOptions, ListOptions};
-use crate::registry::{Deleted, Target};
+use crate::registry::{DeleteOutcome, Target};
 
 /// Number of objects of a collection that are deleted at once; the store joins queued writes into one
 /// commit.
@@ -22,8 +22,8 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let options = options(cx)?;
     let actor = cx.actor(options.dry_run);
     match cx.state.registry.delete(cx.target(), actor, &options).await? {
-        Deleted::Pending(object) => cx.object(accepted, StatusCode::OK, &object),
-        Deleted::Gone(object) => cx.done(accepted, &success(cx, &object)),
+        DeleteOutcome::Pending(object) => cx.object(accepted, StatusCode::OK, &object),
+        DeleteOutcome::Gone(object) => cx.done(accepted, &success(cx, &object)),
     }
 }
 
@@ -45,7 +45,7 @@ pub(super) async fn handle_collection(cx: &Cx<'_>) -> Result<Response<Body>, Sta
                 // The answer is the former collection.
                 Ok(_) => Ok(Some(object)),
                 // An object that another client deleted meanwhile is deleted as requested.
-                Err(error) if error.why == Why::Gone => Ok(None),
+                Err(error) if error.why == WriteRefusal::Gone => Ok(None),
                 Err(error) => Err(Status::from(error)),
             }
         }
@@ -81,7 +81,7 @@ pub(super) fn options(cx: &Cx<'_>) -> Result<DeleteOptions, Status> {
         .unwrap_or("v1");
     decode::identify(
         &mut value,
-        Expected {
+        ExpectedType {
             api_version: version,
             kind: "DeleteOptions",
         },

@@ -10,10 +10,10 @@ use http::HeaderMap;
 
 use super::{ApiState, list};
 use crate::heavy::LIGHT;
-use crate::negotiation::{self, Accepted, Answer, Encoding, Shape};
+use crate::negotiation::{self, Answer, Encoding, MediaType, Shape};
 use crate::request_info::RequestInfo;
 use crate::resource::Backing;
-use crate::served::Served;
+use crate::served::ServedVersion;
 
 /// An object that is considered, and joined with others.
 const OBJECT: usize = 8;
@@ -55,7 +55,7 @@ fn seen(state: &ApiState, inner: &RequestInfo, headers: &HeaderMap) -> usize {
 }
 
 /// The effort of reading and of writing the result.
-fn read(state: &ApiState, served: &Served, info: &RequestInfo, headers: &HeaderMap) -> usize {
+fn read(state: &ApiState, served: &ServedVersion, info: &RequestInfo, headers: &HeaderMap) -> usize {
     if let Backing::Computed(_) = served.resource.backing {
         // Each object is made by its handler, whose effort that is; here each is compared.
         return info.selectors().saturating_mul(TERM * OBJECT);
@@ -78,12 +78,12 @@ fn read(state: &ApiState, served: &Served, info: &RequestInfo, headers: &HeaderM
     }
 }
 
-fn is_rewritten(accepted: Accepted) -> bool {
+fn is_rewritten(accepted: MediaType) -> bool {
     accepted.encoding != Encoding::Json
 }
 
 /// The bytes of `object` that are written anew. Its message is written once.
-fn rewritten(object: &Object, accepted: Option<Accepted>) -> usize {
+fn rewritten(object: &Object, accepted: Option<MediaType>) -> usize {
     let is_message = accepted.is_some_and(|accepted| accepted.encoding == Encoding::Protobuf);
     match is_message && object.has_message() {
         true => 0,
@@ -98,7 +98,7 @@ fn begins_with_objects(info: &RequestInfo) -> bool {
 
 /// The effort of comparing every object that a list may have. A selector raises this effort instead of
 /// lowering it: no object is skipped, and each is compared.
-fn listed(served: &Served, info: &RequestInfo, accepted: Option<Accepted>) -> usize {
+fn listed(served: &ServedVersion, info: &RequestInfo, accepted: Option<MediaType>) -> usize {
     let text = |name: &str| info.query.first(name).unwrap_or_default();
     let terms = |text: &str| match text {
         "" => 0,
@@ -111,7 +111,7 @@ fn listed(served: &Served, info: &RequestInfo, accepted: Option<Accepted>) -> us
     }
     if matches!(
         accepted,
-        Some(Accepted {
+        Some(MediaType {
             shape: Shape::Table(_),
             ..
         })
@@ -131,7 +131,7 @@ fn listed(served: &Served, info: &RequestInfo, accepted: Option<Accepted>) -> us
 }
 
 /// Cost of a list that compares objects at `each`. The sum ends where the request is heavy.
-fn looked_at(served: &Served, info: &RequestInfo, each: usize) -> (usize, Collection) {
+fn looked_at(served: &ServedVersion, info: &RequestInfo, each: usize) -> (usize, Collection) {
     let Some(source) = served.source() else {
         return (0, Collection::default());
     };
@@ -146,7 +146,7 @@ fn looked_at(served: &Served, info: &RequestInfo, each: usize) -> (usize, Collec
 }
 
 /// The bytes that are written anew of the first `count` objects of a list, as many at most as make it heavy.
-fn bytes(all: &Collection, info: &RequestInfo, count: usize, accepted: Option<Accepted>) -> usize {
+fn bytes(all: &Collection, info: &RequestInfo, count: usize, accepted: Option<MediaType>) -> usize {
     let namespace = Some(info.namespace.as_str()).filter(|namespace| !namespace.is_empty());
     let mut sum = 0;
     for (_, object) in all.iter(namespace, None).take(count) {
@@ -159,7 +159,7 @@ fn bytes(all: &Collection, info: &RequestInfo, count: usize, accepted: Option<Ac
 }
 
 /// The effort of the admission policies that a write would meet.
-fn admitted(state: &ApiState, served: &Served, info: &RequestInfo) -> usize {
+fn admitted(state: &ApiState, served: &ServedVersion, info: &RequestInfo) -> usize {
     let operations: &[Operation] = match info.verb {
         "create" => &[Operation::Create],
         "update" => &[Operation::Update],

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::Cx;
 use crate::errors;
-use crate::negotiation::{Accepted, Answer, Shape};
+use crate::negotiation::{Answer, MediaType, Shape};
 use crate::options::{ListOptions, Match};
 use crate::paging::Token;
 use crate::resource::Backing;
@@ -60,7 +60,7 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
 }
 
 /// Most of the objects computed here that an answer has, when asked for `limit`; 0 is all.
-pub(super) fn most(accepted: Accepted, limit: usize) -> usize {
+pub(super) fn most(accepted: MediaType, limit: usize) -> usize {
     match accepted.shape {
         Shape::Table(_) if is_whole(limit) => 0,
         _ => limit,
@@ -230,7 +230,7 @@ mod tests {
     fn of_what_is_computed_only_tables_in_large_pages_are_answered_whole() {
         let most = |shape: Shape, limit: usize| {
             let encoding = Encoding::Json;
-            most(Accepted { shape, encoding }, limit)
+            most(MediaType { shape, encoding }, limit)
         };
         let table = Shape::Table(MetaVersion::V1);
         assert_eq!([0, 499, 500, 501].map(|limit| most(table, limit)), [0, 499, 0, 0]);

@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::update::write;
 use super::{Cx, apply};
-use crate::decode::{self, Expected};
+use crate::decode::{self, ExpectedType};
 use crate::negotiation::Answer;
 use crate::options::WriteOptions;
 use crate::patch_body::{APPLY, Formats, PatchBody};
-use crate::registry::Wish;
+use crate::registry::WriteIntent;
 use crate::{registry, render};
 
 pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Response<Body>, Status> {
@@ -23,7 +23,7 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
         return apply::handle(cx, subresource).await;
     }
     let accepted = cx.negotiate(Answer::Object)?;
-    let patch = Patching::read(cx, formats)?;
+    let patch = PatchRequest::read(cx, formats)?;
     let schema = cx.served.kind().schema(cx.served.version);
     let edit = |current: &Object| {
         // The managed fields are left out where the patch leaves them alone: they cost as much as the rest.
@@ -34,8 +34,8 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
         };
         let value = patch.apply(cx, cx.expected(), Some(schema), &before)?;
         Ok(match !managed && render::is_as_stored(cx.served, current) {
-            true => Wish::Patched { value, before },
-            false => Wish::Sent(value),
+            true => WriteIntent::Patched { value, before },
+            false => WriteIntent::Sent(value),
         })
     };
     // A patch that removes the resource version accepts any.
@@ -44,14 +44,14 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
 }
 
 /// A patch with its options, read once and applied again after each concurrent write.
-pub(super) struct Patching {
+pub(super) struct PatchRequest {
     pub(super) options: WriteOptions,
     body: PatchBody,
     /// Problems of a strict reader with the patch's text.
     problems: Vec<String>,
 }
 
-impl Patching {
+impl PatchRequest {
     pub(super) fn read(cx: &Cx<'_>, formats: Formats) -> Result<Self, Status> {
         let request = cx.request;
         let media_type = decode::media_type(&request.headers);
@@ -68,7 +68,7 @@ impl Patching {
     pub(super) fn apply(
         &self,
         cx: &Cx<'_>,
-        expected: Expected<'_>,
+        expected: ExpectedType<'_>,
         schema: Option<&Schema>,
         before: &Value,
     ) -> Result<Value, Status> {

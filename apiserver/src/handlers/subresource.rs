@@ -7,14 +7,14 @@ use berth_apimachinery::{Schema, Status, StatusReason};
 use http::{Response, StatusCode};
 use serde_json::{Value, json};
 
-use super::patch::Patching;
+use super::patch::PatchRequest;
 use super::{Cx, apply};
 use crate::call::{Call, Reply};
-use crate::decode::{self, Expected};
+use crate::decode::{self, ExpectedType};
 use crate::negotiation::Answer;
 use crate::options::WriteOptions;
 use crate::patch_body::{APPLY, Formats};
-use crate::registry::{Admission, Asked, CONFLICT_ATTEMPTS, Purpose, metadata, text};
+use crate::registry::{Admission, AdmissionSubject, CONFLICT_ATTEMPTS, Purpose, metadata, text};
 use crate::resource::{Part, Subresource};
 use crate::{render, validation};
 
@@ -102,8 +102,8 @@ impl<'a> Custom<'a> {
             .map(drop)
     }
 
-    fn expected(&self) -> Expected<'_> {
-        Expected {
+    fn expected(&self) -> ExpectedType<'_> {
+        ExpectedType {
             api_version: &self.api_version,
             kind: self.subresource.kind,
         }
@@ -204,7 +204,7 @@ impl<'a> Custom<'a> {
                 kind: self.subresource.kind,
             },
         };
-        let asked = Asked {
+        let asked = AdmissionSubject {
             request: &request,
             subject: Some(&subject),
             purpose: Purpose::HandOn,
@@ -254,7 +254,7 @@ impl<'a> Custom<'a> {
     /// Get, patch, update; again after a concurrent write.
     async fn patch(&self) -> Result<Reply, Status> {
         let cx = self.cx;
-        let patch = Patching::read(
+        let patch = PatchRequest::read(
             cx,
             Formats {
                 strategic: self.schema().is_some() && cx.served.info().strategic,

@@ -135,7 +135,7 @@ impl Client {
 
     pub(super) async fn open(&self, path: &str, headers: &[(&str, &str)]) -> Response<Body> {
         self.api
-            .dispatch(Authorized::new(Self::request("GET", path, headers, b"")))
+            .dispatch(AuthorizedRequest::new(Self::request("GET", path, headers, b"")))
             .await
     }
 
@@ -148,7 +148,7 @@ impl Client {
     ) -> Answer {
         let request = Self::request(method, path, headers, body);
         let warnings = request.warnings.clone();
-        let response = self.api.dispatch(Authorized::new(request)).await;
+        let response = self.api.dispatch(AuthorizedRequest::new(request)).await;
         let (parts, body) = response.into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
         Answer {

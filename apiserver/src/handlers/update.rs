@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use berth_apimachinery::write::{CommitError, Why};
+use berth_apimachinery::write::{CommitError, WriteRefusal};
 use berth_apimachinery::{Object, Status, Via};
 use http::{Response, StatusCode};
 
@@ -12,7 +12,7 @@ use crate::auth::Attributes;
 use crate::errors;
 use crate::negotiation::Answer;
 use crate::options::WriteOptions;
-use crate::registry::{CONFLICT_ATTEMPTS, Wish, metadata, text};
+use crate::registry::{CONFLICT_ATTEMPTS, WriteIntent, metadata, text};
 use crate::resource::{Backing, Change};
 
 pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Response<Body>, Status> {
@@ -24,21 +24,21 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
     cx.check_name(&value)?;
     // Read again for each further attempt, which are few, rather than copied for the first.
     let mut first = Some(value);
-    let mut body = || first.take().map_or_else(read, Ok).map(Wish::Sent);
+    let mut body = || first.take().map_or_else(read, Ok).map(WriteIntent::Sent);
     let creates = subresource.is_empty() && cx.served.kind().creates_on_update();
     let unconditional = cx.served.info().unconditional_update;
     let mut attempt = 1;
     loop {
         let missing = match write(cx, options.dry_run, subresource, unconditional, |_| body()).await {
             Ok(object) => return cx.object(accepted, StatusCode::OK, &object),
-            Err(missing) if creates && missing.why == Why::Gone => missing,
+            Err(missing) if creates && missing.why == WriteRefusal::Gone => missing,
             Err(error) => return Err(error.into()),
         };
         match create(cx, options.dry_run, &mut body).await {
             Ok(object) => return cx.object(accepted, StatusCode::CREATED, &object),
             // Another client has created it meanwhile.
-            Err(error) if error.why == Why::Exists && attempt < CONFLICT_ATTEMPTS => attempt += 1,
-            Err(error) if error.why == Why::Exists => return Err(missing.into()),
+            Err(error) if error.why == WriteRefusal::Exists && attempt < CONFLICT_ATTEMPTS => attempt += 1,
+            Err(error) if error.why == WriteRefusal::Exists => return Err(missing.into()),
             Err(error) => return Err(error.into()),
         }
     }
@@ -48,7 +48,7 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
 async fn create(
     cx: &Cx<'_>,
     dry_run: bool,
-    body: &mut impl FnMut() -> Result<Wish, Status>,
+    body: &mut impl FnMut() -> Result<WriteIntent, Status>,
 ) -> Result<Arc<Object>, CommitError> {
     cx.may_create().await?;
     let of_nothing = || {
@@ -98,7 +98,7 @@ pub(super) async fn write(
     dry_run: bool,
     subresource: &'static str,
     unconditional: bool,
-    mut edit: impl FnMut(&Object) -> Result<Wish, Status> + Send,
+    mut edit: impl FnMut(&Object) -> Result<WriteIntent, Status> + Send,
 ) -> Result<Arc<Object>, CommitError> {
     let actor = cx.actor(dry_run);
     if let Backing::View(view) = &cx.served.resource.backing {
@@ -108,7 +108,7 @@ pub(super) async fn write(
             subresource,
             actor,
             unconditional,
-            edit: &mut |current| edit(current).map(Wish::into_value),
+            edit: &mut |current| edit(current).map(WriteIntent::into_value),
         };
         return view.update(change).await;
     }

@@ -85,10 +85,10 @@ fn timeout(options: &ListOptions) -> Duration {
     }
 }
 
-type Started = (Option<Collection>, Box<dyn Watch>);
+type StartedWatch = (Option<Collection>, Box<dyn Watch>);
 
 /// The initial objects, if any, and the watch of later changes.
-async fn start(cx: &Cx<'_>, source: &dyn Source, options: &ListOptions) -> Result<Started, Status> {
+async fn start(cx: &Cx<'_>, source: &dyn Source, options: &ListOptions) -> Result<StartedWatch, Status> {
     let failed = |error: StoreError| errors::of_store(error, cx.served);
     let scope = || Scope::One(cx.served.stored);
     let revision = options.revision.map(Revision);

@@ -41,13 +41,13 @@ pub(super) struct Place {
 }
 
 /// A waiting request; it leaves the queue when it is dropped.
-struct Waiting<'a> {
+struct Waiter<'a> {
     queue: &'a Queue,
     user: Arc<str>,
     ticket: u64,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         self.queue.state.lock().leave(&self.user, self.ticket);
     }
@@ -72,7 +72,7 @@ impl Queue {
     pub(super) async fn turn(self: &Arc<Self>, user: &str) -> Place {
         let (tell, told) = oneshot::channel();
         let (user, ticket) = self.state.lock().join(user, tell);
-        let _waiting = Waiting {
+        let _waiting = Waiter {
             queue: self,
             user: Arc::clone(&user),
             ticket,

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use berth_admission::{Observed, Observer, Operation, Phase};
+use berth_admission::{Observer, Operation, Phase, PluginPass};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
@@ -69,7 +69,7 @@ impl Metrics {
 }
 
 impl Observer for AdmissionMetrics {
-    fn observed(&self, pass: &Observed) {
+    fn observed(&self, pass: &PluginPass) {
         let r#type = match pass.phase {
             Phase::Mutate => "admit",
             Phase::Validate => "validate",

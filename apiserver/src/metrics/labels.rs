@@ -58,7 +58,7 @@ pub(super) struct Termination {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct Watched {
+pub(super) struct WatchLabels {
     group: &'static str,
     version: &'static str,
     resource: &'static str,
@@ -74,7 +74,7 @@ pub(super) struct WatchList {
 
 /// Labels of a request body. The verbs are spelled as Kubernetes spells them here alone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct Sent {
+pub(super) struct RequestLabels {
     group: &'static str,
     resource: &'static str,
     verb: &'static str,
@@ -181,8 +181,8 @@ impl Labels {
     }
 
     /// The resource alone.
-    pub(super) fn watched(&self) -> Watched {
-        Watched {
+    pub(super) fn watched(&self) -> WatchLabels {
+        WatchLabels {
             group: self.group,
             version: self.version,
             resource: self.resource,
@@ -200,7 +200,7 @@ impl Labels {
     }
 
     /// The labels of a request body; `None` where no served resource takes one.
-    pub(super) fn body(&self) -> Option<Sent> {
+    pub(super) fn body(&self) -> Option<RequestLabels> {
         let verb = match self.verb {
             "POST" => "create",
             "PUT" => "update",
@@ -209,7 +209,7 @@ impl Labels {
             "DELETECOLLECTION" => "delete_collection",
             _ => return None,
         };
-        (!self.resource.is_empty()).then_some(Sent {
+        (!self.resource.is_empty()).then_some(RequestLabels {
             group: self.group,
             resource: self.resource,
             verb,

@@ -18,7 +18,7 @@ fn latencies() -> Histogram {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Validated {
+struct ValidationLabels {
     policy: String,
     policy_binding: String,
     error_type: &'static str,
@@ -26,7 +26,7 @@ struct Validated {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Mutated {
+struct MutationLabels {
     policy: String,
     policy_binding: String,
     error_type: &'static str,
@@ -35,10 +35,10 @@ struct Mutated {
 /// The metrics of admission policies. They are exposed by [`Metrics::count_policies`].
 #[derive(Debug)]
 pub struct PolicyMetrics {
-    validated: Family<Validated, Counter>,
-    validating: Family<Validated, Histogram, fn() -> Histogram>,
-    mutated: Family<Mutated, Counter>,
-    mutating: Family<Mutated, Histogram, fn() -> Histogram>,
+    validated: Family<ValidationLabels, Counter>,
+    validating: Family<ValidationLabels, Histogram, fn() -> Histogram>,
+    mutated: Family<MutationLabels, Counter>,
+    mutating: Family<MutationLabels, Histogram, fn() -> Histogram>,
 }
 
 impl PolicyMetrics {
@@ -59,7 +59,7 @@ impl PolicyMetrics {
         let (error_type, seconds) = (check.error.label(), check.took.as_secs_f64());
         match check.policy_type {
             PolicyType::Validating => {
-                let labels = Validated {
+                let labels = ValidationLabels {
                     policy,
                     policy_binding,
                     error_type,
@@ -69,7 +69,7 @@ impl PolicyMetrics {
                 self.validating.get_or_create(&labels).observe(seconds);
             }
             PolicyType::Mutating => {
-                let labels = Mutated {
+                let labels = MutationLabels {
                     policy,
                     policy_binding,
                     error_type,

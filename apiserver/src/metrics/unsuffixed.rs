@@ -9,19 +9,19 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::{MetricType, TypedMetric};
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Unsuffixed(Counter);
+pub(super) struct UnsuffixedCounter(Counter);
 
-impl Unsuffixed {
+impl UnsuffixedCounter {
     pub(super) fn inc(&self) {
         self.0.inc();
     }
 }
 
-impl TypedMetric for Unsuffixed {
+impl TypedMetric for UnsuffixedCounter {
     const TYPE: MetricType = MetricType::Unknown;
 }
 
-impl EncodeMetric for Unsuffixed {
+impl EncodeMetric for UnsuffixedCounter {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> Result<(), std::fmt::Error> {
         // The encoder calls a sample without a suffix a gauge.
         encoder.encode_gauge(&self.0.get())

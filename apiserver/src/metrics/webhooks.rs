@@ -11,7 +11,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 
-use super::{Metrics, Unsuffixed};
+use super::{Metrics, UnsuffixedCounter};
 
 const LATENCIES: [f64; 8] = [0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 25.0];
 
@@ -52,7 +52,7 @@ struct Call {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Coded {
+struct CodeLabels {
     name: String,
     r#type: &'static str,
     operation: &'static str,
@@ -61,7 +61,7 @@ struct Coded {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Refused {
+struct RefusalLabels {
     name: String,
     r#type: &'static str,
     operation: &'static str,
@@ -70,7 +70,7 @@ struct Refused {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Opened {
+struct CallLabels {
     name: String,
     r#type: &'static str,
 }
@@ -87,9 +87,9 @@ struct Condition {
 #[derive(Debug)]
 pub struct WebhookMetrics {
     durations: Family<Call, Histogram, fn() -> Histogram>,
-    requests: Family<Coded, Counter>,
-    rejections: Family<Refused, Unsuffixed>,
-    fail_opens: Family<Opened, Unsuffixed>,
+    requests: Family<CodeLabels, Counter>,
+    rejections: Family<RefusalLabels, UnsuffixedCounter>,
+    fail_opens: Family<CallLabels, UnsuffixedCounter>,
     exclusions: Family<Condition, Counter>,
     condition_errors: Family<Condition, Counter>,
 }
@@ -131,7 +131,7 @@ impl WebhookMetrics {
             Some(Rejection::Uncalled) => 500,
             Some(other) => other.labels().1,
         };
-        let coded = Coded {
+        let coded = CodeLabels {
             name: name.to_owned(),
             r#type,
             operation,
@@ -157,7 +157,7 @@ impl WebhookMetrics {
 
     fn count(&self, name: &str, r#type: &'static str, operation: &'static str, rejection: Rejection) {
         let (error_type, rejection_code) = rejection.labels();
-        let refused = Refused {
+        let refused = RefusalLabels {
             name: name.to_owned(),
             r#type,
             operation,
@@ -169,7 +169,7 @@ impl WebhookMetrics {
 
     /// Records that a write went on although the webhook `name` could not be asked.
     pub fn failed_open(&self, name: &str, webhook_type: WebhookType) {
-        let opened = Opened {
+        let opened = CallLabels {
             name: name.to_owned(),
             r#type: webhook_type.label(),
         };

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use berth_admission::client::{Recorded, Subject};
+use berth_admission::client::{PolicyNotes, Subject};
 use berth_admission::{Chain, Request};
 use berth_apimachinery::Status;
 use berth_apimachinery::write::Guard;
@@ -38,7 +38,7 @@ pub(crate) enum Purpose {
 
 /// Object to be admitted.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct AdmissionSubject<'a> {
     /// The object for the program's own plugins.
     pub(crate) request: &'a Request<'a>,
     /// The object for policies and webhooks; `None` where they are not asked.
@@ -83,11 +83,11 @@ impl Admission<'_> {
     /// hold when it is stored.
     pub(crate) async fn admit(
         &self,
-        asked: Asked<'_>,
+        asked: AdmissionSubject<'_>,
         mut value: Value,
         candidate: &mut dyn Candidate,
     ) -> Result<(Value, Vec<Guard>), Status> {
-        let Asked {
+        let AdmissionSubject {
             request,
             subject,
             purpose,
@@ -125,7 +125,7 @@ impl Admission<'_> {
 
     /// Lets policies and webhooks change `value`. Returns the names of those that did.
     async fn change(&self, subject: &Subject<'_>, value: &mut Value) -> Result<Vec<Arc<str>>, Status> {
-        let mut recorded = Recorded::default();
+        let mut recorded = PolicyNotes::default();
         let result = self.chain.mutate_by_policies(subject, value, &mut recorded).await;
         self.pass_on(recorded);
         result
@@ -133,7 +133,7 @@ impl Admission<'_> {
 
     /// Lets policies and webhooks judge the final object.
     async fn judge(&self, subject: &Subject<'_>, object: Option<&Value>) -> Result<(), Status> {
-        let mut recorded = Recorded::default();
+        let mut recorded = PolicyNotes::default();
         let result = self
             .chain
             .validate_by_policies(subject, object, &mut recorded)
@@ -142,7 +142,7 @@ impl Admission<'_> {
         result
     }
 
-    fn pass_on(&self, recorded: Recorded) {
+    fn pass_on(&self, recorded: PolicyNotes) {
         recorded
             .warnings
             .into_iter()

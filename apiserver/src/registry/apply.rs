@@ -5,22 +5,22 @@ use std::sync::Arc;
 
 use berth_apimachinery::write::{CommitError, Verb, Write};
 use berth_apimachinery::{Key, Object, Revision, Status, Via};
-use berth_apply::{Applied, Refused};
+use berth_apply::{ApplyError, ApplyOutcome};
 use serde_json::Value;
 
 use super::Registry;
-use super::ownership::{Ownership, Wish};
+use super::ownership::{Ownership, WriteIntent};
 use super::transaction::{Author, Origin};
 use super::write::Target;
 use crate::actor::Actor;
 use crate::annotations::Annotations;
 use crate::call::Warnings;
 use crate::render;
-use crate::served::Served;
+use crate::served::ServedVersion;
 
 /// A configuration to apply.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct ApplyConfiguration<'a> {
     /// The object.
     pub key: &'a Key,
     /// `status`, or the empty string.
@@ -36,7 +36,11 @@ impl Registry {
     ///
     /// # Errors
     /// Reason why it was not applied; a refusal is the one that user's own request would get.
-    pub async fn apply_as(&self, author: Author<'_>, wanted: Wanted<'_>) -> Result<Arc<Object>, CommitError> {
+    pub async fn apply_as(
+        &self,
+        author: Author<'_>,
+        wanted: ApplyConfiguration<'_>,
+    ) -> Result<Arc<Object>, CommitError> {
         let since = self.clock().now();
         let annotations = self.annotations(&Origin::default());
         let result = self.apply_wanted(author, wanted, &annotations).await;
@@ -56,10 +60,10 @@ impl Registry {
     async fn apply_wanted(
         &self,
         author: Author<'_>,
-        wanted: Wanted<'_>,
+        wanted: ApplyConfiguration<'_>,
         annotations: &Annotations,
     ) -> Result<Arc<Object>, CommitError> {
-        let Wanted {
+        let ApplyConfiguration {
             key,
             subresource,
             config,
@@ -96,9 +100,14 @@ impl Registry {
             served,
             config,
         };
-        let refused = |problem: Refused| Status::internal(problem.to_string());
+        let refused = |problem: ApplyError| Status::internal(problem.to_string());
         let Some(base) = base else {
-            let body = || application.to_nothing(true).map(Wish::made).map_err(refused);
+            let body = || {
+                application
+                    .to_nothing(true)
+                    .map(WriteIntent::made)
+                    .map_err(refused)
+            };
             return self.create(served, actor, &key.namespace, body).await;
         };
         let edit = |current: &Object| {
@@ -117,14 +126,14 @@ impl Registry {
 /// process.
 pub(crate) struct Application<'a> {
     pub(crate) ownership: Ownership<'a>,
-    pub(crate) served: &'a Served,
+    pub(crate) served: &'a ServedVersion,
     /// The configuration, in the served version.
     pub(crate) config: &'a Value,
 }
 
 impl Application<'_> {
     /// Applies the configuration to nothing.
-    pub(crate) fn to_nothing(&self, force: bool) -> Result<Applied, Refused> {
+    pub(crate) fn to_nothing(&self, force: bool) -> Result<ApplyOutcome, ApplyError> {
         self.ownership.applied(None, self.config, force)
     }
 
@@ -148,7 +157,7 @@ pub(crate) struct ToStored<'a> {
 
 impl ToStored<'_> {
     /// Applies the configuration; with `force` it takes over fields of others.
-    pub(crate) fn apply(&self, force: bool) -> Result<Applied, Refused> {
+    pub(crate) fn apply(&self, force: bool) -> Result<ApplyOutcome, ApplyError> {
         let Application {
             ownership, config, ..
         } = self.application;
@@ -156,9 +165,9 @@ impl ToStored<'_> {
     }
 
     /// Returns the applied object as a write.
-    pub(crate) fn wish(self, applied: Applied) -> Wish {
+    pub(crate) fn wish(self, applied: ApplyOutcome) -> WriteIntent {
         let is_as_stored = render::is_as_stored(self.application.served, self.current);
-        Wish::Applied {
+        WriteIntent::Applied {
             value: applied.object,
             managers: applied.managers,
             before: is_as_stored.then_some(self.live),

@@ -9,7 +9,7 @@ use berth_apimachinery::{Object, Status, Timestamp};
 use super::transaction::{Author, Origin};
 use super::{InstallError, Registry};
 use crate::annotations::Annotations;
-use crate::audit::{self, Asked, Audit, Event, Level, ObjectReference, ResponseStatus, Stage};
+use crate::audit::{self, Audit, Event, Level, ObjectReference, PolicyAttributes, ResponseStatus, Stage};
 
 impl Registry {
     /// Records writes made in the process in `audit`; set once.
@@ -66,7 +66,7 @@ impl Registry {
     ) {
         let key = &write.key;
         let (group, resource) = (key.resource.group, key.resource.resource);
-        let asked = Asked {
+        let asked = PolicyAttributes {
             user: &author.user.name,
             groups: &author.user.groups,
             verb: write.verb.as_str(),

@@ -4,17 +4,17 @@
 use std::sync::Arc;
 
 use berth_apimachinery::write::Guard;
-use berth_apimachinery::write::{CommitError, Why};
+use berth_apimachinery::write::{CommitError, WriteRefusal};
 use berth_apimachinery::{Draft, Key, Object, Status, Via};
 use berth_storage::{At, StoreError};
 use serde_json::Value;
 
 use crate::actor::Actor;
-use crate::registry::create_hook::{Hooked, Stored};
-use crate::registry::prepare::{self, Writing};
+use crate::registry::create_hook::{HookedCreate, StoredObject};
+use crate::registry::prepare::{self, WriteInput};
 use crate::registry::write::{apply_one, making};
-use crate::registry::{CONFLICT_ATTEMPTS, Registry, Wish, system};
-use crate::served::Served;
+use crate::registry::{CONFLICT_ATTEMPTS, Registry, WriteIntent, system};
+use crate::served::ServedVersion;
 use crate::{errors, names};
 
 /// Most draws of a generated name before giving up (docs/reference.md, "Writes and patches").
@@ -24,10 +24,10 @@ impl Registry {
     /// Stores a new object: `body` gives it as decoded, in the served version, again for each attempt.
     pub(crate) async fn create(
         &self,
-        served: &Served,
+        served: &ServedVersion,
         actor: Actor<'_>,
         namespace: &str,
-        body: impl FnMut() -> Result<Wish, Status>,
+        body: impl FnMut() -> Result<WriteIntent, Status>,
     ) -> Result<Arc<Object>, CommitError> {
         let stored = self.create_hooked(None, served, actor, namespace, body).await?;
         Ok(stored.object)
@@ -36,16 +36,16 @@ impl Registry {
     /// Stores a new object, whose transaction `hooked` may extend.
     pub(super) async fn create_hooked(
         &self,
-        hooked: Option<&Hooked<'_>>,
-        served: &Served,
+        hooked: Option<&HookedCreate<'_>>,
+        served: &ServedVersion,
         actor: Actor<'_>,
         namespace: &str,
-        mut body: impl FnMut() -> Result<Wish, Status>,
-    ) -> Result<Stored, CommitError> {
+        mut body: impl FnMut() -> Result<WriteIntent, Status>,
+    ) -> Result<StoredObject, CommitError> {
         let mut wish = body()?;
         let mut draw = NameDraw::of(wish.value())?;
         let requested = draw.requested.clone();
-        let writing = Writing {
+        let writing = WriteInput {
             served,
             index: self.index(),
             chain: self.chain(),
@@ -63,7 +63,7 @@ impl Registry {
                 Some(hooked) => hooked.insert(draft, settled.guards).await,
                 None => {
                     let object = self.insert(served, actor, draft, settled.guards).await;
-                    object.map(|object| Stored {
+                    object.map(|object| StoredObject {
                         object,
                         is_extended: false,
                     })
@@ -72,7 +72,7 @@ impl Registry {
             match stored {
                 Err(StoreError::AlreadyExists { .. }) if draw.may_go_on() => draw.attempt += 1,
                 Err(StoreError::AlreadyExists { key }) if draw.generated() => {
-                    return Err(CommitError::new(Why::Exists, draw.gave_up(served, &key)));
+                    return Err(CommitError::new(WriteRefusal::Exists, draw.gave_up(served, &key)));
                 }
                 Err(error) if prepare::is_moved(&error) && attempt < CONFLICT_ATTEMPTS => attempt += 1,
                 result => return result.map_err(|error| errors::of_commit(error, served)),
@@ -83,7 +83,7 @@ impl Registry {
 
     pub(super) async fn insert(
         &self,
-        served: &Served,
+        served: &ServedVersion,
         actor: Actor<'_>,
         draft: Draft,
         guards: Vec<Guard>,
@@ -146,7 +146,7 @@ impl NameDraw {
         self.generated() && self.attempt < NAME_ATTEMPTS
     }
 
-    fn gave_up(&self, served: &Served, key: &Key) -> Status {
+    fn gave_up(&self, served: &ServedVersion, key: &Key) -> Status {
         let mut status = Status::already_exists(served.name, &key.name).retry_after(1);
         status.message = format!(
             "{} \"{}\" already exists, the server was not able to generate a unique name for the object",

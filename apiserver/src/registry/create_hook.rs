@@ -9,17 +9,17 @@ use berth_apimachinery::{Draft, GroupResource, Key, Object, Revision, Status, Ti
 use berth_storage::{Step, Store, StoreError};
 use futures::future::BoxFuture;
 
-use super::retries::Refused;
+use super::retries::WriteFailure;
 use super::transaction::{Author, Origin, Transaction};
 use super::write::making;
-use super::{Registry, Wish};
+use super::{Registry, WriteIntent};
 use crate::actor::Actor;
 use crate::call::Warnings;
-use crate::served::Served;
+use crate::served::ServedVersion;
 
 /// An object that a client has just created.
 #[derive(Clone)]
-pub struct Created {
+pub struct CreatedObject {
     /// The resource the client named.
     pub resource: GroupResource,
     /// The object as stored, or as it would have been.
@@ -52,10 +52,10 @@ pub struct Extension {
 }
 
 /// Called after a commit, before the client's answer.
-pub type OnCommit = Box<dyn FnOnce(Committed) -> BoxFuture<'static, ()> + Send>;
+pub type OnCommit = Box<dyn FnOnce(CommittedTransaction) -> BoxFuture<'static, ()> + Send>;
 
 /// A transaction that was committed.
-pub struct Committed {
+pub struct CommittedTransaction {
     /// The new object as its first write stored it.
     pub made: Arc<Object>,
     /// The objects of the extension's writes, one for each, as stored.
@@ -70,27 +70,27 @@ pub trait CreateHook: Send + Sync + 'static {
 
     /// Returns the writes to commit in one transaction with the object, which has passed admission and has no
     /// revision yet. Not asked in a dry run, nor where the store makes one write after the other.
-    async fn extend(&self, _creating: &Created) -> Option<Extension> {
+    async fn extend(&self, _creating: &CreatedObject) -> Option<Extension> {
         None
     }
 
     /// Returns the object to answer with, where its transaction was not extended. The create itself has
     /// happened (except in a dry run), so a problem here is a warning.
-    async fn created(&self, created: Created) -> Arc<Object>;
+    async fn created(&self, created: CreatedObject) -> Arc<Object>;
 }
 
 /// A new object in the store.
-pub(super) struct Stored {
+pub(super) struct StoredObject {
     pub(super) object: Arc<Object>,
     /// Whether a hook's writes are stored with it.
     pub(super) is_extended: bool,
 }
 
 /// One create, and the hook that may extend its transaction.
-pub(super) struct Hooked<'a> {
+pub(super) struct HookedCreate<'a> {
     registry: &'a Arc<Registry>,
     hook: &'a dyn CreateHook,
-    served: &'a Served,
+    served: &'a ServedVersion,
     actor: Actor<'a>,
 }
 
@@ -98,15 +98,15 @@ impl Registry {
     /// Stores a new object as [`Registry::create`] does, with the work of the hook.
     pub(crate) async fn create_asked(
         self: &Arc<Self>,
-        served: &Served,
+        served: &ServedVersion,
         actor: Actor<'_>,
         namespace: &str,
-        body: impl FnMut() -> Result<Wish, Status>,
+        body: impl FnMut() -> Result<WriteIntent, Status>,
     ) -> Result<Arc<Object>, CommitError> {
         let Some(hook) = self.create_hook.get().filter(|hook| hook.concerns(served.name)) else {
             return self.create(served, actor, namespace, body).await;
         };
-        let hooked = Hooked {
+        let hooked = HookedCreate {
             registry: self,
             hook: &**hook,
             served,
@@ -133,7 +133,7 @@ impl Registry {
         store: Arc<dyn Store>,
         first: Step,
         extension: Extension,
-    ) -> Result<Arc<Object>, Refused> {
+    ) -> Result<Arc<Object>, WriteFailure> {
         let Extension {
             user,
             manager,
@@ -161,7 +161,7 @@ impl Registry {
         };
         let made = objects.remove(0);
         // Called at once: later changes of the object are seen after it.
-        on_commit(Committed {
+        on_commit(CommittedTransaction {
             made,
             written: objects.clone(),
         })
@@ -171,8 +171,8 @@ impl Registry {
     }
 }
 
-impl Hooked<'_> {
-    fn created(&self, object: Arc<Object>) -> Created {
+impl HookedCreate<'_> {
+    fn created(&self, object: Arc<Object>) -> CreatedObject {
         let Actor {
             user,
             now,
@@ -180,7 +180,7 @@ impl Hooked<'_> {
             warnings,
             ..
         } = self.actor;
-        Created {
+        CreatedObject {
             resource: self.served.name,
             object,
             user: user.clone(),
@@ -195,12 +195,12 @@ impl Hooked<'_> {
     ///
     /// # Errors
     /// Reason why `draft` itself is not stored.
-    pub(super) async fn insert(&self, draft: Draft, guards: Vec<Guard>) -> Result<Stored, StoreError> {
+    pub(super) async fn insert(&self, draft: Draft, guards: Vec<Guard>) -> Result<StoredObject, StoreError> {
         if !self.actor.dry_run
             && let Some(store) = self.served.store().filter(|store| !store.is_shared())
             && let Some(object) = self.extended(store, &draft, &guards).await?
         {
-            return Ok(Stored {
+            return Ok(StoredObject {
                 object,
                 is_extended: true,
             });
@@ -209,7 +209,7 @@ impl Hooked<'_> {
             .registry
             .insert(self.served, self.actor, draft, guards)
             .await?;
-        Ok(Stored {
+        Ok(StoredObject {
             object,
             is_extended: false,
         })
@@ -241,7 +241,7 @@ impl Hooked<'_> {
         let committing = tokio::spawn(async move { registry.commit_extended(store, first, extension).await });
         match committing.await {
             Ok(Ok(object)) => Ok(Some(object)),
-            Ok(Err(Refused::Store(error))) if is_about(&error, &key, guards) => Err(error),
+            Ok(Err(WriteFailure::Store(error))) if is_about(&error, &key, guards) => Err(error),
             Ok(Err(refused)) => {
                 let error = refused.into_error(self.served);
                 tracing::debug!(%key, %error, "a new object is stored without what a hook adds");

@@ -11,10 +11,10 @@ use serde_json::Value;
 use crate::actor::Actor;
 use crate::options::{DeleteOptions, Propagation};
 use crate::registry::prepare;
-use crate::registry::retries::{Refused, Retries};
+use crate::registry::retries::{Retries, WriteFailure};
 use crate::registry::write::{Target, apply_one};
 use crate::registry::{Registry, system};
-use crate::served::Served;
+use crate::served::ServedVersion;
 
 /// The finalizer that makes the garbage collector let dependents go first.
 const FOREGROUND: &str = "foregroundDeletion";
@@ -24,7 +24,7 @@ const ORPHAN: &str = "orphan";
 
 /// Rest after a delete.
 #[derive(Debug)]
-pub(crate) enum Deleted {
+pub(crate) enum DeleteOutcome {
     /// No change; the former object.
     Gone(Arc<Object>),
     /// The object, waiting for its finalizers.
@@ -38,7 +38,7 @@ impl Registry {
         target: Target<'_>,
         actor: Actor<'_>,
         options: &DeleteOptions,
-    ) -> Result<Deleted, CommitError> {
+    ) -> Result<DeleteOutcome, CommitError> {
         let mut retries = Retries::of(target, actor.dry_run)?;
         loop {
             let tried = async {
@@ -60,7 +60,7 @@ impl Registry {
 
 /// The object marked as being deleted; `None` when nothing holds it back.
 pub(crate) fn pending_state(
-    served: &Served,
+    served: &ServedVersion,
     actor: &Actor<'_>,
     propagation: Option<Propagation>,
     current: &Object,
@@ -84,7 +84,7 @@ pub(crate) fn pending_state(
 
 /// The finalizers after this deletion began: those of the propagation policy are set or removed, the
 /// others stay.
-fn finalizers(served: &Served, propagation: Option<Propagation>, current: &Object) -> Vec<String> {
+fn finalizers(served: &ServedVersion, propagation: Option<Propagation>, current: &Object) -> Vec<String> {
     let mut list = current.meta().finalizers().to_vec();
     let Some(propagation) = propagation else {
         return list;
@@ -106,15 +106,15 @@ async fn settle(
     current: &Arc<Object>,
     pending: Option<Value>,
     guards: Vec<Guard>,
-) -> Result<Deleted, Refused> {
+) -> Result<DeleteOutcome, WriteFailure> {
     let store = target.store()?;
     let draft = pending
         .map(|value| prepare::redraft(target.served, &value))
         .transpose()?;
     if actor.dry_run {
         return Ok(match draft {
-            Some(draft) => Deleted::Pending(Arc::new(draft.at(current.revision()))),
-            None => Deleted::Gone(Arc::clone(current)),
+            Some(draft) => DeleteOutcome::Pending(Arc::new(draft.at(current.revision()))),
+            None => DeleteOutcome::Gone(Arc::clone(current)),
         });
     }
     let verb = if draft.is_some() {
@@ -132,7 +132,7 @@ async fn settle(
     };
     let object = apply_one(store, step).await?;
     Ok(match verb {
-        Verb::Update => Deleted::Pending(object),
-        Verb::Create | Verb::Delete => Deleted::Gone(object),
+        Verb::Update => DeleteOutcome::Pending(object),
+        Verb::Create | Verb::Delete => DeleteOutcome::Gone(object),
     })
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use berth_apimachinery::GroupResource;
 
 use crate::resource::{Group, Resource};
-use crate::served::Served;
+use crate::served::ServedVersion;
 
 type ByName<T> = HashMap<&'static str, T>;
 
@@ -44,8 +44,8 @@ pub enum InstallError {
 /// Every served resource.
 #[derive(Default)]
 pub struct Index {
-    groups: ByName<ByName<ByName<Arc<Served>>>>,
-    resources: HashMap<GroupResource, Vec<Arc<Served>>>,
+    groups: ByName<ByName<ByName<Arc<ServedVersion>>>>,
+    resources: HashMap<GroupResource, Vec<Arc<ServedVersion>>>,
 }
 
 impl Index {
@@ -72,7 +72,7 @@ impl Index {
             });
         }
         for version in info.versions {
-            let served = Arc::new(Served::new(resource, version));
+            let served = Arc::new(ServedVersion::new(resource, version));
             let versions = self.groups.entry(info.group).or_default();
             let names = versions.entry(version).or_default();
             if names.insert(info.plural, Arc::clone(&served)).is_some() {
@@ -88,13 +88,13 @@ impl Index {
 
     /// The resource at a path.
     #[must_use]
-    pub fn get(&self, group: &str, version: &str, resource: &str) -> Option<&Arc<Served>> {
+    pub fn get(&self, group: &str, version: &str, resource: &str) -> Option<&Arc<ServedVersion>> {
         self.groups.get(group)?.get(version)?.get(resource)
     }
 
     /// The resource in the version whose objects carry `api_version`.
     #[must_use]
-    pub fn by_api_version(&self, resource: GroupResource, api_version: &str) -> Option<&Arc<Served>> {
+    pub fn by_api_version(&self, resource: GroupResource, api_version: &str) -> Option<&Arc<ServedVersion>> {
         self.resources
             .get(&resource)?
             .iter()
@@ -102,7 +102,7 @@ impl Index {
     }
 
     /// The resource whose objects carry `api_version` and are in the records of `stored`.
-    pub(crate) fn storing(&self, stored: GroupResource, api_version: &str) -> Option<&Served> {
+    pub(crate) fn storing(&self, stored: GroupResource, api_version: &str) -> Option<&ServedVersion> {
         let all = self.resources.values().flatten();
         let mut found = all.filter(|served| served.stored == stored && *served.api_version == *api_version);
         found.next().map(|served| &**served)
@@ -110,12 +110,12 @@ impl Index {
 
     /// The resource in its preferred version.
     #[must_use]
-    pub fn preferred(&self, resource: GroupResource) -> Option<&Arc<Served>> {
+    pub fn preferred(&self, resource: GroupResource) -> Option<&Arc<ServedVersion>> {
         self.resources.get(&resource)?.first()
     }
 
     /// Every resource in its preferred version.
-    pub fn all(&self) -> impl Iterator<Item = &Arc<Served>> {
+    pub fn all(&self) -> impl Iterator<Item = &Arc<ServedVersion>> {
         self.resources.values().filter_map(|versions| versions.first())
     }
 }

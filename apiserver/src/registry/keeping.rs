@@ -6,9 +6,9 @@ use berth_apply::{Conflict, Identity, Operation};
 use serde_json::Value;
 
 use super::ownership;
-use super::prepare::Writing;
+use super::prepare::WriteInput;
 
-impl Writing<'_> {
+impl WriteInput<'_> {
     /// Whether another user than this write's keeps fields of its object.
     ///
     /// # Errors

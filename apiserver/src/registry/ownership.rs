@@ -7,14 +7,14 @@
 use std::borrow::Cow;
 
 use berth_apimachinery::{Object, Revision, Timestamp, Via};
-use berth_apply::{Applied, Managers, Refused, Reset, Types, Versions, Writer};
+use berth_apply::{ApplyError, ApplyOutcome, Managers, Reset, Types, Versions, Writer};
 use serde_json::{Value, json};
 
-use super::{Index, Served, system};
+use super::{Index, ServedVersion, system};
 use crate::call::Warnings;
 
 /// An object as a write wants it, in the served version.
-pub(crate) enum Wish {
+pub(crate) enum WriteIntent {
     /// The body of a create or an update.
     Sent(Value),
     /// An update based on the stored object.
@@ -35,7 +35,7 @@ pub(crate) enum Wish {
     },
 }
 
-impl Wish {
+impl WriteIntent {
     /// Returns the object that is wanted.
     pub(crate) const fn value(&self) -> &Value {
         let (Self::Sent(value) | Self::Patched { value, .. } | Self::Applied { value, .. }) = self;
@@ -43,7 +43,7 @@ impl Wish {
     }
 
     /// Returns the wish for a new object, which was applied to nothing.
-    pub(crate) fn made(applied: Applied) -> Self {
+    pub(crate) fn made(applied: ApplyOutcome) -> Self {
         Self::Applied {
             value: applied.object,
             managers: applied.managers,
@@ -65,13 +65,13 @@ impl Wish {
 }
 
 /// The versions of the objects that a resource stores.
-struct Stored<'a> {
+struct StoredVersions<'a> {
     index: &'a Index,
-    served: &'a Served,
+    served: &'a ServedVersion,
 }
 
-impl Stored<'_> {
-    fn version(&self, api_version: &str) -> Option<&Served> {
+impl StoredVersions<'_> {
+    fn version(&self, api_version: &str) -> Option<&ServedVersion> {
         if *self.served.api_version == *api_version {
             return Some(self.served);
         }
@@ -79,7 +79,7 @@ impl Stored<'_> {
     }
 }
 
-impl Versions for Stored<'_> {
+impl Versions for StoredVersions<'_> {
     fn types(&self, api_version: &str) -> Option<&Types> {
         let served = self.version(api_version)?;
         let alike = if is_alike(served, self.served) {
@@ -108,14 +108,14 @@ impl Versions for Stored<'_> {
 }
 
 /// Whether two versions differ in `apiVersion` only.
-fn is_alike(one: &Served, other: &Served) -> bool {
-    let schema = |served: &Served| std::ptr::from_ref(served.kind().schema(served.version));
+fn is_alike(one: &ServedVersion, other: &ServedVersion) -> bool {
+    let schema = |served: &ServedVersion| std::ptr::from_ref(served.kind().schema(served.version));
     one.name == other.name && schema(one) == schema(other)
 }
 
 /// A write that changes managed fields.
 pub(crate) struct Ownership<'a> {
-    versions: Stored<'a>,
+    versions: StoredVersions<'a>,
     via: Via,
     manager: &'a str,
     now: Timestamp,
@@ -125,13 +125,13 @@ impl<'a> Ownership<'a> {
     /// A write in `via` by `manager`.
     pub(crate) fn new(
         index: &'a Index,
-        served: &'a Served,
+        served: &'a ServedVersion,
         via: Via,
         manager: &'a str,
         now: Timestamp,
     ) -> Self {
         Self {
-            versions: Stored { index, served },
+            versions: StoredVersions { index, served },
             via,
             manager,
             now,
@@ -185,7 +185,7 @@ impl<'a> Ownership<'a> {
         stored: Option<(&Object, &Value)>,
         config: &Value,
         force: bool,
-    ) -> Result<Applied, Refused> {
+    ) -> Result<ApplyOutcome, ApplyError> {
         let absent;
         let (live, before) = match stored {
             Some((stored, live)) => (live, of_stored(stored)),

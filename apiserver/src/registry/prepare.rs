@@ -6,17 +6,17 @@ use std::sync::Arc;
 use berth_admission::client::{Form, Subject};
 use berth_admission::{Chain, Operation, Request};
 use berth_apimachinery::write::Guard;
-use berth_apimachinery::{Draft, FieldError, Malformed, Object, Status, Via, Write, field};
+use berth_apimachinery::{Draft, DraftError, FieldError, Object, Status, Via, Write, field};
 use berth_apply::Managers;
 use berth_storage::StoreError;
 use serde_json::Value;
 
 use crate::actor::Actor;
-use crate::registry::admit::{Admission, Asked, Candidate, Deletion, Purpose};
-use crate::registry::ownership::{self, Ownership, Wish};
+use crate::registry::admit::{Admission, AdmissionSubject, Candidate, Deletion, Purpose};
+use crate::registry::ownership::{self, Ownership, WriteIntent};
 use crate::registry::system::SystemFields;
 use crate::registry::{Index, decided, system};
-use crate::served::Served;
+use crate::served::ServedVersion;
 use crate::{render, validation};
 
 impl<'a> Actor<'a> {
@@ -31,7 +31,7 @@ impl<'a> Actor<'a> {
 }
 
 /// Subject of `request` for others, whose object is held in the version `held`.
-fn subject<'a>(served: &'a Served, request: &'a Request<'a>, held: &'a str) -> Subject<'a> {
+fn subject<'a>(served: &'a ServedVersion, request: &'a Request<'a>, held: &'a str) -> Subject<'a> {
     Subject {
         request,
         version: served.version,
@@ -44,7 +44,7 @@ fn subject<'a>(served: &'a Served, request: &'a Request<'a>, held: &'a str) -> S
 }
 
 /// An object that passed admission and validation.
-pub(crate) struct Settled {
+pub(crate) struct AdmittedObject {
     /// The object, without its managed fields.
     pub(crate) value: Value,
     pub(crate) managers: Managers,
@@ -53,8 +53,8 @@ pub(crate) struct Settled {
 }
 
 /// A write on its way from the body to the store.
-pub(crate) struct Writing<'a> {
-    pub(crate) served: &'a Served,
+pub(crate) struct WriteInput<'a> {
+    pub(crate) served: &'a ServedVersion,
     pub(crate) index: &'a Index,
     pub(crate) chain: &'a Chain,
     pub(crate) actor: Actor<'a>,
@@ -64,12 +64,12 @@ pub(crate) struct Writing<'a> {
     pub(crate) name: &'a str,
 }
 
-impl Writing<'_> {
+impl WriteInput<'_> {
     /// A new object: `wish` as decoded, in the served version, its name given or generated already.
-    pub(crate) async fn create(&self, wish: Wish) -> Result<Settled, Status> {
+    pub(crate) async fn create(&self, wish: WriteIntent) -> Result<AdmittedObject, Status> {
         let (mut value, managers) = match wish {
-            Wish::Sent(value) | Wish::Patched { value, .. } => self.created(value)?,
-            Wish::Applied { value, managers, .. } => (self.applied(value)?, managers),
+            WriteIntent::Sent(value) | WriteIntent::Patched { value, .. } => self.created(value)?,
+            WriteIntent::Applied { value, managers, .. } => (self.applied(value)?, managers),
         };
         self.to_stored(&mut value);
         system::on_create(&mut value, self.served, self.namespace, self.actor.now);
@@ -77,13 +77,13 @@ impl Writing<'_> {
     }
 
     /// The next state of `old`: `wish` as decoded, in the served version.
-    pub(crate) async fn update(&self, wish: Wish, stored: &Object) -> Result<Settled, Status> {
+    pub(crate) async fn update(&self, wish: WriteIntent, stored: &Object) -> Result<AdmittedObject, Status> {
         // Not kept with the object, which is about to be history: the tree is several times as large.
         let parse = || stored.parse_unmanaged();
         let (mut value, managers, old) = match wish {
-            Wish::Sent(value) => self.updated(value, stored, parse())?,
-            Wish::Patched { value, before } => self.updated(value, stored, before)?,
-            Wish::Applied {
+            WriteIntent::Sent(value) => self.updated(value, stored, parse())?,
+            WriteIntent::Patched { value, before } => self.updated(value, stored, before)?,
+            WriteIntent::Applied {
                 value,
                 managers,
                 before,
@@ -183,7 +183,7 @@ impl Writing<'_> {
     pub(crate) async fn answer(&self, old: Option<&Value>, value: Value) -> Result<Value, Status> {
         let request = self.request(old);
         let subject = subject(self.served, &request, self.served.version);
-        let asked = Asked {
+        let asked = AdmissionSubject {
             request: &request,
             subject: Some(&subject),
             purpose: Purpose::Answer,
@@ -227,7 +227,7 @@ impl Writing<'_> {
         value: Value,
         managers: Managers,
         before: Option<(&Object, &Value)>,
-    ) -> Result<Settled, Status> {
+    ) -> Result<AdmittedObject, Status> {
         let old = before.map(|(_, old)| old);
         let request = self.request(old);
         let held = self.served.info().storage_version;
@@ -236,12 +236,12 @@ impl Writing<'_> {
         let shown = before.filter(|_| consults).map(|(stored, _)| stored.parse());
         let told = self.request(shown.as_ref().or(old));
         let subject = subject(self.served, &told, held);
-        let asked = Asked {
+        let asked = AdmissionSubject {
             request: &request,
             subject: consults.then_some(&subject),
             purpose: Purpose::Store,
         };
-        let mut storing = Storing {
+        let mut storing = ObjectToStore {
             writing: self,
             old,
             managers,
@@ -251,7 +251,7 @@ impl Writing<'_> {
         };
         let admission = self.actor.admission(self.chain);
         let (value, guards) = admission.admit(asked, value, &mut storing).await?;
-        Ok(Settled {
+        Ok(AdmittedObject {
             value,
             managers: storing.managers,
             guards,
@@ -310,8 +310,8 @@ impl Writing<'_> {
 }
 
 /// An object on its way to the store.
-struct Storing<'a> {
-    writing: &'a Writing<'a>,
+struct ObjectToStore<'a> {
+    writing: &'a WriteInput<'a>,
     old: Option<&'a Value>,
     managers: Managers,
     /// Fields that only the server sets, with their values before others changed the object.
@@ -321,7 +321,7 @@ struct Storing<'a> {
     is_final: bool,
 }
 
-impl Candidate for Storing<'_> {
+impl Candidate for ObjectToStore<'_> {
     fn show(&mut self, value: &mut Value) {
         self.sent = (!self.is_final).then(|| SystemFields::of(value));
         self.decided = (!self.is_final && self.writing.actor.decided).then(|| value.clone());
@@ -339,7 +339,7 @@ impl Candidate for Storing<'_> {
         match (self.decided.take(), changers) {
             (None, _) | (_, []) => Ok(()),
             (Some(decided), changers) => {
-                let Writing {
+                let WriteInput {
                     served, actor, name, ..
                 } = *self.writing;
                 let objects = [&decided, self.old.unwrap_or(&Value::Null), value];
@@ -381,7 +381,7 @@ impl Candidate for Storing<'_> {
 /// Whether `chain` lets `actor` delete `old`, and the guards that must hold when it is done.
 pub(crate) async fn admit_delete(
     chain: &Chain,
-    served: &Served,
+    served: &ServedVersion,
     actor: &Actor<'_>,
     old: &Object,
 ) -> Result<Vec<Guard>, Status> {
@@ -398,7 +398,7 @@ pub(crate) async fn admit_delete(
         dry_run: actor.dry_run,
     };
     let subject = subject(served, &request, served.info().storage_version);
-    let asked = Asked {
+    let asked = AdmissionSubject {
         request: &request,
         subject: Some(&subject),
         purpose: Purpose::Store,
@@ -414,7 +414,7 @@ pub(crate) fn is_moved(error: &StoreError) -> bool {
 }
 
 /// Draft of the settled object, serialized.
-pub(crate) fn draft(served: &Served, settled: &Settled) -> Result<Draft, Status> {
+pub(crate) fn draft(served: &ServedVersion, settled: &AdmittedObject) -> Result<Draft, Status> {
     let managed = settled.managers.encode();
     Draft::managed(&settled.value, managed.as_bytes())
         .map_err(|malformed| refused(served, &settled.value, malformed))
@@ -422,7 +422,11 @@ pub(crate) fn draft(served: &Served, settled: &Settled) -> Result<Draft, Status>
 
 /// Draft of the settled object over `stored`: the stored object itself where they differ only in the
 /// times of managers.
-pub(crate) fn draft_over(served: &Served, settled: &Settled, stored: &Object) -> Result<Draft, Status> {
+pub(crate) fn draft_over(
+    served: &ServedVersion,
+    settled: &AdmittedObject,
+    stored: &Object,
+) -> Result<Draft, Status> {
     let draft = draft(served, settled)?;
     if draft.same_but_managed(stored) && ownership::of_stored(stored).same_but_times(&settled.managers) {
         return Ok(stored.draft());
@@ -431,11 +435,11 @@ pub(crate) fn draft_over(served: &Served, settled: &Settled, stored: &Object) ->
 }
 
 /// A stored object that the server itself changed, serialized with the managed fields in it.
-pub(crate) fn redraft(served: &Served, value: &Value) -> Result<Draft, Status> {
+pub(crate) fn redraft(served: &ServedVersion, value: &Value) -> Result<Draft, Status> {
     Draft::new(value).map_err(|malformed| refused(served, value, malformed))
 }
 
-fn refused(served: &Served, value: &Value, malformed: Malformed) -> Status {
+fn refused(served: &ServedVersion, value: &Value, malformed: DraftError) -> Status {
     let info = served.info();
     let error = FieldError::invalid(malformed.path, Value::Null, malformed.problem);
     Status::invalid(info.group, info.kind, system::text(value, "name"), &[error])

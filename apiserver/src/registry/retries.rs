@@ -9,37 +9,37 @@ use berth_storage::{At, StoreError};
 use crate::errors;
 use crate::registry::prepare::is_moved;
 use crate::registry::{CONFLICT_ATTEMPTS, Target};
-use crate::served::Served;
+use crate::served::ServedVersion;
 
 /// Reason why a write failed.
-pub(crate) enum Refused {
+pub(crate) enum WriteFailure {
     /// By the rules, or because of the stored state.
     Judged(Box<CommitError>),
     /// Refused by the store.
     Store(StoreError),
 }
 
-impl From<CommitError> for Refused {
+impl From<CommitError> for WriteFailure {
     fn from(error: CommitError) -> Self {
         Self::Judged(Box::new(error))
     }
 }
 
-impl From<Status> for Refused {
+impl From<Status> for WriteFailure {
     fn from(status: Status) -> Self {
         CommitError::from(status).into()
     }
 }
 
-impl From<StoreError> for Refused {
+impl From<StoreError> for WriteFailure {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
 }
 
-impl Refused {
+impl WriteFailure {
     /// Error for the writer.
-    pub(crate) fn into_error(self, served: &Served) -> CommitError {
+    pub(crate) fn into_error(self, served: &ServedVersion) -> CommitError {
         match self {
             Self::Judged(error) => *error,
             Self::Store(error) => errors::of_commit(error, served),
@@ -86,7 +86,7 @@ impl Retries {
     }
 
     /// Whether a write that was refused is to be tried again.
-    pub(crate) fn again(&mut self, refused: &Refused) -> bool {
+    pub(crate) fn again(&mut self, refused: &WriteFailure) -> bool {
         if self.at == At::Any && refused.is_verdict() {
             self.at = At::Latest;
             return true;

@@ -7,7 +7,7 @@ use serde::Deserialize as _;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::served::Served;
+use crate::served::ServedVersion;
 
 /// Fields that an update never changes.
 const IMMUTABLE: [&str; 7] = [
@@ -41,7 +41,7 @@ pub(crate) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
 }
 
 /// Sets the system fields of a new object, and resets fields that clients may not set.
-pub(crate) fn on_create(value: &mut Value, served: &Served, namespace: &str, now: Timestamp) {
+pub(crate) fn on_create(value: &mut Value, served: &ServedVersion, namespace: &str, now: Timestamp) {
     let fields = metadata(value);
     // Where generations are not counted, a given one is kept.
     let kept = |field: &str| field == "name" || (field == "generation" && !served.kind().counts_generation());
@@ -180,7 +180,7 @@ impl SystemFields {
     }
 
     /// Restores it.
-    pub(super) fn restore(&self, value: &mut Value, served: &Served) {
+    pub(super) fn restore(&self, value: &mut Value, served: &ServedVersion) {
         on_update(value, &self.0);
         if served.info().status {
             keep_status(value, &self.0);
@@ -249,7 +249,7 @@ pub(crate) fn drop_nulls(value: &mut Value) {
 }
 
 /// Checks that the object is in the namespace of the request. An object without a namespace is valid.
-pub(crate) fn check_namespace(value: &Value, served: &Served, namespace: &str) -> Result<(), Status> {
+pub(crate) fn check_namespace(value: &Value, served: &ServedVersion, namespace: &str) -> Result<(), Status> {
     let own = text(value, "namespace");
     if served.info().namespaced() && !own.is_empty() && own != namespace {
         return Err(Status::bad_request(

@@ -14,10 +14,10 @@ use crate::annotations::Annotations;
 use crate::call::Warnings;
 use crate::errors;
 use crate::registry::delete::pending_state;
-use crate::registry::prepare::{self, Writing};
-use crate::registry::write::{Next, Target, making};
-use crate::registry::{Registry, Wish, system};
-use crate::served::Served;
+use crate::registry::prepare::{self, WriteInput};
+use crate::registry::write::{Target, UpdateOutcome, making};
+use crate::registry::{Registry, WriteIntent, system};
+use crate::served::ServedVersion;
 
 /// Author of writes in the process.
 #[derive(Clone, Copy, Debug)]
@@ -132,7 +132,7 @@ impl Registry {
         Ok(())
     }
 
-    fn served_for(&self, write: &Write) -> Result<&Arc<Served>, Status> {
+    fn served_for(&self, write: &Write) -> Result<&Arc<ServedVersion>, Status> {
         match write.object["apiVersion"].as_str() {
             Some(version) if write.verb != Verb::Delete => self
                 .index()
@@ -160,7 +160,7 @@ impl Registry {
         system::drop_nulls(&mut value);
         system::metadata(&mut value).insert("name".to_owned(), name.into());
         let via = Via::Create;
-        let writing = Writing {
+        let writing = WriteInput {
             served,
             index: self.index(),
             chain: self.chain(),
@@ -169,7 +169,7 @@ impl Registry {
             namespace,
             name,
         };
-        let mut settled = writing.create(Wish::Sent(value)).await?;
+        let mut settled = writing.create(WriteIntent::Sent(value)).await?;
         let guards = std::mem::take(&mut settled.guards);
         let draft = prepare::draft(served, &settled)?;
         let step = Step {
@@ -195,11 +195,11 @@ impl Registry {
         let mut value = write.object.clone();
         system::drop_nulls(&mut value);
         let (next, guards) = self
-            .next_state(target, actor, via, Wish::Sent(value), &current)
+            .next_state(target, actor, via, WriteIntent::Sent(value), &current)
             .await?;
         let (verb, object) = match next {
-            Next::Stays(draft) => (Verb::Update, Some(draft)),
-            Next::Goes(_) => (Verb::Delete, None),
+            UpdateOutcome::Stays(draft) => (Verb::Update, Some(draft)),
+            UpdateOutcome::Goes(_) => (Verb::Delete, None),
         };
         let step = Step {
             verb,
@@ -259,7 +259,7 @@ impl Transaction {
         }
     }
 
-    fn use_store(&mut self, served: &Served) -> Result<(), Status> {
+    fn use_store(&mut self, served: &ServedVersion) -> Result<(), Status> {
         let store = served.store().ok_or_else(Status::method_not_allowed)?;
         match &self.store {
             None => self.store = Some(Arc::clone(store)),

@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
-use berth_apimachinery::write::{CommitError, Why};
+use berth_apimachinery::write::{CommitError, WriteRefusal};
 use berth_apimachinery::write::{Guard, Verb};
 use berth_apimachinery::{Draft, FieldError, Key, Object, Revision, Status, Via};
-use berth_storage::{Applied, At, Expect, Step, Store, StoreError};
+use berth_storage::{At, Expect, Step, StepResult, Store, StoreError};
 use serde_json::Value;
 
 use crate::actor::Actor;
 use crate::errors;
-use crate::registry::prepare::{self, Writing};
+use crate::registry::prepare::{self, WriteInput};
 use crate::registry::retries::Retries;
-use crate::registry::{Registry, Wish, system};
-use crate::served::Served;
+use crate::registry::{Registry, WriteIntent, system};
+use crate::served::ServedVersion;
 
 /// One object of a stored resource.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'a> {
-    pub(crate) served: &'a Served,
+    pub(crate) served: &'a ServedVersion,
     pub(crate) namespace: &'a str,
     pub(crate) name: &'a str,
 }
@@ -43,7 +43,7 @@ impl Target<'_> {
 }
 
 /// An object as an update leaves it.
-pub(crate) enum Next {
+pub(crate) enum UpdateOutcome {
     /// It stays, in this state.
     Stays(Draft),
     /// Its last finalizer is removed, so it is deleted; this is its last state.
@@ -60,7 +60,7 @@ impl Registry {
         actor: Actor<'_>,
         via: Via,
         unconditional: bool,
-        mut edit: impl FnMut(&Object) -> Result<Wish, E>,
+        mut edit: impl FnMut(&Object) -> Result<WriteIntent, E>,
     ) -> Result<Arc<Object>, CommitError> {
         let mut retries = Retries::of(target, actor.dry_run)?;
         loop {
@@ -70,7 +70,7 @@ impl Registry {
                 check_base(target.served, wish.value(), &current, unconditional)?;
                 let (next, guards) = self.next_state(target, actor, via, wish, &current).await?;
                 if actor.dry_run {
-                    let (Next::Stays(draft) | Next::Goes(draft)) = next;
+                    let (UpdateOutcome::Stays(draft) | UpdateOutcome::Goes(draft)) = next;
                     return Ok(Arc::new(draft.at(current.revision())));
                 }
                 let expect = Expect::At(current.revision());
@@ -93,15 +93,15 @@ impl Registry {
         target: Target<'_>,
         actor: Actor<'_>,
         via: Via,
-        wish: Wish,
+        wish: WriteIntent,
         current: &Object,
-    ) -> Result<(Next, Vec<Guard>), Status> {
+    ) -> Result<(UpdateOutcome, Vec<Guard>), Status> {
         let Target {
             served,
             namespace,
             name,
         } = target;
-        let writing = Writing {
+        let writing = WriteInput {
             served,
             index: self.index(),
             chain: self.chain(),
@@ -118,9 +118,9 @@ impl Registry {
             && !served.kind().holds_deletion(&mut settled.value, actor.now);
         let draft = prepare::draft_over(served, &settled, current)?;
         let next = if free {
-            Next::Goes(draft)
+            UpdateOutcome::Goes(draft)
         } else {
-            Next::Stays(draft)
+            UpdateOutcome::Stays(draft)
         };
         Ok((next, guards))
     }
@@ -140,7 +140,7 @@ pub(super) fn making(key: Key, draft: Draft, guards: Vec<Guard>) -> Step {
 
 /// Checks uid and resource version of an update against the current object.
 pub(crate) fn check_base(
-    served: &Served,
+    served: &ServedVersion,
     value: &Value,
     current: &Object,
     unconditional: bool,
@@ -153,7 +153,7 @@ pub(crate) fn check_base(
             current.meta().uid()
         );
         let conflict = Status::conflict(served.name, name, &text);
-        return Err(CommitError::new(Why::Changed, conflict));
+        return Err(CommitError::new(WriteRefusal::Changed, conflict));
     }
     let invalid = |value: &str, detail: &str| {
         let error = FieldError::invalid("metadata.resourceVersion", value, detail);
@@ -174,7 +174,7 @@ pub(crate) fn check_base(
 async fn store_next(
     target: Target<'_>,
     via: Via,
-    next: Next,
+    next: UpdateOutcome,
     expect: Expect,
     guards: Vec<Guard>,
 ) -> Result<Arc<Object>, StoreError> {
@@ -185,8 +185,8 @@ async fn store_next(
         )));
     };
     let (verb, object, last) = match next {
-        Next::Stays(draft) => (Verb::Update, Some(draft), None),
-        Next::Goes(draft) => (Verb::Delete, None, Some(draft)),
+        UpdateOutcome::Stays(draft) => (Verb::Update, Some(draft), None),
+        UpdateOutcome::Goes(draft) => (Verb::Delete, None, Some(draft)),
     };
     let subresource = match via {
         Via::Subresource(name) => name,
@@ -210,7 +210,7 @@ async fn store_next(
 pub(crate) async fn apply_one(store: &Arc<dyn Store>, step: Step) -> Result<Arc<Object>, StoreError> {
     let applied = store.apply(vec![step]).await?;
     match applied.into_iter().next() {
-        Some(Applied { object, .. }) => Ok(object),
+        Some(StepResult { object, .. }) => Ok(object),
         None => Err(StoreError::Unavailable(
             "the storage answered for no step".to_owned(),
         )),

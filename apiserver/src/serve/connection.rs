@@ -222,7 +222,7 @@ pub(super) async fn serve(
 }
 
 /// A connection after its handshake.
-struct Secured {
+struct SecureConnection {
     stream: TlsStream<TcpStream>,
     connection: Arc<Connection>,
     http2: bool,
@@ -235,7 +235,7 @@ async fn secure(
     stream: TcpStream,
     peer: SocketAddr,
     seat: Seat,
-) -> Option<Secured> {
+) -> Option<SecureConnection> {
     if let Err(problem) = stream.set_nodelay(true) {
         tracing::debug!(%peer, %problem, "the connection cannot be set to send at once");
     }
@@ -258,7 +258,7 @@ async fn secure(
         .iter()
         .map(|certificate| certificate.clone().into_owned())
         .collect();
-    Some(Secured {
+    Some(SecureConnection {
         connection: Arc::new(Connection::new(peer, certificates).of_stranger(seat)),
         // The handshake has settled the protocol; guessing it from the first bytes would wait for them
         // without a limit.
@@ -267,8 +267,13 @@ async fn secure(
     })
 }
 
-async fn requests(endpoint: &Endpoint, secured: Secured, activity: Arc<Activity>, finish: CancellationToken) {
-    let Secured {
+async fn requests(
+    endpoint: &Endpoint,
+    secured: SecureConnection,
+    activity: Arc<Activity>,
+    finish: CancellationToken,
+) {
+    let SecureConnection {
         stream,
         connection,
         http2,

@@ -23,7 +23,7 @@ use crate::testing::{Ca, Pair, Toy, chain_config, eventually};
 const FOOS: &str = "/apis/g.io/v1/namespaces/ns/foos";
 
 struct Site {
-    running: Running,
+    running: RunningServer,
     open: Option<SocketAddr>,
     api: Arc<Toy>,
     serving: Ca,
@@ -37,7 +37,7 @@ async fn site(adjust: impl FnOnce(&mut ServerConfig)) -> Site {
     let api = Arc::new(Toy::default());
     let mut config = ServerConfig {
         address: "127.0.0.1:0".parse().unwrap(),
-        certificate: Arc::new(Fixed(certified(serving.server()))),
+        certificate: Arc::new(FixedCertificate(certified(serving.server()))),
         chain: chain_config(api.clone(), &clients, &proxies),
         open_routes: Router::new(),
         open_address: None,
@@ -59,9 +59,9 @@ async fn site(adjust: impl FnOnce(&mut ServerConfig)) -> Site {
 }
 
 #[derive(Debug)]
-struct Fixed(Arc<rustls::sign::CertifiedKey>);
+struct FixedCertificate(Arc<rustls::sign::CertifiedKey>);
 
-impl ResolvesServerCert for Fixed {
+impl ResolvesServerCert for FixedCertificate {
     fn resolve(&self, _: rustls::server::ClientHello<'_>) -> Option<Arc<rustls::sign::CertifiedKey>> {
         Some(self.0.clone())
     }
@@ -528,7 +528,7 @@ async fn a_taken_port_is_named() {
     let (clients, proxies) = (Ca::new("clients"), Ca::new("proxies"));
     let config = ServerConfig {
         address: site.running.address,
-        certificate: Arc::new(Fixed(certified(site.serving.server()))),
+        certificate: Arc::new(FixedCertificate(certified(site.serving.server()))),
         chain: chain_config(Arc::new(Toy::default()), &clients, &proxies),
         open_routes: Router::new(),
         open_address: None,

@@ -8,9 +8,9 @@ use berth_apimachinery::{GroupResource, Status};
 use bytes::Bytes;
 use http::Response;
 
-use super::kind::Narrowed;
+use super::kind::NarrowedKind;
 use super::{ViewRules, ViewSource};
-use crate::context::{Api, Authorized, Inner, RequestCx};
+use crate::context::{Api, AuthorizedRequest, Inner, RequestCx};
 use crate::decode::Codec;
 use crate::documents::{Document, Documents, Form};
 use crate::handlers::ApiState;
@@ -76,7 +76,7 @@ impl Inner for ViewApi {
             ..outer.clone()
         };
         // A user of the proxy may use all of it.
-        Ok(self.api.dispatch(Authorized::new(request)).await)
+        Ok(self.api.dispatch(AuthorizedRequest::new(request)).await)
     }
 }
 
@@ -127,7 +127,7 @@ fn groups(
     for &name in resources {
         let missing = || InstallError::NotServed(name);
         let served = registry.index().preferred(name).ok_or_else(missing)?;
-        let narrowed = Arc::new(Narrowed::new(&served.resource.kind));
+        let narrowed = Arc::new(NarrowedKind::new(&served.resource.kind));
         let resource = Resource::new(narrowed, backing(name).ok_or_else(missing)?);
         match groups.iter_mut().find(|group| group.name == name.group) {
             Some(group) => group.resources.push(resource),

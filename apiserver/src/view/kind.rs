@@ -13,12 +13,12 @@ use serde_json::Value;
 pub(super) const VERBS: &[&str] = &["get", "list", "patch", "update", "watch"];
 
 /// A kind with fewer verbs.
-pub(super) struct Narrowed {
+pub(super) struct NarrowedKind {
     kind: Arc<dyn Kind>,
     info: KindInfo,
 }
 
-impl Narrowed {
+impl NarrowedKind {
     pub(super) fn new(kind: &Arc<dyn Kind>) -> Self {
         let info = KindInfo {
             verbs: VERBS,
@@ -31,7 +31,7 @@ impl Narrowed {
     }
 }
 
-impl Kind for Narrowed {
+impl Kind for NarrowedKind {
     fn info(&self) -> &KindInfo {
         &self.info
     }

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use super::ViewRules;
 use crate::registry::Registry;
-use crate::served::Served;
+use crate::served::ServedVersion;
 
 type Items = OrdMap<Name, Arc<Object>>;
 
@@ -21,13 +21,17 @@ pub struct ViewSource {
     pub(super) registry: Arc<Registry>,
     pub(super) rules: Arc<dyn ViewRules>,
     /// The resource as the registry serves it.
-    pub(super) served: Arc<Served>,
+    pub(super) served: Arc<ServedVersion>,
     /// The newest list, stored and visible: the next one differs from it by the writes in between.
     last: Mutex<(Items, Items)>,
 }
 
 impl ViewSource {
-    pub(crate) fn new(registry: &Arc<Registry>, rules: &Arc<dyn ViewRules>, served: &Arc<Served>) -> Self {
+    pub(crate) fn new(
+        registry: &Arc<Registry>,
+        rules: &Arc<dyn ViewRules>,
+        served: &Arc<ServedVersion>,
+    ) -> Self {
         Self {
             registry: Arc::clone(registry),
             rules: Arc::clone(rules),

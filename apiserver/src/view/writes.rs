@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use berth_admission::{Operation, Request};
-use berth_apimachinery::write::{CommitError, Why};
+use berth_apimachinery::write::{CommitError, WriteRefusal};
 use berth_apimachinery::{Key, Object, Status, Via};
 use serde_json::Value;
 
 use super::{Origin, OriginWrite, ViewSource};
 use crate::actor::Actor;
-use crate::registry::{Target, Wish, check_base, metadata, text};
+use crate::registry::{Target, WriteIntent, check_base, metadata, text};
 use crate::render;
 use crate::resource::{Change, View};
-use crate::served::Served;
+use crate::served::ServedVersion;
 
 /// Most attempts at a write without a required resource version, when the object moved on the hub: each
 /// is a request there.
@@ -23,7 +23,7 @@ const ATTEMPTS: usize = 8;
 
 /// One write, to be made on the present object.
 struct Edit<'a> {
-    served: &'a Served,
+    served: &'a ServedVersion,
     key: &'a Key,
     actor: Actor<'a>,
     subresource: &'static str,
@@ -67,7 +67,7 @@ impl View for ViewSource {
             "" => Via::Update,
             name => Via::Subresource(name),
         };
-        let next = |current: &Object| self.next(&mut edit, current).map(Wish::Sent);
+        let next = |current: &Object| self.next(&mut edit, current).map(WriteIntent::Sent);
         let written = self
             .registry
             .update(target, actor, via, unconditional, next)
@@ -102,7 +102,7 @@ impl ViewSource {
             match origin.write(write).await {
                 // A resource version the client gave is found stale at the next turn; all else is decided
                 // afresh.
-                Err(error) if error.why == Why::Changed && attempt < ATTEMPTS => attempt += 1,
+                Err(error) if error.why == WriteRefusal::Changed && attempt < ATTEMPTS => attempt += 1,
                 result => return result.map(|written| self.rules.show(&written)),
             }
         }
@@ -145,7 +145,7 @@ impl ViewSource {
         Ok(new)
     }
 
-    fn served_as(&self, version: &str) -> Result<&Served, Status> {
+    fn served_as(&self, version: &str) -> Result<&ServedVersion, Status> {
         let name = self.served.name;
         let served = self.registry.index().get(name.group, version, name.resource);
         served.map(|served| &**served).ok_or_else(Status::no_such_path)

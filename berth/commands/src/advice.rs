@@ -14,7 +14,7 @@ use crate::source::Source;
 use crate::terminal;
 use crate::why::print::headline;
 use crate::why::{self, asked};
-use crate::words::{self, Standing};
+use crate::words::{self, RequestState};
 
 /// Asks and prints.
 ///
@@ -66,7 +66,7 @@ fn title(advice: &SchedulingAdvice, width: Option<usize>) -> String {
     let status = advice.status.as_ref();
     let (outcome, message) = status.map_or(("", ""), |status| (&*status.outcome, status.message.as_str()));
     // Advice does not have the number of clusters.
-    let standing = Standing {
+    let standing = RequestState {
         phrase: words::outcome(outcome).to_owned(),
         ..words::standing(outcome, 0, None)
     };

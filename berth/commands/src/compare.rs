@@ -13,18 +13,18 @@ use berth_apimachinery::selector::Selector;
 use berth_apimachinery::{Clock, Timestamp};
 use berth_apiserver::SystemClock;
 use berth_client::Client;
-use berth_dialect_contract::amounts::Resized;
+use berth_dialect_contract::amounts::AmountChange;
 use berth_dialect_contract::{Dialect, names};
 use berth_engine::Simulation;
 use berth_engine::agreement::{self, Agreement, GRACE, Unknown};
-use berth_engine::simulate::{Aside, Decided, Fault, Terms};
+use berth_engine::simulate::{Aside, DemandOutcome, Fault, Terms};
 use berth_scheduling_api::API_VERSION;
-use berth_scheduling_api::decision::Contested;
+use berth_scheduling_api::decision::ContestedCluster;
 use serde::Serialize;
 
 use crate::args::{CompareOutput, CompareQuestion, ConnectionArgs};
-use crate::reading::{Reading, Scope};
-use crate::simulate::wanted::Wanted;
+use crate::reading::{ReadResult, Scope};
+use crate::simulate::wanted::DemandFilter;
 use crate::simulate::{By, DONE, MALFORMED, SET_ASIDE, UNPLACED, load};
 
 /// Most clusters of each side of an entry that are listed. The counts are of all.
@@ -47,7 +47,7 @@ pub async fn run(question: &CompareQuestion, connection: &ConnectionArgs) -> Res
             Some(read(&connection.client().await?, &scope).await?)
         }
     };
-    let inputs = reading.into_iter().flat_map(Reading::inputs);
+    let inputs = reading.into_iter().flat_map(ReadResult::inputs);
     let by = By {
         config: &question.config,
         rules: question.rules,
@@ -63,7 +63,7 @@ pub async fn run(question: &CompareQuestion, connection: &ConnectionArgs) -> Res
         }
     };
     let subject = Subject {
-        wanted: Wanted::Within(connection.namespace.as_deref()),
+        wanted: DemandFilter::Within(connection.namespace.as_deref()),
         selector: &Selector::default(),
         grace: question.agreement_grace_period,
     };
@@ -103,7 +103,7 @@ pub async fn print_system(
         .map_err(|problems| anyhow!(problems.join("\n")))?
         .simulation;
     let subject = Subject {
-        wanted: Wanted::Within(None),
+        wanted: DemandFilter::Within(None),
         selector,
         grace: GRACE,
     };
@@ -113,15 +113,15 @@ pub async fn print_system(
 }
 
 /// Reads a hub, and reports that.
-async fn read(client: &Client, scope: &Scope) -> Result<Reading> {
-    let reading = Reading::of(client, scope).await?;
+async fn read(client: &Client, scope: &Scope) -> Result<ReadResult> {
+    let reading = ReadResult::of(client, scope).await?;
     reading.tell(client).await?;
     Ok(reading)
 }
 
 /// Requests that are compared, and the time that the other scheduler has for each.
 struct Subject<'a> {
-    wanted: Wanted<'a>,
+    wanted: DemandFilter<'a>,
     /// Labels of the requests.
     selector: &'a Selector,
     /// Least age of a request that counts as different.
@@ -200,7 +200,7 @@ impl Comparison {
     }
 
     /// Takes the wanted ones of the requests that were set aside: their comparison is unknown.
-    fn take_aside(&mut self, simulation: &Simulation, wanted: &Wanted<'_>) {
+    fn take_aside(&mut self, simulation: &Simulation, wanted: &DemandFilter<'_>) {
         let aside = simulation.aside().iter();
         for aside in aside.filter(|aside| wanted.is(&*aside.dialect, &aside.demand)) {
             self.take(Entry::aside(aside), false);
@@ -242,14 +242,14 @@ struct Entry {
     /// Message of the decision where it is the same, else the sentence of the condition Agrees.
     message: String,
     /// The clusters that it has and would not get; at most [`SHOWN`].
-    losses: Vec<Contested>,
+    losses: Vec<ContestedCluster>,
     loss_count: usize,
     /// The clusters that it would get and has not; at most [`SHOWN`].
-    gains: Vec<Contested>,
+    gains: Vec<ContestedCluster>,
     gain_count: usize,
     /// The clusters that it has and would keep with another amount; at most [`SHOWN`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    resizes: Vec<Resized>,
+    resizes: Vec<AmountChange>,
     /// Behaviour of the system's own scheduler that is known to differ here.
     #[serde(skip_serializing_if = "Option::is_none")]
     known_difference: Option<&'static str>,
@@ -257,7 +257,7 @@ struct Entry {
 
 impl Entry {
     /// `None` where the demand does not exist any more.
-    fn of(decided: &Decided<'_>, grace: Duration, now: Timestamp) -> Option<Self> {
+    fn of(decided: &DemandOutcome<'_>, grace: Duration, now: Timestamp) -> Option<Self> {
         let (snapshot, decision) = (decided.snapshot, decided.decision);
         let view = snapshot.inventory.demand(&decision.demand, now)?;
         let created = decided.object.meta().creation_timestamp();

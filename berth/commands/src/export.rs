@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::args::{ConnectionArgs, ExportQuestion};
-use crate::reading::{Reading, Scope};
+use crate::reading::{ReadResult, Scope};
 use crate::terminal::shown;
 
 /// Reads everything, then writes it.
@@ -21,7 +21,7 @@ pub async fn run(question: &ExportQuestion, connection: &ConnectionArgs) -> Resu
         systems: None,
         namespace: connection.namespace.clone(),
     };
-    let reading = Reading::of(&client, &scope).await?;
+    let reading = ReadResult::of(&client, &scope).await?;
     for gap in &reading.gaps {
         crate::say_error!("note: left out: {}", shown(&gap.to_string()));
     }

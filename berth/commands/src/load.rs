@@ -139,10 +139,10 @@ fn without_duplicates(
 }
 
 /// An object that is written: its line, and its fields that gave way to stored ones.
-type Written = (String, Vec<String>);
+type LoadedLine = (String, Vec<String>);
 
 /// Writes one object.
-async fn write(client: &mut Client, document: &Document, mode: WriteMode) -> Result<Written, String> {
+async fn write(client: &mut Client, document: &Document, mode: WriteMode) -> Result<LoadedLine, String> {
     let mut notes = Vec::new();
     let written = match mode {
         WriteMode::Replace => client.put(&document.object, &mut notes).await,
@@ -161,7 +161,7 @@ async fn write(client: &mut Client, document: &Document, mode: WriteMode) -> Res
 }
 
 /// Prints the outcome for an object; returns the server's refusal, if any.
-fn tell(outcome: Result<Written, String>) -> Option<String> {
+fn tell(outcome: Result<LoadedLine, String>) -> Option<String> {
     match outcome {
         Ok((line, notes)) => {
             crate::say!("{line}");

@@ -37,7 +37,7 @@ pub struct Scope {
 }
 
 /// The objects of one kind.
-pub struct Listed {
+pub struct KindObjects {
     /// `placements.cluster.open-cluster-management.io`.
     pub name: String,
     /// The objects.
@@ -183,16 +183,16 @@ impl Account<'_> {
 }
 
 /// Result of reading a server or a hub.
-pub struct Reading {
+pub struct ReadResult {
     /// The systems that are there and were asked for.
     pub systems: Vec<&'static str>,
     /// Every read kind, also those without objects, by name.
-    pub kinds: Vec<Listed>,
+    pub kinds: Vec<KindObjects>,
     /// Objects that could not be read, by kind.
     pub gaps: Vec<Gap>,
 }
 
-impl Reading {
+impl ReadResult {
     /// Reads the objects of `scope`.
     ///
     /// # Errors
@@ -231,7 +231,7 @@ impl Reading {
     pub fn inputs(self) -> impl Iterator<Item = Input> {
         let kinds = self.kinds.into_iter();
         kinds.flat_map(|listed| {
-            let Listed { name, objects } = listed;
+            let KindObjects { name, objects } = listed;
             objects.into_values().map(move |object| Input {
                 at: place(&name, &object),
                 value: object,
@@ -291,7 +291,7 @@ impl Reading {
                 });
             }
         }
-        self.kinds.push(Listed { name, objects });
+        self.kinds.push(KindObjects { name, objects });
         Ok(())
     }
 }

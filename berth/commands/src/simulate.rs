@@ -18,18 +18,18 @@ use berth_apiserver::SystemClock;
 use berth_dialect_contract::rules::{Rules, RulesChoice};
 use berth_dialect_contract::{Dialect, Outcome};
 use berth_engine::advice::NoAdvice;
-use berth_engine::simulate::{Aside, Configured, Decided, Fault, Findings, Input, Terms};
+use berth_engine::simulate::{Aside, DefaultConfiguration, DemandOutcome, Fault, Findings, Input, Terms};
 use berth_engine::{Catalog, Simulation};
 use serde_json::Value;
 
 use crate::args::{ConnectionArgs, Reasons, SimulateArgs, SimulateOutput};
 use crate::catalog::catalog;
 use crate::manifest::{self, Document};
-use crate::reading::{Reading, Scope};
+use crate::reading::{ReadResult, Scope};
 use crate::terminal;
 use output::List;
 use table::Tables;
-use wanted::Wanted;
+use wanted::DemandFilter;
 
 /// Everything was decided.
 pub const DONE: u8 = 0;
@@ -68,7 +68,7 @@ pub async fn run_on(args: &SimulateArgs, connection: &ConnectionArgs) -> anyhow:
         systems: None,
         namespace: connection.namespace.clone(),
     };
-    let reading = Reading::of(&client, &scope).await?;
+    let reading = ReadResult::of(&client, &scope).await?;
     reading.tell(&client).await?;
     Ok(run(args, namespace, reading.inputs()))
 }
@@ -96,7 +96,10 @@ pub fn run(args: &SimulateArgs, namespace: Option<&str>, read: impl IntoIterator
         let only = args.r#for.as_deref();
         let one = only.map(|only| wanted::find(&read.simulation, only, namespace));
         let one = one.transpose().map_err(|problem| vec![problem])?;
-        Ok((read, one.map_or(Wanted::Within(namespace), Wanted::One)))
+        Ok((
+            read,
+            one.map_or(DemandFilter::Within(namespace), DemandFilter::One),
+        ))
     });
     let (read, wanted) = match loaded {
         Ok(loaded) => loaded,
@@ -143,7 +146,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, decided: &Decided<'_>) {
+    fn add(&mut self, decided: &DemandOutcome<'_>) {
         let decision = decided.decision;
         self.unplaced |= matches!(
             decision.outcome,
@@ -184,12 +187,12 @@ fn print(
     simulation: &mut Simulation,
     args: &SimulateArgs,
     terms: &Terms,
-    wanted: &Wanted<'_>,
+    wanted: &DemandFilter<'_>,
     tally: &mut Tally,
 ) -> Result<(), Stop> {
     let choose = |dialect: &dyn Dialect, demand: &berth_apimachinery::Key| wanted.is(dialect, demand);
     let catalog = catalog(&berth_dialect_registry::all());
-    let advised = |decided: &Decided<'_>| -> Result<Option<Value>, Stop> {
+    let advised = |decided: &DemandOutcome<'_>| -> Result<Option<Value>, Stop> {
         match args.advice {
             true => found(decided, &catalog, terms).map(Some),
             false => Ok(None),
@@ -258,7 +261,7 @@ fn reasons(args: &SimulateArgs, simulation: &Simulation) -> Reasons {
 }
 
 /// Advice that lets targets fit.
-fn found(decided: &Decided<'_>, catalog: &Catalog, terms: &Terms) -> Result<Value, Stop> {
+fn found(decided: &DemandOutcome<'_>, catalog: &Catalog, terms: &Terms) -> Result<Value, Stop> {
     let terms = berth_engine::advice::Terms {
         now: terms.now,
         seed: terms.seed,
@@ -406,9 +409,9 @@ pub fn input(document: Document) -> Input {
 pub fn configurations(
     files: &[PathBuf],
     dialects: &[Arc<dyn Dialect>],
-) -> Result<Vec<Configured>, Vec<String>> {
+) -> Result<Vec<DefaultConfiguration>, Vec<String>> {
     let mut problems = Vec::new();
-    let mut list: Vec<Configured> = Vec::new();
+    let mut list: Vec<DefaultConfiguration> = Vec::new();
     for file in files {
         match configuration_file(file, dialects) {
             Err(found) => problems.extend(found),
@@ -430,11 +433,14 @@ pub fn configurations(
 }
 
 /// The configuration in a file of `--config`, and its system.
-fn configuration_file(file: &Path, dialects: &[Arc<dyn Dialect>]) -> Result<Configured, Vec<String>> {
+fn configuration_file(
+    file: &Path,
+    dialects: &[Arc<dyn Dialect>],
+) -> Result<DefaultConfiguration, Vec<String>> {
     let told = |problem: String| vec![format!("{}: {problem}", file.display())];
     let text = manifest::text(file).map_err(told)?;
     let value: Value = berth_yaml::from_str(&text).map_err(told)?;
-    Configured::from_file(dialects, &value).map_err(|errors| {
+    DefaultConfiguration::from_file(dialects, &value).map_err(|errors| {
         let errors = errors.iter();
         errors.flat_map(|error| told(error.to_string())).collect()
     })

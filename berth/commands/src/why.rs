@@ -14,7 +14,7 @@ use berth_client::Client;
 use berth_dialect_contract::report::{Candidate, ReasonCount};
 use berth_engine::spelling;
 use berth_scheduling_api::API_VERSION;
-use berth_scheduling_api::scheduling::{Decided, Scheduling};
+use berth_scheduling_api::scheduling::{PublishedReport, Scheduling};
 use berth_scheduling_api::shared::Manifest;
 use http::Method;
 use serde::de::DeserializeOwned;
@@ -88,7 +88,11 @@ pub async fn run(question: &WhyQuestion, source: &Source) -> Result<ExitCode> {
 }
 
 /// The reasons of all clusters, including the shown ones, where not all of them are in `status`.
-async fn counts(client: &Client, place: &Place, status: Option<&Decided>) -> Result<Vec<ReasonCount>> {
+async fn counts(
+    client: &Client,
+    place: &Place,
+    status: Option<&PublishedReport>,
+) -> Result<Vec<ReasonCount>> {
     let Some(1..) = status.and_then(|status| status.remaining_candidates) else {
         return Ok(Vec::new());
     };
@@ -201,7 +205,7 @@ pub async fn absent(source: &Source, words: &[String], places: &[Place]) -> anyh
 /// the system.
 fn only(report: &mut Value, cluster: &str) -> Result<()> {
     let Scheduling { spec, status } = read(report)?;
-    let Some(Decided { candidates, .. }) = status else {
+    let Some(PublishedReport { candidates, .. }) = status else {
         bail!("the server returned no candidates");
     };
     let full = spec.map(|spec| format!("{cluster}.{}", spec.dialect));

@@ -7,7 +7,7 @@ use crate::terminal;
 
 /// State of a request: a phrase, and its colour.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct RequestState {
     /// `placed on 3 of 3`.
     pub phrase: String,
     /// The colour.
@@ -17,7 +17,7 @@ pub struct Standing {
 /// The standing of a request whose report has this `outcome`, with the number of its clusters and the
 /// wanted number, where it has one.
 #[must_use]
-pub fn standing(outcome: &str, picked: usize, wanted: Option<i64>) -> Standing {
+pub fn standing(outcome: &str, picked: usize, wanted: Option<i64>) -> RequestState {
     let number = match wanted {
         Some(wanted) => format!("{picked} of {wanted}"),
         None if picked == 1 => "1 cluster".to_owned(),
@@ -37,7 +37,7 @@ pub fn standing(outcome: &str, picked: usize, wanted: Option<i64>) -> Standing {
         "Released" => ("being deleted".to_owned(), terminal::DIM),
         other => (other.to_owned(), terminal::DIM),
     };
-    Standing { phrase, style }
+    RequestState { phrase, style }
 }
 
 /// The word for many requests with this outcome: `12 no place`.

@@ -26,7 +26,7 @@ pub(crate) struct Guard {
 
 /// Aim of a request that passed.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum RequestAim {
     /// A file of the page.
     Asset,
     /// Facts about this process for the page.
@@ -57,7 +57,7 @@ impl Guard {
     }
 
     /// Returns the requested page or API call in `parts`, or the refusal.
-    pub(crate) fn admit(&self, parts: &Parts) -> Result<Wanted, Refusal> {
+    pub(crate) fn admit(&self, parts: &Parts) -> Result<RequestAim, Refusal> {
         self.host(parts)?;
         self.origin(&parts.headers)?;
         if parts.method == Method::OPTIONS {
@@ -71,7 +71,7 @@ impl Guard {
         same_site(&parts.headers, page)?;
         if page {
             return if matches!(parts.method, Method::GET | Method::HEAD) {
-                Ok(Wanted::Asset)
+                Ok(RequestAim::Asset)
             } else {
                 Err(Refusal::new(
                     StatusCode::METHOD_NOT_ALLOWED,
@@ -81,12 +81,12 @@ impl Guard {
         }
         self.token_of(&parts.headers)?;
         let Some(api) = api else {
-            return Ok(Wanted::About);
+            return Ok(RequestAim::About);
         };
         if parts.method == Method::POST {
             json(&parts.headers)?;
         }
-        Ok(Wanted::Api(api.to_owned()))
+        Ok(RequestAim::Api(api.to_owned()))
     }
 
     fn host(&self, parts: &Parts) -> Result<(), Refusal> {

@@ -54,15 +54,15 @@ impl Idle {
 
 /// A body that counts as under way until it is dropped.
 pub(crate) fn held(body: Body, busy: Busy) -> Body {
-    Body::new(Held { body, _busy: busy })
+    Body::new(ActivityGuard { body, _busy: busy })
 }
 
-struct Held {
+struct ActivityGuard {
     body: Body,
     _busy: Busy,
 }
 
-impl http_body::Body for Held {
+impl http_body::Body for ActivityGuard {
     type Data = Bytes;
     type Error = axum::Error;
 

@@ -17,14 +17,14 @@ const LARGEST_PAGE: u32 = 500;
 
 /// Requests that are allowed.
 #[derive(Clone, Debug)]
-pub(crate) struct Allowed {
+pub(crate) struct Allowlist {
     /// The API groups that may be read.
     pub(crate) groups: BTreeSet<String>,
     /// Whether bindings may be created.
     pub(crate) writes: bool,
 }
 
-impl Allowed {
+impl Allowlist {
     /// Whether `method` on `path` (without the console's own prefix) may be sent on.
     pub(crate) fn check(&self, method: &Method, path: &str, query: Option<&str>) -> Result<(), Refusal> {
         if path.len() + query.map_or(0, str::len) > LONGEST {

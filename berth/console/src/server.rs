@@ -16,10 +16,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Semaphore;
 
 use crate::args::{ConsoleArgs, PageArgs};
-use crate::guard::{Guard, Wanted, protect};
+use crate::guard::{Guard, RequestAim, protect};
 use crate::idle::{self, Idle};
 use crate::opener::Opener;
-use crate::paths::Allowed;
+use crate::paths::Allowlist;
 use crate::refusal::Refusal;
 use crate::{assets, forward};
 
@@ -29,13 +29,13 @@ const INFLIGHT: usize = 64;
 /// A console that listens.
 pub struct Console {
     listeners: Vec<TcpListener>,
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     port: u16,
 }
 
-struct Shared {
+struct ServerState {
     guard: Guard,
-    allowed: Allowed,
+    allowed: Allowlist,
     client: kube::Client,
     about: Value,
     inflight: Semaphore,
@@ -85,9 +85,9 @@ impl Console {
             Ok(six) => listeners.push(six),
             Err(problem) => tracing::debug!(%problem, port, "not listening on [::1]"),
         }
-        let shared = Shared {
+        let shared = ServerState {
             guard: Guard::new(port, &args.allow_host)?,
-            allowed: Allowed {
+            allowed: Allowlist {
                 groups,
                 writes: args.allow_writes,
             },
@@ -185,11 +185,11 @@ impl Console {
     }
 }
 
-fn router(shared: Arc<Shared>) -> Router {
+fn router(shared: Arc<ServerState>) -> Router {
     Router::new().fallback(handle).with_state(shared)
 }
 
-async fn handle(State(shared): State<Arc<Shared>>, request: Request) -> Response<Body> {
+async fn handle(State(shared): State<Arc<ServerState>>, request: Request) -> Response<Body> {
     let busy = shared.idle.busy();
     let mut response = shared
         .answer(request)
@@ -199,13 +199,13 @@ async fn handle(State(shared): State<Arc<Shared>>, request: Request) -> Response
     response.map(|body| idle::held(body, busy))
 }
 
-impl Shared {
+impl ServerState {
     async fn answer(&self, request: Request) -> Result<Response<Body>, Refusal> {
         let (parts, body) = request.into_parts();
         let path = match self.guard.admit(&parts)? {
-            Wanted::Asset => return assets::answer(parts.uri.path(), &parts.headers),
-            Wanted::About => return Ok(Response::new(Body::from(self.about.to_string()))),
-            Wanted::Api(path) => path,
+            RequestAim::Asset => return assets::answer(parts.uri.path(), &parts.headers),
+            RequestAim::About => return Ok(Response::new(Body::from(self.about.to_string()))),
+            RequestAim::Api(path) => path,
         };
         let query = parts.uri.query();
         self.allowed.check(&parts.method, &path, query)?;

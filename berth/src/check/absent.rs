@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use super::finding::{Finding, Verdict};
 use super::rights::shown;
 use super::webhooks::{CONFIGURATIONS, WEBHOOKS};
-use super::{Asked, Read};
+use super::{CheckSubject, Read};
 
 /// Commands that read the hub and write nothing to it.
 const LOOK: &str =
     "berth compare; berth why KIND/NAME -n NAMESPACE; berth console; berth export FOLDER (each only reads)";
 
-impl Asked<'_> {
+impl CheckSubject<'_> {
     /// Findings about a hub without Berth.
     pub(super) async fn not_installed(&self) -> Result<Vec<Finding>> {
         let mut findings = vec![

@@ -9,7 +9,7 @@ use berth_deploy::OFF_ON_A_HUB;
 
 use super::absent::groups;
 use super::hub::{API_SERVICES, Groups};
-use super::{Asked, Read, items};
+use super::{CheckSubject, Read, items};
 use crate::source::{Place, Source};
 
 /// The systems on the hub of the kubeconfig, except the one that must be requested by name, which is
@@ -19,7 +19,7 @@ use crate::source::{Place, Source};
 /// When no server answers, or it does not list its API groups.
 pub(crate) async fn detected(server: &ServerArgs) -> Result<Vec<Source>> {
     let client = server.client().await?;
-    let asked = Asked {
+    let asked = CheckSubject {
         client: &client,
         now: SystemClock.now(),
     };

@@ -8,13 +8,13 @@ use berth_scheduling_api::{GROUP, VERSION};
 use serde_json::Value;
 
 use super::finding::{Finding, Verdict};
-use super::started::Started;
-use super::{Asked, Read, items, judge, rights};
+use super::started::ServerArguments;
+use super::{CheckSubject, Read, items, judge, rights};
 
 pub(super) const API_SERVICES: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-impl Asked<'_> {
+impl CheckSubject<'_> {
     /// All findings about a hub.
     pub(super) async fn registered(&self) -> Result<Vec<Finding>> {
         let list = match self.read(API_SERVICES).await? {
@@ -112,7 +112,7 @@ impl Asked<'_> {
         &self,
         service: &Service,
         groups: &Groups<'_>,
-        started: &Started,
+        started: &ServerArguments,
     ) -> Result<(Vec<Finding>, Installation)> {
         let list = match self.read(DEFINITIONS).await? {
             Read::Object(list) => list,
@@ -196,13 +196,13 @@ impl Asked<'_> {
 
     /// The finding about the Deployment behind the Service, or its absence, and the arguments of Berth
     /// in the Deployment.
-    async fn workload(&self, service: &Service) -> Result<(Finding, Started)> {
+    async fn workload(&self, service: &Service) -> Result<(Finding, ServerArguments)> {
         let Service { name, namespace, .. } = service;
         let subject = format!("Deployment {namespace}/{name}");
-        let mut started = Started::default();
+        let mut started = ServerArguments::default();
         let finding = match self.deployment(service).await? {
             Read::Object(object) => {
-                started = Started::of(&object);
+                started = ServerArguments::of(&object);
                 let number = |field: &Value| field.as_u64().unwrap_or_default();
                 let ready = number(&object["status"]["readyReplicas"]);
                 let wanted = object["spec"]["replicas"].as_u64().unwrap_or(1);

@@ -7,7 +7,7 @@ use berth_deploy::{Installation, Set, objects};
 use http::Method;
 use serde_json::{Value, json};
 
-use super::Asked;
+use super::CheckSubject;
 use super::finding::{Finding, Verdict};
 
 /// Rights that the readers of decisions need: the ClusterRole that gives it, verb, resource and subresource.
@@ -25,7 +25,7 @@ pub(super) type Right = Value;
 
 /// Rights that a user needs by one binding.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Needed {
+pub(super) struct RequiredRights {
     /// The role.
     pub(super) role: String,
     /// The user name.
@@ -37,7 +37,7 @@ pub(super) struct Needed {
 }
 
 /// Rights that Berth needs in an installation, from its manifests.
-pub(super) fn needed(installation: &Installation) -> Vec<Needed> {
+pub(super) fn needed(installation: &Installation) -> Vec<RequiredRights> {
     let all = objects(installation, Set::Rbac);
     let roles: BTreeMap<(&str, &str, &str), &Value> = all
         .iter()
@@ -83,7 +83,7 @@ pub(super) fn needed(installation: &Installation) -> Vec<Needed> {
                 ),
                 _ => continue,
             };
-            needed.push(Needed {
+            needed.push(RequiredRights {
                 role: text(&reference["name"]).to_owned(),
                 user,
                 groups,
@@ -131,7 +131,7 @@ pub(super) fn shown(right: &Right) -> String {
     shown
 }
 
-impl Asked<'_> {
+impl CheckSubject<'_> {
     /// Findings about missing rights of the caller. Few users have all of them, and that is not a
     /// fault.
     pub(super) async fn own_rights(&self) -> Result<Vec<Finding>> {
@@ -209,7 +209,7 @@ impl Asked<'_> {
 }
 
 /// One line for a role of one user.
-fn judged(needed: &Needed, missing: &[String], installation: &Installation) -> Finding {
+fn judged(needed: &RequiredRights, missing: &[String], installation: &Installation) -> Finding {
     let subject = format!("{} of {}", needed.role, needed.user);
     if missing.is_empty() {
         return Finding::ok("rights", subject, format!("all {}", needed.rights.len()));

@@ -8,14 +8,14 @@ use berth_hub::own_schedulers::Renewals;
 use serde_json::Value;
 
 use super::finding::{Finding, Verdict};
-use super::{Asked, Read, items, judge};
+use super::{CheckSubject, Read, items, judge};
 
 /// Path of the SchedulerConfigurations.
 pub(crate) const CONFIGURATIONS: &str = "/apis/config.berth.dev/v1alpha1/schedulerconfigurations";
 
 /// Knowledge of the scheduler that a system brings along.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Seen {
+pub(crate) enum SchedulerKnowledge {
     /// It holds this Lease, with this identity.
     Runs(LeaseName, String),
     /// None of its Leases is held.
@@ -26,7 +26,7 @@ pub(crate) enum Seen {
     Unread(String),
 }
 
-impl Asked<'_> {
+impl CheckSubject<'_> {
     /// A finding for each system on the hub that brings a scheduler along.
     pub(super) async fn schedulers(&self, installation: &Installation) -> Result<Vec<Finding>> {
         let stored = match self.read(CONFIGURATIONS).await? {
@@ -47,11 +47,11 @@ impl Asked<'_> {
     }
 
     /// Reading of the Leases of `scheduler`.
-    pub(crate) async fn seen(&self, scheduler: &OwnScheduler) -> Result<Seen> {
+    pub(crate) async fn seen(&self, scheduler: &OwnScheduler) -> Result<SchedulerKnowledge> {
         let mut renewals = Renewals::default();
         let mut seen = match scheduler.leases.is_empty() {
-            true => Seen::Invisible,
-            false => Seen::Stopped,
+            true => SchedulerKnowledge::Invisible,
+            false => SchedulerKnowledge::Stopped,
         };
         for name in scheduler.leases {
             let path = format!(
@@ -61,11 +61,11 @@ impl Asked<'_> {
             match self.read(&path).await? {
                 Read::Object(lease) => {
                     if let Some(holder) = renewals.holder(*name, Some(&lease), self.now) {
-                        return Ok(Seen::Runs(*name, holder));
+                        return Ok(SchedulerKnowledge::Runs(*name, holder));
                     }
                 }
                 Read::Absent => {}
-                Read::Refused(message) => seen = Seen::Unread(message),
+                Read::Refused(message) => seen = SchedulerKnowledge::Unread(message),
             }
         }
         Ok(seen)
@@ -73,35 +73,44 @@ impl Asked<'_> {
 }
 
 /// The scheduler of `system`, with its stored `configuration`.
-fn finding(system: &str, scheduler: &OwnScheduler, seen: &Seen, configuration: Option<&Value>) -> Finding {
+fn finding(
+    system: &str,
+    scheduler: &OwnScheduler,
+    seen: &SchedulerKnowledge,
+    configuration: Option<&Value>,
+) -> Finding {
     let deciding = configuration.and_then(|object| judge::condition(object, DECIDING));
     let name = scheduler.name;
     let told = |message: String| Finding::ok("deciding", system, message);
     let takeover = format!("berth takeover {system}");
     match (seen, deciding) {
-        (Seen::Runs(lease, holder), Some((false, message))) if asks_to_decide(configuration) => {
+        (SchedulerKnowledge::Runs(lease, holder), Some((false, message)))
+            if asks_to_decide(configuration) =>
+        {
             told(format!(
                 "Berth is to decide and waits: {holder} renews {}/{}: {message}",
                 lease.namespace, lease.name
             ))
             .but(Verdict::Wrong, takeover)
         }
-        (Seen::Runs(..), Some((true, _))) => told(format!(
+        (SchedulerKnowledge::Runs(..), Some((true, _))) => told(format!(
             "both decide: Berth, since spec.otherScheduler says Ignore, and {name}, which runs"
         ))
         .but(Verdict::Note, format!("berth handback {system}; {takeover}")),
-        (Seen::Runs(..), _) => told(format!("{name} decides: it renews its Lease")),
-        (Seen::Stopped, Some((true, message))) => told(format!("{message}; {name} is stopped")),
-        (Seen::Stopped, Some((false, message))) => told(format!(
+        (SchedulerKnowledge::Runs(..), _) => told(format!("{name} decides: it renews its Lease")),
+        (SchedulerKnowledge::Stopped, Some((true, message))) => told(format!("{message}; {name} is stopped")),
+        (SchedulerKnowledge::Stopped, Some((false, message))) => told(format!(
             "nobody may decide: {name} is stopped, or runs without its Lease, and {message}"
         ))
         .but(Verdict::Note, format!("{takeover}; berth handback {system}")),
-        (Seen::Stopped, None) => told(format!("{name} is stopped, or runs without its Lease")),
-        (Seen::Invisible, Some((true, message))) => told(format!(
+        (SchedulerKnowledge::Stopped, None) => told(format!("{name} is stopped, or runs without its Lease")),
+        (SchedulerKnowledge::Invisible, Some((true, message))) => told(format!(
             "{message}; {name} holds no Lease by which it could be seen to run"
         )),
-        (Seen::Invisible, _) => told(format!("{name} holds no Lease by which it could be seen to run")),
-        (Seen::Unread(message), _) => told(message.clone()).but(Verdict::Unknown, ""),
+        (SchedulerKnowledge::Invisible, _) => {
+            told(format!("{name} holds no Lease by which it could be seen to run"))
+        }
+        (SchedulerKnowledge::Unread(message), _) => told(message.clone()).but(Verdict::Unknown, ""),
     }
 }
 
@@ -116,7 +125,7 @@ mod tests {
 
     use super::*;
 
-    fn judged(seen: &Seen, mode: &str, deciding: Option<&str>) -> Finding {
+    fn judged(seen: &SchedulerKnowledge, mode: &str, deciding: Option<&str>) -> Finding {
         let dialect = berth_dialect_registry::by_name("ocm").unwrap();
         let scheduler = dialect.on_hub().scheduler.unwrap();
         let conditions =
@@ -129,8 +138,8 @@ mod tests {
     fn a_system_that_nobody_or_two_decide_is_told_with_what_mends_it() {
         let dialect = berth_dialect_registry::by_name("ocm").unwrap();
         let lease = dialect.on_hub().scheduler.unwrap().leases[0];
-        let runs = Seen::Runs(lease, "pod-1".to_owned());
-        let of = |seen: &Seen, mode: &str, deciding| judged(seen, mode, deciding).verdict;
+        let runs = SchedulerKnowledge::Runs(lease, "pod-1".to_owned());
+        let of = |seen: &SchedulerKnowledge, mode: &str, deciding| judged(seen, mode, deciding).verdict;
         assert_eq!(of(&runs, "Decide", Some("False")), Verdict::Wrong, "it waits");
         assert!(
             judged(&runs, "Decide", Some("False"))
@@ -139,16 +148,22 @@ mod tests {
         );
         assert_eq!(of(&runs, "Decide", Some("True")), Verdict::Note, "both decide");
         assert_eq!(of(&runs, "Observe", Some("False")), Verdict::Ok);
-        assert_eq!(of(&Seen::Stopped, "Decide", Some("True")), Verdict::Ok);
         assert_eq!(
-            of(&Seen::Stopped, "Observe", Some("False")),
+            of(&SchedulerKnowledge::Stopped, "Decide", Some("True")),
+            Verdict::Ok
+        );
+        assert_eq!(
+            of(&SchedulerKnowledge::Stopped, "Observe", Some("False")),
             Verdict::Note,
             "nobody decides"
         );
         assert_eq!(
-            of(&Seen::Unread("no".to_owned()), "Decide", None),
+            of(&SchedulerKnowledge::Unread("no".to_owned()), "Decide", None),
             Verdict::Unknown
         );
-        assert_eq!(of(&Seen::Invisible, "Decide", Some("True")), Verdict::Ok);
+        assert_eq!(
+            of(&SchedulerKnowledge::Invisible, "Decide", Some("True")),
+            Verdict::Ok
+        );
     }
 }

@@ -7,14 +7,14 @@ use crate::source::{Place, source};
 
 /// Mode and sources of a server by its arguments; absent where they are unknown.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Started {
+pub(crate) struct ServerArguments {
     /// The mode, if the arguments set one.
     pub(crate) mode: Option<Mode>,
     /// The systems that Berth has nothing to do with.
     off: Vec<String>,
 }
 
-impl Started {
+impl ServerArguments {
     /// Reads the arguments of the first container of `deployment`.
     pub(crate) fn of(deployment: &Value) -> Self {
         let arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"].as_array();
@@ -65,8 +65,8 @@ mod tests {
 
     use super::*;
 
-    fn started(arguments: &[&str]) -> Started {
-        Started::of(&json!({"spec": {"template": {"spec": {"containers": [{"args": arguments}]}}}}))
+    fn started(arguments: &[&str]) -> ServerArguments {
+        ServerArguments::of(&json!({"spec": {"template": {"spec": {"containers": [{"args": arguments}]}}}}))
     }
 
     #[test]
@@ -83,10 +83,10 @@ mod tests {
         ]);
         assert_eq!(read.mode, Some(Mode::Observe));
         assert!(read.is_off("fleet") && !read.is_off("ocm") && !read.is_off("gardener"));
-        assert_eq!(Started::of(&json!({})), Started::default());
+        assert_eq!(ServerArguments::of(&json!({})), ServerArguments::default());
         assert_eq!(
             started(&["serve", "--model=x", "--source=moon=off"]),
-            Started::default()
+            ServerArguments::default()
         );
     }
 }

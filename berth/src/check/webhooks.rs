@@ -6,7 +6,7 @@ use berth_configuration::Mode;
 use berth_deploy::{Installation, Service, configuration_name};
 
 use super::finding::{Finding, Verdict};
-use super::{Asked, Read, judge, rights};
+use super::{CheckSubject, Read, judge, rights};
 
 /// Path of the API of webhook configurations.
 pub(super) const WEBHOOKS: &str = "/apis/admissionregistration.k8s.io/v1";
@@ -20,7 +20,7 @@ pub(super) const CONFIGURATIONS: [(&str, &str); 2] = [
 ];
 
 /// State of a webhook configuration on a hub.
-enum Configured {
+enum WebhookState {
     /// Webhooks that ask Berth, judged.
     Asks(Finding),
     /// No configuration asks it.
@@ -29,7 +29,7 @@ enum Configured {
     Refused(String),
 }
 
-impl Asked<'_> {
+impl CheckSubject<'_> {
     /// Both configurations.
     pub(super) async fn webhooks(
         &self,
@@ -42,10 +42,10 @@ impl Asked<'_> {
         for (resource, _) in CONFIGURATIONS {
             configured.push(match self.read(&format!("{WEBHOOKS}/{resource}/{name}")).await? {
                 Read::Object(object) => {
-                    judge::webhooks(&object, service, self.now).map_or(Configured::Not, Configured::Asks)
+                    judge::webhooks(&object, service, self.now).map_or(WebhookState::Not, WebhookState::Asks)
                 }
-                Read::Absent => Configured::Not,
-                Read::Refused(message) => Configured::Refused(message),
+                Read::Absent => WebhookState::Not,
+                Read::Refused(message) => WebhookState::Refused(message),
             });
         }
         // The configurations of an installation like this one: they are absent where no system needs a
@@ -60,28 +60,28 @@ impl Asked<'_> {
 }
 
 fn judged(
-    configured: Vec<Configured>,
+    configured: Vec<WebhookState>,
     needed: [bool; 2],
     name: &str,
     mode: Option<Mode>,
     mend: &str,
 ) -> Vec<Finding> {
-    let guards = configured.iter().any(|one| matches!(one, Configured::Asks(_)));
+    let guards = configured.iter().any(|one| matches!(one, WebhookState::Asks(_)));
     let each = configured.into_iter().zip(CONFIGURATIONS).zip(needed);
     each.map(|((configured, (_, kind)), needed)| {
         let said = |message: &str| Finding::ok("registration", format!("{kind} {name}"), message);
         match (configured, mode) {
-            (Configured::Asks(finding), _) => finding,
-            (Configured::Refused(message), _) => said(&message).but(Verdict::Unknown, ""),
-            (Configured::Not, _) if !needed => said("there is none, and no system here needs one"),
-            (Configured::Not, Some(Mode::Observe)) => {
+            (WebhookState::Asks(finding), _) => finding,
+            (WebhookState::Refused(message), _) => said(&message).but(Verdict::Unknown, ""),
+            (WebhookState::Not, _) if !needed => said("there is none, and no system here needs one"),
+            (WebhookState::Not, Some(Mode::Observe)) => {
                 said("there is none: Berth observes, and guards nothing")
             }
-            (Configured::Not, None) if !guards => {
+            (WebhookState::Not, None) if !guards => {
                 said("there is none: right where Berth observes; where it decides, its guards do not hold")
                     .but(Verdict::Note, format!("where it decides: {mend}"))
             }
-            (Configured::Not, _) => {
+            (WebhookState::Not, _) => {
                 said("it does not exist, or asks others: the guards do not hold").but(Verdict::Wrong, mend)
             }
         }
@@ -93,11 +93,11 @@ fn judged(
 mod tests {
     use super::*;
 
-    fn asks() -> Configured {
-        Configured::Asks(Finding::ok("registration", "it", "1 webhooks"))
+    fn asks() -> WebhookState {
+        WebhookState::Asks(Finding::ok("registration", "it", "1 webhooks"))
     }
 
-    fn verdicts(configured: Vec<Configured>, needed: [bool; 2], mode: Option<Mode>) -> Vec<Verdict> {
+    fn verdicts(configured: Vec<WebhookState>, needed: [bool; 2], mode: Option<Mode>) -> Vec<Verdict> {
         let findings = judged(configured, needed, "berth", mode, "mend");
         findings.iter().map(|finding| finding.verdict).collect()
     }
@@ -107,19 +107,19 @@ mod tests {
         use Verdict::{Note, Ok, Unknown, Wrong};
         // OCM alone needs no mutating ones.
         assert_eq!(
-            verdicts(vec![Configured::Not, asks()], [false, true], Some(Mode::Decide)),
+            verdicts(vec![WebhookState::Not, asks()], [false, true], Some(Mode::Decide)),
             [Ok, Ok]
         );
-        let none = || vec![Configured::Not, Configured::Not];
+        let none = || vec![WebhookState::Not, WebhookState::Not];
         assert_eq!(verdicts(none(), [true, true], Some(Mode::Observe)), [Ok, Ok]);
         assert_eq!(verdicts(none(), [true, true], None), [Note, Note]);
         assert_eq!(verdicts(none(), [true, true], Some(Mode::Decide)), [Wrong, Wrong]);
         // One without the other is no mode.
         assert_eq!(
-            verdicts(vec![asks(), Configured::Not], [true, true], None),
+            verdicts(vec![asks(), WebhookState::Not], [true, true], None),
             [Ok, Wrong]
         );
-        let refused = vec![Configured::Refused("forbidden".to_owned()), asks()];
+        let refused = vec![WebhookState::Refused("forbidden".to_owned()), asks()];
         assert_eq!(verdicts(refused, [true, true], None), [Unknown, Ok]);
     }
 

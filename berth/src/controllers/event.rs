@@ -1,7 +1,7 @@
 //! One event on a demand, as an `events.k8s.io/v1` object.
 
 use berth_apimachinery::{Key, Object, Revision, Timestamp, time};
-use berth_dialect_contract::{Dialect, Note, NoteType, Related, config};
+use berth_dialect_contract::{Dialect, Note, NoteType, RelatedObject, config};
 use berth_engine::Snapshot;
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ const CONTROLLER: &str = "berth.dev/scheduler";
 
 /// Content of an event, apart from its times and count.
 #[derive(Clone, Debug)]
-pub(super) struct Told {
+pub(super) struct EventContent {
     /// Namespace of the event.
     pub(super) namespace: String,
     /// The name of its object.
@@ -53,7 +53,7 @@ impl Series {
     }
 }
 
-impl Told {
+impl EventContent {
     /// `note` on `demand` at `revision`, if `snapshot` has that; `None` when it does not.
     pub(super) fn new(snapshot: &Snapshot, demand: &Key, revision: Revision, note: Note) -> Option<Self> {
         let object = snapshot.inventory.object(demand)?;
@@ -133,7 +133,7 @@ pub(super) fn repeat(event: &mut Value, count: u64, now: Timestamp) {
     event["series"] = json!({"count": count, "lastObservedTime": time::rfc3339_micro(now)});
 }
 
-fn reference(related: &Related) -> Value {
+fn reference(related: &RelatedObject) -> Value {
     without_empty(json!({
         "apiVersion": related.api_version, "kind": related.kind,
         "name": *related.key.name, "namespace": *related.key.namespace,
@@ -164,8 +164,8 @@ fn cut(mut text: String) -> String {
 
 /// An event for tests.
 #[cfg(test)]
-pub(super) fn told_of(uid: &str, text: &str) -> Told {
-    Told {
+pub(super) fn told_of(uid: &str, text: &str) -> EventContent {
+    EventContent {
         namespace: "ns".to_owned(),
         name: "thing".to_owned(),
         actor: "berth:scheduler",

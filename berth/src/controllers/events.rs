@@ -7,17 +7,17 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use berth_apimachinery::write::{Verb, Why, Write as Planned};
+use berth_apimachinery::write::{Verb, Write as Planned, WriteRefusal};
 use berth_apimachinery::{GroupResource, Key, Timestamp};
 use berth_apiserver::{Author, Registry};
 use berth_dialect_contract::{Note, NoteType};
-use berth_engine::{Bind, BindError, BindObserver, Bound, Engine};
+use berth_engine::{Bind, BindError, BindObserver, BindOutcome, Engine};
 use futures::StreamExt as _;
 use futures::stream;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::event::Told;
+use super::event::EventContent;
 use super::metrics::ControllerMetrics;
 use super::series::{Book, Write, WriteResult};
 
@@ -44,7 +44,7 @@ const DELAY: Duration = Duration::from_millis(100);
 /// Observes bindings and has their events written.
 pub struct Events {
     engine: Weak<Engine>,
-    sender: mpsc::Sender<(Told, Timestamp)>,
+    sender: mpsc::Sender<(EventContent, Timestamp)>,
     metrics: Arc<ControllerMetrics>,
 }
 
@@ -82,7 +82,7 @@ impl Events {
         (events, tokio::spawn(writer.run(receiver)))
     }
 
-    pub(super) fn send(&self, told: Option<Told>, now: Timestamp) {
+    pub(super) fn send(&self, told: Option<EventContent>, now: Timestamp) {
         if let Some(told) = told
             && self.sender.try_send((told, now)).is_err()
         {
@@ -92,10 +92,10 @@ impl Events {
 }
 
 impl BindObserver for Events {
-    fn bound(&self, _wish: &Bind<'_>, bound: &Bound) {
+    fn bound(&self, _wish: &Bind<'_>, bound: &BindOutcome) {
         let (snapshot, decision) = (&bound.snapshot, &bound.decision);
         for note in snapshot.inventory.notes(decision, !bound.written.is_empty()) {
-            let told = Told::new(snapshot, &decision.demand, decision.demand_revision, note);
+            let told = EventContent::new(snapshot, &decision.demand, decision.demand_revision, note);
             self.send(told, decision.now);
         }
     }
@@ -127,7 +127,7 @@ impl BindObserver for Events {
         let Some(object) = snapshot.inventory.object(demand) else {
             return;
         };
-        let told = Told::new(&snapshot, demand, object.revision(), note);
+        let told = EventContent::new(&snapshot, demand, object.revision(), note);
         self.send(told, engine.clock().now());
     }
 }
@@ -139,7 +139,7 @@ struct Writer {
 }
 
 impl Writer {
-    async fn run(mut self, mut receiver: mpsc::Receiver<(Told, Timestamp)>) {
+    async fn run(mut self, mut receiver: mpsc::Receiver<(EventContent, Timestamp)>) {
         let mut batch = Vec::with_capacity(TOGETHER);
         while receiver.recv_many(&mut batch, TOGETHER).await > 0 {
             if batch.len() < TOGETHER && !receiver.is_closed() {
@@ -204,7 +204,7 @@ impl Sink for OwnEvents {
         };
         match self.0.commit(author, vec![planned], Vec::new(), false).await {
             Ok(_) => WriteResult::Stored,
-            Err(error) if write.is_stored && error.why == Why::Gone => WriteResult::Gone,
+            Err(error) if write.is_stored && error.why == WriteRefusal::Gone => WriteResult::Gone,
             // The namespace is going, or the store is: the log is the place left.
             Err(error) => {
                 tracing::info!(

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use berth_apimachinery::Key;
-use berth_engine::{Bind, BindError, BindObserver, Bound};
+use berth_engine::{Bind, BindError, BindObserver, BindOutcome};
 
 /// The observers, in order.
 pub(super) struct Listeners(pub(super) Vec<Arc<dyn BindObserver>>);
 
 impl BindObserver for Listeners {
-    fn bound(&self, wish: &Bind<'_>, bound: &Bound) {
+    fn bound(&self, wish: &Bind<'_>, bound: &BindOutcome) {
         for listener in &self.0 {
             listener.bound(wish, bound);
         }

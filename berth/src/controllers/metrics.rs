@@ -6,14 +6,14 @@ use std::time::Duration;
 use berth_apimachinery::Key;
 use berth_apiserver::metrics::Metrics;
 use berth_engine::BindError;
-use berth_engine::controller::{Attempt, Observer, Stepped};
+use berth_engine::controller::{Attempt, FinishedStep, Observer};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 
-use super::pending::Pending;
+use super::pending::PendingDemands;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Queue {
@@ -21,7 +21,7 @@ struct Queue {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Tried {
+struct AttemptLabels {
     dialect: &'static str,
     result: &'static str,
 }
@@ -53,11 +53,11 @@ pub struct ControllerMetrics {
     retries: Family<Queue, Counter>,
     waited: Durations<Queue>,
     worked: Durations<Queue>,
-    attempts: Family<Tried, Counter>,
-    durations: Durations<Tried>,
+    attempts: Family<AttemptLabels, Counter>,
+    durations: Durations<AttemptLabels>,
     steps: Family<Step, Counter>,
     leading: Family<Office, Gauge>,
-    pending: Arc<Pending>,
+    pending: Arc<PendingDemands>,
     events: Family<EventResult, Counter>,
 }
 
@@ -188,7 +188,7 @@ impl Observer for ControllerMetrics {
 
     fn attempted(&self, attempt: &Attempt<'_>) {
         let seconds = attempt.took.as_secs_f64();
-        let tried = Tried {
+        let tried = AttemptLabels {
             dialect: attempt.dialect,
             result: result(attempt),
         };
@@ -209,7 +209,7 @@ impl Observer for ControllerMetrics {
         self.retries.get_or_create(&Queue { name: dialect }).inc();
     }
 
-    fn stepped(&self, stepped: &Stepped<'_>) {
+    fn stepped(&self, stepped: &FinishedStep<'_>) {
         let step = Step {
             dialect: stepped.dialect,
             controller: stepped.controller,

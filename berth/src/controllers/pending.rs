@@ -11,16 +11,16 @@ use parking_lot::Mutex;
 
 /// Outcome of the last attempt at a demand.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct LastAttempt {
     result: &'static str,
     since: Instant,
 }
 
 /// The demands without a place, as this process's controllers know them: at most one entry for each demand.
 #[derive(Debug, Default)]
-pub(super) struct Pending(Mutex<HashMap<(&'static str, Key), Waiting>>);
+pub(super) struct PendingDemands(Mutex<HashMap<(&'static str, Key), LastAttempt>>);
 
-impl Pending {
+impl PendingDemands {
     /// Records how an attempt ended, which counts as `result`.
     pub(super) fn attempted(&self, attempt: &Attempt<'_>, result: &'static str) {
         let waits = match attempt.result {
@@ -35,7 +35,7 @@ impl Pending {
         let mut all = self.0.lock();
         if waits {
             let since = Instant::now();
-            all.entry(key).or_insert(Waiting { result, since }).result = result;
+            all.entry(key).or_insert(LastAttempt { result, since }).result = result;
         } else {
             all.remove(&key);
         }
@@ -105,7 +105,7 @@ mod tests {
     fn a_demand_is_pending_from_its_first_attempt_without_a_place_until_it_has_one() {
         let resource = berth_apimachinery::GroupResource::intern("g.io", "demands");
         let (a, b) = (Key::new(resource, "ns", "a"), Key::new(resource, "ns", "b"));
-        let pending = Pending::default();
+        let pending = PendingDemands::default();
         pending.attempted(&attempt(&a, Outcome::Unschedulable), "Unschedulable");
         let first = pending.0.lock()[&("ocm", a.clone())].since;
         pending.attempted(&attempt(&a, Outcome::Invalid), "Invalid");

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use berth_apimachinery::Timestamp;
 use serde_json::Value;
 
-use super::event::{self, Series, Told};
+use super::event::{self, EventContent, Series};
 
 /// Silence that ends a series.
 const SILENCE: jiff::SignedDuration = jiff::SignedDuration::from_mins(10);
@@ -49,8 +49,8 @@ pub(crate) enum WriteResult {
 }
 
 #[derive(Debug)]
-struct Seen {
-    told: Told,
+struct SeriesState {
+    told: EventContent,
     name: String,
     count: u64,
     first: Timestamp,
@@ -69,13 +69,13 @@ struct Bucket {
 pub(super) struct Book {
     instance: String,
     number: u64,
-    series: HashMap<Series, Seen>,
+    series: HashMap<Series, SeriesState>,
     buckets: HashMap<String, Bucket>,
     unwritten: HashSet<Series>,
     swept: Timestamp,
 }
 
-impl Seen {
+impl SeriesState {
     /// The event to store, reported by the process named `instance`.
     fn object(&self, instance: &str) -> Value {
         let mut object = self.told.object(&self.name, instance, self.first);
@@ -113,7 +113,7 @@ impl Book {
     }
 
     /// Records `told` at `now`. Returns whether there is room for it.
-    pub(super) fn note(&mut self, told: Told, now: Timestamp) -> bool {
+    pub(super) fn note(&mut self, told: EventContent, now: Timestamp) -> bool {
         if !self.admit(&told.series.uid, now) {
             return false;
         }
@@ -132,9 +132,9 @@ impl Book {
         true
     }
 
-    fn begin(&mut self, told: Told, now: Timestamp) -> Seen {
+    fn begin(&mut self, told: EventContent, now: Timestamp) -> SeriesState {
         self.number += 1;
-        Seen {
+        SeriesState {
             name: told.event_name(now, self.number),
             told,
             count: 1,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use berth_configuration::{Modes, Standing, Words, deciding};
+use berth_configuration::{DecidingState, Modes, Words, deciding};
 use berth_dialect_contract::{Dialect, Note, NoteType, config};
 use berth_engine::Engine;
 use berth_storage::informer::{self, Handler};
@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::event::Told;
+use super::event::EventContent;
 use super::events::Events;
 
 /// The action of these events.
@@ -33,7 +33,7 @@ pub(super) fn spawn(
         modes: Arc::clone(modes),
         events: Arc::clone(events),
         leading,
-        waiting: Waiting::default(),
+        waiting: WaitingSystems::default(),
     };
     // It runs until the handle is aborted.
     tokio::spawn(informer::run(
@@ -51,23 +51,23 @@ struct Teller {
     leading: watch::Receiver<bool>,
     /// Changes of the known state of the systems' own schedulers.
     schedulers: watch::Receiver<u64>,
-    waiting: Waiting,
+    waiting: WaitingSystems,
 }
 
 /// The systems that wait, each with the evidence of its own scheduler.
 #[derive(Default)]
-struct Waiting(BTreeMap<&'static str, Arc<str>>);
+struct WaitingSystems(BTreeMap<&'static str, Arc<str>>);
 
-impl Waiting {
+impl WaitingSystems {
     /// Takes note of the `standing` of `dialect`; the type of the event that is due.
-    fn note(&mut self, dialect: &'static str, standing: &Standing) -> Option<NoteType> {
+    fn note(&mut self, dialect: &'static str, standing: &DecidingState) -> Option<NoteType> {
         match standing {
-            Standing::Waits(seen) => {
+            DecidingState::Waits(seen) => {
                 let before = self.0.insert(dialect, Arc::clone(seen));
                 (before.as_ref() != Some(seen)).then_some(NoteType::Warning)
             }
-            Standing::Decides => self.0.remove(dialect).map(|_| NoteType::Normal),
-            Standing::Observes | Standing::Misconfigured => {
+            DecidingState::Decides => self.0.remove(dialect).map(|_| NoteType::Normal),
+            DecidingState::Observes | DecidingState::Misconfigured => {
                 self.0.remove(dialect);
                 None
             }
@@ -76,7 +76,7 @@ impl Waiting {
 }
 
 impl Teller {
-    fn tell(&self, dialect: &dyn Dialect, standing: &Standing, r#type: NoteType) {
+    fn tell(&self, dialect: &dyn Dialect, standing: &DecidingState, r#type: NoteType) {
         let configurations = self.engine.source().cached(config::RESOURCE);
         let stored = configurations.get("", dialect.name());
         let configuration = stored.map_or(Value::Null, |stored| Value::clone(stored.value()));
@@ -88,7 +88,7 @@ impl Teller {
             text: message,
             related: None,
         };
-        let told = Told::of_configuration(dialect, stored.map(|stored| &**stored), note);
+        let told = EventContent::of_configuration(dialect, stored.map(|stored| &**stored), note);
         self.events.send(Some(told), self.engine.clock().now());
     }
 }
@@ -138,18 +138,18 @@ mod tests {
 
     #[test]
     fn a_system_that_begins_to_wait_or_no_longer_does_is_told_of_once() {
-        let mut waiting = Waiting::default();
-        let waits = |seen: &str| Standing::Waits(seen.into());
+        let mut waiting = WaitingSystems::default();
+        let waits = |seen: &str| DecidingState::Waits(seen.into());
         for (standing, expected) in [
-            (Standing::Decides, None),
+            (DecidingState::Decides, None),
             (waits("pod-1 renews its Lease"), Some(NoteType::Warning)),
             (waits("pod-1 renews its Lease"), None),
             (waits("pod-2 renews its Lease"), Some(NoteType::Warning)),
-            (Standing::Decides, Some(NoteType::Normal)),
-            (Standing::Decides, None),
+            (DecidingState::Decides, Some(NoteType::Normal)),
+            (DecidingState::Decides, None),
             (waits("pod-2 renews its Lease"), Some(NoteType::Warning)),
-            (Standing::Observes, None),
-            (Standing::Decides, None),
+            (DecidingState::Observes, None),
+            (DecidingState::Decides, None),
         ] {
             assert_eq!(waiting.note("ocm", &standing), expected, "{standing:?}");
         }

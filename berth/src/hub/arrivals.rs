@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use axum::body::Body;
-use berth_apiserver::{Api, Authorized, RequestInfo, Route};
+use berth_apiserver::{Api, AuthorizedRequest, RequestInfo, Route};
 use berth_kubernetes::core::namespace::RESOURCE;
 use berth_storage::{Scope, Store};
 use http::{HeaderMap, Response};
@@ -72,7 +72,7 @@ impl Api for Arrivals {
         self.api.tidy().await;
     }
 
-    async fn dispatch(&self, request: Authorized) -> Response<Body> {
+    async fn dispatch(&self, request: AuthorizedRequest) -> Response<Body> {
         let info = &request.info;
         if info.verb == "create" && !info.namespace.is_empty() && !self.has(&info.namespace) {
             // Admission reports the error when the time is over.

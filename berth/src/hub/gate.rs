@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use axum::body::Body;
 use berth_apimachinery::Status;
 use berth_apimachinery::selector::FieldSelector;
-use berth_apiserver::{Api, Authorized, RequestInfo, Route, respond};
+use berth_apiserver::{Api, AuthorizedRequest, RequestInfo, Route, respond};
 use berth_engine::{Behind, Engine};
 use berth_hub::SyncStatus;
 use berth_scheduling_api::{GROUP, published};
@@ -121,7 +121,7 @@ impl Api for Gate {
         self.api.tidy().await;
     }
 
-    async fn dispatch(&self, request: Authorized) -> Response<Body> {
+    async fn dispatch(&self, request: AuthorizedRequest) -> Response<Body> {
         let info = &request.info;
         if info.group == GROUP && !is_past(info) && info.resource != published::PLURAL {
             if let Some(Err(held)) = dialect(info).map(|dialect| self.engine.complete(dialect)) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use berth_apimachinery::{Status, Timestamp};
-use berth_configuration::{Mode, Modes, Standing};
+use berth_configuration::{DecidingState, Mode, Modes};
 use berth_dialect_contract::{LeaseName, OwnScheduler};
 use berth_engine::Engine;
 use berth_hub::own_schedulers::{Renewals, read_lease};
@@ -34,7 +34,7 @@ pub(crate) struct Watchman {
 
 /// Clause about the Leases of one scheduler.
 #[derive(Debug, PartialEq, Eq)]
-enum Told {
+enum LeaseClause {
     Runs(String),
     Stopped,
     /// They cannot be read; `passing` if this may end by itself.
@@ -86,13 +86,13 @@ impl Watchman {
         for (dialect, scheduler) in self.schedulers.clone() {
             let seen = match told(&mut self.renewals, &scheduler, &read, now) {
                 // The last known state holds while the hub is out of reach.
-                Told::Unknown { passing: true, .. } if self.known.contains(dialect) => continue,
-                Told::Unknown { text, .. } => Some(text),
-                Told::Runs(text) => {
+                LeaseClause::Unknown { passing: true, .. } if self.known.contains(dialect) => continue,
+                LeaseClause::Unknown { text, .. } => Some(text),
+                LeaseClause::Runs(text) => {
                     self.known.insert(dialect);
                     Some(text)
                 }
-                Told::Stopped => {
+                LeaseClause::Stopped => {
                     self.known.insert(dialect);
                     None
                 }
@@ -113,7 +113,7 @@ impl Watchman {
             return;
         }
         match (seen, self.modes.standing(dialect)) {
-            (Some(seen), Standing::Waits(_)) => tracing::warn!(
+            (Some(seen), DecidingState::Waits(_)) => tracing::warn!(
                 dialect,
                 seen,
                 "another scheduler is not stopped, so that Berth observes until it is, or until spec.otherScheduler says \
@@ -130,14 +130,14 @@ impl Watchman {
 }
 
 /// Judges the Leases of `scheduler`, from the state `read` at `now`.
-fn told(renewals: &mut Renewals, scheduler: &OwnScheduler, read: &Read, now: Timestamp) -> Told {
+fn told(renewals: &mut Renewals, scheduler: &OwnScheduler, read: &Read, now: Timestamp) -> LeaseClause {
     let mut unknown = None;
     for name in scheduler.leases {
         let lease = format!("{}/{}", name.namespace, name.name);
         match &read[name] {
             Ok(object) => {
                 if let Some(holder) = renewals.holder(*name, object.as_ref(), now) {
-                    return Told::Runs(format!(
+                    return LeaseClause::Runs(format!(
                         "{} runs: {holder} renews its Lease {lease}",
                         scheduler.name
                     ));
@@ -150,11 +150,11 @@ fn told(renewals: &mut Renewals, scheduler: &OwnScheduler, read: &Read, now: Tim
                     scheduler.name, status.message
                 );
                 let passing = status.code != 403;
-                unknown = Some(Told::Unknown { text, passing });
+                unknown = Some(LeaseClause::Unknown { text, passing });
             }
         }
     }
-    unknown.unwrap_or(Told::Stopped)
+    unknown.unwrap_or(LeaseClause::Stopped)
 }
 
 #[cfg(test)]
@@ -183,7 +183,7 @@ mod tests {
         };
         let mut read: Read = [(*first, Ok(None)), (*second, Ok(Some(held(now))))].into();
         let mut renewals = Renewals::default();
-        let Told::Runs(text) = told(&mut renewals, &gardener, &read, now) else {
+        let LeaseClause::Runs(text) = told(&mut renewals, &gardener, &read, now) else {
             panic!("it runs");
         };
         assert_eq!(
@@ -191,7 +191,7 @@ mod tests {
             "gardener-scheduler runs: pod-1 renews its Lease kube-system/gardener-scheduler-leader-election"
         );
         read.insert(*second, Ok(None));
-        assert_eq!(told(&mut renewals, &gardener, &read, now), Told::Stopped);
+        assert_eq!(told(&mut renewals, &gardener, &read, now), LeaseClause::Stopped);
     }
 
     #[test]
@@ -200,7 +200,8 @@ mod tests {
         let refused = |code| Status::failure(code, "Reason", "no".to_owned());
         for (code, expected) in [(403, false), (503, true)] {
             let read: Read = [(ocm.leases[0], Err(refused(code)))].into();
-            let Told::Unknown { text, passing } = told(&mut Renewals::default(), &ocm, &read, now) else {
+            let LeaseClause::Unknown { text, passing } = told(&mut Renewals::default(), &ocm, &read, now)
+            else {
                 panic!("nobody knows");
             };
             assert_eq!(passing, expected);

@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 
 /// The requested decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct DecisionReference {
     /// Its namespace; empty for a ClusterDecision.
     pub(super) namespace: String,
     /// Its name: `<source>.<system>`.
     pub(super) name: String,
 }
 
-impl Wanted {
+impl DecisionReference {
     /// Decision that Argo CD's `input.parameters` name.
     ///
     /// # Errors
@@ -80,7 +80,11 @@ impl Wanted {
 ///
 /// # Errors
 /// 404 when the decision does not exist.
-pub(super) fn clusters(snapshot: &Snapshot, wanted: &Wanted, now: Timestamp) -> Result<Vec<Value>, Status> {
+pub(super) fn clusters(
+    snapshot: &Snapshot,
+    wanted: &DecisionReference,
+    now: Timestamp,
+) -> Result<Vec<Value>, Status> {
     let dialect = &*snapshot.dialect;
     let (source, _) = names::split(&wanted.name).ok_or_else(|| wanted.not_found())?;
     let demand = names::demand(dialect, &*snapshot.inventory, &wanted.namespace, source);
@@ -110,7 +114,7 @@ mod tests {
 
     #[test]
     fn parameters_name_one_decision_and_nothing_else() {
-        let read = |value: Value| Wanted::of_parameters(&value).map_err(|status| status.message);
+        let read = |value: Value| DecisionReference::of_parameters(&value).map_err(|status| status.message);
         let wanted = read(json!({"name": "p.ocm", "namespace": "n"})).unwrap();
         assert_eq!((wanted.name.as_str(), wanted.namespace.as_str()), ("p.ocm", "n"));
         assert_eq!(wanted.system().unwrap(), "ocm");

@@ -48,7 +48,7 @@ enum Names {
 
 /// Kind of a word.
 #[derive(Debug, PartialEq)]
-enum Next {
+enum WordKind {
     /// One of these.
     Words(Vec<(String, String)>),
     /// A name of those.
@@ -59,7 +59,7 @@ enum Next {
 
 /// The words so far, parsed as far as completion needs.
 #[derive(Debug, Default)]
-struct Given {
+struct CommandLine {
     kubeconfig: Option<String>,
     context: Option<String>,
     namespace: Option<String>,
@@ -73,9 +73,9 @@ pub(super) async fn proposals(root: &Command, words: &[String]) -> Proposals {
     let (next, given) = next(root, before, partial);
     let mut proposals = Proposals::default();
     match next {
-        Next::Words(words) => proposals.words = words,
-        Next::Files => proposals.files = true,
-        Next::Names(names) => {
+        WordKind::Words(words) => proposals.words = words,
+        WordKind::Files => proposals.files = true,
+        WordKind::Names(names) => {
             let asked = tokio::time::timeout(PATIENCE, names_of(names, &given, partial)).await;
             proposals.words = asked.unwrap_or_default();
         }
@@ -93,9 +93,9 @@ pub(super) async fn proposals(root: &Command, words: &[String]) -> Proposals {
 }
 
 /// Kind of the word after `before`, whose beginning is `partial`.
-fn next(root: &Command, before: &[String], partial: &str) -> (Next, Given) {
+fn next(root: &Command, before: &[String], partial: &str) -> (WordKind, CommandLine) {
     let mut command = root;
-    let mut given = Given::default();
+    let mut given = CommandLine::default();
     let mut waiting: Option<&Arg> = None;
     let mut positionals = 0;
     for word in before {
@@ -117,21 +117,21 @@ fn next(root: &Command, before: &[String], partial: &str) -> (Next, Given) {
         (Some(arg), _) => values(arg),
         (None, Some((name, _))) if name.starts_with("--") => match flag(root, command, name) {
             Some((arg, _)) => values(arg),
-            None => Next::Words(Vec::new()),
+            None => WordKind::Words(Vec::new()),
         },
-        _ if partial.starts_with('-') => Next::Words(flags(root, command)),
-        _ if command.has_subcommands() => Next::Words(
+        _ if partial.starts_with('-') => WordKind::Words(flags(root, command)),
+        _ if command.has_subcommands() => WordKind::Words(
             command
                 .get_subcommands()
                 .filter(|command| !command.is_hide_set())
                 .map(|command| (command.get_name().to_owned(), about(command.get_about())))
                 .collect(),
         ),
-        _ if command.get_name() == "export" => Next::Files,
+        _ if command.get_name() == "export" => WordKind::Files,
         _ if matches!(command.get_name(), "why" | "advice" | "history") && positionals < 2 => {
-            Next::Names(Names::Decisions)
+            WordKind::Names(Names::Decisions)
         }
-        _ => Next::Words(Vec::new()),
+        _ => WordKind::Words(Vec::new()),
     };
     (next, given)
 }
@@ -194,13 +194,13 @@ fn about(text: Option<&clap::builder::StyledStr>) -> String {
     text.split([';', '\n']).next().unwrap_or_default().to_owned()
 }
 
-fn values(arg: &Arg) -> Next {
+fn values(arg: &Arg) -> WordKind {
     match arg.get_id().as_str() {
-        "context" => Next::Names(Names::Contexts),
-        "namespace" => Next::Names(Names::Namespaces),
-        "cluster" | "drain" => Next::Names(Names::Targets),
-        "kubeconfig" | "filename" | "change" | "against" | "config" => Next::Files,
-        _ => Next::Words(
+        "context" => WordKind::Names(Names::Contexts),
+        "namespace" => WordKind::Names(Names::Namespaces),
+        "cluster" | "drain" => WordKind::Names(Names::Targets),
+        "kubeconfig" | "filename" | "change" | "against" | "config" => WordKind::Files,
+        _ => WordKind::Words(
             arg.get_possible_values()
                 .iter()
                 .map(|value| (value.get_name().to_owned(), about(value.get_help())))
@@ -209,7 +209,7 @@ fn values(arg: &Arg) -> Next {
     }
 }
 
-impl Given {
+impl CommandLine {
     fn take(&mut self, arg: &Arg, value: &str) {
         let place = match arg.get_id().as_str() {
             "kubeconfig" => &mut self.kubeconfig,
@@ -222,7 +222,7 @@ impl Given {
 }
 
 /// The existing names; none without an answer or the right to read them.
-async fn names_of(names: Names, given: &Given, partial: &str) -> Vec<(String, String)> {
+async fn names_of(names: Names, given: &CommandLine, partial: &str) -> Vec<(String, String)> {
     let kubeconfig = given.kubeconfig.as_deref().map(std::path::Path::new);
     if names == Names::Contexts {
         let file = berth_client::kubeconfig(kubeconfig).unwrap_or_default();
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(proposed("placement"), None);
     }
 
-    fn after(words: &str) -> (Next, Given) {
+    fn after(words: &str) -> (WordKind, CommandLine) {
         let mut words: Vec<String> = words.split(' ').map(str::to_owned).collect();
         let partial = words.pop().unwrap();
         next(&PluginCli::command(), &words, &partial)
@@ -306,7 +306,7 @@ mod tests {
 
     fn words(text: &str) -> Vec<String> {
         match after(text).0 {
-            Next::Words(words) => words.into_iter().map(|(word, _)| word).collect(),
+            WordKind::Words(words) => words.into_iter().map(|(word, _)| word).collect(),
             other => panic!("{text:?}: {other:?}"),
         }
     }
@@ -352,10 +352,10 @@ mod tests {
             ("why -n ", Names::Namespaces),
             ("--context ", Names::Contexts),
         ] {
-            assert_eq!(after(text).0, Next::Names(names), "{text:?}");
+            assert_eq!(after(text).0, WordKind::Names(names), "{text:?}");
         }
-        assert_eq!(after("plan -f ").0, Next::Files);
-        assert_eq!(after("simulate -f x --change ").0, Next::Files);
+        assert_eq!(after("plan -f ").0, WordKind::Files);
+        assert_eq!(after("simulate -f x --change ").0, WordKind::Files);
     }
 
     #[test]

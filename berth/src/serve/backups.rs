@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub(super) fn answer(folder: &Path, backups: Backups) -> Option<JoinHandle<()>> {
     let path = folder.join(SOCKET);
     match bind(&path) {
-        Ok(listener) => Some(tokio::spawn(serve(Bound { listener, path }, backups))),
+        Ok(listener) => Some(tokio::spawn(serve(SocketFile { listener, path }, backups))),
         Err(problem) => {
             tracing::warn!(
                 socket = %path.display(), %problem,
@@ -50,12 +50,12 @@ fn bind(path: &Path) -> std::io::Result<UnixListener> {
 }
 
 /// The socket, removed when the server ends in order.
-struct Bound {
+struct SocketFile {
     listener: UnixListener,
     path: PathBuf,
 }
 
-impl Drop for Bound {
+impl Drop for SocketFile {
     fn drop(&mut self) {
         // A left-over socket has no server; the next start removes it.
         drop(fs::remove_file(&self.path));
@@ -63,7 +63,7 @@ impl Drop for Bound {
 }
 
 /// One after the other: each reads the whole store.
-async fn serve(bound: Bound, backups: Backups) {
+async fn serve(bound: SocketFile, backups: Backups) {
     loop {
         let stream = match bound.listener.accept().await {
             Ok((stream, _)) => stream,

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
 use berth_deploy::Storage;
-use berth_engine::controller::{Alone, Leadership};
+use berth_engine::controller::{Leadership, SingleReplica};
 use berth_storage::Store;
 use tokio::sync::watch;
 
 use super::groups::Parts;
 use super::options::Options;
-pub(super) use crate::controllers::Running;
-use crate::controllers::{self, Selection, Setting};
+pub(super) use crate::controllers::RunningControllers;
+use crate::controllers::{self, Environment, Selection};
 use crate::hub::Hub;
 
 /// Starts the controllers that `options` select.
@@ -23,14 +23,14 @@ pub(super) fn start(
     store: &Arc<dyn Store>,
     parts: &Parts,
     leadership: &Leadership,
-) -> Result<Running> {
+) -> Result<RunningControllers> {
     let selection = match options.is_observer() {
         true => Selection::default(),
         false => controllers::select(&options.args.controllers, &parts.dialects)
             .map_err(|problem| anyhow!(problem))?,
     };
     let mirrored = parts.mirrored.iter().map(|kind| kind.info().resource()).collect();
-    let setting = Setting {
+    let setting = Environment {
         engine: &parts.engine,
         modes: &parts.modes,
         committer: &parts.committer,
@@ -65,7 +65,7 @@ pub(super) fn lead(
     let elector = match (options.args.storage, hub) {
         (Storage::Etcd, _) => controllers::elector(store, identity(), options.terms),
         (Storage::Embedded | Storage::Memory, Some(hub)) => hub.elector(identity(), options.terms),
-        (Storage::Embedded | Storage::Memory, None) => Arc::new(Alone),
+        (Storage::Embedded | Storage::Memory, None) => Arc::new(SingleReplica),
     };
     controllers::lead(elector, parts.engine.clock(), &parts.controller_metrics)
 }

@@ -28,8 +28,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::access::Access;
 use super::{
-    DRAIN, Options, Recording, backups, chain, configuration_files, controllers, groups, health, identity,
-    integrations, measures, mirrors, surroundings, tidy, webhooks,
+    DRAIN, Options, RequestRecorders, backups, chain, configuration_files, controllers, groups, health,
+    identity, integrations, measures, mirrors, surroundings, tidy, webhooks,
 };
 use crate::backup::FILE;
 use crate::encryption;
@@ -49,7 +49,7 @@ pub(super) struct Ground {
 }
 
 /// Companions of the store.
-pub(super) struct Kept {
+pub(super) struct StoreCompanions {
     /// Taker of backups, where that is for the server to do.
     pub(super) backups: Option<Backups>,
     /// Times of writes.
@@ -72,8 +72,8 @@ impl Ground {
     pub(super) async fn open(
         options: Options,
         clock: Arc<dyn Clock>,
-        recording: &Recording,
-    ) -> Result<(Self, Kept)> {
+        recording: &RequestRecorders,
+    ) -> Result<(Self, StoreCompanions)> {
         let folder = Arc::new(Folder::open(&options.args.data_dir, clock.now())?);
         let args = &options.args.hub;
         let hub = match args.is_aggregated() {
@@ -83,7 +83,7 @@ impl Ground {
         let registration = surroundings::registration(hub.as_ref(), &options, &folder, &clock).await?;
         let encryption = encrypted(&options, hub.is_some())?;
         let (opened, backups) = open(&options, &encryption, clock.now()).await?;
-        let (store, writes) = measures::Timed::of(opened);
+        let (store, writes) = measures::TimedStore::of(opened);
         let parts = groups::assemble(&store, &clock, &options, hub.as_ref())?;
         mirrors::keeps_secrets(&parts.mirrored, options.args.storage, &encryption)?;
         if let Some(audit) = recording.audit.clone() {
@@ -100,7 +100,7 @@ impl Ground {
             parts,
             leadership,
         };
-        Ok((ground, Kept { backups, writes }))
+        Ok((ground, StoreCompanions { backups, writes }))
     }
 
     /// Begins to be the rest of a control plane until `ending`, or to follow the hub; `lost` is cancelled
@@ -140,7 +140,7 @@ impl Ground {
         &self,
         around: &Around,
         backups: Option<Backups>,
-    ) -> Result<(Vec<JoinHandle<()>>, berth_history::Running)> {
+    ) -> Result<(Vec<JoinHandle<()>>, berth_history::RunningRecorder)> {
         let (parts, args) = (&self.parts, &self.options.args);
         surroundings::built_in(&self.store, parts, self.hub.as_ref(), &self.clock).await?;
         let (is_behind, now) = (self.hub.is_some(), self.clock.now());
@@ -167,7 +167,7 @@ impl Ground {
     /// When the certificate or a file cannot be read, or the port is taken.
     pub(super) async fn server(
         &self,
-        recording: Recording,
+        recording: RequestRecorders,
         sync_status: Option<&Arc<SyncStatus>>,
         writes: Histogram,
     ) -> Result<(Server, Arc<ServingCertificate>)> {

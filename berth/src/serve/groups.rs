@@ -27,7 +27,7 @@ use berth_scheduling_rest::VirtualApi;
 use berth_storage::Store;
 use berth_syncer::SyncerViews;
 
-use self::core_parts::{Admitted, Built, Core, Surroundings, kinds};
+use self::core_parts::{AdmissionParts, Core, EarlyParts, Surroundings, kinds};
 use self::standalone::Standalone;
 use super::mirrors;
 use super::options::Options;
@@ -107,7 +107,7 @@ pub(super) fn assemble(
     let modes = Arc::new(modes(&core.dialects, &core.engine, options, hub)?);
     core.engine.mandated(Arc::clone(&modes) as Arc<_>)?;
     let judges = surroundings.judges(&core);
-    let admitted = Admitted::new(&core, &judges);
+    let admitted = AdmissionParts::new(&core, &judges);
     let registry = Arc::clone(admitted.registry.handle());
 
     let mut own = core::groups(store);
@@ -124,7 +124,7 @@ pub(super) fn assemble(
         surroundings.namespaces(),
         surroundings.managers(),
     )?;
-    let built = Built {
+    let built = EarlyParts {
         own,
         configuration,
         registry: Arc::clone(&registry),

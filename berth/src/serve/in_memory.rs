@@ -31,7 +31,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::access::Access;
-use super::{Options, Recording, chain, configuration_files, groups, mirrors, within};
+use super::{Options, RequestRecorders, chain, configuration_files, groups, mirrors, within};
 
 /// Address of requests from within the process.
 const WITHIN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
@@ -50,7 +50,7 @@ impl Authorizer for Everybody {
     async fn authorize(
         &self,
         _: &Attributes,
-    ) -> Result<berth_apiserver::Access, berth_apiserver::Unanswered> {
+    ) -> Result<berth_apiserver::Access, berth_apiserver::DelegationError> {
         Ok(berth_apiserver::Access::Allow(String::new()))
     }
 }
@@ -177,7 +177,7 @@ impl InMemory {
             authorizer: Arc::new(Everybody),
             always_allowed: Vec::new(),
         };
-        let recording = Recording {
+        let recording = RequestRecorders {
             metrics: Arc::new(Metrics::new()),
             audit: None,
         };

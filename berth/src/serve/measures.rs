@@ -9,14 +9,14 @@ use berth_aggregation::policies::Policies as Webhooks;
 use berth_apimachinery::{GroupResource, Revision, Timestamp};
 use berth_apiserver::metrics::{Metrics, Series};
 use berth_certs::{Folder, ServingCertificate};
-use berth_configuration::{Modes, Standing};
+use berth_configuration::{DecidingState, Modes};
 use berth_deploy::Storage;
 use berth_dialect_contract::Dialect;
 use berth_policies::Enforcer;
 use berth_scheduling_rest::projection::Projection;
 use berth_scheduling_rest::tallies::Tally;
 use berth_storage::{
-    Applied, At, Collection, NotReady, Scope, Source, Step, Store, StoreError, Watch, Writer,
+    At, Collection, NotReady, Scope, Source, Step, StepResult, Store, StoreError, Watch, Writer,
 };
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 
@@ -24,12 +24,12 @@ use super::Options;
 use crate::backup::FILE;
 
 /// A store whose writes are timed.
-pub(super) struct Timed {
+pub(super) struct TimedStore {
     store: Arc<dyn Store>,
     writes: Histogram,
 }
 
-impl Timed {
+impl TimedStore {
     /// `store`, and the times of its writes.
     pub(super) fn of(store: Arc<dyn Store>) -> (Arc<dyn Store>, Histogram) {
         // From a quarter of a millisecond to eight seconds.
@@ -43,7 +43,7 @@ impl Timed {
 }
 
 #[async_trait]
-impl Source for Timed {
+impl Source for TimedStore {
     async fn list(&self, resource: GroupResource, at: At) -> Result<Collection, StoreError> {
         self.store.list(resource, at).await
     }
@@ -62,8 +62,8 @@ impl Source for Timed {
 }
 
 #[async_trait]
-impl Writer for Timed {
-    async fn apply(&self, steps: Vec<Step>) -> Result<Vec<Applied>, StoreError> {
+impl Writer for TimedStore {
+    async fn apply(&self, steps: Vec<Step>) -> Result<Vec<StepResult>, StoreError> {
         let start = Instant::now();
         let applied = self.store.apply(steps).await;
         self.writes.observe(start.elapsed().as_secs_f64());
@@ -71,7 +71,7 @@ impl Writer for Timed {
     }
 }
 
-impl Store for Timed {
+impl Store for TimedStore {
     fn hold(&self, resource: GroupResource, collection: &Collection) {
         self.store.hold(resource, collection);
     }
@@ -192,12 +192,12 @@ pub(super) fn expose_modes(metrics: &Metrics, dialects: &[Arc<dyn Dialect>], mod
     );
 }
 
-fn deciding(dialect: &str, standing: &Standing) -> Series {
+fn deciding(dialect: &str, standing: &DecidingState) -> Series {
     let (reason, value) = match standing {
-        Standing::Decides => ("Deciding", 1.0),
-        Standing::Observes => ("Observing", 0.0),
-        Standing::Misconfigured => ("ConfigurationInvalid", 0.0),
-        Standing::Waits(_) => ("OtherSchedulerRuns", 0.0),
+        DecidingState::Decides => ("Deciding", 1.0),
+        DecidingState::Observes => ("Observing", 0.0),
+        DecidingState::Misconfigured => ("ConfigurationInvalid", 0.0),
+        DecidingState::Waits(_) => ("OtherSchedulerRuns", 0.0),
     };
     let labels = vec![("dialect", dialect.to_owned()), ("reason", reason.to_owned())];
     (labels, value)

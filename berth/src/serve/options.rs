@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use berth_aggregation::policies::Own;
+use berth_aggregation::policies::OwnAddresses;
 use berth_configuration::Mode;
 use berth_deploy::Storage;
 use berth_dialect_contract::names::TARGETS;
@@ -90,8 +90,8 @@ impl Options {
     }
 
     /// Addresses at which webhooks may be Berth's own.
-    pub(super) fn own_addresses(&self) -> Own {
-        Own {
+    pub(super) fn own_addresses(&self) -> OwnAddresses {
+        OwnAddresses {
             names: self.names.clone(),
             ports: [Some(self.address.port()), self.admission_port()]
                 .into_iter()

@@ -13,8 +13,8 @@ use berth_scheduling_api::API_VERSION;
 use http::Method;
 use serde_json::json;
 
-use super::configuration::{Change, Stored};
-use crate::check::{Asked, CONFIGURATIONS, Read, Seen, Started};
+use super::configuration::{Change, StoredConfiguration};
+use crate::check::{CONFIGURATIONS, CheckSubject, Read, SchedulerKnowledge, ServerArguments};
 
 /// One system of one hub.
 pub(super) struct Hub {
@@ -48,18 +48,18 @@ impl Hub {
         self.dialect.on_hub().scheduler
     }
 
-    fn asked(&self) -> Asked<'_> {
-        Asked {
+    fn asked(&self) -> CheckSubject<'_> {
+        CheckSubject {
             client: &self.client,
             now: SystemClock.now(),
         }
     }
 
     /// Knowledge of that scheduler.
-    pub(super) async fn seen(&self) -> Result<Seen> {
+    pub(super) async fn seen(&self) -> Result<SchedulerKnowledge> {
         match self.scheduler() {
             Some(scheduler) => self.asked().seen(&scheduler).await,
-            None => Ok(Seen::Stopped),
+            None => Ok(SchedulerKnowledge::Stopped),
         }
     }
 
@@ -71,10 +71,10 @@ impl Hub {
     ///
     /// # Errors
     /// When it may not be read.
-    pub(super) async fn stored(&self) -> Result<Stored> {
+    pub(super) async fn stored(&self) -> Result<StoredConfiguration> {
         match self.asked().read(&self.path()).await? {
-            Read::Object(object) => Ok(Stored::new(object)),
-            Read::Absent => Ok(Stored::default()),
+            Read::Object(object) => Ok(StoredConfiguration::new(object)),
+            Read::Absent => Ok(StoredConfiguration::default()),
             Read::Refused(message) => bail!(message),
         }
     }
@@ -83,7 +83,7 @@ impl Hub {
     ///
     /// # Errors
     /// When the server refuses it.
-    pub(super) async fn change(&self, change: &Change) -> Result<Stored> {
+    pub(super) async fn change(&self, change: &Change) -> Result<StoredConfiguration> {
         let patch = change.patch();
         let merge = Some(("application/merge-patch+json", &patch));
         let answer = match self.client.send(Method::PATCH, &self.path(), merge).await? {
@@ -95,13 +95,17 @@ impl Hub {
             answer => answer,
         };
         answer
-            .map(Stored::new)
+            .map(StoredConfiguration::new)
             .map_err(|status| anyhow!("{}: {}", self.path(), status.message))
     }
 
     /// Obstacles to the change of the `stored` object: Berth is not installed, or only to observe, or
     /// rights are missing. Each is a sentence with its remedy.
-    pub(super) async fn obstacles(&self, change: &Change, stored: &Stored) -> Result<Vec<String>> {
+    pub(super) async fn obstacles(
+        &self,
+        change: &Change,
+        stored: &StoredConfiguration,
+    ) -> Result<Vec<String>> {
         let mut problems = Vec::new();
         let asked = self.asked();
         let is_absent = matches!(asked.read(&format!("/apis/{API_VERSION}")).await?, Read::Absent);
@@ -132,7 +136,7 @@ impl Hub {
     }
 
     /// Reason why the Berth there, or `is_absent`, could not decide the system under any configuration.
-    async fn undecidable(&self, asked: &Asked<'_>, is_absent: bool) -> Result<Option<String>> {
+    async fn undecidable(&self, asked: &CheckSubject<'_>, is_absent: bool) -> Result<Option<String>> {
         let name = self.name();
         let problem = match is_absent {
             true => "Berth is not installed there",
@@ -141,7 +145,7 @@ impl Hub {
                 let Read::Object(deployment) = asked.deployment(&service).await? else {
                     return Ok(None);
                 };
-                let started = Started::of(&deployment);
+                let started = ServerArguments::of(&deployment);
                 if started.is_off(name) {
                     "Berth is installed there without this system"
                 } else if started.mode == Some(Mode::Observe) {

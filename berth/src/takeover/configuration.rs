@@ -8,12 +8,12 @@ use crate::check::condition;
 
 /// A SchedulerConfiguration, stored or not.
 #[derive(Debug, Default)]
-pub(super) struct Stored {
+pub(super) struct StoredConfiguration {
     object: Value,
     pub(super) generation: i64,
 }
 
-impl Stored {
+impl StoredConfiguration {
     pub(super) fn new(object: Value) -> Self {
         let generation = object["metadata"]["generation"].as_i64().unwrap_or_default();
         Self { object, generation }
@@ -92,7 +92,7 @@ impl Change {
     }
 
     /// The change in words, in comparison with the `stored` state.
-    pub(super) fn told(&self, system: &str, stored: &Stored) -> String {
+    pub(super) fn told(&self, system: &str, stored: &StoredConfiguration) -> String {
         let mut text = format!(
             "set mode: {} in the SchedulerConfiguration {system} (now: {})",
             self.mode.as_str(),
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn what_berth_said_before_the_change_does_not_count() {
         let stored = |observed: i64| {
-            Stored::new(json!({
+            StoredConfiguration::new(json!({
                 "metadata": {"generation": 2},
                 "status": {"conditions": [{
                     "type": "Deciding", "status": "True", "message": "it does", "observedGeneration": observed,
@@ -161,6 +161,6 @@ mod tests {
         };
         assert_eq!(stored(2).deciding(2), Some((true, "it does".to_owned())));
         assert_eq!(stored(1).deciding(2), None);
-        assert_eq!(Stored::default().deciding(0), None);
+        assert_eq!(StoredConfiguration::default().deciding(0), None);
     }
 }

@@ -19,7 +19,7 @@ const ATTEMPTS: usize = 8;
 const NAMED: usize = 5;
 
 /// The objects of one resource that wait.
-pub(super) struct Waiting {
+pub(super) struct HeldObjects {
     hold: Hold,
     objects: Vec<ObjectMeta>,
 }
@@ -29,12 +29,16 @@ pub(super) struct Waiting {
 ///
 /// # Errors
 /// When a resource may not be listed.
-pub(super) async fn find(client: &Client, holds: &[Hold], own: &BTreeSet<String>) -> Result<Vec<Waiting>> {
+pub(super) async fn find(
+    client: &Client,
+    holds: &[Hold],
+    own: &BTreeSet<String>,
+) -> Result<Vec<HeldObjects>> {
     let mut found = Vec::new();
     for hold in holds.iter().filter(|hold| !own.contains(hold.resource.group)) {
         let objects = held(client, hold).await?;
         if !objects.is_empty() {
-            found.push(Waiting { hold: *hold, objects });
+            found.push(HeldObjects { hold: *hold, objects });
         }
     }
     Ok(found)
@@ -88,7 +92,7 @@ fn resource(hold: &Hold) -> ApiResource {
     }
 }
 
-impl Waiting {
+impl HeldObjects {
     /// Removes the finalizers; returns the number of objects that had them.
     ///
     /// # Errors
@@ -145,7 +149,7 @@ impl Waiting {
     }
 }
 
-impl fmt::Display for Waiting {
+impl fmt::Display for HeldObjects {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.objects.len();
         write!(
@@ -204,7 +208,7 @@ mod tests {
         assert!(is_held(&object("a", &["other", "use.example.dev/1"]), &hold));
         assert!(!is_held(&object("a", &["other"]), &hold));
         let objects = (1..=7).map(|number| object(&format!("t{number}"), &["use.example.dev/1"]));
-        let waiting = Waiting {
+        let waiting = HeldObjects {
             hold,
             objects: objects.collect(),
         };

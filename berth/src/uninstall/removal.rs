@@ -18,7 +18,7 @@ pub(super) struct Removal {
 
 /// Outcome of a removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Removed {
+pub(super) enum RemovalOutcome {
     /// It is deleted, or would be.
     Now,
     /// It did not exist.
@@ -59,14 +59,14 @@ impl Removal {
     }
 
     /// Deletes it, or with `dry_run` asks whether that would be possible.
-    pub(super) async fn delete(&self, client: &Client, dry_run: bool) -> Result<Removed> {
+    pub(super) async fn delete(&self, client: &Client, dry_run: bool) -> Result<RemovalOutcome> {
         let how = DeleteParams {
             dry_run,
             ..DeleteParams::background()
         };
         match self.api(client).delete(&self.name, &how).await {
-            Ok(_) => Ok(Removed::Now),
-            Err(kube::Error::Api(status)) if status.code == 404 => Ok(Removed::Before),
+            Ok(_) => Ok(RemovalOutcome::Now),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(RemovalOutcome::Before),
             Err(problem) => Err(anyhow!("deleting {self}: {}", told(&problem))),
         }
     }

@@ -21,7 +21,7 @@ use berth_apimachinery::write::Write;
 use berth_apimachinery::{Clock, Key, Object};
 use berth_apiserver::{Backing, Group, Registry, Resource};
 use berth_dialect_contract::Outcome;
-use berth_engine::controller::{Alone, Attempt, Observer, Settings};
+use berth_engine::controller::{Attempt, Observer, Settings, SingleReplica};
 use berth_engine::{Controllers, Engine};
 use berth_kubernetes::core::event;
 use berth_scheduling_rest::{RegistryCommitter, VirtualApi};
@@ -144,7 +144,7 @@ impl World {
             reconcilers: Vec::new(),
             committer: Arc::new(RegistryCommitter(Arc::clone(&registry))),
             gate: Arc::new(|_| true),
-            elector: Arc::new(Alone),
+            elector: Arc::new(SingleReplica),
             observer: Arc::clone(&counter) as Arc<dyn Observer>,
         };
         let controllers = Controllers::spawn(&engine, &settings);

@@ -166,7 +166,7 @@ async fn only_the_selected_requests_are_decided_and_the_selection_is_live() {
         demand: &theirs,
         chosen: None,
         dry_run: false,
-        unplaced: berth_engine::Unplaced::Refuse,
+        unplaced: berth_engine::UnplacedTreatment::Refuse,
         by: Some("ann"),
     };
     let committer = RegistryCommitter(Arc::clone(&world.registry));

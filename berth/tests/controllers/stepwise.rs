@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use berth_apimachinery::{GroupResource, Revision};
 use berth_dialect_contract::config;
-use berth_engine::{Bind, Unplaced};
-use berth_storage::{Applied, At, Collection, NotReady, Scope, Step, StoreError, Watch, Writer};
+use berth_engine::{Bind, UnplacedTreatment};
+use berth_storage::{At, Collection, NotReady, Scope, Step, StepResult, StoreError, Watch, Writer};
 
 use super::*;
 
@@ -40,7 +40,7 @@ impl Source for Stepwise {
 
 #[async_trait]
 impl Writer for Stepwise {
-    async fn apply(&self, steps: Vec<Step>) -> Result<Vec<Applied>, StoreError> {
+    async fn apply(&self, steps: Vec<Step>) -> Result<Vec<StepResult>, StoreError> {
         let is_list = steps.len() > 1;
         let mut all = Vec::new();
         for (number, step) in steps.into_iter().enumerate() {
@@ -95,7 +95,7 @@ impl World {
             demand: request,
             chosen: None,
             dry_run: false,
-            unplaced: Unplaced::Refuse,
+            unplaced: UnplacedTreatment::Refuse,
             by: None,
         };
         let committer = RegistryCommitter(Arc::clone(&self.registry));

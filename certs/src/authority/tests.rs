@@ -15,7 +15,7 @@ fn open(folder: &Path) -> Result<Authority, CertsError> {
 }
 
 /// Parts of a certificate's subject, in order.
-fn subject(issued: &Issued) -> Vec<String> {
+fn subject(issued: &IssuedCertificate) -> Vec<String> {
     let der = pem::certificates(issued.certificate.as_bytes(), Path::new("x"))
         .unwrap()
         .swap_remove(0);
@@ -28,7 +28,7 @@ fn subject(issued: &Issued) -> Vec<String> {
 
 fn verify(
     authority: &Authority,
-    issued: &Issued,
+    issued: &IssuedCertificate,
     usage: webpki::KeyUsage,
     at: Timestamp,
 ) -> Result<(), webpki::Error> {
@@ -213,7 +213,7 @@ fn a_client_is_known_by_ca_subject_key_and_time() {
     assert!(!ours.knows_client(&pair, "jane", &[], now()));
     assert!(!theirs.knows_client(&pair, "jane", &groups, now()));
     let other = ours.issue_client("jane", &groups, now()).unwrap();
-    let mixed = Issued {
+    let mixed = IssuedCertificate {
         key: other.key,
         ..pair
     };

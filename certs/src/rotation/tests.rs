@@ -25,7 +25,7 @@ fn moment(minutes: i64) -> Moment {
 }
 
 /// Whether who trusts `bundle` takes a certificate signed by `shared`.
-fn trusts(bundle: &str, shared: &Shared, now: Timestamp) -> bool {
+fn trusts(bundle: &str, shared: &SharedAuthorities, now: Timestamp) -> bool {
     let authority = shared.authority(place(), now).unwrap();
     let issued = authority.issue_server(&["berth.ns.svc".to_owned()], now).unwrap();
     let anchors = pem::certificates(bundle.as_bytes(), place()).unwrap();
@@ -55,7 +55,7 @@ fn trusts(bundle: &str, shared: &Shared, now: Timestamp) -> bool {
 
 #[test]
 fn a_rotation_goes_step_by_step_and_nobody_loses_trust() {
-    let first = Shared::generate(at(0)).unwrap();
+    let first = SharedAuthorities::generate(at(0)).unwrap();
     assert!(first.next_step(&moment(60), place()).unwrap().is_none());
     let asked = Moment {
         asked: true,
@@ -99,7 +99,7 @@ fn a_rotation_goes_step_by_step_and_nobody_loses_trust() {
 
 #[test]
 fn a_ca_is_replaced_after_two_thirds_of_its_life() {
-    let shared = Shared::generate(at(0)).unwrap();
+    let shared = SharedAuthorities::generate(at(0)).unwrap();
     let days = |days: i64| moment(days * 24 * 60);
     assert!(shared.next_step(&days(365 * 6), place()).unwrap().is_none());
     let (step, _) = shared.next_step(&days(365 * 7), place()).unwrap().unwrap();
@@ -108,7 +108,7 @@ fn a_ca_is_replaced_after_two_thirds_of_its_life() {
 
 #[test]
 fn what_is_written_is_read_back_at_every_step() {
-    let first = Shared::generate(at(0)).unwrap();
+    let first = SharedAuthorities::generate(at(0)).unwrap();
     let asked = Moment {
         asked: true,
         ..moment(0)
@@ -117,7 +117,7 @@ fn what_is_written_is_read_back_at_every_step() {
     let (_, taken) = announced.next_step(&moment(10), place()).unwrap().unwrap();
     for shared in [first, announced, taken] {
         let data = shared.write();
-        let read = Shared::read(&data, place()).unwrap().unwrap();
+        let read = SharedAuthorities::read(&data, place()).unwrap().unwrap();
         assert_eq!(read.write(), data);
         assert_eq!(data[BUNDLE], shared.bundle().into_bytes());
     }
@@ -125,12 +125,16 @@ fn what_is_written_is_read_back_at_every_step() {
 
 #[test]
 fn what_is_damaged_is_never_replaced_by_itself() {
-    assert!(Shared::read(&BTreeMap::new(), place()).unwrap().is_none());
-    let whole = Shared::generate(at(0)).unwrap().write();
+    assert!(
+        SharedAuthorities::read(&BTreeMap::new(), place())
+            .unwrap()
+            .is_none()
+    );
+    let whole = SharedAuthorities::generate(at(0)).unwrap().write();
     for name in ["current.crt", "current.key", "since"] {
         let mut data = whole.clone();
         data.remove(name);
-        let problem = Shared::read(&data, place()).unwrap_err().to_string();
+        let problem = SharedAuthorities::read(&data, place()).unwrap_err().to_string();
         assert!(
             problem.starts_with("the Secret s: ") && problem.contains(name),
             "{problem}"
@@ -138,8 +142,8 @@ fn what_is_damaged_is_never_replaced_by_itself() {
     }
     let mut data = whole.clone();
     data.insert("current.key".to_owned(), vec![0xff]);
-    assert!(Shared::read(&data, place()).is_err());
+    assert!(SharedAuthorities::read(&data, place()).is_err());
     data.insert("current.key".to_owned(), b"no key".to_vec());
-    let read = Shared::read(&data, place()).unwrap().unwrap();
+    let read = SharedAuthorities::read(&data, place()).unwrap().unwrap();
     assert!(read.authority(place(), at(0)).is_err());
 }

@@ -87,13 +87,13 @@ fn an_expired_one_is_replaced_at_start() {
 }
 
 /// Two pairs of somebody else's, and the files one of them is given in.
-struct Given {
+struct ForeignPairs {
     folder: tempfile::TempDir,
     clock: Arc<SteppedClock>,
-    pairs: Vec<crate::Issued>,
+    pairs: Vec<crate::IssuedCertificate>,
 }
 
-impl Given {
+impl ForeignPairs {
     fn new() -> Self {
         let (folder, clock) = (tempfile::tempdir().unwrap(), clock());
         let made = Folder::open(folder.path().join("ca"), clock.now()).unwrap();
@@ -129,7 +129,7 @@ impl Given {
 
 #[test]
 fn given_files_are_reloaded_only_as_a_pair_that_fits() {
-    let given = Given::new();
+    let given = ForeignPairs::new();
     let serving = given.open().unwrap();
     let first = serving.certificate();
     assert!(!serving.refresh().unwrap());
@@ -150,14 +150,14 @@ fn given_files_are_reloaded_only_as_a_pair_that_fits() {
 
 #[test]
 fn given_files_that_do_not_fit_refuse_to_start() {
-    let given = Given::new();
+    let given = ForeignPairs::new();
     given.put_key(1);
     assert!(matches!(given.open().unwrap_err(), CertsError::Mismatch { .. }));
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_background_task_takes_up_new_files() {
-    let given = Given::new();
+    let given = ForeignPairs::new();
     let serving = given.open().unwrap();
     let first = serving.certificate();
     let task = tokio::spawn(Arc::clone(&serving).keep_fresh());

@@ -1,7 +1,7 @@
 //! A decision as slices of a PlacementDecision.
 
 use berth_apimachinery::Object;
-use berth_dialect_contract::{DemandView, Placed};
+use berth_dialect_contract::{DemandView, PlacedCluster};
 use serde_json::{Value, json};
 
 use crate::rank::{self, Rank};
@@ -15,7 +15,7 @@ pub const INDEX_LABEL: &str = "multicluster.x-k8s.io/decision-index";
 
 /// Parts that all slices of one decision share.
 #[derive(Clone, Debug)]
-pub struct Decided<'a> {
+pub struct SliceParts<'a> {
     /// The dialect.
     pub system: &'a str,
     /// The decision's key (see [`name::decision`]).
@@ -33,7 +33,7 @@ pub fn reasons(view: &DemandView) -> impl Iterator<Item = (&str, String)> {
     told(&view.placed, unit).into_iter()
 }
 
-fn told<'a>(placed: &'a [Placed], unit: &str) -> Vec<(&'a str, String)> {
+fn told<'a>(placed: &'a [PlacedCluster], unit: &str) -> Vec<(&'a str, String)> {
     let ranked = rank::ranked(placed).into_iter();
     ranked
         .map(|(place, rank)| (&*place.cluster_name, reason(place, rank, unit)))
@@ -42,7 +42,7 @@ fn told<'a>(placed: &'a [Placed], unit: &str) -> Vec<(&'a str, String)> {
 
 /// The reason in the system's own words, its rank by the recorded scores, its amount in `unit`s, and the
 /// state of the binding.
-fn reason(place: &Placed, rank: Option<Rank>, unit: &str) -> String {
+fn reason(place: &PlacedCluster, rank: Option<Rank>, unit: &str) -> String {
     let mut parts = Vec::new();
     if !place.reason.is_empty() {
         parts.push(place.reason.clone());
@@ -70,7 +70,7 @@ fn reason(place: &Placed, rank: Option<Rank>, unit: &str) -> String {
 
 /// The object of one slice.
 #[must_use]
-pub fn render(settings: &Settings, decided: &Decided<'_>, slice: &Slice) -> Value {
+pub fn render(settings: &Settings, decided: &SliceParts<'_>, slice: &Slice) -> Value {
     let mut labels = inherited(decided.source.meta().labels());
     labels.extend(settings.labels.clone());
     labels.insert(SYSTEM_LABEL.to_owned(), decided.system.to_owned());
@@ -148,7 +148,7 @@ mod tests {
             ..Settings::default()
         };
         let rendered = |source: &Object| {
-            let decided = Decided {
+            let decided = SliceParts {
                 system: "ocm",
                 key: "k",
                 source,
@@ -170,11 +170,11 @@ mod tests {
         assert_eq!(rendered(&elsewhere).get("ownerReferences"), None);
     }
 
-    fn place(name: &str, score: Option<i64>) -> Placed {
-        Placed {
+    fn place(name: &str, score: Option<i64>) -> PlacedCluster {
+        PlacedCluster {
             cluster_name: name.into(),
             score,
-            ..Placed::default()
+            ..PlacedCluster::default()
         }
     }
 
@@ -215,7 +215,7 @@ mod tests {
             ..Settings::default()
         };
         let source = placed("ns", json!({KEY_LABEL: "stolen"}));
-        let decided = Decided {
+        let decided = SliceParts {
             system: "ocm",
             key: "ns.p.ocm",
             source: &source,

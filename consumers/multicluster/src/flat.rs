@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use berth_apimachinery::Timestamp;
-use berth_dialect_contract::{DemandView, Inventory, Placed, TargetView, names};
+use berth_dialect_contract::{DemandView, Inventory, PlacedCluster, TargetView, names};
 use berth_scheduling_api::published::ClusterKeys;
 
 use crate::rank;
@@ -50,7 +50,7 @@ pub fn entries(about: About<'_>, inventory: &dyn Inventory, view: &DemandView, n
 
 fn keys(
     about: About<'_>,
-    place: &Placed,
+    place: &PlacedCluster,
     rank: String,
     target: Option<&(String, TargetView)>,
 ) -> ClusterKeys {
@@ -86,10 +86,10 @@ mod tests {
             namespace: "",
             decision: "d.openmcp",
         };
-        let place = Placed {
+        let place = PlacedCluster {
             cluster_name: "ns/c1".into(),
             score: Some(-3),
-            ..Placed::default()
+            ..PlacedCluster::default()
         };
         let keys = keys(about, &place, "1".to_owned(), None);
         assert_eq!(keys.cluster, "ns/c1");

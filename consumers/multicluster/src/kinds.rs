@@ -116,13 +116,13 @@ pub struct Extension {
     /// The name.
     pub name: String,
     /// The data.
-    pub extension: Anything,
+    pub extension: AnyObject,
 }
 
 /// Any object.
 #[derive(JsonSchema)]
 #[schemars(extend("type" = "object", "x-kubernetes-preserve-unknown-fields" = true))]
-pub struct Anything {}
+pub struct AnyObject {}
 
 /// One slice of a decision: clusters that were chosen for one workload.
 #[derive(JsonSchema)]
@@ -156,13 +156,13 @@ pub struct ClusterProfileRef {
 
 /// A kind that Berth publishes: it makes and deletes the objects, and keeps its fields; others may add to
 /// them.
-pub struct Published {
+pub struct PublishedKind {
     info: KindInfo,
     schema: Schema,
     columns: Vec<Column>,
 }
 
-impl Kind for Published {
+impl Kind for PublishedKind {
     fn info(&self) -> &KindInfo {
         &self.info
     }
@@ -190,8 +190,8 @@ impl Kind for Published {
 
 /// The kind of `clusterprofiles`.
 #[must_use]
-pub fn cluster_profile() -> Published {
-    Published {
+pub fn cluster_profile() -> PublishedKind {
+    PublishedKind {
         info: KindInfo {
             status: true,
             ..info("ClusterProfile", "clusterprofiles", "clusterprofile")
@@ -210,8 +210,8 @@ pub fn cluster_profile() -> Published {
 
 /// The kind of `placementdecisions`.
 #[must_use]
-pub fn placement_decision() -> Published {
-    Published {
+pub fn placement_decision() -> PublishedKind {
+    PublishedKind {
         info: info("PlacementDecision", "placementdecisions", "placementdecision"),
         schema: Schema::of::<PlacementDecision>(),
         columns: vec![

@@ -1,6 +1,6 @@
 //! The clusters of a decision by their recorded scores.
 
-use berth_dialect_contract::Placed;
+use berth_dialect_contract::PlacedCluster;
 
 /// Rank of a cluster among all that were chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,8 +15,8 @@ pub(crate) struct Rank {
 
 /// The clusters of `placed`, except those that are being left, each with its rank where all have a
 /// recorded score.
-pub(crate) fn ranked(placed: &[Placed]) -> Vec<(&Placed, Option<Rank>)> {
-    let places: Vec<&Placed> = placed.iter().filter(|place| !place.leaving).collect();
+pub(crate) fn ranked(placed: &[PlacedCluster]) -> Vec<(&PlacedCluster, Option<Rank>)> {
+    let places: Vec<&PlacedCluster> = placed.iter().filter(|place| !place.leaving).collect();
     let mut scores: Option<Vec<i64>> = places.iter().map(|place| place.score).collect();
     if let Some(scores) = &mut scores {
         scores.sort_unstable_by(|a, b| b.cmp(a));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use berth_apimachinery::Key;
 use berth_apimachinery::write::{Verb, Write};
-use berth_configuration::validity::{self, ACTOR, Said};
+use berth_configuration::validity::{self, ACTOR, ConditionDraft};
 use berth_engine::{Commit, Committer, Engine};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -49,7 +49,7 @@ async fn write(engine: &Engine, committer: &dyn Committer, verdict: &Verdict) ->
         Some((reason, problem)) => ("False", *reason, format!("it is not in force: {problem}")),
     };
     let now = engine.clock().now();
-    let valid = Said {
+    let valid = ConditionDraft {
         r#type: "Valid",
         status,
         reason,
@@ -60,7 +60,7 @@ async fn write(engine: &Engine, committer: &dyn Committer, verdict: &Verdict) ->
         Some(Ok(())) => ("True", "Published", "everything is published"),
         Some(Err((reason, problem))) => ("False", *reason, problem.as_str()),
     };
-    let published = Said {
+    let published = ConditionDraft {
         r#type: "Published",
         status,
         reason,

@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use berth_hub::mirror::{Copied, Progress};
+use berth_hub::mirror::{CopyProgress, Progress};
 use berth_kubernetes::core::namespace;
 use tokio::sync::watch;
 
@@ -29,11 +29,11 @@ impl Copies {
         let progress = progress.unwrap_or_default();
         for resource in [PUBLICATIONS, namespace::RESOURCE] {
             match progress.get(&resource) {
-                Some(Copied::Complete | Copied::Absent) => {}
-                Some(Copied::Waiting(Some(problem))) => {
+                Some(CopyProgress::Complete | CopyProgress::Absent) => {}
+                Some(CopyProgress::Waiting(Some(problem))) => {
                     return Err(format!("{resource} cannot be read from the hub: {problem}"));
                 }
-                Some(Copied::Waiting(None)) | None => {
+                Some(CopyProgress::Waiting(None)) | None => {
                     return Err(format!("{resource} have not been read from the hub yet"));
                 }
             }
@@ -51,13 +51,13 @@ mod tests {
         let copies = Copies::default();
         assert!(copies.ready().unwrap_err().contains("not been read"));
         let waiting = [
-            (PUBLICATIONS, Copied::Complete),
-            (namespace::RESOURCE, Copied::Waiting(Some("403".to_owned()))),
+            (PUBLICATIONS, CopyProgress::Complete),
+            (namespace::RESOURCE, CopyProgress::Waiting(Some("403".to_owned()))),
         ];
         let (sender, receiver) = watch::channel(waiting.into());
         copies.follow(receiver);
         assert!(copies.ready().unwrap_err().contains("403"));
-        sender.send_modify(|progress| drop(progress.insert(namespace::RESOURCE, Copied::Complete)));
+        sender.send_modify(|progress| drop(progress.insert(namespace::RESOURCE, CopyProgress::Complete)));
         assert_eq!(copies.ready(), Ok(()));
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 /// Deed to be done.
 #[derive(Clone, Debug)]
-pub(super) enum Deed {
+pub(super) enum Task {
     /// It is as wanted.
     Nothing,
     /// It has to be written.
@@ -44,10 +44,10 @@ pub(super) fn is_ours(object: &Object) -> bool {
 }
 
 /// Deed that brings the object at `key`, which is `old`, to the `wanted` one.
-pub(super) fn of(key: Key, old: Option<&Object>, wanted: &Value) -> Deed {
+pub(super) fn of(key: Key, old: Option<&Object>, wanted: &Value) -> Task {
     let (main, status) = parts(wanted);
     let Some(old) = old else {
-        return Deed::Write(Change {
+        return Task::Write(Change {
             key,
             main: Some(main),
             status,
@@ -56,10 +56,10 @@ pub(super) fn of(key: Key, old: Option<&Object>, wanted: &Value) -> Deed {
         });
     };
     if !is_ours(old) {
-        return Deed::Foreign(maker(old.value()));
+        return Task::Foreign(maker(old.value()));
     }
     if old.meta().deletion_timestamp().is_some() {
-        return Deed::Leaving;
+        return Task::Leaving;
     }
     let types = match key.resource == berth_multicluster::CLUSTER_PROFILES {
         true => &PROFILE,
@@ -70,12 +70,12 @@ pub(super) fn of(key: Key, old: Option<&Object>, wanted: &Value) -> Deed {
     let main = Some(main).filter(&differs);
     let status = status.filter(&differs);
     if main.is_none() && status.is_none() {
-        return Deed::Nothing;
+        return Task::Nothing;
     }
     let is_fast = main.is_none() && profile::health(&live) == profile::health(wanted);
     // Fields leave the status together with their names in the digest, which is written last.
     let status = status.or_else(|| main.as_ref().and_then(|_| parts(wanted).1));
-    Deed::Write(Change {
+    Task::Write(Change {
         key,
         main,
         status,
@@ -129,9 +129,9 @@ mod tests {
         Key::new(berth_multicluster::CLUSTER_PROFILES, "n", "a")
     }
 
-    fn change(deed: Deed) -> Change {
+    fn change(deed: Task) -> Change {
         match deed {
-            Deed::Write(change) => change,
+            Task::Write(change) => change,
             other => panic!("{other:?}"),
         }
     }
@@ -148,7 +148,7 @@ mod tests {
             .insert(0, theirs);
         assert!(matches!(
             of(key(), Some(&object(&live)), &wanted("fine")),
-            Deed::Nothing
+            Task::Nothing
         ));
         live["spec"]["clusterManager"]["name"] = "other".into();
         let change = change(of(key(), Some(&object(&live)), &wanted("fine")));
@@ -172,12 +172,12 @@ mod tests {
         foreign["metadata"].as_object_mut().unwrap().remove("annotations");
         foreign["spec"]["clusterManager"]["name"] = "KubeFleet".into();
         let deed = of(key(), Some(&object(&foreign)), &wanted("fine"));
-        assert!(matches!(deed, Deed::Foreign(maker) if maker == "KubeFleet"));
+        assert!(matches!(deed, Task::Foreign(maker) if maker == "KubeFleet"));
         let mut leaving = wanted("other");
         leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
         assert!(matches!(
             of(key(), Some(&object(&leaving)), &wanted("fine")),
-            Deed::Leaving
+            Task::Leaving
         ));
         assert!(change(of(key(), None, &wanted("fine"))).base.is_none());
     }

@@ -60,7 +60,7 @@ pub(super) struct Verdict {
 
 /// All Publications, judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Judged {
+pub(super) struct PublicationVerdicts {
     /// The Publications in force.
     pub(super) in_force: Vec<InForce>,
     /// The verdict on each.
@@ -70,7 +70,7 @@ pub(super) struct Judged {
 }
 
 /// Judges the Publications in `source`, of a server that serves `dialects`.
-pub(super) fn judge(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> Judged {
+pub(super) fn judge(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> PublicationVerdicts {
     let mut judged = read(&stored(source), &systems(dialects));
     for published in &mut judged.in_force {
         let place = published.rules.settings.namespace.clone();
@@ -116,7 +116,7 @@ fn systems(dialects: &[Arc<dyn Dialect>]) -> Vec<&'static str> {
 }
 
 /// The valid ones; of several for one namespace the oldest.
-fn read(publications: &[Arc<Object>], systems: &[&'static str]) -> Judged {
+fn read(publications: &[Arc<Object>], systems: &[&'static str]) -> PublicationVerdicts {
     let mut sorted: Vec<&Arc<Object>> = publications.iter().collect();
     sorted.sort_by_key(|object| {
         (
@@ -125,7 +125,7 @@ fn read(publications: &[Arc<Object>], systems: &[&'static str]) -> Judged {
         )
     });
     let mut taken: BTreeMap<String, String> = BTreeMap::new();
-    let mut judged = Judged::default();
+    let mut judged = PublicationVerdicts::default();
     for object in sorted {
         let name = object.meta().name().to_owned();
         let value = object.value();

@@ -7,7 +7,7 @@ use berth_apimachinery::{Key, Revision, Timestamp};
 use berth_multicluster::CLUSTER_PROFILES;
 use berth_scheduling_rest::updater::{AGAIN, Alarms, Item, Subject};
 
-use super::deed::{Change, Deed};
+use super::deed::{Change, Task};
 use super::make::{AllProfiles, MadeProfiles};
 use super::outlet::Obstacle;
 use super::pace::Pace;
@@ -18,7 +18,7 @@ const RETRY: jiff::SignedDuration = jiff::SignedDuration::from_secs(10);
 
 /// State of the published objects, while this server publishes.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct PublishedState {
     pub(super) profiles: Arc<AllProfiles>,
     /// Subject of each object.
     pub(super) subjects: HashMap<Key, Item>,
@@ -32,7 +32,7 @@ pub(super) struct Known {
     pub(super) waiting: BTreeSet<&'static str>,
 }
 
-impl Known {
+impl PublishedState {
     /// Records the profiles of one cluster: adds the writes to `changes`, and deleted ones to `gone`.
     /// Returns whether they differ from before.
     pub(super) fn take_profiles(
@@ -48,13 +48,13 @@ impl Known {
         for (key, deed) in made.deeds {
             self.subjects.insert(key.clone(), item.clone());
             match deed {
-                Deed::Nothing | Deed::Leaving => {
+                Task::Nothing | Task::Leaving => {
                     self.problems.remove(&key);
                 }
-                Deed::Foreign(maker) => {
+                Task::Foreign(maker) => {
                     self.problems.insert(key.clone(), taken(&key, &maker));
                 }
-                Deed::Write(change) => {
+                Task::Write(change) => {
                     let pace = self.paces.get(&key).filter(|_| change.base.is_some());
                     match pace.and_then(|pace| pace.due(change.is_fast, now)) {
                         Some(due) => alarm = Some(alarm.map_or(due, |alarm| alarm.min(due))),

@@ -46,7 +46,7 @@ use tokio::task::JoinHandle;
 
 pub use self::copies::Copies;
 pub use self::kind::Publication;
-use self::outlet::{OnHub, Outlet, Own};
+use self::outlet::{OnHub, Outlet, OwnStore};
 
 /// `publications.config.berth.dev`.
 pub const PUBLICATIONS: GroupResource = GroupResource::new(config::GROUP, "publications");
@@ -110,7 +110,7 @@ pub fn spawn(
     progress: Option<watch::Receiver<Progress>>,
 ) -> Vec<JoinHandle<()>> {
     let outlet: Arc<dyn Outlet> = match (place, progress) {
-        (Place::Here(registry), _) => Arc::new(Own(registry)),
+        (Place::Here(registry), _) => Arc::new(OwnStore(registry)),
         (Place::Hub { committer, copies }, Some(progress)) => {
             copies.follow(progress.clone());
             Arc::new(OnHub { committer, progress })

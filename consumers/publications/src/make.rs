@@ -6,14 +6,14 @@ use std::sync::Arc;
 use berth_apimachinery::{Key, Object, Revision, Timestamp};
 use berth_dialect_contract::DemandView;
 use berth_engine::Snapshot;
-use berth_multicluster::decision::{self, Decided, KEY_LABEL};
+use berth_multicluster::decision::{self, KEY_LABEL, SliceParts};
 use berth_multicluster::profile::{self, Target};
 use berth_multicluster::slices::{self, Slice, Write};
 use berth_multicluster::{CLUSTER_PROFILES, PLACEMENT_DECISIONS, name};
 use berth_scheduling_rest::names;
 use berth_storage::{Collection, Name};
 
-use super::deed::{self, Deed};
+use super::deed::{self, Task};
 use super::in_force::InForce;
 
 /// The names of the profiles of a cluster, by namespace.
@@ -28,7 +28,7 @@ pub(super) struct MadeProfiles {
     /// All of them.
     pub(super) profiles: Profiles,
     /// Deed for each object.
-    pub(super) deeds: Vec<(Key, Deed)>,
+    pub(super) deeds: Vec<(Key, Task)>,
     /// Next time at which they may change without a write.
     pub(super) due_at: Option<Timestamp>,
 }
@@ -86,7 +86,7 @@ pub(super) fn profiles(
 /// Deed about one slice.
 pub(super) enum SliceDeed {
     /// It has to be written.
-    Put(Key, Deed),
+    Put(Key, Task),
     /// It has to be deleted, at this revision.
     Delete(Key, Revision),
 }
@@ -240,7 +240,7 @@ impl Place<'_> {
         // Those whose clusters stay may have other labels.
         let planned: BTreeSet<u32> = order.iter().copied().collect();
         order.extend(left.keys().filter(|index| !planned.contains(index)));
-        let decided = Decided {
+        let decided = SliceParts {
             system,
             key: self.key,
             source: &view.object,

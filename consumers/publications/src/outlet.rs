@@ -6,10 +6,10 @@ use async_trait::async_trait;
 use berth_admission::UserInfo;
 use berth_apimachinery::write::{CommitError, Verb, Write};
 use berth_apimachinery::{GroupResource, Key, Object, Revision};
-use berth_apiserver::{Author, Registry, Wanted};
+use berth_apiserver::{ApplyConfiguration, Author, Registry};
 use berth_hub::HubCommitter;
-use berth_hub::commits::Applying;
-use berth_hub::mirror::{Copied, Progress};
+use berth_hub::commits::ApplyRequest;
+use berth_hub::mirror::{CopyProgress, Progress};
 use berth_multicluster::{CLUSTER_PROFILES, MANAGER, PLACEMENT_DECISIONS, USER};
 use berth_scheduling_rest::faults;
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ pub(super) trait Outlet: Send + Sync {
 }
 
 /// Berth's own store.
-pub(super) struct Own(pub(super) Arc<Registry>);
+pub(super) struct OwnStore(pub(super) Arc<Registry>);
 
 fn author(user: &UserInfo) -> Author<'_> {
     Author {
@@ -58,7 +58,7 @@ fn author(user: &UserInfo) -> Author<'_> {
 }
 
 #[async_trait]
-impl Outlet for Own {
+impl Outlet for OwnStore {
     fn ready(&self) -> Result<(), Obstacle> {
         Ok(())
     }
@@ -71,7 +71,7 @@ impl Outlet for Own {
         base: Option<Revision>,
     ) -> Result<Arc<Object>, CommitError> {
         faults::point();
-        let wanted = Wanted {
+        let wanted = ApplyConfiguration {
             key,
             subresource,
             config,
@@ -103,7 +103,7 @@ pub(super) struct OnHub {
 }
 
 impl OnHub {
-    fn copied(&self, resource: GroupResource) -> Option<Copied> {
+    fn copied(&self, resource: GroupResource) -> Option<CopyProgress> {
         self.progress.borrow().get(&resource).cloned()
     }
 }
@@ -113,15 +113,15 @@ impl Outlet for OnHub {
     fn ready(&self) -> Result<(), Obstacle> {
         for resource in [PUBLICATIONS, CLUSTER_PROFILES, PLACEMENT_DECISIONS] {
             match self.copied(resource) {
-                Some(Copied::Complete) => {}
-                Some(Copied::Absent) => {
+                Some(CopyProgress::Complete) => {}
+                Some(CopyProgress::Absent) => {
                     let text = format!("the hub does not have {resource}; it is looked for again and again");
                     return Err(("KindsMissing", text));
                 }
-                Some(Copied::Waiting(Some(problem))) => {
+                Some(CopyProgress::Waiting(Some(problem))) => {
                     return Err(("NotCopied", format!("{resource} cannot be read: {problem}")));
                 }
-                Some(Copied::Waiting(None)) | None => {
+                Some(CopyProgress::Waiting(None)) | None => {
                     return Err(("NotCopied", format!("{resource} has not been read yet")));
                 }
             }
@@ -137,7 +137,7 @@ impl Outlet for OnHub {
         base: Option<Revision>,
     ) -> Result<Arc<Object>, CommitError> {
         faults::point();
-        let wanted = Applying {
+        let wanted = ApplyRequest {
             actor: USER,
             manager: MANAGER,
             key,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use berth_apimachinery::{Key, Object, Timestamp};
 use berth_dialect_contract::Dialect;
-use berth_engine::{Dirty, Engine, Marked, Snapshot, Subscription};
+use berth_engine::{Dirty, Engine, MarkedSet, Snapshot, Subscription};
 use berth_kubernetes::core::namespace;
 use berth_multicluster::{CLUSTER_PROFILES, PLACEMENT_DECISIONS, SYSTEM_LABEL};
 use berth_scheduling_rest::updater::{Item, Subject};
@@ -17,8 +17,8 @@ use tokio::task::JoinHandle;
 
 use super::PUBLICATIONS;
 use super::deed;
-use super::in_force::{self, InForce, Judged, Verdict};
-use super::known::Known;
+use super::in_force::{self, InForce, PublicationVerdicts, Verdict};
+use super::known::PublishedState;
 use super::make::{self, MadeProfiles, MadeSlices};
 use super::outlet::{Obstacle, Outlet};
 use super::work;
@@ -45,7 +45,7 @@ pub(super) fn spawn(
         told,
         judged: None,
         again: false,
-        known: Known::default(),
+        known: PublishedState::default(),
     };
     tokio::spawn(publisher.run())
 }
@@ -68,10 +68,10 @@ struct Publisher {
     told: watch::Sender<Vec<Verdict>>,
     subscription: Arc<Subscription>,
     /// The Publications everything was published by; nothing before.
-    judged: Option<Judged>,
+    judged: Option<PublicationVerdicts>,
     /// Whether everything has to be checked again.
     again: bool,
-    known: Known,
+    known: PublishedState,
 }
 
 impl Publisher {
@@ -179,7 +179,7 @@ impl Publisher {
 
     /// Publishes the subjects of `news`.
     async fn follow(&mut self, news: News) {
-        let mut due: BTreeMap<&'static str, (Marked<Arc<str>>, Marked<Key>)> = BTreeMap::new();
+        let mut due: BTreeMap<&'static str, (MarkedSet<Arc<str>>, MarkedSet<Key>)> = BTreeMap::new();
         let mut subjects: Vec<Item> = Vec::new();
         match news {
             News::Stale(dirty) => {
@@ -204,7 +204,7 @@ impl Publisher {
         }
         for dialect in self.known.waiting.clone() {
             if self.engine.complete(dialect).is_ok() {
-                due.insert(dialect, (Marked::All, Marked::All));
+                due.insert(dialect, (MarkedSet::All, MarkedSet::All));
             }
         }
         for (dialect, (targets, demands)) in due {
@@ -225,13 +225,13 @@ impl Publisher {
     /// Publishes everything again, and deletes objects that are not published any more.
     async fn everything(&mut self) {
         self.again = false;
-        self.known = Known {
+        self.known = PublishedState {
             paces: std::mem::take(&mut self.known.paces),
-            ..Known::default()
+            ..PublishedState::default()
         };
         let dialects: Vec<&'static str> = self.dialects.iter().map(|dialect| dialect.name()).collect();
         for dialect in dialects {
-            self.publish(dialect, Marked::All, Marked::All).await;
+            self.publish(dialect, MarkedSet::All, MarkedSet::All).await;
         }
         self.sweep().await;
     }
@@ -239,7 +239,12 @@ impl Publisher {
     /// Publishes `targets` and `demands`: new profiles before decisions that refer to them, and deletes
     /// profiles after the decisions that referred to them. The objects of a dialect that is not
     /// complete are left unchanged.
-    async fn publish(&mut self, dialect: &'static str, targets: Marked<Arc<str>>, demands: Marked<Key>) {
+    async fn publish(
+        &mut self,
+        dialect: &'static str,
+        targets: MarkedSet<Arc<str>>,
+        demands: MarkedSet<Key>,
+    ) {
         let snapshot = match self.engine.complete(dialect) {
             Ok(()) => self.engine.snapshot(dialect),
             Err(_) => None,
@@ -272,7 +277,7 @@ impl Publisher {
             self.known.note(outcome, now);
         }
         // A decision may refer to a profile that did not exist, or that is gone.
-        let demands = if moved { Marked::All } else { demands };
+        let demands = if moved { MarkedSet::All } else { demands };
         let demands = self.demands(dialect, demands, &snapshot);
         let Some(made) = self.make_slices(&snapshot, demands, now).await else {
             return;
@@ -287,12 +292,12 @@ impl Publisher {
     fn clusters(
         &self,
         dialect: &'static str,
-        marked: Marked<Arc<str>>,
+        marked: MarkedSet<Arc<str>>,
         snapshot: &Snapshot,
     ) -> BTreeSet<Arc<str>> {
         match marked {
-            Marked::Some(names) => names,
-            Marked::All => {
+            MarkedSet::Some(names) => names,
+            MarkedSet::All => {
                 let inventory = &snapshot.inventory;
                 let known = self.known.profiles.keys().filter(|(of, _)| *of == dialect);
                 (0..inventory.count())
@@ -303,10 +308,10 @@ impl Publisher {
         }
     }
 
-    fn demands(&self, dialect: &'static str, marked: Marked<Key>, snapshot: &Snapshot) -> BTreeSet<Key> {
+    fn demands(&self, dialect: &'static str, marked: MarkedSet<Key>, snapshot: &Snapshot) -> BTreeSet<Key> {
         match marked {
-            Marked::Some(keys) => keys,
-            Marked::All => {
+            MarkedSet::Some(keys) => keys,
+            MarkedSet::All => {
                 let known = self
                     .known
                     .subjects
@@ -452,7 +457,7 @@ impl Publisher {
     }
 
     /// Tells of every Publication, of those in force with their `state`.
-    fn tell(&self, judged: &Judged, state: impl Fn(&InForce) -> Result<(), Obstacle>) {
+    fn tell(&self, judged: &PublicationVerdicts, state: impl Fn(&InForce) -> Result<(), Obstacle>) {
         let mut verdicts = judged.verdicts.clone();
         for verdict in &mut verdicts {
             let mut in_force = judged.in_force.iter();
@@ -467,13 +472,13 @@ impl Publisher {
     }
 }
 
-fn both(one: Marked<Key>, other: Marked<Key>) -> Marked<Key> {
+fn both(one: MarkedSet<Key>, other: MarkedSet<Key>) -> MarkedSet<Key> {
     match (one, other) {
-        (Marked::Some(mut one), Marked::Some(other)) => {
+        (MarkedSet::Some(mut one), MarkedSet::Some(other)) => {
             one.extend(other);
-            Marked::Some(one)
+            MarkedSet::Some(one)
         }
-        _ => Marked::All,
+        _ => MarkedSet::All,
     }
 }
 

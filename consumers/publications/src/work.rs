@@ -8,7 +8,7 @@ use berth_storage::Collection;
 use futures::StreamExt;
 use futures::stream;
 
-use super::deed::{Change, Deed};
+use super::deed::{Change, Task};
 use super::make::{MadeSlices, SliceDeed};
 use super::outlet::Outlet;
 
@@ -98,10 +98,10 @@ async fn decision(outlet: &dyn Outlet, made: MadeSlices) -> DoneSlices {
             continue;
         }
         let outcome = match deed {
-            SliceDeed::Put(_, Deed::Nothing) => continue,
-            SliceDeed::Put(_, Deed::Write(change)) => one(outlet, change).await,
-            SliceDeed::Put(_, Deed::Leaving) => Err(Trouble::Moved),
-            SliceDeed::Put(_, Deed::Foreign(maker)) => Err(Trouble::Foreign(maker)),
+            SliceDeed::Put(_, Task::Nothing) => continue,
+            SliceDeed::Put(_, Task::Write(change)) => one(outlet, change).await,
+            SliceDeed::Put(_, Task::Leaving) => Err(Trouble::Moved),
+            SliceDeed::Put(_, Task::Foreign(maker)) => Err(Trouble::Foreign(maker)),
             SliceDeed::Delete(key, base) => {
                 let deleted = outlet.delete(&key, base).await;
                 deleted.map(|()| base).map_err(Trouble::from)

@@ -32,4 +32,4 @@ pub mod view;
 pub use berth_dialect_kcp::names::DIALECT;
 pub use on_hub::OnHub;
 pub use process::SyncerArgs;
-pub use view::{Configured, Home, Shown, SyncerViews, attach};
+pub use view::{ConfigurationReader, Home, SyncerObjects, SyncerViews, attach};

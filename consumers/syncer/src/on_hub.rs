@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use berth_apimachinery::write::{CommitError, Verb, Why, Write};
+use berth_apimachinery::write::{CommitError, Verb, Write, WriteRefusal};
 use berth_apimachinery::{GroupResource, Object, Status};
 use berth_apiserver::view::{Origin, OriginWrite};
 use berth_hub::HubCommitter;
@@ -35,7 +35,7 @@ impl Origin for OnHub {
 
 /// The Status of a syncer's failed write; for a missing right, with the remedy.
 fn told(mut error: CommitError) -> CommitError {
-    if error.why == Why::Forbidden {
+    if error.why == WriteRefusal::Forbidden {
         error.status.message.push_str(REMEDY);
     }
     error
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn a_missing_right_is_told_with_the_remedy_and_a_refusal_of_admission_as_it_is() {
         let said = "users \"berth:syncer:u-1\" is forbidden: as the hub says";
-        for (why, remedy) in [(Why::Forbidden, REMEDY), (Why::Refused, "")] {
+        for (why, remedy) in [(WriteRefusal::Forbidden, REMEDY), (WriteRefusal::Refused, "")] {
             let status = told(CommitError::new(why, Status::failure(403, "Forbidden", said))).status;
             assert_eq!((status.code, status.message), (403, format!("{said}{remedy}")));
         }

@@ -50,7 +50,7 @@ pub struct TargetProxyOptions {
 static OPTIONS: LazyLock<Arc<Schema>> = LazyLock::new(|| Arc::new(Schema::of::<TargetProxyOptions>()));
 
 /// Objects that syncers are shown.
-pub struct Shown {
+pub struct SyncerObjects {
     /// Registry of the WorkloadClusters, or of copies of them.
     pub clusters: Arc<Registry>,
     /// Registry of the objects, or of copies of them.
@@ -60,17 +60,17 @@ pub struct Shown {
     /// Source of the workload clusters and of kcp's configuration.
     pub source: Arc<dyn Source>,
     /// The configuration in force, with the synced resources.
-    pub configuration: Configured,
+    pub configuration: ConfigurationReader,
 }
 
 /// The SchedulerConfiguration in force of a system; `None` where the defaults hold.
-pub type Configured = Arc<dyn Fn(&str) -> Option<Arc<Object>> + Send + Sync>;
+pub type ConfigurationReader = Arc<dyn Fn(&str) -> Option<Arc<Object>> + Send + Sync>;
 
 /// Adds `targets/proxy` to `groups`, over the objects in `shown`, if kcp is one of `dialects`. Returns
 /// the views behind it, which [`SyncerViews::spawn`] keeps up to date.
 pub fn attach<'a>(
     groups: &mut [Group],
-    shown: Shown,
+    shown: SyncerObjects,
     dialects: impl IntoIterator<Item = &'a Arc<dyn Dialect>>,
     version: VersionInfo,
 ) -> Option<Arc<SyncerViews>> {
@@ -99,14 +99,14 @@ pub fn attach<'a>(
 }
 
 /// Synced resources, with the documents that describe them.
-type Described = (Vec<GroupResource>, Arc<Documents>);
+type DescribedResources = (Vec<GroupResource>, Arc<Documents>);
 
 /// The APIs of all syncers.
 pub struct SyncerViews {
-    shown: Shown,
+    shown: SyncerObjects,
     dialect: Arc<dyn Dialect>,
     version: VersionInfo,
-    documents: Mutex<Option<Described>>,
+    documents: Mutex<Option<DescribedResources>>,
     /// By the name of the workload cluster.
     views: Mutex<BTreeMap<String, View>>,
 }
@@ -190,7 +190,7 @@ impl SyncerViews {
     }
 
     /// The synced resources that are served here, and their documents: rebuilt on changes.
-    fn described(&self) -> Result<Described, InstallError> {
+    fn described(&self) -> Result<DescribedResources, InstallError> {
         let synced = self.synced();
         let mut kept = self.documents.lock();
         match &*kept {

@@ -27,5 +27,5 @@ pub use chunks::Chunks;
 pub use intern::Interner;
 pub use label_test::LabelTest;
 pub use labels::{Domains, Labels, NO_DOMAIN};
-pub use renumber::{Numbered, Renumbering};
+pub use renumber::{NumberedEntry, Renumbering};
 pub use unusable::UnusableObjects;

@@ -17,7 +17,7 @@ struct Stretch {
 }
 
 /// An entry of a column that not every candidate has.
-pub trait Numbered: Copy {
+pub trait NumberedEntry: Copy {
     /// The candidate.
     fn number(self) -> Ix;
 
@@ -26,7 +26,7 @@ pub trait Numbered: Copy {
 }
 
 /// Candidate and value.
-impl Numbered for (Ix, u32) {
+impl NumberedEntry for (Ix, u32) {
     fn number(self) -> Ix {
         self.0
     }
@@ -98,7 +98,7 @@ impl Renumbering {
 
     /// The entries of candidates that stay, with their new numbers, and `more` of new candidates; all are
     /// ascending.
-    pub fn entries<T: Numbered>(&self, entries: &[T], more: Vec<T>) -> Vec<T> {
+    pub fn entries<T: NumberedEntry>(&self, entries: &[T], more: Vec<T>) -> Vec<T> {
         let mut moved = Vec::with_capacity(entries.len() + more.len());
         let mut more = more.into_iter().peekable();
         let mut stretches = self.stretches.iter();

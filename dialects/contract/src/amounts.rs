@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 use crate::view::DemandView;
 
 /// Clusters of a demand by their own names, each with its amount.
-pub type Held = BTreeMap<String, Option<i64>>;
+pub type AmountsByCluster = BTreeMap<String, Option<i64>>;
 
 /// The clusters of `view` with their amounts, without those on their way out.
 #[must_use]
-pub fn held(view: &DemandView) -> Held {
+pub fn held(view: &DemandView) -> AmountsByCluster {
     let stays = view.placed.iter().filter(|placed| !placed.leaving);
     stays
         .map(|placed| (placed.cluster_name.to_string(), placed.amount))
@@ -26,7 +26,7 @@ pub fn held(view: &DemandView) -> Held {
 /// A cluster that stays, with another amount.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Resized {
+pub struct AmountChange {
     /// The name the system itself gives the cluster.
     pub cluster_name: String,
     /// The amount it has.
@@ -37,7 +37,7 @@ pub struct Resized {
     pub to: Option<i64>,
 }
 
-impl fmt::Display for Resized {
+impl fmt::Display for AmountChange {
     /// Writes `eu-1 (6 to 4)`.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let amount =
@@ -54,12 +54,12 @@ impl fmt::Display for Resized {
 
 /// The clusters that both sides have with different amounts, by name.
 #[must_use]
-pub fn resized(before: &Held, after: &Held) -> Vec<Resized> {
+pub fn resized(before: &AmountsByCluster, after: &AmountsByCluster) -> Vec<AmountChange> {
     let both = before
         .iter()
         .filter_map(|(name, &from)| Some((name, from, *after.get(name)?)));
     both.filter(|(_, from, to)| from != to)
-        .map(|(name, from, to)| Resized {
+        .map(|(name, from, to)| AmountChange {
             cluster_name: name.clone(),
             from,
             to,
@@ -69,7 +69,7 @@ pub fn resized(before: &Held, after: &Held) -> Vec<Resized> {
 
 /// The names that are in `one` and not in `other`, in order.
 #[must_use]
-pub fn only<'a>(one: &'a Held, other: &Held) -> Vec<&'a str> {
+pub fn only<'a>(one: &'a AmountsByCluster, other: &AmountsByCluster) -> Vec<&'a str> {
     let names = one.keys().filter(|name| !other.contains_key(*name));
     names.map(String::as_str).collect()
 }
@@ -87,7 +87,7 @@ pub fn cell(cluster_name: &str, amount: Option<i64>) -> String {
 mod tests {
     use super::*;
 
-    fn side(entries: &[(&str, i64)]) -> Held {
+    fn side(entries: &[(&str, i64)]) -> AmountsByCluster {
         let entries = entries.iter();
         entries
             .map(|&(name, amount)| (name.to_owned(), Some(amount)))
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn where_nothing_is_divided_the_names_are_all_that_counts() {
-        let held: Held = [("a".to_owned(), None)].into();
+        let held: AmountsByCluster = [("a".to_owned(), None)].into();
         assert!(resized(&held, &held.clone()).is_empty());
         assert_eq!(
             (cell("a", None), cell("a", Some(3))),

@@ -21,7 +21,7 @@ pub trait Configuration {
     /// errors at once: those of [`Configuration::schema`], unknown fields, and rules that no schema can
     /// express.
     fn validate(&self, spec: &Value, path: &str) -> Vec<FieldError> {
-        let reading = self.schema().read::<Anything>(spec, path);
+        let reading = self.schema().read::<AnyConfiguration>(spec, path);
         reading.into_errors()
     }
 
@@ -76,4 +76,4 @@ static NO_SETTINGS: LazyLock<Schema> = LazyLock::new(|| {
 
 /// A form that reads anything and keeps nothing.
 #[derive(Debug, Default, Deserialize)]
-struct Anything {}
+struct AnyConfiguration {}

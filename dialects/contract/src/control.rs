@@ -89,7 +89,7 @@ impl NoteType {
 
 /// A second object an event has to do with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Related {
+pub struct RelatedObject {
     /// Its group and version.
     pub api_version: &'static str,
     /// Its kind.
@@ -110,7 +110,7 @@ pub struct Note {
     /// Sentence for a person, stored with at most 1,000 bytes.
     pub text: String,
     /// A second object.
-    pub related: Option<Related>,
+    pub related: Option<RelatedObject>,
 }
 
 /// The events of systems without events of their own: `Scheduled` and `FailedScheduling`, as in

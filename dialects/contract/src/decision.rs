@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use berth_apimachinery::{FieldError, Key, Revision, Timestamp};
-use berth_scheduling::Solved;
+use berth_scheduling::PipelineOutcome;
 
 /// Outcome of a decision (docs/reference.md, "The scheduling report").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,8 +116,8 @@ pub struct Decision {
     /// `Picked`, `Kept`, `Created`, or a token of docs/reference.md, "Reason tokens".
     pub reason: &'static str,
     /// The pipeline's result; empty for decisions that never ran it.
-    pub solved: Solved,
-    /// The amount of each of [`Solved::picked`], aligned with it; empty where nothing is divided.
+    pub solved: PipelineOutcome,
+    /// The amount of each of [`PipelineOutcome::picked`], aligned with it; empty where nothing is divided.
     pub amounts: Vec<i64>,
     /// The names of the scorers, by [`berth_scheduling::ScoreColumn::plugin`].
     pub scorers: Vec<Arc<str>>,
@@ -139,7 +139,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// The amount of the pick at `index` of [`Solved::picked`].
+    /// The amount of the pick at `index` of [`PipelineOutcome::picked`].
     #[must_use]
     pub fn amount_of_pick(&self, index: usize) -> Option<i64> {
         self.amounts.get(index).copied()
@@ -154,7 +154,7 @@ impl Decision {
 
 /// A choice of targets that cannot be bound: one cause per target, with its reasons.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Refused {
+pub struct ChoiceRefusal {
     /// The errors, at `spec.targets[i]`.
     pub errors: Vec<FieldError>,
 }

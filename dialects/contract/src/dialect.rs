@@ -7,13 +7,13 @@ use berth_apimachinery::{GroupResource, Key, Kind};
 use serde_json::Value;
 
 use crate::configuration::{Configuration, NoSettings};
-use crate::guarded::Guarded;
+use crate::guarded::GuardedResources;
 use crate::inventory::Inventory;
 use crate::on_hub::OnHub;
 use crate::own_place::OwnPlace;
 use crate::reach::Reach;
 use crate::reconciler::{Controllers, NoReconcilers};
-use crate::shown::Shown;
+use crate::shown::ExtraViews;
 
 /// A kind of object that wants a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,8 +105,8 @@ pub trait Dialect: Send + Sync + 'static {
     }
 
     /// The resources that are guarded in the light of other objects ([`Inventory::guarding`]).
-    fn guarded(&self) -> Guarded {
-        Guarded::default()
+    fn guarded(&self) -> GuardedResources {
+        GuardedResources::default()
     }
 
     /// The objects that the system makes by itself wherever it runs, in their initial form. A server
@@ -122,8 +122,8 @@ pub trait Dialect: Send + Sync + 'static {
     }
 
     /// Returns further facts to show.
-    fn shown(&self) -> Shown {
-        Shown::default()
+    fn shown(&self) -> ExtraViews {
+        ExtraViews::default()
     }
 
     /// Returns the needs of a hub that stores the objects.

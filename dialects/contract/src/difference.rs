@@ -14,14 +14,14 @@ use crate::report::{Candidate, Pick, RejectionEntry, Report, Score};
 
 /// A changed value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Changed<T> {
+pub struct ValueChange<T> {
     /// Value before.
     pub from: T,
     /// Value after.
     pub to: T,
 }
 
-impl<T: PartialEq> Changed<T> {
+impl<T: PartialEq> ValueChange<T> {
     /// `None` where both are the same.
     #[must_use]
     pub fn of(from: T, to: T) -> Option<Self> {
@@ -89,13 +89,13 @@ pub struct CandidateDifference {
     pub target: String,
     /// The verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub verdict: Option<Changed<Verdict>>,
+    pub verdict: Option<ValueChange<Verdict>>,
     /// The amount it gets, of systems that divide one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub amount: Option<Changed<Option<i64>>>,
+    pub amount: Option<ValueChange<Option<i64>>>,
     /// The weighted total.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub score: Option<Changed<Option<i64>>>,
+    pub score: Option<ValueChange<Option<i64>>>,
     /// The scorers whose part changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scores: Vec<ScoreDifference>,
@@ -130,13 +130,13 @@ pub struct Counts {
 pub struct Difference {
     /// Outcome.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<Changed<String>>,
+    pub outcome: Option<ValueChange<String>>,
     /// The token of the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<Changed<String>>,
+    pub reason: Option<ValueChange<String>>,
     /// The summary.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub message: Option<Changed<String>>,
+    pub message: Option<ValueChange<String>>,
     /// Counts of the clusters below.
     pub counts: Counts,
     /// The clusters with a difference, by name.
@@ -159,9 +159,9 @@ impl Difference {
 pub fn difference(before: &Report, after: &Report) -> Difference {
     let candidates = of_candidates(&considered(before), &considered(after));
     Difference {
-        outcome: Changed::of(before.outcome.to_string(), after.outcome.to_string()),
-        reason: Changed::of(before.reason.to_string(), after.reason.to_string()),
-        message: Changed::of(before.message.clone(), after.message.clone()),
+        outcome: ValueChange::of(before.outcome.to_string(), after.outcome.to_string()),
+        reason: ValueChange::of(before.reason.to_string(), after.reason.to_string()),
+        message: ValueChange::of(before.message.clone(), after.message.clone()),
         counts: Counts::of(&candidates),
         candidates,
     }
@@ -229,12 +229,12 @@ fn of_one(name: &str, from: Option<&Candidate>, to: Option<&Candidate>) -> Optio
             .filter(|name| !name.is_empty())
             .or(target(from))
             .unwrap_or_default(),
-        verdict: Changed::of(verdict(from), verdict(to)),
-        amount: Changed::of(
+        verdict: ValueChange::of(verdict(from), verdict(to)),
+        amount: ValueChange::of(
             from.and_then(|candidate| candidate.amount),
             to.and_then(|candidate| candidate.amount),
         ),
-        score: Changed::of(
+        score: ValueChange::of(
             from.and_then(|candidate| candidate.score),
             to.and_then(|candidate| candidate.score),
         ),
@@ -289,7 +289,7 @@ impl Counts {
     fn of(candidates: &[CandidateDifference]) -> Self {
         let mut counts = Self::default();
         for candidate in candidates {
-            let Some(Changed { from, to }) = candidate.verdict else {
+            let Some(ValueChange { from, to }) = candidate.verdict else {
                 counts.resized += usize::from(candidate.amount.is_some());
                 counts.rescored += usize::from(candidate.score.is_some() || !candidate.scores.is_empty());
                 continue;

@@ -9,7 +9,7 @@ use serde_json::Value;
 /// A resource whose objects are not deleted while objects of another one use them (docs/admission.md,
 /// "Guards").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Protected {
+pub struct ProtectedResource {
     /// Resource that is used.
     pub resource: GroupResource,
     /// Resource whose objects use it.
@@ -18,9 +18,9 @@ pub struct Protected {
 
 /// Resources that are guarded.
 #[derive(Clone, Copy, Debug)]
-pub struct Guarded {
+pub struct GuardedResources {
     /// Resources whose objects are not deleted while they are used.
-    pub protects: &'static [Protected],
+    pub protects: &'static [ProtectedResource],
     /// Returns the protected objects that an object of the using resource uses. Reads the object alone.
     pub uses: fn(GroupResource, &Value) -> Vec<Key>,
     /// The resources whose objects must agree with other objects.
@@ -31,7 +31,7 @@ pub struct Guarded {
     pub reserves: &'static [GroupResource],
 }
 
-impl Default for Guarded {
+impl Default for GuardedResources {
     fn default() -> Self {
         Self {
             protects: &[],

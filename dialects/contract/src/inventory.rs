@@ -2,18 +2,18 @@
 //!
 //! The methods that every system needs are in the trait and in the two below it, [`Targets`] and
 //! [`Words`]. Optional ones are separate capabilities that do nothing by default: [`Control`],
-//! [`Advisor`], [`Guarding`].
+//! [`Advisor`], [`Guards`].
 
 use std::any::Any;
 use std::sync::Arc;
 
-use berth_admission::Denied;
+use berth_admission::Denial;
 use berth_apimachinery::write::Write;
 use berth_apimachinery::{Change, FieldError, GroupResource, Key, Object, Timestamp};
 use berth_scheduling::{Ix, Rejection};
 
 use crate::control::{self, Control, Note, Pace};
-use crate::decision::{Decision, Refused};
+use crate::decision::{ChoiceRefusal, Decision};
 use crate::edit::Edit;
 use crate::remedy::Remedy;
 use crate::view::{DemandView, TargetView, Unusable};
@@ -21,7 +21,7 @@ use crate::words::Words;
 
 /// Demands that a change may have made due again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Affected {
+pub enum AffectedDemands {
     /// None.
     #[default]
     None,
@@ -33,16 +33,16 @@ pub enum Affected {
 
 /// Consequences of a folded change for others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Due {
+pub struct Consequences {
     /// The demands to decide again. Changes the dialect's own writes make must not appear here.
-    pub decide: Affected,
+    pub decide: AffectedDemands,
     /// The demands whose *view* ([`Inventory::demand`]) may have changed, decided again or not.
-    pub demands: Affected,
+    pub demands: AffectedDemands,
     /// The targets (by cluster name) whose view may have changed; `None` is all of them.
     pub targets: Option<Vec<Arc<str>>>,
 }
 
-impl Due {
+impl Consequences {
     /// Nothing to do.
     #[must_use]
     pub fn nothing() -> Self {
@@ -128,7 +128,7 @@ pub trait Inventory: Targets + Words + Any + Send + Sync {
 
     /// Applies one change. An object that does not fit its kind is left out and listed by
     /// [`Inventory::unusable`].
-    fn fold(&mut self, change: &Change) -> Due;
+    fn fold(&mut self, change: &Change) -> Consequences;
 
     /// The objects that could not be read, with the reason.
     fn unusable(&self) -> Vec<Unusable>;
@@ -166,7 +166,7 @@ pub trait Inventory: Targets + Words + Any + Send + Sync {
     /// # Errors
     /// Only with [`Ask::chosen`]: the targets that are unknown, infeasible or too many, each with its
     /// reasons.
-    fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>>;
+    fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, ChoiceRefusal>>;
 
     /// The writes of a binding, in order. Every prefix of them is a valid state, and a later decision
     /// completes it.
@@ -174,18 +174,18 @@ pub trait Inventory: Targets + Words + Any + Send + Sync {
 
     /// Returns the part that tells the controller how to keep decisions current.
     fn control(&self) -> &dyn Control {
-        &Nothing
+        &NoCapability
     }
 
     /// Returns the part that knows remedies for refusals, and for full clusters.
     fn advisor(&self) -> &dyn Advisor {
-        &Nothing
+        &NoCapability
     }
 
     /// Returns the part that answers guards about the objects in
     /// [`Dialect::guarded`](crate::Dialect::guarded).
-    fn guarding(&self) -> &dyn Guarding {
-        &Nothing
+    fn guarding(&self) -> &dyn Guards {
+        &NoCapability
     }
 }
 
@@ -206,11 +206,11 @@ impl dyn Inventory + '_ {
 }
 
 /// An absent capability.
-struct Nothing;
+struct NoCapability;
 
-impl Control for Nothing {}
-impl Advisor for Nothing {}
-impl Guarding for Nothing {}
+impl Control for NoCapability {}
+impl Advisor for NoCapability {}
+impl Guards for NoCapability {}
 
 /// A capability: proposals of changes. The caller decides again with each one.
 pub trait Advisor {
@@ -233,7 +233,7 @@ pub trait Advisor {
 /// Decision in an object. Only the scheduler ([`Dialect::actor`](crate::Dialect::actor)) may write such
 /// an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reserved {
+pub struct ReservedDecision {
     /// The demand, as `Placement "p"`.
     pub whose: String,
     /// Whether the demand exists.
@@ -241,7 +241,7 @@ pub struct Reserved {
 }
 
 /// A capability: queries of guards, about the resources that [`Guarded`](crate::Guarded) names.
-pub trait Guarding {
+pub trait Guards {
     /// The users of the protected object at `key`: at most `most` of them, in key order, and their
     /// number.
     fn users(&self, _key: &Key, _most: usize) -> (Vec<Key>, usize) {
@@ -250,7 +250,7 @@ pub trait Guarding {
 
     /// Returns the demand whose decision is in `object`, an object of a reserved resource; `None` for
     /// an object without a decision.
-    fn reserved(&self, _resource: GroupResource, _object: &serde_json::Value) -> Option<Reserved> {
+    fn reserved(&self, _resource: GroupResource, _object: &serde_json::Value) -> Option<ReservedDecision> {
         None
     }
 
@@ -286,7 +286,7 @@ pub trait Guarding {
     }
 
     /// Objections to a creation of `new` by rules about other objects, some of which may be missing
-    /// ([`Guarding::judge`] knows all of them).
+    /// ([`Guards::judge`] knows all of them).
     fn judge_offline(&self, resource: GroupResource, new: &serde_json::Value) -> Vec<FieldError> {
         self.judge(resource, None, new)
     }
@@ -300,7 +300,7 @@ pub trait Guarding {
         &self,
         _old: &serde_json::Value,
         _new: &mut serde_json::Value,
-    ) -> Result<Vec<Arc<str>>, Denied> {
+    ) -> Result<Vec<Arc<str>>, Denial> {
         Ok(Vec::new())
     }
 }

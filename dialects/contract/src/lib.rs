@@ -50,16 +50,18 @@ pub mod words;
 
 pub use berth_apimachinery::write::{Verb, Write};
 pub use configuration::Configuration;
-pub use control::{Backoff, Control, Note, NoteType, Pace, Related};
-pub use decision::{Action, BindingChange, Current, Decision, Outcome, Refused};
+pub use control::{Backoff, Control, Note, NoteType, Pace, RelatedObject};
+pub use decision::{Action, BindingChange, ChoiceRefusal, Current, Decision, Outcome};
 pub use dialect::{DemandKind, Dialect};
 pub use difference::{Difference, difference};
 pub use edit::Edit;
 pub use facts::{Access, Facts, Producer};
-pub use guarded::{Guarded, Protected};
+pub use guarded::{GuardedResources, ProtectedResource};
 pub use hold::{Finalizer, Hold};
 pub use hub_rule::{Condition, HubRule};
-pub use inventory::{Advisor, Affected, Ask, Due, Guarding, Inventory, Reserved, Targets};
+pub use inventory::{
+    Advisor, AffectedDemands, Ask, Consequences, Guards, Inventory, ReservedDecision, Targets,
+};
 pub use on_hub::{Concern, Concerns, OnHub};
 pub use own_place::OwnPlace;
 pub use own_scheduler::{LeaseName, OwnScheduler};
@@ -67,7 +69,7 @@ pub use reach::Reach;
 pub use reconciler::{Context, Controllers, Objects, Reconciler, Step};
 pub use remedy::{Remedy, Whose};
 pub use report::Report;
-pub use shown::Shown;
+pub use shown::ExtraViews;
 pub use system_users::SystemUsers;
-pub use view::{Amount, DemandView, Phase, Placed, Quantities, Taint, TargetView, Unusable};
+pub use view::{Amount, DemandView, Phase, PlacedCluster, Quantities, Taint, TargetView, Unusable};
 pub use words::Words;

@@ -25,7 +25,7 @@ pub use wire::{
     AmountEntry, Candidate, ChangeEntry, Condition, CurrentEntry, FunnelStep, Pick, ReasonCount,
     RejectionEntry, Report, RulesInForce, Score, Token, WriteEntry,
 };
-pub use written::{Writer, Written};
+pub use written::{StreamedCandidates, Writer};
 
 /// The report of `decision`, made on `inventory` (at `revision`) by the dialect named `dialect`.
 #[must_use]

@@ -7,7 +7,7 @@ use crate::facts::{Facts, Producer};
 
 /// Views that a system offers beyond scheduling.
 #[derive(Clone, Copy, Debug)]
-pub struct Shown {
+pub struct ExtraViews {
     /// Resources of its own that ordinary users may read, in addition to the demands.
     pub readable: &'static [GroupResource],
     /// Namespaced kinds that describe clusters: a user who may read a decision may see their names, in
@@ -19,7 +19,7 @@ pub struct Shown {
     pub producer: Option<Producer>,
 }
 
-impl Default for Shown {
+impl Default for ExtraViews {
     fn default() -> Self {
         Self {
             readable: &[],

@@ -108,7 +108,7 @@ pub struct Amount {
 
 /// One cluster a demand is bound to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Placed {
+pub struct PlacedCluster {
     /// The system's own name of the cluster.
     pub cluster_name: Arc<str>,
     /// The reason stored with the decision, mostly empty.
@@ -136,7 +136,7 @@ pub struct DemandView {
     /// the caller verifies.
     pub phase: Phase,
     /// Places it is bound to, by cluster name.
-    pub placed: Vec<Placed>,
+    pub placed: Vec<PlacedCluster>,
     /// Number of places it asks for, where the request states one.
     pub wanted: Option<i64>,
     /// The amount that is divided among its places, where the system divides.

@@ -10,7 +10,7 @@ mod hold;
 pub(crate) mod hub_rules;
 mod rollout;
 
-use berth_admission::{Denied, Operation, Plugin, Request};
+use berth_admission::{Denial, Operation, Plugin, Request};
 use berth_dialect_contract::SystemUsers;
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ impl DecisionGuard {
         Self { users }
     }
 
-    fn judge(&self, request: &Request<'_>, object: Option<&Value>) -> Result<(), Denied> {
+    fn judge(&self, request: &Request<'_>, object: Option<&Value>) -> Result<(), Denial> {
         if request.collects(object) || request.changes_nothing(object) {
             return Ok(());
         }
@@ -56,7 +56,7 @@ impl DecisionGuard {
             true => format!("{ACTOR} writes, and of which {} rolls out", rollout.join(" or ")),
             false => format!("{ACTOR} writes"),
         };
-        Err(Denied::Forbidden(format!(
+        Err(Denial::Forbidden(format!(
             "it holds the decision of {whose}, which only {who}; change the placement instead, or bind it through its \
              binding subresource"
         )))
@@ -64,7 +64,7 @@ impl DecisionGuard {
 }
 
 /// Refuses a snapshot with a new or changed status, which contains the decision.
-fn keeps_status(request: &Request<'_>, object: Option<&Value>) -> Result<(), Denied> {
+fn keeps_status(request: &Request<'_>, object: Option<&Value>) -> Result<(), Denial> {
     let status = |object: Option<&Value>| object.map_or(Value::Null, |object| object["status"].clone());
     let (before, after) = (status(request.old), status(object));
     // The status of a new object is dropped, and the status of a deleted object is not a decision any
@@ -72,7 +72,7 @@ fn keeps_status(request: &Request<'_>, object: Option<&Value>) -> Result<(), Den
     if request.operation != Operation::Update || before == after {
         return Ok(());
     }
-    Err(Denied::Forbidden(format!(
+    Err(Denial::Forbidden(format!(
         "its status holds the decision, which only {ACTOR} writes: set mode: Observe in the SchedulerConfiguration named fleet \
          to let KubeFleet's own scheduler decide"
     )))
@@ -107,7 +107,7 @@ impl Plugin for DecisionGuard {
         request: &Request<'_>,
         object: Option<&Value>,
         _warnings: &mut Vec<String>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Denial> {
         self.judge(request, object)
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use berth_dialect_columns::Labels;
 use berth_scheduling::Ix;
 
-use crate::eligibility::Standing;
+use crate::eligibility::EligibilityReports;
 use crate::fleet::cluster::{Amount, Cluster};
 use crate::kind::Taint;
 
@@ -23,7 +23,7 @@ pub(crate) struct Columns {
     /// The labels.
     pub(crate) labels: Labels,
     /// Reports for eligibility. They change with every heartbeat.
-    pub(crate) standings: imbl::Vector<Standing>,
+    pub(crate) standings: imbl::Vector<EligibilityReports>,
     /// The taints of each cluster, as a number of the table below.
     pub(crate) taints: Arc<Vec<u32>>,
     /// The distinct lists of taints; the empty one is number 0.

@@ -12,8 +12,8 @@ mod tests;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use berth_dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
-use berth_scheduling::{Ix, Solved};
+use berth_dialect_contract::{Action, Ask, BindingChange, ChoiceRefusal, Current, Decision, Outcome};
+use berth_scheduling::{Ix, PipelineOutcome};
 
 use crate::code::{Code, Plugin};
 use crate::detail::Detail;
@@ -22,12 +22,16 @@ use crate::fleet::record::{Hold, PlacementRecord};
 use crate::kind::{ClusterDecision, State};
 use crate::plan::{Plan, SnapshotPlan, Step};
 use crate::policy::{Mode, Policy};
-use crate::satisfied::Satisfied;
+use crate::satisfied::PolicyFulfilment;
 use classify::Classes;
 use selection::Selection;
 
 /// Decides the placement in `record`.
-pub(crate) fn decide(fleet: &Fleet, record: &PlacementRecord, ask: &Ask<'_>) -> Result<Decision, Refused> {
+pub(crate) fn decide(
+    fleet: &Fleet,
+    record: &PlacementRecord,
+    ask: &Ask<'_>,
+) -> Result<Decision, ChoiceRefusal> {
     if record.deleting() {
         return Ok(released(fleet, record, ask));
     }
@@ -84,7 +88,7 @@ fn unjudged(
         demand_revision: record.object.revision(),
         outcome,
         reason,
-        solved: Solved::default(),
+        solved: PipelineOutcome::default(),
         amounts: Vec::new(),
         scorers: Vec::new(),
         unknown: Vec::new(),
@@ -157,7 +161,7 @@ fn judge(
     record: &PlacementRecord,
     policy: &Policy,
     ask: &Ask<'_>,
-) -> Result<Decision, Refused> {
+) -> Result<Decision, ChoiceRefusal> {
     let columns = fleet.columns();
     let snapshot = SnapshotPlan::make(fleet, record, ask.demand);
     let classes = Classes::of(fleet, columns, ask.demand, snapshot.name());
@@ -168,7 +172,7 @@ fn judge(
     let decided = decided(policy, &selection, ask);
     let (steps, mut changes) = steps(&classes, &selection, &decided, columns);
     changes.extend(released_clusters(fleet, ask, &changes));
-    let satisfied = Satisfied::of(policy, &selection, columns);
+    let satisfied = PolicyFulfilment::of(policy, &selection, columns);
     let listed = status::listed(fleet, ask.demand, policy, &selection, &classes, &decided);
     let plan = Plan {
         status: status::changes(&snapshot, &listed, &satisfied, record).then_some(listed),
@@ -326,7 +330,7 @@ fn steps(
 /// The outcome and its token.
 fn outcome(
     policy: &Policy,
-    satisfied: &Satisfied,
+    satisfied: &PolicyFulfilment,
     changes: &[BindingChange],
     bound: bool,
     writes: bool,

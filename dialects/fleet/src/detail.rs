@@ -3,7 +3,7 @@
 use crate::filters::spread::Emptiest;
 use crate::fleet::record::BindingRecord;
 use crate::plan::Plan;
-use crate::satisfied::Satisfied;
+use crate::satisfied::PolicyFulfilment;
 use berth_scheduling::Ix;
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub(crate) struct Detail {
     /// The bindings of a placement that is being deleted.
     pub(crate) released: Option<Vec<Arc<BindingRecord>>>,
     /// Whether the policy is fulfilled; `None` where nothing was judged.
-    pub(crate) satisfied: Option<Satisfied>,
+    pub(crate) satisfied: Option<PolicyFulfilment>,
     /// Content of the objects; `None` where they do not change.
     pub(crate) plan: Option<Plan>,
     /// Whether the number asked for was placed before, so that nothing was picked.

@@ -6,8 +6,8 @@ use berth_admission::Plugin;
 use berth_apimachinery::{FieldError, GroupResource, Kind, Schema};
 use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{
-    Configuration, Controllers, DemandKind, Dialect, Inventory, LeaseName, OnHub, OwnScheduler, Producer,
-    Reach, Reconciler, Shown, SystemUsers,
+    Configuration, Controllers, DemandKind, Dialect, ExtraViews, Inventory, LeaseName, OnHub, OwnScheduler,
+    Producer, Reach, Reconciler, SystemUsers,
 };
 use serde_json::Value;
 
@@ -130,14 +130,14 @@ impl Dialect for KubeFleet {
         self
     }
 
-    fn shown(&self) -> Shown {
-        Shown {
+    fn shown(&self) -> ExtraViews {
+        ExtraViews {
             facts,
             producer: Some(Producer {
                 manager: "KubeFleet",
                 is_alone: true,
             }),
-            ..Shown::default()
+            ..ExtraViews::default()
         }
     }
 

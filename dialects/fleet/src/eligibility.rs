@@ -39,7 +39,7 @@ pub(crate) enum Health {
 
 /// Reports for eligibility.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct EligibilityReports {
     /// The MemberCluster is being deleted.
     pub(crate) leaving: bool,
     /// There is a member agent.
@@ -72,7 +72,7 @@ berth_scheduling::names! {
 
 impl Ineligible {
     /// The sentence. It names instants, not ages, so that it stays the same as long as the reason does.
-    pub(crate) fn sentence(self, standing: &Standing, limits: Limits) -> String {
+    pub(crate) fn sentence(self, standing: &EligibilityReports, limits: Limits) -> String {
         let since = |instant: Timestamp| {
             if instant == Timestamp::MIN {
                 "an unknown time".to_owned()
@@ -107,7 +107,7 @@ impl Ineligible {
     }
 }
 
-impl Standing {
+impl EligibilityReports {
     /// Reads it off a MemberCluster.
     pub(crate) fn of(view: &MemberCluster, leaving: bool) -> Self {
         let agent = view.status.member_agent();
@@ -185,8 +185,8 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn well() -> Standing {
-        Standing {
+    fn well() -> EligibilityReports {
+        EligibilityReports {
             leaving: false,
             agent: true,
             heartbeat: at("2021-10-28T08:55:00Z"),
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn the_first_reason_in_order_counts() {
         let now = at("2021-10-28T09:00:00Z");
-        let judge = |change: fn(&mut Standing)| {
+        let judge = |change: fn(&mut EligibilityReports)| {
             let mut standing = well();
             change(&mut standing);
             standing.judge(now, Limits::default()).map(Ineligible::name)

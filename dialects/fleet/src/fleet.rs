@@ -19,7 +19,7 @@ use crate::fleet::cluster::Cluster;
 use crate::fleet::record::{BindingRecord, PlacementRecord, SnapshotRecord};
 
 /// The objects of one placement, by name.
-pub(crate) type Own<T> = imbl::OrdMap<Arc<str>, Arc<T>>;
+pub(crate) type ObjectsByName<T> = imbl::OrdMap<Arc<str>, Arc<T>>;
 
 /// All objects of a hub that the dialect knows.
 #[derive(Clone, Default)]
@@ -29,9 +29,9 @@ pub(crate) struct Fleet {
     /// Namespace and name of the placements whose status a namespace is to show.
     shown: imbl::OrdSet<(Arc<str>, Arc<str>)>,
     /// The snapshots of each placement, there or not.
-    snapshots: imbl::HashMap<Key, Own<SnapshotRecord>>,
+    snapshots: imbl::HashMap<Key, ObjectsByName<SnapshotRecord>>,
     /// The bindings of each placement, there or not.
-    bindings: imbl::HashMap<Key, Own<BindingRecord>>,
+    bindings: imbl::HashMap<Key, ObjectsByName<BindingRecord>>,
     /// The placement of each snapshot and binding: names are unique across the placements of a form and a
     /// namespace.
     parents: imbl::HashMap<Key, Key>,

@@ -10,8 +10,8 @@ use berth_apimachinery::selector::{Requirement, Selector};
 use berth_apimachinery::{Change, GroupResource, Key, Object, Timestamp};
 use berth_dialect_contract::words::FINAL;
 use berth_dialect_contract::{
-    Advisor, Ask, Decision, DemandView, Due, Edit, Guarding, Inventory, Refused, Remedy, TargetView, Targets,
-    Unusable, Words, Write,
+    Advisor, Ask, ChoiceRefusal, Consequences, Decision, DemandView, Edit, Guards, Inventory, Remedy,
+    TargetView, Targets, Unusable, Words, Write,
 };
 use berth_scheduling::{Ix, Reason, Rejection};
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ impl Inventory for Fleet {
         Arc::new(self.clone())
     }
 
-    fn fold(&mut self, change: &Change) -> Due {
+    fn fold(&mut self, change: &Change) -> Consequences {
         fold::fold(self, change)
     }
 
@@ -56,7 +56,7 @@ impl Inventory for Fleet {
             .map(|record| view::demand(self, demand, record))
     }
 
-    fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>> {
+    fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, ChoiceRefusal>> {
         self.placements
             .get(ask.demand)
             .map(|record| decide::decide(self, record, ask))
@@ -70,7 +70,7 @@ impl Inventory for Fleet {
         self
     }
 
-    fn guarding(&self) -> &dyn Guarding {
+    fn guarding(&self) -> &dyn Guards {
         self
     }
 }
@@ -161,7 +161,7 @@ impl Words for Fleet {
     }
 }
 
-impl Guarding for Fleet {
+impl Guards for Fleet {
     fn decisions_in(
         &self,
         resource: GroupResource,

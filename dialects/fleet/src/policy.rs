@@ -31,7 +31,7 @@ pub(crate) struct Policy {
     /// One of these must match, unless the list is empty.
     pub(crate) required: Vec<Term>,
     /// Preferred terms.
-    pub(crate) preferred: Vec<Preferred>,
+    pub(crate) preferred: Vec<PreferredTerm>,
     /// The tolerated taints.
     pub(crate) tolerations: Vec<Toleration>,
     /// The topology spread constraints.
@@ -121,7 +121,7 @@ impl Test {
 
 /// A preferred term.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Preferred {
+pub(crate) struct PreferredTerm {
     /// Score of a match.
     pub(crate) weight: i32,
     /// Labels that a cluster must have.
@@ -191,7 +191,7 @@ impl Policy {
             .unwrap_or_default();
         let preferred = preferred.iter().enumerate().map(|(index, preferred)| {
             let path = format!("{path}.preferredDuringSchedulingIgnoredDuringExecution[{index}].preference");
-            Preferred {
+            PreferredTerm {
                 weight: preferred.weight,
                 labels: labels(&preferred.preference, &path, &mut errors),
                 sorter: preferred
@@ -204,7 +204,7 @@ impl Policy {
                     }),
             }
         });
-        let preferred: Vec<Preferred> = preferred.filter(|preferred| preferred.weight != 0).collect();
+        let preferred: Vec<PreferredTerm> = preferred.filter(|preferred| preferred.weight != 0).collect();
         let spread = policy
             .topology_spread_constraints
             .iter()
@@ -300,7 +300,7 @@ fn test(requirement: &PropertyRequirement) -> Result<Test, String> {
     })
 }
 
-fn names(required: &[Term], preferred: &[Preferred]) -> BTreeSet<String> {
+fn names(required: &[Term], preferred: &[PreferredTerm]) -> BTreeSet<String> {
     let tests = required
         .iter()
         .flat_map(|term| &term.properties)

@@ -34,7 +34,7 @@ pub(crate) fn remedies(
     let Ok(policy) = record.policy.as_ref() else {
         return Vec::new();
     };
-    let case = Case {
+    let case = ClusterPair {
         decision,
         record,
         policy,
@@ -65,7 +65,7 @@ pub(crate) fn remedies(
 }
 
 /// One placement and one cluster.
-struct Case<'a> {
+struct ClusterPair<'a> {
     decision: &'a Decision,
     record: &'a PlacementRecord,
     policy: &'a Policy,
@@ -74,7 +74,7 @@ struct Case<'a> {
     candidate: Ix,
 }
 
-impl Case<'_> {
+impl ClusterPair<'_> {
     /// An edit of the policy.
     fn asked(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
         let demand = self.decision.demand.clone();

@@ -17,7 +17,7 @@ use crate::fleet::Fleet;
 use crate::fleet::record::{PlacementRecord, shown_in};
 use crate::names::{NAMESPACES, PLACEMENT_API_VERSION, PLACEMENTS, REPORTED, REPORTER, REPORTS};
 use crate::writes::edit::without_revision;
-use crate::writes::{Told, put_condition};
+use crate::writes::{ConditionContent, put_condition};
 
 /// See the module.
 pub(crate) struct Reports;
@@ -224,7 +224,7 @@ fn condition_of(key: &Key, record: &PlacementRecord, told: Option<String>, now: 
         return None;
     }
     let mut object = without_revision(&record.object);
-    let told = Told {
+    let told = ConditionContent {
         r#type: REPORTED,
         status,
         reason,

@@ -2,7 +2,7 @@
 
 /// Whether the policy is fulfilled.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Satisfied {
+pub(crate) struct PolicyFulfilment {
     /// Whether everything wanted was found.
     pub(crate) fulfilled: bool,
     /// The sentence.

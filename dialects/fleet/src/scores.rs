@@ -5,7 +5,7 @@ use std::cmp::{Ordering, Reverse};
 use berth_scheduling::{Ix, Scorer};
 
 use crate::columns::Columns;
-use crate::policy::{Preferred, Sorter};
+use crate::policy::{PreferredTerm, Sorter};
 
 berth_scheduling::names! {
     /// The scores that the system ranks by one after the other, the first to decide first.
@@ -21,7 +21,7 @@ berth_scheduling::names! {
 
 impl Ranking {
     /// The value of a candidate.
-    pub(crate) fn value(self, standing: &Standing) -> i32 {
+    pub(crate) fn value(self, standing: &CandidateRank) -> i32 {
         match self {
             Self::Spread => standing.topology,
             Self::Affinity => standing.affinity,
@@ -31,7 +31,7 @@ impl Ranking {
 }
 
 /// The affinity score of every cluster: the sum over the preferred terms.
-pub(crate) fn affinity(preferred: &[Preferred], columns: &Columns) -> Vec<i32> {
+pub(crate) fn affinity(preferred: &[PreferredTerm], columns: &Columns) -> Vec<i32> {
     let mut sums = vec![0_i32; columns.count() as usize];
     for term in preferred {
         let matching = columns.labels.select(&term.labels, columns.count());
@@ -90,7 +90,7 @@ fn round(share: f64) -> i32 {
 
 /// Rank of a candidate: of two the greater is the better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct CandidateRank {
     /// Score for evening out the topology.
     pub(crate) topology: i32,
     /// The preferred terms.
@@ -101,7 +101,7 @@ pub(crate) struct Standing {
     pub(crate) candidate: Ix,
 }
 
-impl Standing {
+impl CandidateRank {
     /// Returns the rank without stickiness, which no object records.
     pub(crate) const fn unstuck(self) -> Self {
         Self {
@@ -119,25 +119,25 @@ impl Standing {
     }
 }
 
-impl PartialOrd for Standing {
+impl PartialOrd for CandidateRank {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Standing {
+impl Ord for CandidateRank {
     fn cmp(&self, other: &Self) -> Ordering {
         self.key().cmp(&other.key())
     }
 }
 
 /// Sorts best first.
-pub(crate) fn best_first(standings: &mut [Standing]) {
+pub(crate) fn best_first(standings: &mut [CandidateRank]) {
     standings.sort_unstable_by_key(|standing| Reverse(*standing));
 }
 
 /// The best `wanted`, best first.
-pub(crate) fn best(mut standings: Vec<Standing>, wanted: usize) -> Vec<Standing> {
+pub(crate) fn best(mut standings: Vec<CandidateRank>, wanted: usize) -> Vec<CandidateRank> {
     if wanted < standings.len() {
         standings.select_nth_unstable_by_key(wanted, |standing| Reverse(*standing));
         standings.truncate(wanted);
@@ -147,9 +147,9 @@ pub(crate) fn best(mut standings: Vec<Standing>, wanted: usize) -> Vec<Standing>
 }
 
 /// A scorer whose values are known.
-pub(crate) struct Known<'a>(pub(crate) &'a [Option<i32>]);
+pub(crate) struct KnownScorer<'a>(pub(crate) &'a [Option<i32>]);
 
-impl Scorer<Columns> for Known<'_> {
+impl Scorer<Columns> for KnownScorer<'_> {
     fn weight(&self) -> i64 {
         1
     }
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn topology_then_affinity_then_stickiness_then_the_larger_name_decides() {
-        let standing = |topology, affinity, sticky, candidate| Standing {
+        let standing = |topology, affinity, sticky, candidate| CandidateRank {
             topology,
             affinity,
             sticky,

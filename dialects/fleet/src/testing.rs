@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use berth_apimachinery::{Change, GroupResource, Key, Object, Revision};
-use berth_dialect_contract::{Ask, Decision, Due, Inventory, Refused, Verb};
+use berth_dialect_contract::{Ask, ChoiceRefusal, Consequences, Decision, Inventory, Verb};
 use serde_json::{Value, json};
 
 use crate::fleet::Fleet;
@@ -81,13 +81,13 @@ impl World {
     }
 
     /// Folds an object in.
-    pub(crate) fn put(&mut self, value: &Value) -> Due {
+    pub(crate) fn put(&mut self, value: &Value) -> Consequences {
         let object = Arc::new(Object::new(value, Revision(1)).unwrap());
         self.fleet.fold(&Change::added(key(value), object))
     }
 
     /// Folds the end of an object in.
-    pub(crate) fn remove(&mut self, value: &Value) -> Due {
+    pub(crate) fn remove(&mut self, value: &Value) -> Consequences {
         let old = Arc::new(Object::new(value, Revision(2)).unwrap());
         self.fleet.fold(&Change {
             revision: Revision(2),
@@ -98,12 +98,12 @@ impl World {
     }
 
     /// Decides the placement `p`, with these clusters chosen, if any.
-    pub(crate) fn choose(&self, chosen: &[&str]) -> Result<Decision, Refused> {
+    pub(crate) fn choose(&self, chosen: &[&str]) -> Result<Decision, ChoiceRefusal> {
         self.choose_for(&hub_wide(), chosen)
     }
 
     /// Decides the placement at `demand`, with these clusters chosen, if any.
-    pub(crate) fn choose_for(&self, demand: &Key, chosen: &[&str]) -> Result<Decision, Refused> {
+    pub(crate) fn choose_for(&self, demand: &Key, chosen: &[&str]) -> Result<Decision, ChoiceRefusal> {
         let chosen: Vec<String> = chosen.iter().map(|&name| name.to_owned()).collect();
         let ask = Ask {
             demand,
@@ -115,12 +115,12 @@ impl World {
     }
 
     /// Decides the placement `p` and makes the writes; gives what they made due.
-    pub(crate) fn settle(&mut self) -> Vec<Due> {
+    pub(crate) fn settle(&mut self) -> Vec<Consequences> {
         self.settle_for(&hub_wide())
     }
 
     /// Decides the placement at `demand` and makes the writes; gives what they made due.
-    pub(crate) fn settle_for(&mut self, demand: &Key) -> Vec<Due> {
+    pub(crate) fn settle_for(&mut self, demand: &Key) -> Vec<Consequences> {
         let decision = self.choose_for(demand, &[]).unwrap();
         let writes = self.fleet.writes(&decision);
         let made = writes.into_iter().map(|write| match write.verb {

@@ -26,7 +26,7 @@ use crate::names::{
     PREVIOUS_STATE_ANNOTATION, SCHEDULED,
 };
 use crate::plan::{CurrentSnapshot, Plan, SnapshotPlan, Step};
-use crate::satisfied::Satisfied;
+use crate::satisfied::PolicyFulfilment;
 use edit::{child, drop_finalizer, set, without_revision};
 
 /// The condition of a decision as the status of the snapshot will list it.
@@ -37,7 +37,7 @@ pub(crate) fn conditions(decision: &Decision) -> Vec<Value> {
         return Vec::new();
     };
     let (known, generation) = observed(&plan.snapshot);
-    let told = Told::of(SCHEDULED, satisfied);
+    let told = ConditionContent::of(SCHEDULED, satisfied);
     vec![Value::Object(told.fields(known, generation, decision.now))]
 }
 
@@ -52,7 +52,7 @@ fn observed(plan: &SnapshotPlan) -> (&[Condition], i64) {
 }
 
 /// A condition without its time and generation.
-pub(crate) struct Told<'a> {
+pub(crate) struct ConditionContent<'a> {
     /// The type.
     pub(crate) r#type: &'static str,
     /// True or False.
@@ -63,9 +63,9 @@ pub(crate) struct Told<'a> {
     pub(crate) message: &'a str,
 }
 
-impl<'a> Told<'a> {
+impl<'a> ConditionContent<'a> {
     /// Whether the policy is fulfilled, as a condition of this type.
-    fn of(r#type: &'static str, satisfied: &'a Satisfied) -> Self {
+    fn of(r#type: &'static str, satisfied: &'a PolicyFulfilment) -> Self {
         Self {
             r#type,
             status: satisfied.status(),
@@ -196,7 +196,7 @@ impl Writer<'_> {
         }
     }
 
-    fn plan(&mut self, plan: &Plan, satisfied: &Satisfied) {
+    fn plan(&mut self, plan: &Plan, satisfied: &PolicyFulfilment) {
         let mut snapshot = self.snapshots(&plan.snapshot);
         let name = snapshot.object["metadata"]["name"]
             .as_str()
@@ -207,7 +207,7 @@ impl Writer<'_> {
         }
         if let Some(listed) = &plan.status {
             let (known, generation) = observed(&plan.snapshot);
-            let fields = Told::of(SCHEDULED, satisfied).fields(known, generation, self.now);
+            let fields = ConditionContent::of(SCHEDULED, satisfied).fields(known, generation, self.now);
             put_condition(&mut snapshot.object, fields);
             let status = child(&mut snapshot.object, "status");
             status.insert(
@@ -227,7 +227,7 @@ impl Writer<'_> {
             let mut object = without_revision(&self.record.object);
             let generation = self.record.object.meta().generation();
             let known = &self.record.conditions;
-            let told = Told::of(self.form().scheduled, satisfied);
+            let told = ConditionContent::of(self.form().scheduled, satisfied);
             put_condition(&mut object, told.fields(known, generation, self.now));
             let stored = Some(&self.record.object);
             self.push(Verb::Update, self.placement.resource, "status", object, stored);
@@ -235,7 +235,7 @@ impl Writer<'_> {
     }
 
     /// Writes the snapshots; returns the current one.
-    fn snapshots(&mut self, plan: &SnapshotPlan) -> Written {
+    fn snapshots(&mut self, plan: &SnapshotPlan) -> SnapshotWrite {
         for old in &plan.demote {
             self.update(self.form().snapshots, demoted(old), &old.object);
         }
@@ -253,7 +253,7 @@ impl Writer<'_> {
             CurrentSnapshot::Known(record, lags) => {
                 let mut object = without_revision(&record.object);
                 if !lags {
-                    return Written {
+                    return SnapshotWrite {
                         object,
                         stored: Some(Arc::clone(&record.object)),
                     };
@@ -261,12 +261,12 @@ impl Writer<'_> {
                 set(&mut object, "labels", LATEST_LABEL, Some("true"));
                 self.annotate(&mut object);
                 self.update(self.form().snapshots, object.clone(), &record.object);
-                Written { object, stored: None }
+                SnapshotWrite { object, stored: None }
             }
             CurrentSnapshot::New(name, index) => {
                 let object = self.new_snapshot(name, *index);
                 self.push(Verb::Create, self.form().snapshots, "", object.clone(), None);
-                Written { object, stored: None }
+                SnapshotWrite { object, stored: None }
             }
         }
     }
@@ -370,7 +370,7 @@ impl Writer<'_> {
 }
 
 /// The snapshot that counts as the list leaves it so far.
-struct Written {
+struct SnapshotWrite {
     object: Value,
     /// The stored object it was edited from, unless the list has written it already.
     stored: Option<Arc<Object>>,

@@ -8,8 +8,8 @@
 
 pub(crate) mod hub_rules;
 
-use berth_admission::rights::{Needed, Right};
-use berth_admission::{Denied, Operation, Plugin, Request};
+use berth_admission::rights::{RequiredRight, Right};
+use berth_admission::{Denial, Operation, Plugin, Request};
 use berth_apimachinery::Status;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ impl Plugin for SeedNameGuard {
         request: &Request<'_>,
         object: &mut Value,
         _warnings: &mut Vec<String>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Denial> {
         let name = |value: &Value| {
             value
                 .pointer("/spec/seedName")
@@ -61,7 +61,7 @@ impl Plugin for SeedNameGuard {
                     &format!("{FIELD} {ONLY_BY_BINDING}"),
                 );
                 let status = status.with_cause("FieldValueForbidden", ONLY_BY_BINDING, FIELD);
-                Err(Denied::Status(Box::new(status)))
+                Err(Denial::Status(Box::new(status)))
             }
             _ => Ok(()),
         }
@@ -86,13 +86,13 @@ impl Plugin for MoveGuard {
         true
     }
 
-    fn validate(&self, request: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denied> {
+    fn validate(&self, request: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denial> {
         let operation = request.old.and_then(|old| old.pointer("/status/lastOperation"));
         // An unreadable Shoot has no move.
         let operation = operation.and_then(|operation| LastOperation::deserialize(operation).ok());
         match operation.filter(LastOperation::is_move) {
             None => Ok(()),
-            Some(LastOperation { r#type, state, .. }) => Err(Denied::Forbidden(format!(
+            Some(LastOperation { r#type, state, .. }) => Err(Denial::Forbidden(format!(
                 "cannot be deleted during the operation {type} that is in state {state}: wait until the control plane is on \
                  its other seed"
             ))),
@@ -115,7 +115,7 @@ impl Plugin for WhitelistGuard {
             && request.subresource.is_empty()
     }
 
-    fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Needed> {
+    fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<RequiredRight> {
         let list = |project: &Value| {
             let list = project.pointer("/spec/tolerations/whitelist");
             list.and_then(Value::as_array).cloned().unwrap_or_default()
@@ -140,7 +140,7 @@ impl Plugin for WhitelistGuard {
         let refusal = format!(
             "changing spec.tolerations.whitelist takes the verb {WHITELIST_VERB} on projects: leave it to a user who has it"
         );
-        vec![Needed::or_forbidden(right, refusal)]
+        vec![RequiredRight::or_forbidden(right, refusal)]
     }
 }
 

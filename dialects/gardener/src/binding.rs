@@ -4,7 +4,7 @@ mod live;
 
 use std::sync::Arc;
 
-use berth_admission::Denied;
+use berth_admission::Denial;
 use berth_apimachinery::FieldError;
 use berth_scheduling::{Filter, Verdict};
 use serde::Deserialize;
@@ -34,8 +34,8 @@ use crate::writes::given;
 /// tolerations are allowed. Changes of the name itself are the kind's rule.
 ///
 /// # Errors
-/// [`Denied::Invalid`] with all objections to the binding, at `spec.seedName`.
-pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<Arc<str>>, Denied> {
+/// [`Denial::Invalid`] with all objections to the binding, at `spec.seedName`.
+pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<Arc<str>>, Denial> {
     // A body that cannot be read, or names no seed, is refused by the kind with the exact field.
     let Ok(shoot) = Shoot::deserialize(&*new) else {
         return Ok(Vec::new());
@@ -51,7 +51,7 @@ pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<
         return Ok(Vec::new());
     }
     let Some((candidate, row)) = fleet.seed(name) else {
-        return Err(Denied::Invalid(vec![FieldError::not_found(
+        return Err(Denial::Invalid(vec![FieldError::not_found(
             "spec.seedName",
             name,
         )]));
@@ -60,7 +60,7 @@ pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<
     let wants = Wants::read((text("/metadata/namespace"), text("/metadata/name")), &shoot)
         .map_err(|problem| refused("spec.seedSelector", name, problem))?;
     let Some(profile) = fleet.profile_of(&wants) else {
-        return Err(Denied::Invalid(vec![FieldError::not_found(
+        return Err(Denial::Invalid(vec![FieldError::not_found(
             shoot.spec.profile_path(),
             wants.profile.1,
         )]));
@@ -99,7 +99,7 @@ pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<
         }
     }
     if !errors.is_empty() {
-        return Err(Denied::Invalid(errors));
+        return Err(Denial::Invalid(errors));
     }
     if held.is_none() {
         bind(new, name, &given(fleet, row, &wants));
@@ -127,8 +127,8 @@ const fn is_asked(filter: Plugin) -> bool {
     }
 }
 
-fn refused(path: &str, value: &str, problem: String) -> Denied {
-    Denied::Invalid(vec![FieldError::invalid(path, value, problem)])
+fn refused(path: &str, value: &str, problem: String) -> Denial {
+    Denial::Invalid(vec![FieldError::invalid(path, value, problem)])
 }
 
 /// A control plane moves by way of its backup.

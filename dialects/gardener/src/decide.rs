@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use berth_apimachinery::FieldError;
-use berth_dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
-use berth_scheduling::{Ix, Solved};
+use berth_dialect_contract::{Action, Ask, BindingChange, ChoiceRefusal, Current, Decision, Outcome};
+use berth_scheduling::{Ix, PipelineOutcome};
 
 use crate::code::Code;
 use crate::detail::Detail;
@@ -17,12 +17,12 @@ use crate::words;
 
 impl Fleet {
     /// Decides about the shoot of `ask`.
-    pub(crate) fn decide_shoot(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>> {
+    pub(crate) fn decide_shoot(&self, ask: &Ask<'_>) -> Option<Result<Decision, ChoiceRefusal>> {
         let shoot = Arc::clone(self.shoot(ask.demand)?);
         Some(self.judge(&shoot, ask))
     }
 
-    fn judge(&self, shoot: &Record, ask: &Ask<'_>) -> Result<Decision, Refused> {
+    fn judge(&self, shoot: &Record, ask: &Ask<'_>) -> Result<Decision, ChoiceRefusal> {
         let verdict = Verdict { shoot, ask };
         if shoot.deleting {
             let mut decision = verdict.without_a_run(Outcome::Released, "Released");
@@ -73,7 +73,7 @@ impl Fleet {
     }
 
     /// A bound shoot stays where it is; the pipeline runs for the explanation alone.
-    fn keep(&self, verdict: &Verdict<'_>, seed: &Arc<str>) -> Result<Decision, Refused> {
+    fn keep(&self, verdict: &Verdict<'_>, seed: &Arc<str>) -> Result<Decision, ChoiceRefusal> {
         if let Some(names) = verdict.ask.chosen {
             self.must_be_kept(names, seed)?;
         }
@@ -95,7 +95,7 @@ impl Fleet {
     }
 
     /// Moving a bound shoot is a control plane migration, which Gardener takes through its own subresource.
-    fn must_be_kept(&self, names: &[String], seed: &str) -> Result<(), Refused> {
+    fn must_be_kept(&self, names: &[String], seed: &str) -> Result<(), ChoiceRefusal> {
         let mut errors = too_many(names);
         for (index, name) in names.iter().enumerate().filter(|(_, name)| name.as_str() != seed) {
             let path = format!("spec.targets[{index}]");
@@ -112,12 +112,12 @@ impl Fleet {
         if errors.is_empty() {
             Ok(())
         } else {
-            Err(Refused { errors })
+            Err(ChoiceRefusal { errors })
         }
     }
 
     /// The one seed the caller chose, if no filter refuses it.
-    fn choose(&self, shoot: &Record, solution: &Solution, names: &[String]) -> Result<Ix, Refused> {
+    fn choose(&self, shoot: &Record, solution: &Solution, names: &[String]) -> Result<Ix, ChoiceRefusal> {
         let mut errors = too_many(names);
         let mut chosen = None;
         for (index, name) in names.iter().enumerate() {
@@ -149,11 +149,11 @@ impl Fleet {
             Some(candidate) if errors.is_empty() => Ok(candidate),
             None if errors.is_empty() => {
                 let detail = "name one seed, or give no targets to let the scheduler pick";
-                Err(Refused {
+                Err(ChoiceRefusal {
                     errors: vec![FieldError::required("spec.targets", detail)],
                 })
             }
-            _ => Err(Refused { errors }),
+            _ => Err(ChoiceRefusal { errors }),
         }
     }
 }
@@ -189,7 +189,7 @@ impl Verdict<'_> {
             demand_revision: self.shoot.object.revision(),
             outcome,
             reason,
-            solved: Solved::default(),
+            solved: PipelineOutcome::default(),
             amounts: Vec::new(),
             scorers: Vec::new(),
             unknown: Vec::new(),

@@ -6,8 +6,8 @@ use berth_admission::Plugin;
 use berth_apimachinery::{FieldError, GroupResource, Kind, Schema};
 use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{
-    Concern, Configuration, DemandKind, Dialect, Guarded, Inventory, LeaseName, OnHub, OwnPlace,
-    OwnScheduler, Protected, Reach, Shown, config,
+    Concern, Configuration, DemandKind, Dialect, ExtraViews, GuardedResources, Inventory, LeaseName, OnHub,
+    OwnPlace, OwnScheduler, ProtectedResource, Reach, config,
 };
 use serde_json::Value;
 
@@ -42,16 +42,16 @@ const DEMANDS: &[DemandKind] = &[DemandKind {
     own_place: Some(&SEED_NAME),
 }];
 
-const PROTECTED: &[Protected] = &[
-    Protected {
+const PROTECTED: &[ProtectedResource] = &[
+    ProtectedResource {
         resource: SEEDS,
         by: SHOOTS,
     },
-    Protected {
+    ProtectedResource {
         resource: CLOUD_PROFILES,
         by: SHOOTS,
     },
-    Protected {
+    ProtectedResource {
         resource: NAMESPACED_CLOUD_PROFILES,
         by: SHOOTS,
     },
@@ -171,20 +171,20 @@ impl Dialect for Gardener {
         self
     }
 
-    fn guarded(&self) -> Guarded {
-        Guarded {
+    fn guarded(&self) -> GuardedResources {
+        GuardedResources {
             protects: PROTECTED,
             uses: uses::of,
             judges: &[SHOOTS, PROJECTS, SEEDS],
             completes: &[SHOOTS],
-            ..Guarded::default()
+            ..GuardedResources::default()
         }
     }
 
-    fn shown(&self) -> Shown {
-        Shown {
+    fn shown(&self) -> ExtraViews {
+        ExtraViews {
             facts,
-            ..Shown::default()
+            ..ExtraViews::default()
         }
     }
 

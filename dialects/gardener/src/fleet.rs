@@ -19,7 +19,7 @@ use imbl::{HashMap, OrdMap, OrdSet, Vector};
 
 use crate::config::Config;
 use exposure::Exposure;
-use managed::Managed;
+use managed::ManagedSeeds;
 use profile::{OwnProfile, Profile};
 use project::{Claim, Project};
 use region::RegionMap;
@@ -54,7 +54,7 @@ pub struct Fleet {
     /// Requirements of shoots of each ExposureClass on seeds, by name.
     exposure_classes: OrdMap<Arc<str>, Arc<Exposure>>,
     /// The seeds that are shoots themselves.
-    managed: Managed,
+    managed: ManagedSeeds,
     /// The projects, by name.
     projects: OrdMap<Arc<str>, Arc<Project>>,
     /// The claims of projects to each namespace.

@@ -2,14 +2,18 @@
 
 use std::sync::Arc;
 
-use berth_admission::Denied;
+use berth_admission::Denial;
 use berth_apimachinery::selector::Selector;
 use berth_apimachinery::{Change, FieldError, GroupResource, Key, Object, Timestamp};
 use berth_dialect_contract::control::{Control, Note, Pace};
-use berth_dialect_contract::decision::{Decision, Refused};
+use berth_dialect_contract::decision::{ChoiceRefusal, Decision};
 use berth_dialect_contract::rules::{InForce, Rules};
-use berth_dialect_contract::view::{DemandView, Phase, Placed, Quantities, Taint, TargetView, Unusable};
-use berth_dialect_contract::{Advisor, Ask, Due, Edit, Guarding, Inventory, Remedy, Targets, Words, Write};
+use berth_dialect_contract::view::{
+    DemandView, Phase, PlacedCluster, Quantities, Taint, TargetView, Unusable,
+};
+use berth_dialect_contract::{
+    Advisor, Ask, Consequences, Edit, Guards, Inventory, Remedy, Targets, Words, Write,
+};
 use berth_scheduling::{Ix, Reason, Rejection};
 use serde_json::{Value, json};
 
@@ -31,7 +35,7 @@ impl Inventory for Fleet {
         self.on_hub = true;
     }
 
-    fn fold(&mut self, change: &Change) -> Due {
+    fn fold(&mut self, change: &Change) -> Consequences {
         self.take_in(change)
     }
 
@@ -64,9 +68,9 @@ impl Inventory for Fleet {
             // Its scheduler ignores it (from now on).
             (None, _) => Phase::Ignored,
         };
-        let placed = shoot.seed.iter().map(|name| Placed {
+        let placed = shoot.seed.iter().map(|name| PlacedCluster {
             cluster_name: Arc::clone(name),
-            ..Placed::default()
+            ..PlacedCluster::default()
         });
         Some(DemandView {
             object: Arc::clone(&shoot.object),
@@ -78,7 +82,7 @@ impl Inventory for Fleet {
         })
     }
 
-    fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>> {
+    fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, ChoiceRefusal>> {
         self.decide_shoot(ask)
     }
 
@@ -94,7 +98,7 @@ impl Inventory for Fleet {
         self
     }
 
-    fn guarding(&self) -> &dyn Guarding {
+    fn guarding(&self) -> &dyn Guards {
         self
     }
 }
@@ -224,7 +228,7 @@ impl Advisor for Fleet {
     }
 }
 
-impl Guarding for Fleet {
+impl Guards for Fleet {
     fn users(&self, key: &Key, most: usize) -> (Vec<Key>, usize) {
         self.users_of(key, most)
     }
@@ -252,7 +256,7 @@ impl Guarding for Fleet {
         }
     }
 
-    fn own_binding(&self, old: &Value, new: &mut Value) -> Result<Vec<Arc<str>>, Denied> {
+    fn own_binding(&self, old: &Value, new: &mut Value) -> Result<Vec<Arc<str>>, Denial> {
         binding::check_binding(self, old, new)
     }
 }

@@ -33,7 +33,7 @@ pub(crate) fn remedies(
     let Some(shoot) = fleet.shoot(&decision.demand) else {
         return Vec::new();
     };
-    let case = Case {
+    let case = SeedPair {
         fleet,
         decision,
         shoot,
@@ -56,14 +56,14 @@ fn remove(parent: &mut Value, field: &str) {
 const RANGES: [&str; 3] = ["nodes", "pods", "services"];
 
 /// One shoot and one seed.
-struct Case<'a> {
+struct SeedPair<'a> {
     fleet: &'a Fleet,
     decision: &'a Decision,
     shoot: &'a Record,
     row: &'a Row,
 }
 
-impl Case<'_> {
+impl SeedPair<'_> {
     fn lift(&self, code: Code, detail: u32) -> Vec<Remedy> {
         let none = |text: &str| vec![Remedy::none(text)];
         let seed = format!("Seed {}", self.row.name);

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use berth_scheduling::{Ix, Rejection, ScoreColumn, Solved, filter};
+use berth_scheduling::{Ix, PipelineOutcome, Rejection, ScoreColumn, filter};
 
 use crate::code::{Code, Plugin};
 use crate::detail::Minimum;
@@ -16,7 +16,7 @@ pub(crate) const FARTHEST: u32 = 1000;
 /// A run of the pipeline; nothing is picked yet.
 #[derive(Debug)]
 pub(crate) struct Solution {
-    pub(crate) solved: Solved,
+    pub(crate) solved: PipelineOutcome,
     /// The names of the score columns.
     pub(crate) scorers: Vec<Arc<str>>,
     /// The smallest distance, where distances count.
@@ -43,7 +43,7 @@ pub(crate) fn solve(request: &Request<'_>) -> Solution {
     }
     let (scores, scorers) = columns(request, &feasible, minimum.and_then(Minimum::value));
     let ranked = rank(request, &feasible);
-    let solved = Solved {
+    let solved = PipelineOutcome {
         rejections: rejections.into(),
         feasible,
         scores,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use berth_apimachinery::{Change, GroupResource, Key, Object, Revision, Timestamp};
-use berth_dialect_contract::{Ask, Decision, Inventory, Refused, Targets, Words, config};
+use berth_dialect_contract::{Ask, ChoiceRefusal, Decision, Inventory, Targets, Words, config};
 use serde_json::{Value, json};
 
 use crate::fleet::Fleet;
@@ -143,7 +143,11 @@ pub(crate) fn fleet(objects: &[Value]) -> Fleet {
 }
 
 /// The decision on the shoot `demand`.
-pub(crate) fn ask(fleet: &Fleet, demand: &Value, chosen: Option<&[String]>) -> Result<Decision, Refused> {
+pub(crate) fn ask(
+    fleet: &Fleet,
+    demand: &Value,
+    chosen: Option<&[String]>,
+) -> Result<Decision, ChoiceRefusal> {
     let demand = key(demand);
     fleet
         .decide(&Ask {

@@ -9,7 +9,7 @@ use crate::fleet::Fleet;
 use crate::fleet::seed::Row;
 use crate::fleet::shoot::{Record, Wants};
 use crate::kind::shoot::BINDING;
-use crate::kind::shoot::binding::{Given, bind};
+use crate::kind::shoot::binding::{SeedDefaults, bind};
 use crate::kind::{child, fill};
 use crate::words;
 
@@ -91,9 +91,9 @@ fn domain(fleet: &Fleet, row: &Row, wants: &Wants) -> Option<String> {
 
 /// The values that a shoot that asks for `wants` gets with the seed of `row`, where it names none
 /// itself.
-pub(crate) fn given<'a>(fleet: &'a Fleet, row: &'a Row, wants: &Wants) -> Given<'a> {
+pub(crate) fn given<'a>(fleet: &'a Fleet, row: &'a Row, wants: &Wants) -> SeedDefaults<'a> {
     let defaults = row.record.seed.spec.networks.shoot_defaults.as_ref();
-    Given {
+    SeedDefaults {
         pods: defaults.and_then(|defaults| defaults.pods.as_deref()),
         services: defaults.and_then(|defaults| defaults.services.as_deref()),
         domain: domain(fleet, row, wants),

@@ -5,7 +5,7 @@
 pub(crate) mod hub_rules;
 mod protection;
 
-use berth_admission::{Denied, Operation, Plugin, Request};
+use berth_admission::{Denial, Operation, Plugin, Request};
 use berth_apimachinery::FieldError;
 use berth_dialect_contract::SystemUsers;
 use serde_json::Value;
@@ -53,7 +53,7 @@ impl Plugin for DecisionGuard {
         request: &Request<'_>,
         object: Option<&Value>,
         _warnings: &mut Vec<String>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Denial> {
         let nothing = Value::Null;
         let (old, new) = (request.old.unwrap_or(&nothing), object.unwrap_or(&nothing));
         let mut changed = Vec::new();
@@ -80,7 +80,7 @@ impl Plugin for DecisionGuard {
         );
         match changed.is_empty() {
             true => Ok(()),
-            false => Err(Denied::Invalid(
+            false => Err(Denial::Invalid(
                 changed
                     .into_iter()
                     .map(|field| FieldError::forbidden(field, detail.clone()))

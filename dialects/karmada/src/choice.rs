@@ -6,12 +6,12 @@ use berth_dialect_columns::Bits;
 use berth_scheduling::{Filter, Ix, Refusals, Rejections};
 
 use crate::code::Plugin;
-use crate::divide::{self, Shares, Wish, seats};
+use crate::divide::{self, ReplicaDemand, Shares, seats};
 use crate::failure::Failure;
 use crate::question::{Question, Try};
-use crate::room::{Bound, MOST, Measure, Room};
+use crate::room::{MOST, Measure, Room, RoomLimit};
 use crate::spread::{self, Terms};
-use crate::standing::Standing;
+use crate::standing::RankedCluster;
 use crate::strategy::Strategy;
 
 /// The score of a cluster that the template is on already.
@@ -26,15 +26,15 @@ pub(crate) struct Settings {
 
 /// Outcome for one group of clusters, or for all without groups.
 #[derive(Debug)]
-pub(crate) struct Run {
+pub(crate) struct GroupOutcome {
     /// Every refusal of every filter.
     pub(crate) rejections: Rejections,
     /// The clusters that fit, in the order of names.
     pub(crate) feasible: Vec<Ix>,
     /// The clusters that fit, best first.
-    pub(crate) ranked: Vec<Standing>,
+    pub(crate) ranked: Vec<RankedCluster>,
     /// Bound of the room of each, aligned with `feasible`.
-    pub(crate) bounds: Vec<Bound>,
+    pub(crate) bounds: Vec<RoomLimit>,
     /// The selected clusters, in the order of the division.
     pub(crate) selected: Vec<Ix>,
     /// Replicas by cluster, or the reason why there are none.
@@ -43,7 +43,7 @@ pub(crate) struct Run {
 
 /// A group that was tried and did not take all, or the one that did.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Tried {
+pub(crate) struct GroupAttempt {
     /// The place of the group among all.
     pub(crate) group: usize,
     /// Number of clusters that fit.
@@ -56,11 +56,11 @@ pub(crate) struct Tried {
 #[derive(Debug)]
 pub(crate) struct Choice {
     /// Outcome of the group that took all, or of the one tried first.
-    pub(crate) run: Run,
+    pub(crate) run: GroupOutcome,
     /// The place of that group; `None` without groups.
     pub(crate) group: Option<usize>,
     /// The groups that were tried, in order.
-    pub(crate) tried: Vec<Tried>,
+    pub(crate) tried: Vec<GroupAttempt>,
 }
 
 /// Chooses for `question`. Groups are tried from the observed one on, from the first one where none is
@@ -78,7 +78,7 @@ pub(crate) fn choose(question: &Question<'_>, settings: Settings) -> Choice {
     for (place, group) in groups.iter().enumerate().skip(start.unwrap_or(0)) {
         let asked = Try::new(question, Some(group));
         let run = run(&asked, &common, settings);
-        tried.push(Tried {
+        tried.push(GroupAttempt {
             group: place,
             feasible: run.feasible.len(),
             failure: run.outcome.as_ref().err().copied(),
@@ -151,7 +151,7 @@ impl Common {
         if record.replicas() == 0 && record.spec.components.is_empty() {
             return Room {
                 replicas: MOST,
-                bound: Bound::Nothing,
+                bound: RoomLimit::Nothing,
             };
         }
         let measure = &self.measures[question.columns.shapes.of(candidate)];
@@ -167,7 +167,7 @@ impl Common {
     }
 }
 
-impl Run {
+impl GroupOutcome {
     /// With the verdict of every filter on every cluster.
     fn judged(self, asked: &Try<'_>) -> Self {
         let (feasible, rejections) =
@@ -184,16 +184,16 @@ pub(crate) fn among(
     whole: &Choice,
     wanted: &BTreeSet<Ix>,
     settings: Settings,
-) -> (Run, Option<usize>) {
+) -> (GroupOutcome, Option<usize>) {
     let group = whole.group.and_then(|place| question.policy.groups().get(place));
     let asked = Try::new(question, group);
     let ranked = whole.run.ranked.iter();
-    let selected: Vec<Standing> = ranked
+    let selected: Vec<RankedCluster> = ranked
         .clone()
         .filter(|standing| wanted.contains(&standing.candidate))
         .copied()
         .collect();
-    let run = Run {
+    let run = GroupOutcome {
         rejections: whole.run.rejections.clone(),
         feasible: whole.run.feasible.clone(),
         ranked: ranked.copied().collect(),
@@ -204,15 +204,15 @@ pub(crate) fn among(
     (run, whole.group)
 }
 
-/// One group: the clusters that fit, the order, the selection, the division. [`Run::judged`] has the
+/// One group: the clusters that fit, the order, the selection, the division. [`GroupOutcome::judged`] has the
 /// refusals.
-fn run(asked: &Try<'_>, common: &Common, settings: Settings) -> Run {
+fn run(asked: &Try<'_>, common: &Common, settings: Settings) -> GroupOutcome {
     let mut feasible = asked.meant();
     feasible.intersect(&common.passing);
     let feasible: Vec<Ix> = feasible.iter().collect();
     let (mut ranked, bounds) = stand(asked, common, &feasible);
-    ranked.sort_by_key(Standing::rank);
-    let mut run = Run {
+    ranked.sort_by_key(RankedCluster::rank);
+    let mut run = GroupOutcome {
         rejections: Rejections::default(),
         feasible,
         bounds,
@@ -234,13 +234,13 @@ fn run(asked: &Try<'_>, common: &Common, settings: Settings) -> Run {
 }
 
 /// Standings of the `feasible`, and the bound of the room of each.
-fn stand(asked: &Try<'_>, common: &Common, feasible: &[Ix]) -> (Vec<Standing>, Vec<Bound>) {
+fn stand(asked: &Try<'_>, common: &Common, feasible: &[Ix]) -> (Vec<RankedCluster>, Vec<RoomLimit>) {
     let question = asked.question;
     let mut standings = Vec::with_capacity(feasible.len());
     let mut bounds = Vec::with_capacity(feasible.len());
     for &candidate in feasible {
         let Room { replicas, bound } = common.room(question, candidate);
-        standings.push(Standing {
+        standings.push(RankedCluster {
             candidate,
             tier: asked.tier(candidate),
             score: if question.is_listed(candidate) { LISTED } else { 0 },
@@ -252,7 +252,7 @@ fn stand(asked: &Try<'_>, common: &Common, feasible: &[Ix]) -> (Vec<Standing>, V
     (standings, bounds)
 }
 
-fn select(asked: &Try<'_>, ranked: &[Standing]) -> Result<Vec<Standing>, Failure> {
+fn select(asked: &Try<'_>, ranked: &[RankedCluster]) -> Result<Vec<RankedCluster>, Failure> {
     let policy = asked.question.policy;
     let terms = Terms {
         columns: asked.question.columns,
@@ -264,13 +264,13 @@ fn select(asked: &Try<'_>, ranked: &[Standing]) -> Result<Vec<Standing>, Failure
     spread::select(ranked.to_vec(), &terms)
 }
 
-fn share(asked: &Try<'_>, selected: &[Standing], settings: Settings) -> Result<Shares, Failure> {
+fn share(asked: &Try<'_>, selected: &[RankedCluster], settings: Settings) -> Result<Shares, Failure> {
     let question = asked.question;
     let nothing = || selected.iter().map(|standing| (standing.candidate, 0));
     if !question.record.divides() {
         return Ok(nothing().collect());
     }
-    let wish = Wish {
+    let wish = ReplicaDemand {
         strategy: &question.policy.strategy,
         replicas: question.record.replicas(),
         held: &question.held,

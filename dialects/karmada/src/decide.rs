@@ -7,22 +7,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use berth_apimachinery::FieldError;
-use berth_dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
-use berth_scheduling::{Ix, ScoreColumn, Solved};
+use berth_dialect_contract::{Action, Ask, BindingChange, ChoiceRefusal, Current, Decision, Outcome};
+use berth_scheduling::{Ix, PipelineOutcome, ScoreColumn};
 
-use crate::choice::{self, Choice, Run};
+use crate::choice::{self, Choice, GroupOutcome};
 use crate::code::Code;
 use crate::detail::{Detail, ROOM};
 use crate::divide::Shares;
 use crate::failure::Failure;
 use crate::fleet::Fleet;
-use crate::ignored::Ignored;
+use crate::ignored::IgnoreReason;
 use crate::policy::Policy;
 use crate::question::Question;
 use crate::quota::Excess;
 use crate::record::Record;
-use crate::room::Bound;
-use crate::standing::Standing;
+use crate::room::RoomLimit;
+use crate::standing::RankedCluster;
 use crate::trigger::Trigger;
 use crate::writes;
 
@@ -30,18 +30,18 @@ use crate::writes;
 ///
 /// # Errors
 /// Where targets were chosen: those that there are not, or that do not fit.
-pub(crate) fn decide(fleet: &Fleet, record: &Record, ask: &Ask<'_>) -> Result<Decision, Refused> {
+pub(crate) fn decide(fleet: &Fleet, record: &Record, ask: &Ask<'_>) -> Result<Decision, ChoiceRefusal> {
     if record.is_leaving() {
         return Ok(released(record, ask));
     }
-    let ignored = Ignored::of(record, &fleet.settings);
+    let ignored = IgnoreReason::of(record, &fleet.settings);
     let (Some(policy), None) = (&record.policy, ignored) else {
-        return Ok(left_alone(record, ask, ignored.unwrap_or(Ignored::Attached)));
+        return Ok(left_alone(record, ask, ignored.unwrap_or(IgnoreReason::Attached)));
     };
     let around = fleet.around(ask.demand, record, Some(ask.now));
     let question = Question::new(fleet.columns(), record, policy, &around);
     let trigger = Trigger::of(record, &policy.raw, fleet.columns());
-    let case = Case {
+    let case = BindingFacts {
         fleet,
         record,
         policy,
@@ -75,7 +75,7 @@ fn unjudged(record: &Record, ask: &Ask<'_>, outcome: Outcome, reason: &'static s
         demand_revision: record.object.revision(),
         outcome,
         reason,
-        solved: Solved::default(),
+        solved: PipelineOutcome::default(),
         amounts: Vec::new(),
         scorers: Vec::new(),
         unknown: Vec::new(),
@@ -88,7 +88,7 @@ fn unjudged(record: &Record, ask: &Ask<'_>, outcome: Outcome, reason: &'static s
     }
 }
 
-fn left_alone(record: &Record, ask: &Ask<'_>, why: Ignored) -> Decision {
+fn left_alone(record: &Record, ask: &Ask<'_>, why: IgnoreReason) -> Decision {
     Decision {
         detail: Box::new(Detail {
             ignored: Some(why),
@@ -116,7 +116,7 @@ fn released(record: &Record, ask: &Ask<'_>) -> Decision {
 }
 
 /// A binding that is decided.
-struct Case<'a> {
+struct BindingFacts<'a> {
     fleet: &'a Fleet,
     record: &'a Record,
     policy: &'a Policy,
@@ -125,7 +125,7 @@ struct Case<'a> {
     trigger: Trigger,
 }
 
-impl Case<'_> {
+impl BindingFacts<'_> {
     fn settings(&self) -> choice::Settings {
         self.fleet.settings.choice()
     }
@@ -164,7 +164,7 @@ impl Case<'_> {
     }
 
     /// The decision where clusters were chosen: the replicas are divided among these.
-    fn chosen(&self, names: &[String]) -> Result<Decision, Refused> {
+    fn chosen(&self, names: &[String]) -> Result<Decision, ChoiceRefusal> {
         let columns = self.fleet.columns();
         let mut errors = Vec::new();
         let mut wanted = BTreeSet::new();
@@ -191,11 +191,11 @@ impl Case<'_> {
             ));
         }
         if !errors.is_empty() {
-            return Err(Refused { errors });
+            return Err(ChoiceRefusal { errors });
         }
         let (run, group) = choice::among(self.question, &whole, &wanted, self.settings());
         match &run.outcome {
-            Err(failure) => Err(Refused {
+            Err(failure) => Err(ChoiceRefusal {
                 errors: vec![FieldError::invalid(
                     "spec.targets",
                     names.join(", "),
@@ -205,7 +205,7 @@ impl Case<'_> {
             Ok(shares) => {
                 if let Some(excess) = self.excess(shares) {
                     let error = FieldError::invalid("spec.targets", names.join(", "), excess.to_string());
-                    return Err(Refused { errors: vec![error] });
+                    return Err(ChoiceRefusal { errors: vec![error] });
                 }
                 let detail = Detail {
                     ignored: None,
@@ -230,7 +230,7 @@ impl Case<'_> {
         self.fleet.excess(self.ask.demand, self.record, replicas)
     }
 
-    fn decision(&self, run: Run, detail: Detail) -> Decision {
+    fn decision(&self, run: GroupOutcome, detail: Detail) -> Decision {
         let divides = self.record.divides();
         let now: BTreeMap<&str, i64> = self.listed().collect();
         let next: BTreeMap<&str, i64> = match &detail.shares {
@@ -254,7 +254,7 @@ impl Case<'_> {
         let (scores, scorers) = self.scores(&run, &ranks);
         let mut decision = Decision {
             amounts: amounts.collect(),
-            solved: Solved {
+            solved: PipelineOutcome {
                 ranked: run.ranked.iter().map(|standing| standing.candidate).collect(),
                 rejections: run.rejections,
                 feasible: run.feasible,
@@ -284,13 +284,13 @@ impl Case<'_> {
     }
 
     /// Columns for ranking the feasible clusters, in that order, and the room.
-    fn scores(&self, run: &Run, ranks: &[usize]) -> (Vec<ScoreColumn>, Vec<Arc<str>>) {
+    fn scores(&self, run: &GroupOutcome, ranks: &[usize]) -> (Vec<ScoreColumn>, Vec<Arc<str>>) {
         let rows: Vec<usize> = run
             .feasible
             .iter()
             .map(|candidate| ranks[*candidate as usize])
             .collect();
-        let is_measured = |row: usize| run.bounds[row] != Bound::Nothing;
+        let is_measured = |row: usize| run.bounds[row] != RoomLimit::Nothing;
         let mut columns: Vec<(&str, Vec<Option<i64>>)> = Vec::new();
         if self.policy.groups().iter().any(|group| group.overflow.is_some()) {
             let tiers = rows.iter().map(|&at| Some(i64::from(run.ranked[at].tier)));
@@ -298,13 +298,13 @@ impl Case<'_> {
         }
         let scores = rows.iter().map(|&at| Some(run.ranked[at].score));
         columns.push(("ClusterLocality", scores.collect()));
-        let measured = |value: fn(&Standing) -> i64| -> Vec<Option<i64>> {
+        let measured = |value: fn(&RankedCluster) -> i64| -> Vec<Option<i64>> {
             let values = rows.iter().enumerate();
             values
                 .map(|(row, &at)| is_measured(row).then(|| value(&run.ranked[at])))
                 .collect()
         };
-        columns.push(("Available", measured(Standing::available)));
+        columns.push(("Available", measured(RankedCluster::available)));
         columns.push((ROOM, measured(|standing| standing.room)));
         let scorers = columns.iter().map(|(name, _)| Arc::from(*name)).collect();
         let columns = (0..).zip(columns).map(|(plugin, (_, values))| ScoreColumn {
@@ -317,7 +317,7 @@ impl Case<'_> {
 }
 
 /// The rank of each of `count` candidates, from 0; the largest number of one that does not fit.
-fn ranks(run: &Run, count: Ix) -> Vec<usize> {
+fn ranks(run: &GroupOutcome, count: Ix) -> Vec<usize> {
     let mut ranks = vec![usize::MAX; count as usize];
     for (rank, standing) in run.ranked.iter().enumerate() {
         ranks[standing.candidate as usize] = rank;
@@ -331,7 +331,7 @@ fn in_order(candidates: &[Ix]) -> Vec<Ix> {
     candidates
 }
 
-fn refusal(run: &Run, candidate: Ix) -> Option<Code> {
+fn refusal(run: &GroupOutcome, candidate: Ix) -> Option<Code> {
     let mut all = run.rejections.iter();
     let found = all.find(|rejection| rejection.candidate == candidate)?;
     Some(Code::of_reason(found.reason))

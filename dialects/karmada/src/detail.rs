@@ -2,12 +2,12 @@
 
 use berth_scheduling::Ix;
 
-use crate::choice::Tried;
+use crate::choice::GroupAttempt;
 use crate::divide::Shares;
 use crate::failure::Failure;
-use crate::ignored::Ignored;
+use crate::ignored::IgnoreReason;
 use crate::quota::Excess;
-use crate::room::Bound;
+use crate::room::RoomLimit;
 use crate::trigger::Trigger;
 
 /// The column of room, with the resource that limits it.
@@ -17,7 +17,7 @@ pub(crate) const ROOM: &str = "Room";
 #[derive(Debug, Default)]
 pub(crate) struct Detail {
     /// Reason why the binding is left alone, if it is.
-    pub(crate) ignored: Option<Ignored>,
+    pub(crate) ignored: Option<IgnoreReason>,
     /// Reason why Karmada decides.
     pub(crate) trigger: Option<Trigger>,
     /// Reason why no group has room for all replicas: that of the group that was tried first.
@@ -29,11 +29,11 @@ pub(crate) struct Detail {
     /// The index of the reported group.
     pub(crate) group: Option<usize>,
     /// The groups that were tried, in order.
-    pub(crate) tried: Vec<Tried>,
+    pub(crate) tried: Vec<GroupAttempt>,
     /// The clusters that were selected, before replicas were divided, in the order of names.
     pub(crate) selected: Vec<Ix>,
     /// Bound of the room of each feasible cluster, aligned with them.
-    pub(crate) bounds: Vec<Bound>,
+    pub(crate) bounds: Vec<RoomLimit>,
     /// Whether the caller chose the clusters.
     pub(crate) is_chosen: bool,
 }

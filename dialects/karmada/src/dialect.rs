@@ -5,8 +5,8 @@ use std::sync::Arc;
 use berth_admission::Plugin;
 use berth_apimachinery::{FieldError, GroupResource, Key, Kind, Schema};
 use berth_dialect_contract::{
-    Configuration, Controllers, DemandKind, Dialect, Inventory, LeaseName, OnHub, OwnScheduler, Reach,
-    Reconciler, Shown, SystemUsers, config as settings,
+    Configuration, Controllers, DemandKind, Dialect, ExtraViews, Inventory, LeaseName, OnHub, OwnScheduler,
+    Reach, Reconciler, SystemUsers, config as settings,
 };
 use serde_json::Value;
 
@@ -137,11 +137,11 @@ impl Dialect for Karmada {
         true
     }
 
-    fn shown(&self) -> Shown {
-        Shown {
+    fn shown(&self) -> ExtraViews {
+        ExtraViews {
             readable: POLICIES,
             facts,
-            ..Shown::default()
+            ..ExtraViews::default()
         }
     }
 

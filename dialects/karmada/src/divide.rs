@@ -10,12 +10,12 @@ use berth_scheduling::Ix;
 use crate::affinity::Affinity;
 use crate::columns::Columns;
 use crate::failure::Failure;
-use crate::standing::{self, Standing};
+use crate::standing::{self, RankedCluster};
 use crate::strategy::Strategy;
 
 /// Replicas to be divided, and how.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wish<'a> {
+pub(crate) struct ReplicaDemand<'a> {
     /// Strategy of dividing.
     pub(crate) strategy: &'a Strategy,
     /// Replicas.
@@ -37,22 +37,22 @@ pub(crate) type Shares = BTreeMap<Ix, i64>;
 /// # Errors
 /// Where there is not enough room, or no such way to divide.
 pub(crate) fn divide(
-    wish: &Wish<'_>,
-    selected: &[Standing],
+    wish: &ReplicaDemand<'_>,
+    selected: &[RankedCluster],
     columns: &Columns,
     tiers: bool,
 ) -> Result<Shares, Failure> {
     if !tiers {
         return within(wish, selected, columns);
     }
-    let mut by_tier: BTreeMap<u32, Vec<Standing>> = BTreeMap::new();
+    let mut by_tier: BTreeMap<u32, Vec<RankedCluster>> = BTreeMap::new();
     for standing in selected {
         by_tier.entry(standing.tier).or_default().push(*standing);
     }
     let mut shares = Shares::new();
     let mut left = wish.replicas;
     for of_tier in by_tier.values() {
-        let part = Wish {
+        let part = ReplicaDemand {
             replicas: left.min(standing::available(of_tier)),
             ..*wish
         };
@@ -68,7 +68,11 @@ pub(crate) fn divide(
     })
 }
 
-fn within(wish: &Wish<'_>, selected: &[Standing], columns: &Columns) -> Result<Shares, Failure> {
+fn within(
+    wish: &ReplicaDemand<'_>,
+    selected: &[RankedCluster],
+    columns: &Columns,
+) -> Result<Shares, Failure> {
     let mut shares: Shares = match wish.strategy {
         Strategy::Duplicated => selected
             .iter()
@@ -83,12 +87,17 @@ fn within(wish: &Wish<'_>, selected: &[Standing], columns: &Columns) -> Result<S
 }
 
 /// By static weights: the largest of the rules that match, independent of room and of present replicas.
-fn by_rules(wish: &Wish<'_>, selected: &[Standing], rules: &[(Affinity, i64)], columns: &Columns) -> Shares {
+fn by_rules(
+    wish: &ReplicaDemand<'_>,
+    selected: &[RankedCluster],
+    rules: &[(Affinity, i64)],
+    columns: &Columns,
+) -> Shares {
     let rules: Vec<(Bits, i64)> = rules
         .iter()
         .map(|(affinity, weight)| (affinity.select(columns), *weight))
         .collect();
-    let weight = |standing: &Standing| {
+    let weight = |standing: &RankedCluster| {
         let matching = rules.iter().filter(|(meant, _)| meant.has(standing.candidate));
         matching.map(|(_, weight)| *weight).max().unwrap_or(0)
     };
@@ -112,7 +121,7 @@ fn give(amount: i64, weights: &[(Ix, i64)], is_descending: bool) -> Shares {
 
 /// By room: additional replicas go where there is room, excess ones are removed in proportion, and an
 /// unchanged number stays.
-fn by_room(wish: &Wish<'_>, selected: &[Standing]) -> Result<Shares, Failure> {
+fn by_room(wish: &ReplicaDemand<'_>, selected: &[RankedCluster]) -> Result<Shares, Failure> {
     let listed: BTreeMap<Ix, i64> = wish.held.iter().copied().collect();
     let there: BTreeSet<Ix> = selected
         .iter()
@@ -149,7 +158,7 @@ fn by_room(wish: &Wish<'_>, selected: &[Standing]) -> Result<Shares, Failure> {
 /// Divides `amount` by `weights`, in the order that ties fall to. For Aggregated those that have replicas of
 /// `kept` come first, and only as many as it takes count.
 fn dispense(
-    wish: &Wish<'_>,
+    wish: &ReplicaDemand<'_>,
     amount: i64,
     mut weights: Vec<(Ix, i64)>,
     kept: &Shares,

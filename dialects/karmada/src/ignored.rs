@@ -5,7 +5,7 @@ use crate::record::Record;
 
 /// Reason why a binding is left alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ignored {
+pub(crate) enum IgnoreReason {
     /// It has no placement: its place follows from others.
     Attached,
     /// Another scheduler decides.
@@ -16,7 +16,7 @@ pub(crate) enum Ignored {
     Unclaimed,
 }
 
-impl Ignored {
+impl IgnoreReason {
     /// Reason why `record` is left alone under `settings`; `None` where it is decided.
     pub(crate) fn of(record: &Record, settings: &Settings) -> Option<Self> {
         match () {

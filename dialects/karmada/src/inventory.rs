@@ -9,8 +9,8 @@ use berth_apimachinery::selector::Selector;
 use berth_apimachinery::{Change, Key, Object, Timestamp};
 use berth_dialect_contract::words::FINAL;
 use berth_dialect_contract::{
-    Advisor, Amount, Ask, Backoff, Control, Decision, DemandView, Due, Edit, Inventory, Note, Pace, Refused,
-    Remedy, TargetView, Targets, Unusable, Words, Write,
+    Advisor, Amount, Ask, Backoff, ChoiceRefusal, Consequences, Control, Decision, DemandView, Edit,
+    Inventory, Note, Pace, Remedy, TargetView, Targets, Unusable, Words, Write,
 };
 use berth_scheduling::{Ix, Reason, Rejection};
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ impl Inventory for Fleet {
         Arc::new(self.clone())
     }
 
-    fn fold(&mut self, change: &Change) -> Due {
+    fn fold(&mut self, change: &Change) -> Consequences {
         fold::fold(self, change)
     }
 
@@ -54,7 +54,7 @@ impl Inventory for Fleet {
         self.columns();
     }
 
-    fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>> {
+    fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, ChoiceRefusal>> {
         let record = self.bindings.get(ask.demand)?;
         Some(decide::decide(self, record, ask))
     }

@@ -12,7 +12,7 @@ use crate::room::Request;
 
 /// The placement that was decided with last.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Applied {
+pub(crate) enum AppliedPlacement {
     /// Nothing has been decided.
     Never,
     /// The annotation is not a placement.
@@ -35,7 +35,7 @@ pub(crate) struct Record {
     /// Request of one replica.
     pub(crate) request: Option<Request>,
     /// The placement that was decided with last.
-    pub(crate) applied: Applied,
+    pub(crate) applied: AppliedPlacement,
 }
 
 impl Record {
@@ -50,8 +50,10 @@ impl Record {
         let request = spec.replica_requirements.as_ref().map(Request::read).transpose();
         let annotation = object.annotations().get(APPLIED_PLACEMENT);
         let applied = match annotation.as_deref() {
-            None | Some("") => Applied::Never,
-            Some(text) => serde_json::from_str(text).map_or(Applied::Unreadable, Applied::Placement),
+            None | Some("") => AppliedPlacement::Never,
+            Some(text) => {
+                serde_json::from_str(text).map_or(AppliedPlacement::Unreadable, AppliedPlacement::Placement)
+            }
         };
         Ok(Self {
             object: Arc::clone(object),

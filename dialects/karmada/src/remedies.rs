@@ -31,7 +31,7 @@ pub(crate) fn remedies(
     let Some((record, policy)) = record.and_then(|record| Some((record, record.policy.as_deref()?))) else {
         return Vec::new();
     };
-    let case = Case {
+    let case = ClusterPair {
         decision,
         record,
         policy,
@@ -69,7 +69,7 @@ pub(crate) fn remedies(
 }
 
 /// One binding and one cluster.
-struct Case<'a> {
+struct ClusterPair<'a> {
     decision: &'a Decision,
     record: &'a Record,
     policy: &'a Policy,
@@ -82,7 +82,7 @@ fn remove(list: &mut Value, name: &str) {
     }
 }
 
-impl Case<'_> {
+impl ClusterPair<'_> {
     /// An edit of the binding's placement.
     fn asked(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
         let edit = Edit::of(self.decision.demand.clone(), &self.record.object, |binding| {

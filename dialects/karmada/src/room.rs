@@ -32,7 +32,7 @@ pub(crate) const MOST: i64 = i32::MAX as i64;
 
 /// Bound of a figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Bound {
+pub(crate) enum RoomLimit {
     /// The template asks for nothing that could run out.
     Nothing,
     /// The cluster has reported no resources.
@@ -59,7 +59,7 @@ pub(crate) struct Room {
     /// Replicas.
     pub(crate) replicas: i64,
     /// Reason for the bound.
-    pub(crate) bound: Bound,
+    pub(crate) bound: RoomLimit,
 }
 
 impl Room {
@@ -69,7 +69,7 @@ impl Room {
             0 => self,
             taken => Self {
                 replicas: self.replicas - taken,
-                bound: Bound::Lately(taken, Box::new(self.bound)),
+                bound: RoomLimit::Lately(taken, Box::new(self.bound)),
             },
         }
     }
@@ -170,7 +170,7 @@ impl Reserve {
         match estimated {
             Some(known) if known.replicas < general.replicas => Room {
                 replicas: known.replicas,
-                bound: Bound::Estimator(known.clone()),
+                bound: RoomLimit::Estimator(known.clone()),
             },
             _ => general,
         }
@@ -179,13 +179,13 @@ impl Reserve {
     fn general(&self, measure: &Measure) -> Room {
         let none = |bound| Room { replicas: 0, bound };
         let pods = match self.pods {
-            None => return none(Bound::NoSummary),
-            Some(0) => return none(Bound::Pods),
+            None => return none(RoomLimit::NoSummary),
+            Some(0) => return none(RoomLimit::Pods),
             Some(pods) => pods,
         };
         let by_pods = Room {
             replicas: pods,
-            bound: Bound::Pods,
+            bound: RoomLimit::Pods,
         };
         let by_resources = match measure {
             Measure::Pod => return by_pods,
@@ -215,7 +215,7 @@ impl Reserve {
             .min_by_key(|(replicas, _)| *replicas)?;
         Some(Room {
             replicas,
-            bound: Bound::Resource(Arc::clone(&part.name)),
+            bound: RoomLimit::Resource(Arc::clone(&part.name)),
         })
     }
 
@@ -227,7 +227,7 @@ impl Reserve {
         });
         Room {
             replicas: room.min(MOST),
-            bound: Bound::Models,
+            bound: RoomLimit::Models,
         }
     }
 }

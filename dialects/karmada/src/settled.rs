@@ -7,14 +7,14 @@ use crate::choice;
 use crate::columns::Columns;
 use crate::config::Settings;
 use crate::failure::Failure;
-use crate::ignored::Ignored;
+use crate::ignored::IgnoreReason;
 use crate::question::{Around, Question};
 use crate::record::Record;
 use crate::trigger::Trigger;
 
 /// Whether deciding `record` over the clusters of `columns` would leave its clusters unchanged.
 pub(crate) fn is_settled(columns: &Columns, around: &Around, record: &Record, settings: &Settings) -> bool {
-    let (Some(policy), None) = (&record.policy, Ignored::of(record, settings)) else {
+    let (Some(policy), None) = (&record.policy, IgnoreReason::of(record, settings)) else {
         return true;
     };
     if record.is_leaving() {

@@ -5,7 +5,7 @@ mod region;
 use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::kind::placement::SpreadConstraint;
-use crate::standing::{self, Standing};
+use crate::standing::{self, RankedCluster};
 
 /// Terms that clusters are selected on.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +52,7 @@ impl Terms<'_> {
 ///
 /// # Errors
 /// Reason why no selection is one.
-pub(crate) fn select(ranked: Vec<Standing>, terms: &Terms<'_>) -> Result<Vec<Standing>, Failure> {
+pub(crate) fn select(ranked: Vec<RankedCluster>, terms: &Terms<'_>) -> Result<Vec<RankedCluster>, Failure> {
     if terms.constraints.is_empty() || terms.is_ignored {
         return Ok(ranked);
     }
@@ -64,10 +64,10 @@ pub(crate) fn select(ranked: Vec<Standing>, terms: &Terms<'_>) -> Result<Vec<Sta
 }
 
 fn by_cluster(
-    mut ranked: Vec<Standing>,
+    mut ranked: Vec<RankedCluster>,
     terms: &Terms<'_>,
     limits: Limits,
-) -> Result<Vec<Standing>, Failure> {
+) -> Result<Vec<RankedCluster>, Failure> {
     let feasible = ranked.len();
     if i64::try_from(feasible).is_ok_and(|count| count < limits.least) {
         return Err(Failure::TooFewClusters {
@@ -96,7 +96,7 @@ fn by_cluster(
 }
 
 /// Exchanges the selected from the last one on for the roomiest of the rest, as long as room is short.
-fn make_room(selected: &mut [Standing], rest: &mut [Standing], replicas: i64) {
+fn make_room(selected: &mut [RankedCluster], rest: &mut [RankedCluster], replicas: i64) {
     for place in (0..selected.len()).rev() {
         if standing::available(&*selected) >= replicas {
             return;

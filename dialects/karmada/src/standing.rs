@@ -6,7 +6,7 @@ use berth_scheduling::Ix;
 
 /// A feasible cluster with its rank's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct RankedCluster {
     /// The candidate; numbers are in the order of names.
     pub(crate) candidate: Ix,
     /// 0 for the group's own clusters, then the number of its overflow.
@@ -19,7 +19,7 @@ pub(crate) struct Standing {
     pub(crate) held: i64,
 }
 
-impl Standing {
+impl RankedCluster {
     /// Possible replicas: its present ones, and those that fit in addition.
     pub(crate) const fn available(&self) -> i64 {
         self.room.saturating_add(self.held)
@@ -37,7 +37,7 @@ impl Standing {
 }
 
 /// Sum of the replicas that all of `standings` may have.
-pub(crate) fn available<'a>(standings: impl IntoIterator<Item = &'a Standing>) -> i64 {
+pub(crate) fn available<'a>(standings: impl IntoIterator<Item = &'a RankedCluster>) -> i64 {
     standings
         .into_iter()
         .fold(0, |sum, standing| sum.saturating_add(standing.available()))

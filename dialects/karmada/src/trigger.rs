@@ -3,7 +3,7 @@
 
 use crate::columns::Columns;
 use crate::kind::placement::Placement;
-use crate::record::{Applied, Record};
+use crate::record::{AppliedPlacement, Record};
 
 /// Reason why a binding is decided, or is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +38,9 @@ impl Trigger {
 
 fn is_replaced(record: &Record, placement: &Placement) -> bool {
     let applied = match &record.applied {
-        Applied::Never => return true,
-        Applied::Unreadable => return false,
-        Applied::Placement(applied) => &**applied,
+        AppliedPlacement::Never => return true,
+        AppliedPlacement::Unreadable => return false,
+        AppliedPlacement::Placement(applied) => &**applied,
     };
     if applied == placement {
         return false;

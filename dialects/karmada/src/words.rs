@@ -11,11 +11,11 @@ use crate::detail::{Detail, ROOM};
 use crate::failure::Failure;
 use crate::filters;
 use crate::fleet::Fleet;
-use crate::ignored::Ignored;
+use crate::ignored::IgnoreReason;
 use crate::kind::cluster::Taint as Stored;
 use crate::policy::Policy;
 use crate::record::Record;
-use crate::room::Bound;
+use crate::room::RoomLimit;
 use crate::trigger::Trigger;
 
 /// The sentences of the condition Scheduled.
@@ -219,24 +219,24 @@ pub(crate) fn bound(decision: &Decision, candidate: Ix, scorer: u16) -> Option<S
     detail.bounds.get(decision.solved.row_of(candidate)?).map(bounded)
 }
 
-fn bounded(bound: &Bound) -> String {
+fn bounded(bound: &RoomLimit) -> String {
     match bound {
-        Bound::Lately(taken, bound) => {
+        RoomLimit::Lately(taken, bound) => {
             format!(
                 "{}, less {taken} for what was placed there lately",
                 bounded(bound)
             )
         }
-        Bound::Nothing => "the template asks for nothing that could run out".to_owned(),
-        Bound::NoSummary => "the cluster has not reported its resources".to_owned(),
-        Bound::Pods => "bound by pods".to_owned(),
-        Bound::Resource(name) => format!("bound by {name}"),
-        Bound::Missing(name) => format!("the cluster has no {name} to give"),
-        Bound::Models => "bound by the sizes of its nodes (resourceModels)".to_owned(),
-        Bound::NotModelled(name) => {
+        RoomLimit::Nothing => "the template asks for nothing that could run out".to_owned(),
+        RoomLimit::NoSummary => "the cluster has not reported its resources".to_owned(),
+        RoomLimit::Pods => "bound by pods".to_owned(),
+        RoomLimit::Resource(name) => format!("bound by {name}"),
+        RoomLimit::Missing(name) => format!("the cluster has no {name} to give"),
+        RoomLimit::Models => "bound by the sizes of its nodes (resourceModels)".to_owned(),
+        RoomLimit::NotModelled(name) => {
             format!("none of its resourceModels names {name}, so that no node is taken to have any")
         }
-        Bound::Estimator(known) => match known.at {
+        RoomLimit::Estimator(known) => match known.at {
             Some(at) => format!("bound by the answer of its estimator at {}", time::rfc3339(at.0)),
             None => "bound by the answer of its estimator".to_owned(),
         },
@@ -353,16 +353,18 @@ fn groups(record: Option<&std::sync::Arc<Record>>, detail: &Detail) -> Vec<Strin
         .collect()
 }
 
-fn left_alone(fleet: &Fleet, decision: &Decision, why: Ignored) -> String {
+fn left_alone(fleet: &Fleet, decision: &Decision, why: IgnoreReason) -> String {
     let record = fleet.bindings.get(&decision.demand);
     match why {
-        Ignored::Attached => "it has no placement: it goes where the bindings go that need it".to_owned(),
-        Ignored::OtherScheduler => format!(
+        IgnoreReason::Attached => {
+            "it has no placement: it goes where the bindings go that need it".to_owned()
+        }
+        IgnoreReason::OtherScheduler => format!(
             "its scheduler is {}",
             record.map(|record| record.scheduler()).unwrap_or_default()
         ),
-        Ignored::Suspended => "spec.suspension.scheduling holds up that it is decided".to_owned(),
-        Ignored::Unclaimed => {
+        IgnoreReason::Suspended => "spec.suspension.scheduling holds up that it is decided".to_owned(),
+        IgnoreReason::Unclaimed => {
             "no policy claims it any more: what is placed stays, and nothing decides it again".to_owned()
         }
     }
@@ -394,7 +396,7 @@ pub(crate) fn warnings(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     if record.spec.replicas == 0 && record.spec.replica_requirements.is_some() {
         warnings.push("spec.replicas: 0 of a workload takes it off every cluster".to_owned());
     }
-    if record.applied == crate::record::Applied::Unreadable {
+    if record.applied == crate::record::AppliedPlacement::Unreadable {
         warnings.push(format!(
             "metadata.annotations[{}]: it is no placement, so that a changed placement makes nothing due",
             crate::names::APPLIED_PLACEMENT

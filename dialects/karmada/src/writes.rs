@@ -13,7 +13,7 @@ use crate::detail::Detail;
 use crate::divide::Shares;
 use crate::fleet::Fleet;
 use crate::names::{APPLIED_PLACEMENT, SCHEDULED};
-use crate::record::{Applied, Record};
+use crate::record::{AppliedPlacement, Record};
 use crate::words;
 
 /// Reason of Karmada's scheduler where it succeeds.
@@ -131,8 +131,8 @@ fn list(object: &mut Value, wanted: &BTreeMap<&str, i64>) -> bool {
 fn annotate(object: &mut Value, record: &Record) -> bool {
     let placement = record.spec.placement.as_ref();
     let is_noted = match &record.applied {
-        Applied::Placement(applied) => placement == Some(&**applied),
-        Applied::Never | Applied::Unreadable => false,
+        AppliedPlacement::Placement(applied) => placement == Some(&**applied),
+        AppliedPlacement::Never | AppliedPlacement::Unreadable => false,
     };
     if is_noted {
         return false;

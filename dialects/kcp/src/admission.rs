@@ -15,7 +15,7 @@ mod roles;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use berth_admission::{Denied, Operation, Plugin, Request};
+use berth_admission::{Denial, Operation, Plugin, Request};
 use berth_apimachinery::selector::Selector;
 use berth_apimachinery::{FieldError, GroupResource};
 use serde_json::Value;
@@ -100,15 +100,15 @@ impl Findings {
 
     /// A missing right comes before an invalid value: a user without the right to write need not learn
     /// the format.
-    fn into_result(self, request: &Request<'_>) -> Result<(), Denied> {
+    fn into_result(self, request: &Request<'_>) -> Result<(), Denial> {
         if self.forbidden.is_empty() && self.malformed.is_empty() {
             return Ok(());
         }
         if self.forbidden.is_empty() {
-            return Err(Denied::Invalid(self.malformed));
+            return Err(Denial::Invalid(self.malformed));
         }
         let all = [self.forbidden, self.malformed].concat();
-        Err(Denied::owned(request, &all))
+        Err(Denial::owned(request, &all))
     }
 }
 
@@ -147,7 +147,7 @@ impl Settings {
 }
 
 /// Judges a create or update that makes `new`.
-fn judge(writer: &Writer, request: &Request<'_>, new: &Value) -> Result<(), Denied> {
+fn judge(writer: &Writer, request: &Request<'_>, new: &Value) -> Result<(), Denial> {
     if !matches!(request.operation, Operation::Create | Operation::Update) {
         return Ok(());
     }
@@ -184,7 +184,7 @@ impl Plugin for PlacementGuard {
         request: &Request<'_>,
         object: &mut Value,
         _warnings: &mut Vec<String>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Denial> {
         judge(&self.writer(request), request, object)
     }
 
@@ -195,11 +195,11 @@ impl Plugin for PlacementGuard {
         request: &Request<'_>,
         object: Option<&Value>,
         _warnings: &mut Vec<String>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Denial> {
         let writer = self.writer(request);
         if request.operation == Operation::Delete && matches!(writer, Writer::Role(Role::Syncer(_))) {
             let text = "a syncer deletes nothing; it lets go of an object by taking its finalizer off";
-            return Err(Denied::Forbidden(text.to_owned()));
+            return Err(Denial::Forbidden(text.to_owned()));
         }
         object.map_or(Ok(()), |object| judge(&writer, request, object))
     }
@@ -229,7 +229,7 @@ impl Plugin for PlacementValues {
         request: &Request<'_>,
         object: Option<&Value>,
         _warnings: &mut Vec<String>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Denial> {
         object.map_or(Ok(()), |object| judge(&Writer::Trusted, request, object))
     }
 }

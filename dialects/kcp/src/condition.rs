@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::placement::{Form, Reading};
+use crate::placement::{Form, StoredPlacement};
 
 /// One observation about an object, as kcp writes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -48,7 +48,7 @@ const SENTENCES: Sentences = Sentences(&[
 
 /// Content of `NamespaceScheduled`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scheduled {
+pub struct ScheduledCondition {
     /// Whether the namespace is placed.
     pub status: bool,
     /// The token; empty when it is.
@@ -60,9 +60,9 @@ pub struct Scheduled {
 /// The condition for a namespace with the annotation `reading`; `None` leaves it unchanged. Any entry
 /// in any state counts as scheduled.
 #[must_use]
-pub fn namespace_scheduled(disabled: bool, reading: &Reading) -> Option<Scheduled> {
+pub fn namespace_scheduled(disabled: bool, reading: &StoredPlacement) -> Option<ScheduledCondition> {
     let no = |reason, message: String| {
-        Some(Scheduled {
+        Some(ScheduledCondition {
             status: false,
             reason,
             message,
@@ -78,11 +78,13 @@ pub fn namespace_scheduled(disabled: bool, reading: &Reading) -> Option<Schedule
         Form::Absent => None,
         Form::Malformed(problem) => no("PlacementInvalid", format!("the placement annotation {problem}")),
         // Entries that cannot be parsed count as entries until they are removed.
-        Form::Map if !reading.placement.0.is_empty() || !reading.dropped.is_empty() => Some(Scheduled {
-            status: true,
-            reason: "",
-            message: String::new(),
-        }),
+        Form::Map if !reading.placement.0.is_empty() || !reading.dropped.is_empty() => {
+            Some(ScheduledCondition {
+                status: true,
+                reason: "",
+                message: String::new(),
+            })
+        }
         Form::Null | Form::Map => no(
             "Unschedulable",
             "no workload cluster can take the namespace".to_owned(),
@@ -90,7 +92,7 @@ pub fn namespace_scheduled(disabled: bool, reading: &Reading) -> Option<Schedule
     }
 }
 
-impl Scheduled {
+impl ScheduledCondition {
     /// The condition as JSON; its time is that of `known`, the stored one, unless something changed.
     #[must_use]
     pub fn to_json(&self, known: Option<&Value>, now: Timestamp) -> Value {
@@ -142,7 +144,7 @@ mod tests {
     #[test]
     fn the_condition_is_read_off_the_annotation() {
         let of = |disabled, text: Option<&str>| {
-            let said = namespace_scheduled(disabled, &Reading::of(text));
+            let said = namespace_scheduled(disabled, &StoredPlacement::of(text));
             said.map(|said| (said.status, said.reason))
         };
         assert_eq!(
@@ -165,7 +167,8 @@ mod tests {
     #[test]
     fn the_time_moves_only_with_the_content() {
         let now = berth_apimachinery::time::parse("2021-10-28T09:00:00Z").unwrap();
-        let scheduled = namespace_scheduled(false, &Reading::of(Some(r#"{"root+a+x":"Bound"}"#))).unwrap();
+        let scheduled =
+            namespace_scheduled(false, &StoredPlacement::of(Some(r#"{"root+a+x":"Bound"}"#))).unwrap();
         let known = json!({"type": NAMESPACE_SCHEDULED, "status": "True", "lastTransitionTime": "2020-01-01T00:00:00Z"});
         assert_eq!(scheduled.to_json(Some(&known), now), known);
         let other = json!({"type": NAMESPACE_SCHEDULED, "status": "False", "lastTransitionTime": "2020-01-01T00:00:00Z"});

@@ -16,7 +16,7 @@ use std::sync::{Arc, LazyLock};
 
 use berth_apimachinery::field::below;
 use berth_apimachinery::selector::{LabelSelector, Selector};
-use berth_apimachinery::{FieldError, GroupResource, Reading, Schema, name};
+use berth_apimachinery::{FieldError, GroupResource, ReadValue, Schema, name};
 use jiff::SignedDuration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -230,7 +230,7 @@ pub fn synced_resource(text: &str) -> Result<GroupResource, NoResource> {
 }
 
 /// The resources in the list `field`. An entry that names none is refused and left out.
-fn resources(form: &mut Reading<Form>, field: &str, list: &[String]) -> Vec<GroupResource> {
+fn resources(form: &mut ReadValue<Form>, field: &str, list: &[String]) -> Vec<GroupResource> {
     let mut resources = Vec::with_capacity(list.len());
     for (index, text) in list.iter().enumerate() {
         match synced_resource(text) {
@@ -245,7 +245,12 @@ fn resources(form: &mut Reading<Form>, field: &str, list: &[String]) -> Vec<Grou
     resources
 }
 
-fn all_synced(form: &mut Reading<Form>, coordinated: &[GroupResource], synced: &[GroupResource], path: &str) {
+fn all_synced(
+    form: &mut ReadValue<Form>,
+    coordinated: &[GroupResource],
+    synced: &[GroupResource],
+    path: &str,
+) {
     let synced: BTreeSet<&GroupResource> = synced.iter().collect();
     for resource in coordinated.iter().filter(|resource| !synced.contains(resource)) {
         let problem = format!(

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use berth_apimachinery::{FieldError, Timestamp};
-use berth_dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
-use berth_scheduling::{Ix, Solved};
+use berth_dialect_contract::{Action, Ask, BindingChange, ChoiceRefusal, Current, Decision, Outcome};
+use berth_scheduling::{Ix, PipelineOutcome};
 use jiff::SignedDuration;
 
 use crate::code::Code;
 use crate::condition::{self};
 use crate::detail::Detail;
 use crate::fleet::{Fleet, Record};
-use crate::placement::{Form, Placement, Reading, State};
-use crate::select::{self, Choice, Judged, Kept};
+use crate::placement::{Form, Placement, State, StoredPlacement};
+use crate::select::{self, Choice, ClusterVerdicts, KeptEntries};
 use crate::words;
 
 /// Delay before a namespace that got no cluster is considered again (docs/systems/kcp.md, "Selection").
@@ -21,13 +21,13 @@ const RETRY: SignedDuration = SignedDuration::from_mins(2);
 
 impl Fleet {
     /// Decides about the namespace of `ask`.
-    pub(crate) fn decide_namespace(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>> {
+    pub(crate) fn decide_namespace(&self, ask: &Ask<'_>) -> Option<Result<Decision, ChoiceRefusal>> {
         let record = Arc::clone(self.namespace(ask.demand)?);
         Some(self.judge_namespace(&record, ask))
     }
 
-    fn judge_namespace(&self, record: &Record, ask: &Ask<'_>) -> Result<Decision, Refused> {
-        let case = Case {
+    fn judge_namespace(&self, record: &Record, ask: &Ask<'_>) -> Result<Decision, ChoiceRefusal> {
+        let case = PlacementFacts {
             fleet: self,
             record,
             ask,
@@ -57,13 +57,13 @@ impl Fleet {
 }
 
 /// One question.
-struct Case<'a> {
+struct PlacementFacts<'a> {
     fleet: &'a Fleet,
     record: &'a Record,
     ask: &'a Ask<'a>,
 }
 
-impl Case<'_> {
+impl PlacementFacts<'_> {
     /// A decision that never ran the pipeline and changes nothing.
     fn unjudged(&self, outcome: Outcome, reason: &'static str) -> Decision {
         let entries = self.record.reading.placement.0.iter();
@@ -77,7 +77,7 @@ impl Case<'_> {
             demand_revision: self.record.object.revision(),
             outcome,
             reason,
-            solved: Solved::default(),
+            solved: PipelineOutcome::default(),
             amounts: Vec::new(),
             scorers: Vec::new(),
             unknown: Vec::new(),
@@ -114,7 +114,7 @@ impl Case<'_> {
         decision
     }
 
-    fn placed(&self) -> Result<Decision, Refused> {
+    fn placed(&self) -> Result<Decision, ChoiceRefusal> {
         let kept = self.fleet.keep(self.record, true, self.ask.now);
         let judged = select::judge(self.fleet, &kept, self.ask.now);
         let (choices, unmet) = match self.ask.chosen.filter(|names| !names.is_empty()) {
@@ -129,7 +129,13 @@ impl Case<'_> {
         Ok(self.conclude(kept, judged, choices, unmet))
     }
 
-    fn conclude(&self, kept: Kept, judged: Judged, choices: Vec<Choice>, unmet: Vec<Arc<str>>) -> Decision {
+    fn conclude(
+        &self,
+        kept: KeptEntries,
+        judged: ClusterVerdicts,
+        choices: Vec<Choice>,
+        unmet: Vec<Arc<str>>,
+    ) -> Decision {
         let placement = select::with_choices(self.fleet, &kept, &choices);
         let detail = Detail {
             locations: kept.reschedule.clone(),
@@ -153,7 +159,7 @@ impl Case<'_> {
 
     fn outcome(
         &self,
-        kept: &Kept,
+        kept: &KeptEntries,
         detail: &Detail,
         choices: &[Choice],
         lacking: bool,
@@ -173,7 +179,7 @@ impl Case<'_> {
     }
 
     /// Time only removes clusters: an eviction starts. A namespace without a cluster is tried again.
-    fn due_at(&self, kept: &Kept, choices: &[Choice], lacking: bool) -> Option<Timestamp> {
+    fn due_at(&self, kept: &KeptEntries, choices: &[Choice], lacking: bool) -> Option<Timestamp> {
         let retry = if lacking {
             self.ask.now.checked_add(RETRY).ok()
         } else {
@@ -197,7 +203,7 @@ impl Case<'_> {
         };
         let annotation = write.then(|| placement.to_text());
         let after = match &annotation {
-            Some(text) => Reading::of(Some(text)),
+            Some(text) => StoredPlacement::of(Some(text)),
             None => reading.clone(),
         };
         Detail {
@@ -209,7 +215,12 @@ impl Case<'_> {
 
     /// The clusters the caller names: clusters of the namespace stay, the others must be feasible, and
     /// at most the wanted number.
-    fn asked(&self, kept: &Kept, judged: &Judged, names: &[String]) -> Result<Vec<Choice>, Refused> {
+    fn asked(
+        &self,
+        kept: &KeptEntries,
+        judged: &ClusterVerdicts,
+        names: &[String],
+    ) -> Result<Vec<Choice>, ChoiceRefusal> {
         let mut errors = Vec::new();
         let mut asked: Vec<Ix> = Vec::new();
         for (index, name) in names.iter().enumerate() {
@@ -251,14 +262,14 @@ impl Case<'_> {
             errors.push(FieldError::too_many("spec.targets", names.len(), most));
         }
         if !errors.is_empty() {
-            return Err(Refused { errors });
+            return Err(ChoiceRefusal { errors });
         }
         select::assign(self.fleet, kept, &asked, self.ask.seed).ok_or_else(|| {
             let detail = format!(
                 "the workload clusters must each stand for one of the locations {}",
                 kept.reschedule.join(", ")
             );
-            Refused {
+            ChoiceRefusal {
                 errors: vec![FieldError::invalid("spec.targets", names.join(","), detail)],
             }
         })
@@ -275,17 +286,17 @@ impl Detail {
 }
 
 /// One error per target.
-fn refuse_all(names: &[String], problem: &str) -> Refused {
+fn refuse_all(names: &[String], problem: &str) -> ChoiceRefusal {
     let error = |(index, name): (usize, &String)| {
         FieldError::invalid(format!("spec.targets[{index}]"), name.as_str(), problem)
     };
-    Refused {
+    ChoiceRefusal {
         errors: names.iter().enumerate().map(error).collect(),
     }
 }
 
 /// The picked first: those kept, then the new ones; then the rest, by name.
-fn solved(judged: Judged, choices: &[Choice]) -> Solved {
+fn solved(judged: ClusterVerdicts, choices: &[Choice]) -> PipelineOutcome {
     let mut picked = judged.held;
     picked.extend(choices.iter().map(|&(_, candidate)| candidate));
     let feasible = |candidate: &Ix| judged.feasible.binary_search(candidate).is_ok();
@@ -294,12 +305,12 @@ fn solved(judged: Judged, choices: &[Choice]) -> Solved {
     first.sort_unstable();
     let rest = judged.feasible.iter().copied();
     ranked.extend(rest.filter(|candidate| first.binary_search(candidate).is_err()));
-    Solved {
+    PipelineOutcome {
         rejections: judged.rejections,
         feasible: judged.feasible,
         ranked,
         picked,
-        ..Solved::default()
+        ..PipelineOutcome::default()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Details of a decision of this system beyond the report of every dialect.
 
-use crate::condition::Scheduled;
+use crate::condition::ScheduledCondition;
 use crate::select::Choice;
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ pub(crate) struct Detail {
     /// The annotation to write; `None` leaves it.
     pub(crate) annotation: Option<String>,
     /// New content of the condition; `None` leaves it.
-    pub(crate) condition: Option<Scheduled>,
+    pub(crate) condition: Option<ScheduledCondition>,
     /// The locations of the scope; empty for any location, or without a search.
     pub(crate) locations: Vec<Arc<str>>,
     /// The locations that got none.

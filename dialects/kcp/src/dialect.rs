@@ -6,8 +6,8 @@ use berth_admission::Plugin;
 use berth_apimachinery::{FieldError, GroupResource, Kind, Schema};
 use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{
-    Concern, Configuration, Controllers, DemandKind, Dialect, Finalizer, Hold, Inventory, OnHub, Reach,
-    Reconciler, Shown, SystemUsers, config,
+    Concern, Configuration, Controllers, DemandKind, Dialect, ExtraViews, Finalizer, Hold, Inventory, OnHub,
+    Reach, Reconciler, SystemUsers, config,
 };
 use serde_json::Value;
 
@@ -118,10 +118,10 @@ impl Dialect for Kcp {
     }
 
     /// Users see which locations there are, never the workload clusters in them.
-    fn shown(&self) -> Shown {
-        Shown {
+    fn shown(&self) -> ExtraViews {
+        ExtraViews {
             readable: &[LOCATIONS],
-            ..Shown::default()
+            ..ExtraViews::default()
         }
     }
 

@@ -50,9 +50,9 @@ pub fn judge(cluster: &Value, threshold: SignedDuration, now: Timestamp) -> Opti
         return None;
     }
     let said = if healthy {
-        Said::truth()
+        ConditionText::truth()
     } else {
-        Said::silence(last)
+        ConditionText::silence(last)
     };
     conditions.put(HEARTBEAT_HEALTHY, &said, now);
     let is_ready = conditions.find(READY);
@@ -73,14 +73,14 @@ pub fn judge(cluster: &Value, threshold: SignedDuration, now: Timestamp) -> Opti
 }
 
 /// Content of a condition.
-struct Said {
+struct ConditionText {
     status: bool,
     severity: String,
     reason: String,
     message: String,
 }
 
-impl Said {
+impl ConditionText {
     fn truth() -> Self {
         Self {
             status: true,
@@ -124,7 +124,7 @@ impl Conditions {
     }
 
     /// Sets the condition of `type`; its time changes only with its content.
-    fn put(&mut self, r#type: &str, said: &Said, now: Timestamp) {
+    fn put(&mut self, r#type: &str, said: &ConditionText, now: Timestamp) {
         let mut fields = Map::new();
         fields.insert("type".to_owned(), r#type.into());
         fields.insert(
@@ -163,7 +163,7 @@ impl Conditions {
     }
 
     /// Summary of the parts of Ready: the worst that is False, else True.
-    fn summary(&self) -> Said {
+    fn summary(&self) -> ConditionText {
         let text = |part: &Value, name: &str| part[name].as_str().unwrap_or_default().to_owned();
         let parts = PARTS.into_iter().filter_map(|part| self.find(part));
         let wrong = parts.filter(|part| part["status"] == "False");
@@ -173,12 +173,14 @@ impl Conditions {
             Some("Info") => 2,
             _ => 3,
         };
-        wrong.min_by_key(severity).map_or_else(Said::truth, |part| Said {
-            status: false,
-            severity: text(part, "severity"),
-            reason: text(part, "reason"),
-            message: text(part, "message"),
-        })
+        wrong
+            .min_by_key(severity)
+            .map_or_else(ConditionText::truth, |part| ConditionText {
+                status: false,
+                severity: text(part, "severity"),
+                reason: text(part, "reason"),
+                message: text(part, "message"),
+            })
     }
 }
 

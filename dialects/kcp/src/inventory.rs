@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use berth_apimachinery::{Change, Key, Object, Timestamp};
-use berth_dialect_contract::decision::{Decision, Refused};
-use berth_dialect_contract::view::{DemandView, Phase, Placed, Quantities, TargetView, Unusable};
+use berth_dialect_contract::decision::{ChoiceRefusal, Decision};
+use berth_dialect_contract::view::{DemandView, Phase, PlacedCluster, Quantities, TargetView, Unusable};
 use berth_dialect_contract::words::FINAL;
-use berth_dialect_contract::{Advisor, Ask, Due, Edit, Inventory, Remedy, Targets, Words, Write};
+use berth_dialect_contract::{Advisor, Ask, Consequences, Edit, Inventory, Remedy, Targets, Words, Write};
 use berth_scheduling::{Ix, Reason, Rejection};
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ impl Inventory for Fleet {
         Arc::new(self.clone())
     }
 
-    fn fold(&mut self, change: &Change) -> Due {
+    fn fold(&mut self, change: &Change) -> Consequences {
         self.take_in(change)
     }
 
@@ -56,7 +56,7 @@ impl Inventory for Fleet {
         self.namespace(demand).map(|record| view(record))
     }
 
-    fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>> {
+    fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, ChoiceRefusal>> {
         self.decide_namespace(ask)
     }
 
@@ -179,11 +179,11 @@ fn view(record: &Record) -> DemandView {
         () if active => Phase::Bound,
         () => Phase::Pending,
     };
-    let placed = entries.iter().map(|(place, state)| Placed {
+    let placed = entries.iter().map(|(place, state)| PlacedCluster {
         cluster_name: Arc::clone(&place.identifier),
         state: state.as_str().to_owned(),
         leaving: !state.is_active(),
-        ..Placed::default()
+        ..PlacedCluster::default()
     });
     DemandView {
         object: Arc::clone(&record.object),

@@ -123,7 +123,7 @@ pub fn may(actor: Actor, from: Option<State>, to: Option<State>) -> bool {
 
 /// One entry that differs between two placements.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Moved {
+pub struct EntryChange {
     /// The entry's location string.
     pub entry: String,
     /// Its identifier.
@@ -134,7 +134,7 @@ pub struct Moved {
     pub to: Option<State>,
 }
 
-impl fmt::Display for Moved {
+impl fmt::Display for EntryChange {
     /// `entry "root+a+x" from Bound to Removing`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = |state: Option<State>| state.map_or("absent", State::as_str);
@@ -150,13 +150,13 @@ impl fmt::Display for Moved {
 
 /// Every entry that differs between `old` and `new`, by location string.
 #[must_use]
-pub fn moved(old: &Placement, new: &Placement) -> Vec<Moved> {
+pub fn moved(old: &Placement, new: &Placement) -> Vec<EntryChange> {
     let mut places: Vec<_> = old.0.keys().chain(new.0.keys()).collect();
     places.sort_unstable();
     places.dedup();
     let entry = |place| {
         let (from, to) = (old.0.get(place).copied(), new.0.get(place).copied());
-        (from != to).then(|| Moved {
+        (from != to).then(|| EntryChange {
             entry: place.to_string(),
             identifier: place.identifier.to_string(),
             from,

@@ -9,7 +9,7 @@ use crate::edit::ANNOTATIONS;
 use crate::edit::{deleted_at, deletion, has_state, name, set, set_deletion, set_state, text};
 use crate::machine::{self, SyncState};
 use crate::names::{PLACEMENT, is_system_namespace};
-use crate::placement::{Form, Reading, State};
+use crate::placement::{Form, State, StoredPlacement};
 
 /// The namespace after the controller's step, in one write; `None` when there is nothing to do.
 /// `exists` is whether an identifier has a WorkloadCluster.
@@ -21,7 +21,7 @@ pub fn reconcile(namespace: &Value, exists: impl Fn(&str) -> bool, now: Timestam
     if is_system_namespace(name(namespace)) {
         return None;
     }
-    let reading = Reading::of(text(namespace, ANNOTATIONS, PLACEMENT));
+    let reading = StoredPlacement::of(text(namespace, ANNOTATIONS, PLACEMENT));
     if reading.form != Form::Map || !reading.dropped.is_empty() {
         return None;
     }

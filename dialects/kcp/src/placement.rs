@@ -2,7 +2,7 @@
 //! (docs/systems/kcp.md, "Location strings" and "The placement annotation").
 //!
 //! Two readers: [`Placement::parse`] is strict and names every error, for judging a write;
-//! [`Reading::of`] uses as much of a stored value as possible, for the controllers.
+//! [`StoredPlacement::of`] uses as much of a stored value as possible, for the controllers.
 
 mod pairs;
 
@@ -191,7 +191,7 @@ pub enum Form {
 
 /// Valid content of a stored annotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct StoredPlacement {
     /// The form of the whole.
     pub form: Form,
     /// The entries that can be understood.
@@ -200,7 +200,7 @@ pub struct Reading {
     pub dropped: Vec<Problem>,
 }
 
-impl Reading {
+impl StoredPlacement {
     /// Reads the annotation's value (`None`: absent).
     #[must_use]
     pub fn of(text: Option<&str>) -> Self {

@@ -24,7 +24,7 @@ pub(crate) const PARTS: [&str; 3] = [SYNCER_READY, "APIImporterReady", HEARTBEAT
 
 /// State of the conditions, heartbeats left aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reported {
+pub enum ReportedConditions {
     /// Ready.
     Ready,
     /// The condition of this type is False; it is Ready itself or a part of it.
@@ -37,13 +37,13 @@ pub enum Reported {
 
 /// Sums the conditions of `status` up.
 #[must_use]
-pub fn reported(status: &WorkloadClusterStatus) -> Reported {
+pub fn reported(status: &WorkloadClusterStatus) -> ReportedConditions {
     let conditions = &status.conditions;
     if let Some(ready) = find(conditions, READY) {
         return match ready.status.as_str() {
-            "True" => Reported::Ready,
-            "False" => Reported::False(READY),
-            _ => Reported::Unknown,
+            "True" => ReportedConditions::Ready,
+            "False" => ReportedConditions::False(READY),
+            _ => ReportedConditions::Unknown,
         };
     }
     let beats = status.last_syncer_heartbeat_time.is_some();
@@ -56,13 +56,13 @@ pub fn reported(status: &WorkloadClusterStatus) -> Reported {
             .filter(|&part| part != HEARTBEAT_HEALTHY || !beats)
     };
     if let Some(part) = parts().find(|part| is(part, "False")) {
-        Reported::False(part)
+        ReportedConditions::False(part)
     } else if beats || parts().any(|part| is(part, "True")) {
-        Reported::Ready
+        ReportedConditions::Ready
     } else if parts().any(|part| is(part, "Unknown")) {
-        Reported::Unknown
+        ReportedConditions::Unknown
     } else {
-        Reported::Nothing
+        ReportedConditions::Nothing
     }
 }
 
@@ -106,26 +106,35 @@ mod tests {
         let of = |conditions: &[(&str, &str)], beats| reported(&status(conditions, beats));
         assert_eq!(
             of(&[("Ready", "True"), ("SyncerReady", "False")], false),
-            Reported::Ready
+            ReportedConditions::Ready
         );
-        assert_eq!(of(&[("Ready", "False")], true), Reported::False("Ready"));
-        assert_eq!(of(&[("Ready", "Unknown")], true), Reported::Unknown);
+        assert_eq!(
+            of(&[("Ready", "False")], true),
+            ReportedConditions::False("Ready")
+        );
+        assert_eq!(of(&[("Ready", "Unknown")], true), ReportedConditions::Unknown);
         assert_eq!(
             of(&[("SyncerReady", "True"), ("APIImporterReady", "Unknown")], false),
-            Reported::Ready
+            ReportedConditions::Ready
         );
         assert_eq!(
             of(&[("SyncerReady", "True"), ("APIImporterReady", "False")], true),
-            Reported::False("APIImporterReady")
+            ReportedConditions::False("APIImporterReady")
         );
         assert_eq!(
             of(&[("HeartbeatHealthy", "False")], false),
-            Reported::False("HeartbeatHealthy")
+            ReportedConditions::False("HeartbeatHealthy")
         );
-        assert_eq!(of(&[("HeartbeatHealthy", "False")], true), Reported::Ready);
-        assert_eq!(of(&[("SyncerReady", "Unknown")], false), Reported::Unknown);
-        assert_eq!(of(&[], false), Reported::Nothing);
-        assert_eq!(of(&[], true), Reported::Ready);
+        assert_eq!(
+            of(&[("HeartbeatHealthy", "False")], true),
+            ReportedConditions::Ready
+        );
+        assert_eq!(
+            of(&[("SyncerReady", "Unknown")], false),
+            ReportedConditions::Unknown
+        );
+        assert_eq!(of(&[], false), ReportedConditions::Nothing);
+        assert_eq!(of(&[], true), ReportedConditions::Ready);
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(crate) enum Scope {
 
 /// Entries that are kept.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct KeptEntries {
     /// The entries that stay, each in its new state.
     pub(crate) placement: Placement,
     /// Whether an entry is active.
@@ -47,7 +47,7 @@ pub(crate) struct Kept {
     pub(crate) evicted_at: Option<Timestamp>,
 }
 
-impl Kept {
+impl KeptEntries {
     /// Number of new clusters that are wanted.
     pub(crate) fn wanted(&self) -> usize {
         if self.anywhere { 1 } else { self.reschedule.len() }
@@ -89,7 +89,7 @@ impl Fleet {
     }
 
     /// Entries of `record` that are kept; with `subject` false all of them go.
-    pub(crate) fn keep(&self, record: &Record, subject: bool, now: Timestamp) -> Kept {
+    pub(crate) fn keep(&self, record: &Record, subject: bool, now: Timestamp) -> KeptEntries {
         let mut placement = Placement::default();
         for (place, &state) in &record.reading.placement.0 {
             let admissible = subject && self.is_admissible(place, now);
@@ -126,7 +126,7 @@ impl Fleet {
             reschedule.clone()
         };
         let is_active = !active.is_empty();
-        Kept {
+        KeptEntries {
             scope: self.scope(anywhere, &among),
             active: is_active,
             placement,
@@ -150,7 +150,7 @@ impl Fleet {
 
 /// Every cluster judged.
 #[derive(Debug)]
-pub(crate) struct Judged {
+pub(crate) struct ClusterVerdicts {
     /// Those no filter refuses, in name order.
     pub(crate) feasible: Vec<Ix>,
     /// The number of each one's set of locations.
@@ -162,7 +162,7 @@ pub(crate) struct Judged {
 }
 
 /// Judges every cluster for a namespace whose entries became `kept`.
-pub(crate) fn judge(fleet: &Fleet, kept: &Kept, now: Timestamp) -> Judged {
+pub(crate) fn judge(fleet: &Fleet, kept: &KeptEntries, now: Timestamp) -> ClusterVerdicts {
     let (mut held, mut leaving) = (Vec::new(), Vec::new());
     for (place, state) in &kept.placement.0 {
         if let Some((candidate, _)) = fleet.cluster(&place.identifier) {
@@ -186,7 +186,7 @@ pub(crate) fn judge(fleet: &Fleet, kept: &Kept, now: Timestamp) -> Judged {
     let sets = feasible
         .iter()
         .map(|&candidate| request.rows[candidate as usize].facts.locations);
-    Judged {
+    ClusterVerdicts {
         sets: sets.collect(),
         feasible,
         rejections,
@@ -201,7 +201,12 @@ pub(crate) type Choice = (Arc<str>, Ix);
 type Free = Vec<(Ix, u32)>;
 
 /// Chooses at random for the needs of `kept`; returns the choices, and the locations without one.
-pub(crate) fn choose(fleet: &Fleet, kept: &Kept, judged: &Judged, seed: u64) -> (Vec<Choice>, Vec<Arc<str>>) {
+pub(crate) fn choose(
+    fleet: &Fleet,
+    kept: &KeptEntries,
+    judged: &ClusterVerdicts,
+    seed: u64,
+) -> (Vec<Choice>, Vec<Arc<str>>) {
     let mut random = Random::new(seed);
     if kept.wanted() == 0 {
         return (Vec::new(), Vec::new());
@@ -272,7 +277,7 @@ fn members(fleet: &Fleet, free: &Free, location: &Arc<str>) -> Vec<Ix> {
 
 /// Finds a location for each of the clusters `asked` for, all of them feasible and at most the wanted
 /// number; `None` when no such choice exists.
-pub(crate) fn assign(fleet: &Fleet, kept: &Kept, asked: &[Ix], seed: u64) -> Option<Vec<Choice>> {
+pub(crate) fn assign(fleet: &Fleet, kept: &KeptEntries, asked: &[Ix], seed: u64) -> Option<Vec<Choice>> {
     let alone = |candidate: Ix| vec![(candidate, fleet.row(candidate).facts.locations)];
     if kept.anywhere {
         let choices = asked
@@ -324,7 +329,7 @@ fn seat(
 }
 
 /// The placement with the chosen clusters added.
-pub(crate) fn with_choices(fleet: &Fleet, kept: &Kept, choices: &[Choice]) -> Placement {
+pub(crate) fn with_choices(fleet: &Fleet, kept: &KeptEntries, choices: &[Choice]) -> Placement {
     let mut placement = kept.placement.clone();
     for (location, candidate) in choices {
         let identifier = &fleet.row(*candidate).identifier;

@@ -12,7 +12,7 @@ pub mod copy;
 pub mod registration;
 pub mod step;
 
-use berth_admission::Denied;
+use berth_admission::Denial;
 use berth_apimachinery::budget::Budget;
 use berth_apimachinery::{FieldError, Meta, Object, patch};
 use serde_json::{Map, Value, json};
@@ -44,7 +44,7 @@ pub struct Syncer<'a> {
 
 /// An object as a syncer sees it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Seen {
+pub struct SyncerObject {
     /// The object.
     pub object: Value,
     /// Sentences about parts that could not be translated.
@@ -73,13 +73,13 @@ impl Syncer<'_> {
 
     /// The view of `object`; `None` when the syncer does not see it.
     #[must_use]
-    pub fn view(&self, object: &Value) -> Option<Seen> {
+    pub fn view(&self, object: &Value) -> Option<SyncerObject> {
         self.sees(object).then(|| self.show(object))
     }
 
     /// Returns the syncer's form of `object`, or the form after its release.
     #[must_use]
-    pub fn show(&self, object: &Value) -> Seen {
+    pub fn show(&self, object: &Value) -> SyncerObject {
         let mut new = object.clone();
         let mut problems = Vec::new();
         self.hide(&mut new);
@@ -93,7 +93,7 @@ impl Syncer<'_> {
             self.show_spec(object, &mut new, &mut problems);
             self.show_status(object, &mut new, &mut problems);
         }
-        Seen {
+        SyncerObject {
             object: new,
             problems,
         }
@@ -199,8 +199,8 @@ impl Syncer<'_> {
     /// `remaining` is how many resources of a namespace the cluster still has; it is released after them.
     ///
     /// # Errors
-    /// [`Denied::Invalid`] with every field the syncer may not change, or the missing part.
-    pub fn update(&self, stored: &Value, written: &Value, remaining: usize) -> Result<Value, Denied> {
+    /// [`Denial::Invalid`] with every field the syncer may not change, or the missing part.
+    pub fn update(&self, stored: &Value, written: &Value, remaining: usize) -> Result<Value, Denial> {
         let view = self.view(stored).ok_or_else(|| self.unseen())?;
         let mut errors = changed(&view.object, written, &["status", "metadata"]);
         errors.extend(self.changed_metadata(&view.object, written));
@@ -221,7 +221,7 @@ impl Syncer<'_> {
             ));
         }
         if !errors.is_empty() {
-            return Err(Denied::Invalid(errors));
+            return Err(Denial::Invalid(errors));
         }
         let mut new = stored.clone();
         set_syncer_finalizer(&mut new, self.identifier, kept);
@@ -234,8 +234,8 @@ impl Syncer<'_> {
     /// The stored object after the syncer wrote the status of `written`.
     ///
     /// # Errors
-    /// [`Denied::Forbidden`] when the syncer does not see the object.
-    pub fn update_status(&self, stored: &Value, written: &Value) -> Result<Value, Denied> {
+    /// [`Denial::Forbidden`] when the syncer does not see the object.
+    pub fn update_status(&self, stored: &Value, written: &Value) -> Result<Value, Denial> {
         if !self.sees(stored) {
             return Err(self.unseen());
         }
@@ -253,9 +253,9 @@ impl Syncer<'_> {
         Ok(new)
     }
 
-    fn unseen(&self) -> Denied {
+    fn unseen(&self) -> Denial {
         let label = self.key(STATE);
-        Denied::Forbidden(format!(
+        Denial::Forbidden(format!(
             "the syncer sees objects with the label {label}=Sync only"
         ))
     }

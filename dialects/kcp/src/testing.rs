@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use berth_apimachinery::{Change, GroupResource, Key, Object, Revision, Timestamp};
-use berth_dialect_contract::Due;
-use berth_dialect_contract::{Ask, Decision, Inventory, Refused, config};
+use berth_dialect_contract::Consequences;
+use berth_dialect_contract::{Ask, ChoiceRefusal, Decision, Inventory, config};
 use serde_json::{Value, json};
 
 use crate::fleet::Fleet;
@@ -77,7 +77,7 @@ pub(crate) fn key(value: &Value) -> Key {
 }
 
 /// Makes `value` what is stored.
-pub(crate) fn put(fleet: &mut Fleet, value: &Value) -> Due {
+pub(crate) fn put(fleet: &mut Fleet, value: &Value) -> Consequences {
     fleet.fold(&Change::added(
         key(value),
         Arc::new(Object::new(value, Revision(7)).unwrap()),
@@ -85,7 +85,7 @@ pub(crate) fn put(fleet: &mut Fleet, value: &Value) -> Due {
 }
 
 /// Takes `value` away.
-pub(crate) fn remove(fleet: &mut Fleet, value: &Value) -> Due {
+pub(crate) fn remove(fleet: &mut Fleet, value: &Value) -> Consequences {
     fleet.fold(&Change {
         revision: Revision(9),
         key: key(value),
@@ -104,7 +104,7 @@ pub(crate) fn fleet(objects: &[Value]) -> Fleet {
 }
 
 /// The decision on the namespace `name` with these clusters asked for.
-pub(crate) fn ask(fleet: &Fleet, name: &str, chosen: &[&str]) -> Result<Decision, Refused> {
+pub(crate) fn ask(fleet: &Fleet, name: &str, chosen: &[&str]) -> Result<Decision, ChoiceRefusal> {
     let chosen: Vec<String> = chosen.iter().map(|&name| name.to_owned()).collect();
     let demand = Key::new(NAMESPACES, "", name);
     let ask = Ask {

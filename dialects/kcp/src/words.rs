@@ -10,7 +10,7 @@ use crate::code::Code;
 use crate::detail::Detail;
 use crate::fleet::{Fleet, Record, Row};
 use crate::placement::{Form, State};
-use crate::readiness::{self, Reported};
+use crate::readiness::{self, ReportedConditions};
 
 /// Whether the sentence of a refusal is the same for all clusters.
 pub(crate) fn is_alike(reason: Reason) -> bool {
@@ -64,10 +64,10 @@ fn located(fleet: &Fleet, row: &Row) -> String {
 pub(crate) fn unready(row: &Row, now: Timestamp) -> (&'static str, String) {
     let status = &row.record.view.status;
     match row.record.reported {
-        Reported::False(part) => ("NotReady", readiness::sentence(&status.conditions, part)),
-        Reported::Unknown => ("StatusUnknown", "condition Ready is Unknown".to_owned()),
-        Reported::Nothing => ("ConditionMissing", "condition Ready is missing".to_owned()),
-        Reported::Ready if now > row.facts.fresh_until => {
+        ReportedConditions::False(part) => ("NotReady", readiness::sentence(&status.conditions, part)),
+        ReportedConditions::Unknown => ("StatusUnknown", "condition Ready is Unknown".to_owned()),
+        ReportedConditions::Nothing => ("ConditionMissing", "condition Ready is missing".to_owned()),
+        ReportedConditions::Ready if now > row.facts.fresh_until => {
             let last = status
                 .last_syncer_heartbeat_time
                 .map(berth_apimachinery::time::rfc3339);
@@ -76,7 +76,7 @@ pub(crate) fn unready(row: &Row, now: Timestamp) -> (&'static str, String) {
                 format!("no heartbeat of its syncer since {}", last.unwrap_or_default()),
             )
         }
-        Reported::Ready => ("WorkloadClusterReady", "the cluster is ready".to_owned()),
+        ReportedConditions::Ready => ("WorkloadClusterReady", "the cluster is ready".to_owned()),
     }
 }
 

@@ -7,8 +7,8 @@
 
 pub(crate) mod hub_rules;
 
-use berth_admission::rights::{Needed, Right};
-use berth_admission::{Denied, Operation, Plugin, Request};
+use berth_admission::rights::{RequiredRight, Right};
+use berth_admission::{Denial, Operation, Plugin, Request};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ impl Plugin for WithoutEffect {
         request: &Request<'_>,
         object: Option<&Value>,
         warnings: &mut Vec<String>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Denial> {
         let spec = object.map(|object| &object["spec"]);
         let written = spec.filter(|spec| request.old.is_none_or(|old| old["spec"] != **spec));
         // The schema has refused an unreadable object.
@@ -65,24 +65,24 @@ impl Plugin for Membership {
             }
     }
 
-    fn validate(&self, _: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denied> {
+    fn validate(&self, _: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denial> {
         // Only the user matters here.
         Ok(())
     }
 
-    fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Needed> {
+    fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<RequiredRight> {
         let Some(object) = object else { return Vec::new() };
         if request.resource == BINDINGS {
             return bind(request, object).into_iter().collect();
         }
-        let mut needs: Vec<Needed> = accept(request, object).into_iter().collect();
+        let mut needs: Vec<RequiredRight> = accept(request, object).into_iter().collect();
         needs.extend(moved_between(request, object).map(|set| join(request, set)));
         needs
     }
 }
 
 /// Right that letting a cluster in takes. Shutting it out takes none.
-fn accept(request: &Request<'_>, object: &Value) -> Option<Needed> {
+fn accept(request: &Request<'_>, object: &Value) -> Option<RequiredRight> {
     let accepted = |object: &Value| object["spec"]["hubAcceptsClient"] == true;
     if !accepted(object) || request.old.is_some_and(accepted) {
         return None;
@@ -120,7 +120,7 @@ fn moved_between<'a>(request: &Request<'a>, object: &'a Value) -> impl Iterator<
     both.filter(move |name| moved && !name.is_empty())
 }
 
-fn join(request: &Request<'_>, set: &str) -> Needed {
+fn join(request: &Request<'_>, set: &str) -> RequiredRight {
     let what = format!("label {SET_LABEL} moves the cluster into or out of ManagedClusterSet \"{set}\"");
     needed(
         request,
@@ -131,7 +131,7 @@ fn join(request: &Request<'_>, set: &str) -> Needed {
 }
 
 /// Right that letting a namespace use a set takes.
-fn bind(request: &Request<'_>, object: &Value) -> Option<Needed> {
+fn bind(request: &Request<'_>, object: &Value) -> Option<RequiredRight> {
     let set = object["spec"]["clusterSet"].as_str()?;
     let what = format!(
         "it lets the placements of namespace \"{}\" use ManagedClusterSet \"{set}\"",
@@ -151,14 +151,14 @@ fn of_set(subresource: &str, set: &str) -> Right {
     }
 }
 
-fn needed(request: &Request<'_>, right: Right, what: &str, advice: &str) -> Needed {
+fn needed(request: &Request<'_>, right: Right, what: &str, advice: &str) -> RequiredRight {
     let refusal = format!(
         "{what}, but user \"{}\" may not {} \"{}\": {advice}",
         request.user.name,
         right.spoken(),
         right.name
     );
-    Needed::or_forbidden(right, refusal)
+    RequiredRight::or_forbidden(right, refusal)
 }
 
 /// A cluster made with `generateName` has its name in the object only.

@@ -15,7 +15,7 @@ use berth_cel::{Environment, Error, Function, Key, Map, Meter, Outcome, Program,
 
 use crate::scored::ScoredCluster;
 
-pub(crate) use results::{Judged, Reading, Results};
+pub(crate) use results::{ExpressionVerdict, ObjectReadings, Results};
 
 /// A compiled expression with the results it gave.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ static ENVIRONMENT: LazyLock<Environment> = LazyLock::new(|| {
 
 /// The scores that `managedCluster.scores()` reads.
 #[derive(Debug)]
-pub(crate) struct Scored {
+pub(crate) struct ScoreReader {
     /// Name of the cluster whose scores they are.
     pub(crate) cluster: Arc<str>,
     /// Its AddOnPlacementScores, where it has any.
@@ -54,10 +54,10 @@ fn scores<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     let [Value::Map(of), Value::String(resource)] = args else {
         return Err(Error::failed("no such overload"));
     };
-    let scored: &Scored = meter
+    let scored: &ScoreReader = meter
         .beside()
         .ok_or_else(|| Error::failed("no scores are at hand"))?;
-    let Scored {
+    let ScoreReader {
         cluster,
         objects,
         now,

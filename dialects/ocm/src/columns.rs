@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use berth_apimachinery::Timestamp;
-use berth_dialect_columns::{Bits, Chunks, Labels, Numbered};
+use berth_dialect_columns::{Bits, Chunks, Labels, NumberedEntry};
 use berth_scheduling::Ix;
 
 use crate::cluster::Cluster;
@@ -77,7 +77,7 @@ impl ScoreEntry {
     }
 }
 
-impl Numbered for ScoreEntry {
+impl NumberedEntry for ScoreEntry {
     fn number(self) -> Ix {
         self.candidate
     }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use berth_apimachinery::{FieldError, Timestamp};
 use berth_dialect_columns::Bits;
-use berth_dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused, report};
-use berth_scheduling::{Filter, Ix, Scorer, Solved};
+use berth_dialect_contract::{Action, Ask, BindingChange, ChoiceRefusal, Current, Decision, Outcome, report};
+use berth_scheduling::{Filter, Ix, PipelineOutcome, Scorer};
 use jiff::SignedDuration;
 
 use crate::code::Plugin;
@@ -18,19 +18,19 @@ use crate::detail::Detail;
 use crate::filters::{ClusterSet, Lifecycle, Predicates, TaintToleration};
 use crate::fleet::Fleet;
 use crate::outline::Outline;
-use crate::policy::{Policy, Prioritizer, Problem, Scoring};
+use crate::policy::{Policy, Prioritizer, Problem, ScoreSource};
 use crate::record::{DecisionRecord, PlacementRecord};
 use crate::scores::{AddOn, Allocatable, Balance, Steady};
 use crate::words;
 
 use crate::plan::Plan;
-use crate::satisfied::Satisfied;
+use crate::satisfied::SatisfiedCondition;
 
 /// Placements are considered again at least this often (docs/systems/ocm.md, "When it runs").
 const PERIOD: SignedDuration = SignedDuration::from_mins(5);
 
 /// Facts that are known before the pipeline runs.
-struct Case<'a> {
+struct PlacementFacts<'a> {
     fleet: &'a Fleet,
     columns: &'a Columns,
     record: &'a PlacementRecord,
@@ -44,7 +44,11 @@ struct Case<'a> {
 }
 
 /// Decides the placement in `record`.
-pub(crate) fn decide(fleet: &Fleet, record: &PlacementRecord, ask: &Ask<'_>) -> Result<Decision, Refused> {
+pub(crate) fn decide(
+    fleet: &Fleet,
+    record: &PlacementRecord,
+    ask: &Ask<'_>,
+) -> Result<Decision, ChoiceRefusal> {
     decide_part(fleet, record, ask, None)
 }
 
@@ -54,7 +58,7 @@ pub(crate) fn decide_part(
     record: &PlacementRecord,
     ask: &Ask<'_>,
     whole: Option<&Outline>,
-) -> Result<Decision, Refused> {
+) -> Result<Decision, ChoiceRefusal> {
     let own = fleet.own_decisions(ask.demand);
     let mut seen = BTreeSet::new();
     let listed = own.iter().flat_map(|decision| &decision.clusters);
@@ -89,7 +93,7 @@ pub(crate) fn decide_part(
     for candidate in current.iter().filter_map(|name| columns.candidate(name)) {
         held.set(candidate, true);
     }
-    Case {
+    PlacementFacts {
         fleet,
         columns,
         record,
@@ -140,7 +144,7 @@ fn unjudged(
         demand_revision: record.object.revision(),
         outcome,
         reason,
-        solved: Solved::default(),
+        solved: PipelineOutcome::default(),
         amounts: Vec::new(),
         scorers: Vec::new(),
         unknown: Vec::new(),
@@ -153,8 +157,8 @@ fn unjudged(
     }
 }
 
-impl Case<'_> {
-    fn judge(self) -> Result<Decision, Refused> {
+impl PlacementFacts<'_> {
+    fn judge(self) -> Result<Decision, ChoiceRefusal> {
         let bound = self.fleet.bound_sets(&self.ask.demand.namespace);
         let sets: Vec<&Arc<str>> = bound
             .iter()
@@ -203,7 +207,7 @@ impl Case<'_> {
         let (scores, totals, expires) = self.score(prioritizers, &feasible);
         // Candidates are numbered in name order.
         let ranked = berth_scheduling::rank_by_total(&feasible, &totals);
-        let mut solved = Solved {
+        let mut solved = PipelineOutcome {
             rejections,
             feasible,
             scores,
@@ -235,8 +239,8 @@ impl Case<'_> {
         bound: &[Arc<str>],
         sets: &[&Arc<str>],
         has_clusters: bool,
-        solved: &Solved,
-    ) -> Satisfied {
+        solved: &PipelineOutcome,
+    ) -> SatisfiedCondition {
         let namespace = &self.ask.demand.namespace;
         let offer = status::Offer {
             namespace,
@@ -284,26 +288,26 @@ impl Case<'_> {
                 |Prioritizer { weight, scoring, .. }| -> Box<dyn Scorer<Columns> + '_> {
                     let weight = *weight;
                     match scoring {
-                        Scoring::Balance => Box::new(Balance {
+                        ScoreSource::Balance => Box::new(Balance {
                             weight,
                             own: &own,
                             highest: self.fleet.tally.highest_without(&mine),
                         }),
-                        Scoring::Steady => Box::new(Steady {
+                        ScoreSource::Steady => Box::new(Steady {
                             weight,
                             held: &self.held,
                         }),
-                        Scoring::Cpu => Box::new(Allocatable {
+                        ScoreSource::Cpu => Box::new(Allocatable {
                             weight,
                             amounts: &self.columns.cpu,
                             range: self.whole.map(|whole| whole.cpu),
                         }),
-                        Scoring::Memory => Box::new(Allocatable {
+                        ScoreSource::Memory => Box::new(Allocatable {
                             weight,
                             amounts: &self.columns.memory,
                             range: self.whole.map(|whole| whole.memory),
                         }),
-                        Scoring::AddOn { resource, score } => {
+                        ScoreSource::AddOn { resource, score } => {
                             let column = self.columns.scores(resource, score).map(|column| &**column);
                             let scorer = AddOn {
                                 weight,
@@ -323,7 +327,7 @@ impl Case<'_> {
     }
 
     /// The best of the ranked, as many as wanted, or those the caller chose.
-    fn pick(&self, solved: &Solved) -> Result<Vec<Ix>, Refused> {
+    fn pick(&self, solved: &PipelineOutcome) -> Result<Vec<Ix>, ChoiceRefusal> {
         let Some(chosen) = self.ask.chosen.filter(|chosen| !chosen.is_empty()) else {
             let wanted = self.policy.wanted.unwrap_or(usize::MAX);
             return Ok(solved.ranked.iter().copied().take(wanted).collect());
@@ -338,7 +342,7 @@ impl Case<'_> {
                     errors.push(FieldError::invalid(path, name.as_str(), detail));
                 }
                 Some(candidate) if solved.row_of(candidate).is_none() => {
-                    let told = words::Told {
+                    let told = words::RefusalFacts {
                         fleet: self.fleet,
                         policy: Some(self.policy),
                         held: Some(&self.held),
@@ -365,7 +369,7 @@ impl Case<'_> {
                 .filter(|candidate| picked.contains(candidate))
                 .collect())
         } else {
-            Err(Refused { errors })
+            Err(ChoiceRefusal { errors })
         }
     }
 
@@ -378,7 +382,7 @@ impl Case<'_> {
         sets: &[&Arc<str>],
         offered: bool,
     ) -> Decision {
-        let satisfied = self.satisfied(bound, sets, offered, &Solved::default());
+        let satisfied = self.satisfied(bound, sets, offered, &PipelineOutcome::default());
         let stays = |name: &str| {
             let known = self.columns.candidate(name);
             known.is_some_and(|known| !self.columns.terminating.has(known))
@@ -411,9 +415,9 @@ impl Case<'_> {
 
     fn conclude(
         &self,
-        solved: Solved,
+        solved: PipelineOutcome,
         prioritizers: &[Prioritizer],
-        satisfied: Satisfied,
+        satisfied: SatisfiedCondition,
         exact: Option<Timestamp>,
         mut detail: Detail,
     ) -> Decision {
@@ -500,7 +504,11 @@ impl Case<'_> {
 }
 
 /// The outcome of a decision that ran, and its token.
-fn outcome(satisfied: &Satisfied, changes: &[BindingChange], solved: &Solved) -> (Outcome, &'static str) {
+fn outcome(
+    satisfied: &SatisfiedCondition,
+    changes: &[BindingChange],
+    solved: &PipelineOutcome,
+) -> (Outcome, &'static str) {
     if solved.picked.is_empty() {
         return (Outcome::Unschedulable, satisfied.reason);
     }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use berth_dialect_columns::Bits;
 
-use crate::filters::Failing;
+use crate::filters::FailingExpression;
 use crate::plan::Plan;
 use crate::policy::{Policy, Problem};
-use crate::satisfied::Satisfied;
+use crate::satisfied::SatisfiedCondition;
 
 /// Facts that views and writes need beyond the decision.
 #[derive(Debug, Default)]
@@ -15,7 +15,7 @@ pub(crate) struct Detail {
     /// Reason why the placement is misconfigured.
     pub(crate) problem: Option<Problem>,
     /// The condition PlacementSatisfied; `None` where the placement was not judged.
-    pub(crate) satisfied: Option<Satisfied>,
+    pub(crate) satisfied: Option<SatisfiedCondition>,
     /// The cause why no cluster fits, or no other one, in a sentence.
     pub(crate) cause: Option<String>,
     /// Content of the PlacementDecisions; `None` where they do not change.
@@ -29,5 +29,5 @@ pub(crate) struct Detail {
     /// The clusters that were selected before.
     pub(crate) held: Option<Bits>,
     /// The expressions that fail on clusters to choose from.
-    pub(crate) failing: Vec<Failing>,
+    pub(crate) failing: Vec<FailingExpression>,
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use berth_admission::Plugin;
 use berth_apimachinery::{GroupResource, Key, Kind};
 use berth_dialect_contract::{
-    DemandKind, Dialect, Guarded, Inventory, LeaseName, OnHub, OwnScheduler, Producer, Reach, Shown,
+    DemandKind, Dialect, ExtraViews, GuardedResources, Inventory, LeaseName, OnHub, OwnScheduler, Producer,
+    Reach,
 };
 use serde_json::{Value, json};
 
@@ -127,22 +128,22 @@ impl Dialect for Ocm {
         [(DEFAULT_SET, own), (GLOBAL_SET, all)].map(set).into()
     }
 
-    fn guarded(&self) -> Guarded {
-        Guarded {
+    fn guarded(&self) -> GuardedResources {
+        GuardedResources {
             reserves: &[DECISIONS],
-            ..Guarded::default()
+            ..GuardedResources::default()
         }
     }
 
-    fn shown(&self) -> Shown {
-        Shown {
+    fn shown(&self) -> ExtraViews {
+        ExtraViews {
             of_clusters: &[SCORES],
             facts,
             producer: Some(Producer {
                 manager: "open-cluster-management",
                 is_alone: false,
             }),
-            ..Shown::default()
+            ..ExtraViews::default()
         }
     }
 

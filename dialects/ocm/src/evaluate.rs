@@ -9,7 +9,7 @@ use berth_cel::{Error, Evaluation, PER_CALL_LIMIT, Value};
 use berth_dialect_columns::Bits;
 use berth_scheduling::Ix;
 
-use crate::cel::{Expression, Judged, Reading, Scored};
+use crate::cel::{Expression, ExpressionVerdict, ObjectReadings, ScoreReader};
 use crate::cluster::Cluster;
 use crate::fleet::Fleet;
 use crate::scored::ScoredCluster;
@@ -167,7 +167,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Returns all inputs of the result of `expression` on `cluster`.
-    fn reading(&self, expression: &Expression, cluster: &Cluster) -> Reading {
+    fn reading(&self, expression: &Expression, cluster: &Cluster) -> ObjectReadings {
         let scored = self
             .fleet
             .scored
@@ -177,7 +177,7 @@ impl<'a> Evaluator<'a> {
             let objects = scored.objects.iter();
             objects.filter(|scores| scores.until < self.now).count()
         };
-        Reading {
+        ObjectReadings {
             cluster: cluster.stamp,
             scores: scored.map_or(0, |scored| scored.stamp),
             expired: scored.map_or(0, |scored| u32::try_from(expired(scored)).unwrap_or(u32::MAX)),
@@ -194,7 +194,7 @@ impl<'a> Evaluator<'a> {
         told(match expression.uses_scores {
             false => expression.program.evaluate(&variables, PER_CALL_LIMIT),
             true => {
-                let scored = Scored {
+                let scored = ScoreReader {
                     cluster: Arc::clone(&cluster.name),
                     objects: self.fleet.scored.get(&cluster.name).cloned(),
                     now: self.now,
@@ -206,8 +206,8 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-fn judge(evaluation: Evaluation<'_>) -> Judged {
-    Judged {
+fn judge(evaluation: Evaluation<'_>) -> ExpressionVerdict {
+    ExpressionVerdict {
         holds: matches!(evaluation.value, Ok(Value::Bool(true))),
         fails: !matches!(evaluation.value, Ok(Value::Bool(_))),
         ended: matches!(evaluation.value, Err(Error::Cost { .. })),

@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 
 use crate::code::{Code, Plugin};
 use crate::columns::Columns;
-use crate::columns::taints::Tainted;
+use crate::columns::taints::ClusterTaints;
 use crate::evaluate::{Evaluator, Failures};
 use crate::fleet::Fleet;
 use crate::kind::{Taint, Toleration};
@@ -58,12 +58,12 @@ pub(crate) struct Predicates {
     /// The clusters that an expression costs too much on.
     costly: Option<Bits>,
     /// The expressions that fail on clusters to choose from.
-    pub(crate) failing: Vec<Failing>,
+    pub(crate) failing: Vec<FailingExpression>,
 }
 
 /// An expression that fails on some clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Failing {
+pub(crate) struct FailingExpression {
     /// The index of its predicate.
     pub(crate) predicate: usize,
     /// Its index in it.
@@ -95,7 +95,7 @@ impl Predicates {
             evaluator.begin();
             for (place, (_, expression)) in predicate.expressions.iter().enumerate() {
                 let failures = evaluator.retain(expression, scope, &mut matching);
-                failing.extend(failures.map(|failures| Failing {
+                failing.extend(failures.map(|failures| FailingExpression {
                     predicate: index,
                     place,
                     failures,
@@ -157,7 +157,7 @@ pub(crate) struct TaintToleration<'a> {
 
 /// Verdict on a list of taints, whichever cluster has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Judged {
+enum TaintVerdict {
     /// All are tolerated, for ever.
     Tolerated,
     /// The one at this place is not.
@@ -189,7 +189,7 @@ impl<'a> TaintToleration<'a> {
     }
 
     /// Judges these taints alone.
-    fn judge(&self, taints: &[Taint]) -> Judged {
+    fn judge(&self, taints: &[Taint]) -> TaintVerdict {
         for (place, taint) in (0..).zip(taints) {
             if taint.effect == "PreferNoSelect" {
                 continue;
@@ -197,11 +197,11 @@ impl<'a> TaintToleration<'a> {
             let about = |toleration: &&Toleration| matches(toleration, taint);
             match self.tolerations.iter().find(about) {
                 Some(toleration) if toleration.toleration_seconds.is_none() => {}
-                None if taint.effect != "NoSelectIfNew" => return Judged::Untolerated(place),
-                _ => return Judged::Depends,
+                None if taint.effect != "NoSelectIfNew" => return TaintVerdict::Untolerated(place),
+                _ => return TaintVerdict::Depends,
             }
         }
-        Judged::Tolerated
+        TaintVerdict::Tolerated
     }
 
     /// Whether `taint` of a cluster that is `held` or not is tolerated; notes when that ends.
@@ -236,11 +236,11 @@ impl<'a> TaintToleration<'a> {
     }
 
     /// Reason why `candidate`, whose taints are `judged`, is refused.
-    fn refusal(&self, columns: &Columns, candidate: Ix, judged: Judged) -> Option<Reason> {
+    fn refusal(&self, columns: &Columns, candidate: Ix, judged: TaintVerdict) -> Option<Reason> {
         let place = match judged {
-            Judged::Tolerated => None,
-            Judged::Untolerated(place) => Some(place),
-            Judged::Depends => {
+            TaintVerdict::Tolerated => None,
+            TaintVerdict::Untolerated(place) => Some(place),
+            TaintVerdict::Depends => {
                 let (held, in_scope) = (self.held.has(candidate), self.scope.has(candidate));
                 let taints = columns.row(candidate).taints();
                 let mut places = (0..).zip(taints);
@@ -293,9 +293,9 @@ impl Filter<Columns> for TaintToleration<'_> {
 
     fn check(&self, columns: &Columns, candidate: Ix) -> Verdict {
         let judged = match columns.taints.of(candidate) {
-            Tainted::Not => Judged::Tolerated,
-            Tainted::Like(list) => self.judge(columns.taints.list(list)),
-            Tainted::Somehow => Judged::Depends,
+            ClusterTaints::Not => TaintVerdict::Tolerated,
+            ClusterTaints::Like(list) => self.judge(columns.taints.list(list)),
+            ClusterTaints::Somehow => TaintVerdict::Depends,
         };
         match self.refusal(columns, candidate, judged) {
             Some(reason) => Verdict::Reject(reason),
@@ -309,7 +309,7 @@ impl Filter<Columns> for TaintToleration<'_> {
         let mut refused = Vec::new();
         for (candidate, list) in columns.taints.tainted() {
             let judged = match list {
-                None => Judged::Depends,
+                None => TaintVerdict::Depends,
                 Some(list) => {
                     known.resize(columns.taints.count(), None);
                     let judge = || self.judge(columns.taints.list(list));

@@ -9,8 +9,8 @@ use berth_apimachinery::selector::{Requirement, Selector};
 use berth_apimachinery::{Change, Key, Object, Timestamp};
 use berth_dialect_contract::words::FINAL;
 use berth_dialect_contract::{
-    Advisor, Ask, Control, Decision, DemandView, Due, Edit, Guarding, Inventory, Refused, Remedy, Reserved,
-    TargetView, Targets, Unusable, Words, Write,
+    Advisor, Ask, ChoiceRefusal, Consequences, Control, Decision, DemandView, Edit, Guards, Inventory,
+    Remedy, ReservedDecision, TargetView, Targets, Unusable, Words, Write,
 };
 use berth_scheduling::{Ix, Reason, Rejection};
 use serde_json::json;
@@ -27,7 +27,7 @@ impl Inventory for Fleet {
         Arc::new(self.clone())
     }
 
-    fn fold(&mut self, change: &Change) -> Due {
+    fn fold(&mut self, change: &Change) -> Consequences {
         fold::fold(self, change)
     }
 
@@ -70,7 +70,7 @@ impl Inventory for Fleet {
             .map(|record| view::demand(self, demand, record))
     }
 
-    fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>> {
+    fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, ChoiceRefusal>> {
         self.placements
             .get(ask.demand)
             .map(|record| decide::decide(self, record, ask))
@@ -88,7 +88,7 @@ impl Inventory for Fleet {
         self
     }
 
-    fn guarding(&self) -> &dyn Guarding {
+    fn guarding(&self) -> &dyn Guards {
         self
     }
 }
@@ -218,13 +218,13 @@ impl Advisor for Fleet {
     }
 }
 
-impl Guarding for Fleet {
+impl Guards for Fleet {
     /// The decisions of a placement are its scheduler's, unless the placement leaves them to others.
     fn reserved(
         &self,
         resource: berth_apimachinery::GroupResource,
         object: &serde_json::Value,
-    ) -> Option<Reserved> {
+    ) -> Option<ReservedDecision> {
         if resource != crate::names::DECISIONS {
             return None;
         }
@@ -233,7 +233,7 @@ impl Guarding for Fleet {
         if record.is_some_and(|record| record.disabled()) {
             return None;
         }
-        Some(Reserved {
+        Some(ReservedDecision {
             whose: format!("Placement \"{}\"", placement.name),
             is_known: record.is_some(),
         })

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use berth_apimachinery::Key;
 use berth_dialect_contract::control::failed_scheduling;
-use berth_dialect_contract::{Decision, Note, NoteType, Outcome, Related};
+use berth_dialect_contract::{Decision, Note, NoteType, Outcome, RelatedObject};
 
 use crate::detail::Detail;
 use crate::fleet::Fleet;
 use crate::names::PLACEMENT_API_VERSION;
-use crate::policy::Scoring;
+use crate::policy::ScoreSource;
 use crate::warnings::failure;
 
 /// Bytes after which a list of scores ends.
@@ -112,7 +112,7 @@ fn expired(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     let prioritizers = policy.and_then(|policy| policy.prioritizers.as_deref().ok());
     let mut list = Vec::new();
     for prioritizer in prioritizers.unwrap_or_default() {
-        let Scoring::AddOn { resource, score } = &prioritizer.scoring else {
+        let ScoreSource::AddOn { resource, score } = &prioritizer.scoring else {
             continue;
         };
         let column = columns.scores(resource, score);
@@ -152,7 +152,7 @@ fn note(reason: &'static str, action: &'static str, text: String, related: Key) 
         reason,
         action,
         text,
-        related: Some(Related {
+        related: Some(RelatedObject {
             api_version: PLACEMENT_API_VERSION,
             kind: "PlacementDecision",
             key: related,

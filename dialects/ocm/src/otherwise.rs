@@ -5,7 +5,7 @@ use berth_dialect_contract::{Decision, Outcome};
 
 use crate::detail::Detail;
 use crate::fleet::Fleet;
-use crate::policy::{Policy, Scoring};
+use crate::policy::{Policy, ScoreSource};
 use crate::scores::Absence;
 
 /// The difference that may show in `decision`, if one may.
@@ -26,14 +26,15 @@ pub(crate) fn known(fleet: &Fleet, decision: &Decision) -> Option<&'static str> 
 /// Whether clusters are worse for being selected already.
 fn steps_aside(policy: &Policy) -> bool {
     let mut prioritizers = policy.prioritizers.iter().flatten();
-    prioritizers.any(|prioritizer| matches!(prioritizer.scoring, Scoring::Steady) && prioritizer.weight < 0)
+    prioritizers
+        .any(|prioritizer| matches!(prioritizer.scoring, ScoreSource::Steady) && prioritizer.weight < 0)
 }
 
 /// Whether a score that is asked for has expired on a cluster that is feasible.
 fn has_expired(fleet: &Fleet, decision: &Decision, policy: &Policy) -> bool {
     let columns = fleet.columns();
     policy.prioritizers.iter().flatten().any(|prioritizer| {
-        let Scoring::AddOn { resource, score } = &prioritizer.scoring else {
+        let ScoreSource::AddOn { resource, score } = &prioritizer.scoring else {
             return false;
         };
         let column = columns.scores(resource, score).map(|column| &**column);

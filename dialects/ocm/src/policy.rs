@@ -21,7 +21,7 @@ use crate::kind::{PlacementSpec, Toleration};
 pub(crate) use groups::Groups;
 pub(crate) use mention::Mention;
 pub(crate) use predicate::Predicate;
-pub(crate) use prioritizers::{Prioritizer, Scoring};
+pub(crate) use prioritizers::{Prioritizer, ScoreSource};
 
 /// Reason why a placement is Misconfigured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,7 +145,7 @@ impl Policy {
 
     /// Whether a score of the AddOnPlacementScore objects named `resource` counts.
     pub(crate) fn uses_score(&self, resource: &str) -> bool {
-        let named = |prioritizer: &Prioritizer| matches!(&prioritizer.scoring, Scoring::AddOn { resource: name, .. } if **name == *resource);
+        let named = |prioritizer: &Prioritizer| matches!(&prioritizer.scoring, ScoreSource::AddOn { resource: name, .. } if **name == *resource);
         self.asks_for_scores() || self.prioritizers.iter().flatten().any(named)
     }
 }

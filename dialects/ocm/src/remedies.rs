@@ -33,7 +33,7 @@ pub(crate) fn remedies(
     let Some(record) = fleet.placements.get(&decision.demand) else {
         return Vec::new();
     };
-    let case = Case {
+    let case = ClusterPair {
         fleet,
         decision,
         record,
@@ -52,7 +52,7 @@ pub(crate) fn remedies(
 }
 
 /// One placement and one cluster.
-struct Case<'a> {
+struct ClusterPair<'a> {
     fleet: &'a Fleet,
     decision: &'a Decision,
     record: &'a PlacementRecord,
@@ -60,7 +60,7 @@ struct Case<'a> {
     candidate: Ix,
 }
 
-impl Case<'_> {
+impl ClusterPair<'_> {
     /// An edit of the placement.
     fn asked(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
         let edit = Edit::of(self.decision.demand.clone(), &self.record.object, change);

@@ -2,7 +2,7 @@
 
 /// The condition PlacementSatisfied.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Satisfied {
+pub(crate) struct SatisfiedCondition {
     /// True or False.
     pub(crate) status: bool,
     /// The token.

@@ -8,10 +8,10 @@ use berth_scheduling::Ix;
 
 use crate::detail::Detail;
 use crate::evaluate::{Evaluator, Failure};
-use crate::filters::Failing;
+use crate::filters::FailingExpression;
 use crate::fleet::Fleet;
 use crate::kind::without_effect;
-use crate::policy::{Policy, Prioritizer, Scoring, expression_path};
+use crate::policy::{Policy, Prioritizer, ScoreSource, expression_path};
 use crate::scores::Absence;
 
 /// Every warning.
@@ -43,7 +43,7 @@ pub(crate) fn all(fleet: &Fleet, decision: &Decision) -> Vec<String> {
 pub(crate) fn score(fleet: &Fleet, decision: &Decision, candidate: Ix, scorer: u16) -> Option<String> {
     let policy = decision.detail::<Detail>()?.policy.as_deref()?;
     let prioritizer = policy.prioritizers.as_ref().ok()?.get(usize::from(scorer))?;
-    let Scoring::AddOn { resource, score } = &prioritizer.scoring else {
+    let ScoreSource::AddOn { resource, score } = &prioritizer.scoring else {
         return None;
     };
     let column = fleet.columns().scores(resource, score);
@@ -95,7 +95,7 @@ pub(crate) fn failure(
     fleet: &Fleet,
     decision: &Decision,
     policy: &Policy,
-    failing: &Failing,
+    failing: &FailingExpression,
 ) -> Option<String> {
     let predicate = policy.predicates.as_ref().ok()?.get(failing.predicate)?;
     let (source, expression) = predicate.expressions.get(failing.place)?;
@@ -119,7 +119,7 @@ pub(crate) fn failure(
 /// The feasible clusters whose score counts as 0 for another reason than its measured value, by the
 /// reason.
 fn absences(fleet: &Fleet, decision: &Decision, prioritizer: &Prioritizer) -> Option<String> {
-    let Scoring::AddOn { resource, score } = &prioritizer.scoring else {
+    let ScoreSource::AddOn { resource, score } = &prioritizer.scoring else {
         return None;
     };
     let columns = fleet.columns();

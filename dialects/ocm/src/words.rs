@@ -6,10 +6,10 @@ use berth_apimachinery::Timestamp;
 use berth_apimachinery::selector::Selector;
 use berth_dialect_columns::Bits;
 use berth_dialect_contract::{Action, Decision, Outcome, Taint, listing, taints};
-use berth_scheduling::{Ix, Solved};
+use berth_scheduling::{Ix, PipelineOutcome};
 
 use crate::code::Code;
-use crate::columns::taints::Tainted;
+use crate::columns::taints::ClusterTaints;
 use crate::detail::Detail;
 use crate::evaluate::Evaluator;
 use crate::filters::TaintToleration;
@@ -22,7 +22,7 @@ use crate::policy::{Policy, Predicate};
 /// The sentence of a refusal.
 pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, code: Code) -> String {
     let detail = decision.detail::<Detail>();
-    let told = Told {
+    let told = RefusalFacts {
         fleet,
         policy: detail.and_then(|detail| detail.policy.as_deref()),
         held: detail.and_then(|detail| detail.held.as_ref()),
@@ -45,7 +45,7 @@ pub(crate) fn alike(fleet: &Fleet, decision: &Decision, candidate: Ix, code: Cod
                 .then_some(0)
         }
         Code::Untolerated => match fleet.columns().taints.of(candidate) {
-            Tainted::Like(list) => {
+            ClusterTaints::Like(list) => {
                 // Times and the present selection may lead to different sentences for two clusters with
                 // the same taints.
                 let mut taints = fleet.columns().taints.list(list).iter();
@@ -54,7 +54,7 @@ pub(crate) fn alike(fleet: &Fleet, decision: &Decision, candidate: Ix, code: Cod
                     || tolerations.any(|toleration| toleration.toleration_seconds.is_some());
                 (!depends).then_some(list)
             }
-            Tainted::Not | Tainted::Somehow => None,
+            ClusterTaints::Not | ClusterTaints::Somehow => None,
         },
     }
 }
@@ -69,7 +69,7 @@ pub(crate) fn asked_labels(decision: &Decision) -> Option<&Selector> {
 }
 
 /// Facts for the sentences of refusals.
-pub(crate) struct Told<'a> {
+pub(crate) struct RefusalFacts<'a> {
     /// All known objects.
     pub(crate) fleet: &'a Fleet,
     /// Policy that the clusters were judged by.
@@ -80,9 +80,9 @@ pub(crate) struct Told<'a> {
     pub(crate) now: Timestamp,
 }
 
-impl Told<'_> {
+impl RefusalFacts<'_> {
     /// Every refusal of `candidate` as one text: the answer to a choice of targets.
-    pub(crate) fn refusals(&self, solved: &Solved, candidate: Ix) -> String {
+    pub(crate) fn refusals(&self, solved: &PipelineOutcome, candidate: Ix) -> String {
         let lines: Vec<String> = solved
             .rejections_of(candidate)
             .iter()
@@ -112,7 +112,7 @@ impl Told<'_> {
             Code::Terminating => "the cluster is being deleted".to_owned(),
             Code::PredicateMismatch | Code::ExpressionTooCostly => {
                 let predicates = self.policy.and_then(|policy| policy.predicates.as_deref().ok());
-                let unmatched = Unmatched {
+                let unmatched = UnmatchedParts {
                     predicates: predicates.unwrap_or_default(),
                     fleet: self.fleet,
                     now: self.now,
@@ -138,14 +138,14 @@ impl Told<'_> {
 
 /// Parts of each predicate that a cluster does not meet. Of a large fleet most refusals are these, so that
 /// nothing is made in between.
-struct Unmatched<'a> {
+struct UnmatchedParts<'a> {
     predicates: &'a [Predicate],
     fleet: &'a Fleet,
     now: Timestamp,
     candidate: Ix,
 }
 
-impl fmt::Display for Unmatched<'_> {
+impl fmt::Display for UnmatchedParts<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut evaluator = Evaluator::new(self.fleet, self.now);
         for (index, predicate) in self.predicates.iter().enumerate() {
@@ -158,7 +158,7 @@ impl fmt::Display for Unmatched<'_> {
 }
 
 /// Part of a predicate that a cluster does not meet.
-enum Asked<'a> {
+enum PredicatePart<'a> {
     /// More than may be spent on it: each part is met.
     TooMuch,
     Labels(&'a Selector),
@@ -167,7 +167,7 @@ enum Asked<'a> {
     Expression(&'a str, Option<String>),
 }
 
-impl fmt::Display for Asked<'_> {
+impl fmt::Display for PredicatePart<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooMuch => f.write_str("has expressions that cost too much together"),
@@ -185,22 +185,22 @@ fn mismatch<'a>(
     fleet: &Fleet,
     candidate: Ix,
     evaluator: &mut Evaluator<'_>,
-) -> Asked<'a> {
+) -> PredicatePart<'a> {
     // If it has only labels, the cluster need not be judged again: it has been refused.
     if predicate.asks_for_labels_only() {
-        return Asked::Labels(&predicate.labels);
+        return PredicatePart::Labels(&predicate.labels);
     }
     let row = fleet.columns().row(candidate);
     if !predicate.labels.matches(row.labels()) {
-        return Asked::Labels(&predicate.labels);
+        return PredicatePart::Labels(&predicate.labels);
     }
     if !predicate.claims.matches(&row.claims) {
-        return Asked::Claims(&predicate.claims);
+        return PredicatePart::Claims(&predicate.claims);
     }
     let mut expressions = predicate.expressions.iter();
     let unmet = expressions.find(|(_, expression)| !evaluator.holds(expression, candidate));
-    unmet.map_or(Asked::TooMuch, |(source, expression)| {
-        Asked::Expression(source, evaluator.failure(expression, candidate))
+    unmet.map_or(PredicatePart::TooMuch, |(source, expression)| {
+        PredicatePart::Expression(source, evaluator.failure(expression, candidate))
     })
 }
 

@@ -10,7 +10,7 @@ pub(crate) mod hub_rules;
 
 use std::collections::BTreeSet;
 
-use berth_admission::{Denied, Operation, Plugin, Request};
+use berth_admission::{Denial, Operation, Plugin, Request};
 use berth_apimachinery::FieldError;
 use serde_json::Value;
 
@@ -49,7 +49,7 @@ impl Plugin for GrantGuard {
         request: &Request<'_>,
         object: Option<&Value>,
         _warnings: &mut Vec<String>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Denial> {
         let nothing = Value::Null;
         let (old, new) = (request.old.unwrap_or(&nothing), object.unwrap_or(&nothing));
         let mut problems = Vec::new();
@@ -78,7 +78,7 @@ impl Plugin for GrantGuard {
         if problems.is_empty() {
             return Ok(());
         }
-        Err(Denied::owned(request, &problems))
+        Err(Denial::owned(request, &problems))
     }
 }
 

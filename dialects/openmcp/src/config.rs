@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use berth_apimachinery::selector::{LabelSelector, Selector};
-use berth_apimachinery::{FieldError, Reading, Schema};
+use berth_apimachinery::{FieldError, ReadValue, Schema};
 use berth_dialect_contract::rules::Rules;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -181,7 +181,7 @@ impl Mapping {
 }
 
 /// The selector at `path`; `None`, and refused, when it does not parse.
-fn compiled(form: &mut Reading<Form>, selector: &LabelSelector, path: &str) -> Option<Selector> {
+fn compiled(form: &mut ReadValue<Form>, selector: &LabelSelector, path: &str) -> Option<Selector> {
     match Selector::compile(selector, path) {
         Ok(selector) => Some(selector),
         Err(errors) => {
@@ -192,7 +192,7 @@ fn compiled(form: &mut Reading<Form>, selector: &LabelSelector, path: &str) -> O
 }
 
 fn read_purposes(
-    form: &mut Reading<Form>,
+    form: &mut ReadValue<Form>,
     mappings: BTreeMap<String, Option<PurposeMapping>>,
     clusters: Option<&Selector>,
 ) -> BTreeMap<String, Arc<Mapping>> {

@@ -4,13 +4,13 @@ mod choice;
 
 use std::sync::Arc;
 
-use berth_dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused};
-use berth_scheduling::{Ix, Random, Solved};
+use berth_dialect_contract::{Action, Ask, BindingChange, ChoiceRefusal, Current, Decision, Outcome};
+use berth_scheduling::{Ix, PipelineOutcome, Random};
 
 use crate::code::Plugin;
 use crate::config::{Config, Mapping, Tenancy};
 use crate::detail::{Detail, Plan, Step};
-use crate::fleet::{Fleet, Granted, Operation, Place, Record};
+use crate::fleet::{Fleet, GrantedCluster, Operation, Place, Record};
 use crate::names::{GRANTED, PENDING};
 use crate::naming::NamingError;
 use crate::release::Release;
@@ -21,20 +21,20 @@ use crate::request::Request;
 const NEW_CLUSTERS: &str = "openmcp/new-clusters";
 
 /// The parts of a decision that are the same however it ends.
-struct Case<'a> {
+struct DecisionParts<'a> {
     fleet: &'a Fleet,
     request: &'a Record,
     ask: &'a Ask<'a>,
 }
 
 /// A run of the pipeline.
-type Run = (Solved, Vec<Arc<str>>);
+type PipelineRun = (PipelineOutcome, Vec<Arc<str>>);
 
 impl Fleet {
     /// Decides about the request of `ask`.
-    pub(crate) fn decide_request(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>> {
+    pub(crate) fn decide_request(&self, ask: &Ask<'_>) -> Option<Result<Decision, ChoiceRefusal>> {
         let request = self.request(ask.demand)?;
-        let case = Case {
+        let case = DecisionParts {
             fleet: self,
             request,
             ask,
@@ -77,8 +77,8 @@ impl Fleet {
     }
 }
 
-impl<'a> Case<'a> {
-    fn judge(&self) -> Result<Decision, Refused> {
+impl<'a> DecisionParts<'a> {
+    fn judge(&self) -> Result<Decision, ChoiceRefusal> {
         if self.request.wants.deleting {
             return Ok(self.release());
         }
@@ -98,7 +98,11 @@ impl<'a> Case<'a> {
     }
 
     /// A request with a Cluster keeps it: a lost finalizer is restored, and a lost Cluster recreated.
-    fn keep(&self, granted: &Granted, meaning: Option<(&Config, &Mapping)>) -> Result<Decision, Refused> {
+    fn keep(
+        &self,
+        granted: &GrantedCluster,
+        meaning: Option<(&Config, &Mapping)>,
+    ) -> Result<Decision, ChoiceRefusal> {
         self.must_be_kept(granted)?;
         let place = &granted.place;
         let run = self.run(meaning);
@@ -122,7 +126,12 @@ impl<'a> Case<'a> {
     }
 
     /// The Cluster in the status does not exist.
-    fn remake(&self, granted: &Granted, meaning: Option<(&Config, &Mapping)>, run: Run) -> Decision {
+    fn remake(
+        &self,
+        granted: &GrantedCluster,
+        meaning: Option<(&Config, &Mapping)>,
+        run: PipelineRun,
+    ) -> Decision {
         let place = &granted.place;
         match (self.fleet.config.as_deref(), meaning) {
             (None, _) => self.without_a_run(Outcome::Invalid, "ConfigInvalid"),
@@ -134,7 +143,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    fn schedule(&self, config: &Config, mapping: &Mapping) -> Result<Decision, Refused> {
+    fn schedule(&self, config: &Config, mapping: &Mapping) -> Result<Decision, ChoiceRefusal> {
         let run = self.run(Some((config, mapping)));
         if let Some((candidate, place)) = self.recovered(&run.0) {
             self.must_be(&place)?;
@@ -170,7 +179,7 @@ impl<'a> Case<'a> {
 
     /// The Cluster that has the request's finalizer already, after its status was lost: the first of
     /// the considered ones, even if it could not be taken now.
-    fn recovered(&self, solved: &Solved) -> Option<(Ix, Place)> {
+    fn recovered(&self, solved: &PipelineOutcome) -> Option<(Ix, Place)> {
         let held = self.fleet.held_by(&self.request.wants.holder);
         held.filter_map(|place| Some((self.fleet.find(place)?.0, place.clone())))
             .find(|(candidate, _)| {
@@ -207,7 +216,7 @@ impl<'a> Case<'a> {
         })
     }
 
-    fn run(&self, meaning: Option<(&Config, &Mapping)>) -> Run {
+    fn run(&self, meaning: Option<(&Config, &Mapping)>) -> PipelineRun {
         Request::new(self.fleet, self.request, meaning).solve(self.seed())
     }
 
@@ -226,15 +235,15 @@ impl<'a> Case<'a> {
             "purpose \"{}\" is not configured; {known}",
             self.request.wants.purpose
         );
-        let run = (Solved::default(), Vec::new());
+        let run = (PipelineOutcome::default(), Vec::new());
         self.failed(Outcome::Invalid, "UnknownPurpose", message, run)
     }
 
-    fn conflict(&self, message: String, run: Run) -> Decision {
+    fn conflict(&self, message: String, run: PipelineRun) -> Decision {
         self.failed(Outcome::Unschedulable, "ClusterConflict", message, run)
     }
 
-    fn failed(&self, outcome: Outcome, reason: &'static str, message: String, run: Run) -> Decision {
+    fn failed(&self, outcome: Outcome, reason: &'static str, message: String, run: PipelineRun) -> Decision {
         let mut decision = self.after_a_run(outcome, reason, run);
         let current = decision.current.iter();
         let granted = self.request.said.cluster.as_ref();
@@ -251,7 +260,7 @@ impl<'a> Case<'a> {
         decision
     }
 
-    fn granted(&self, place: Place, step: Step, picked: Option<Ix>, run: Run) -> Decision {
+    fn granted(&self, place: Place, step: Step, picked: Option<Ix>, run: PipelineRun) -> Decision {
         let request = self.request;
         let name = self.fleet.name_of(&place);
         let lacks = self.fleet.find(&place).is_some_and(|(_, row)| {
@@ -338,7 +347,7 @@ impl<'a> Case<'a> {
             demand_revision: self.request.object.revision(),
             outcome,
             reason,
-            solved: Solved::default(),
+            solved: PipelineOutcome::default(),
             amounts: Vec::new(),
             scorers: Vec::new(),
             unknown: Vec::new(),
@@ -357,7 +366,12 @@ impl<'a> Case<'a> {
         decision
     }
 
-    fn after_a_run(&self, outcome: Outcome, reason: &'static str, (solved, scorers): Run) -> Decision {
+    fn after_a_run(
+        &self,
+        outcome: Outcome,
+        reason: &'static str,
+        (solved, scorers): PipelineRun,
+    ) -> Decision {
         Decision {
             solved,
             amounts: Vec::new(),

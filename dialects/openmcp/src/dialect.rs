@@ -7,8 +7,8 @@ use berth_apimachinery::field::below;
 use berth_apimachinery::{FieldError, GroupResource, Kind, Schema};
 use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{
-    Configuration, Controllers, DemandKind, Dialect, Finalizer, Hold, Inventory, OnHub, OwnScheduler, Reach,
-    Shown, config,
+    Configuration, Controllers, DemandKind, Dialect, ExtraViews, Finalizer, Hold, Inventory, OnHub,
+    OwnScheduler, Reach, config,
 };
 use serde_json::{Value, json};
 
@@ -104,10 +104,10 @@ impl Dialect for OpenMcp {
         self
     }
 
-    fn shown(&self) -> Shown {
-        Shown {
+    fn shown(&self) -> ExtraViews {
+        ExtraViews {
             facts,
-            ..Shown::default()
+            ..ExtraViews::default()
         }
     }
 

@@ -4,7 +4,7 @@
 use berth_scheduling::{Filter, Ix, Verdict};
 
 use crate::code::{Code, Plugin};
-use crate::request::{Request, Sharing};
+use crate::request::{Request, SharingMode};
 
 impl Filter<Request<'_>> for Plugin {
     fn plugin(&self) -> u16 {
@@ -30,9 +30,11 @@ impl Filter<Request<'_>> for Plugin {
 fn tenancy(request: &Request<'_>, candidate: Ix) -> Verdict {
     let alone = request.is_own(candidate) && request.others(candidate) == 0;
     match request.sharing {
-        Sharing::Never => Code::WantsOwn.unless(alone),
-        Sharing::UpTo(_) if request.row(candidate).facts.exclusive && !alone => Code::Exclusive.refuse(),
-        Sharing::UpTo(limit) if request.others(candidate) >= limit => Verdict::Reject(Code::Full.with(limit)),
-        Sharing::UpTo(_) => Verdict::Pass,
+        SharingMode::Never => Code::WantsOwn.unless(alone),
+        SharingMode::UpTo(_) if request.row(candidate).facts.exclusive && !alone => Code::Exclusive.refuse(),
+        SharingMode::UpTo(limit) if request.others(candidate) >= limit => {
+            Verdict::Reject(Code::Full.with(limit))
+        }
+        SharingMode::UpTo(_) => Verdict::Pass,
     }
 }

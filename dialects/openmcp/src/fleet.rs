@@ -18,7 +18,7 @@ use imbl::{HashMap, OrdMap, OrdSet, Vector};
 use crate::config::{Config, Mapping, Scope};
 use crate::names::CLUSTERS;
 
-pub(crate) use request::{Granted, Operation, PassedOn, Record};
+pub(crate) use request::{GrantedCluster, Operation, PassedOn, Record};
 pub(crate) use row::{Row, goes_with_last, holders_of};
 
 /// Place of a Cluster. Its text is the name of the cluster: `<namespace>/<name>`.

@@ -9,8 +9,8 @@ use berth_apimachinery::{Change, GroupResource, Key, Object, Timestamp};
 use berth_dialect_contract::rules::InForce;
 use berth_dialect_contract::words::FINAL;
 use berth_dialect_contract::{
-    Advisor, Ask, Control, Decision, DemandView, Due, Edit, Guarding, Inventory, Pace, Refused, Remedy,
-    TargetView, Targets, Unusable, Words, Write,
+    Advisor, Ask, ChoiceRefusal, Consequences, Control, Decision, DemandView, Edit, Guards, Inventory, Pace,
+    Remedy, TargetView, Targets, Unusable, Words, Write,
 };
 use berth_scheduling::{Ix, Reason, Rejection};
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ impl Inventory for Fleet {
         self.on_hub = true;
     }
 
-    fn fold(&mut self, change: &Change) -> Due {
+    fn fold(&mut self, change: &Change) -> Consequences {
         self.take_in(change)
     }
 
@@ -53,7 +53,7 @@ impl Inventory for Fleet {
         self.request(demand).map(|request| self.view_demand(request))
     }
 
-    fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>> {
+    fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, ChoiceRefusal>> {
         self.decide_request(ask)
     }
 
@@ -69,12 +69,12 @@ impl Inventory for Fleet {
         self
     }
 
-    fn guarding(&self) -> &dyn Guarding {
+    fn guarding(&self) -> &dyn Guards {
         self
     }
 }
 
-impl Guarding for Fleet {
+impl Guards for Fleet {
     /// The requests whose finalizers are added to a Cluster or removed from it. A finalizer of an
     /// unknown request does not count.
     fn decisions_in(

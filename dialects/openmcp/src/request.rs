@@ -9,7 +9,7 @@ use crate::fleet::{Fleet, Record, Row};
 
 /// Way of sharing Clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sharing {
+pub(crate) enum SharingMode {
     /// No sharing.
     Never,
     /// With this number of requests, itself included.
@@ -27,7 +27,7 @@ pub(crate) struct Request<'a> {
     pub(crate) selector: LabelTest,
     /// The only namespace whose Clusters are candidates; `Some(None)` is a namespace without Clusters.
     pub(crate) namespace: Option<Option<u32>>,
-    pub(crate) sharing: Sharing,
+    pub(crate) sharing: SharingMode,
     /// The candidates that the request uses already. Its own use is not counted against it.
     own: Vec<Ix>,
     pub(crate) strategy: Strategy,
@@ -49,9 +49,9 @@ impl<'a> Request<'a> {
                 .and_then(|(config, mapping)| config.within(mapping, namespace, fleet.rules()))
                 .map(|namespace| fleet.names.namespaces.find(namespace)),
             sharing: match meaning.map(|(_, mapping)| mapping.tenancy) {
-                Some(Tenancy::Exclusive) => Sharing::Never,
-                Some(Tenancy::Shared(limit)) => Sharing::UpTo(limit.unwrap_or(u32::MAX)),
-                None => Sharing::UpTo(u32::MAX),
+                Some(Tenancy::Exclusive) => SharingMode::Never,
+                Some(Tenancy::Shared(limit)) => SharingMode::UpTo(limit.unwrap_or(u32::MAX)),
+                None => SharingMode::UpTo(u32::MAX),
             },
             own: held
                 .filter_map(|place| fleet.find(place).map(|(candidate, _)| candidate))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use berth_scheduling::{Ix, Random, ScoreColumn, Solved, filter};
+use berth_scheduling::{Ix, PipelineOutcome, Random, ScoreColumn, filter};
 
 use crate::code::Plugin;
 use crate::config::Strategy;
@@ -10,7 +10,7 @@ use crate::request::Request;
 
 impl Request<'_> {
     /// Judges and orders every Cluster; nothing is picked yet. Returns the names of the score columns too.
-    pub(crate) fn solve(&self, seed: u64) -> (Solved, Vec<Arc<str>>) {
+    pub(crate) fn solve(&self, seed: u64) -> (PipelineOutcome, Vec<Arc<str>>) {
         let count = Ix::try_from(self.rows.len()).unwrap_or(Ix::MAX);
         let (feasible, rejections) = filter(self, count, &Plugin::ALL.each_ref());
         let ranked = match self.strategy {
@@ -18,10 +18,10 @@ impl Request<'_> {
             Strategy::Balanced => self.balanced(&feasible),
             Strategy::Random => shuffled(feasible.clone(), seed),
         };
-        let mut solved = Solved {
+        let mut solved = PipelineOutcome {
             rejections,
             ranked,
-            ..Solved::default()
+            ..PipelineOutcome::default()
         };
         let mut scorers = Vec::new();
         if self.strategy == Strategy::Balanced && !feasible.is_empty() {

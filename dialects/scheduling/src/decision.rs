@@ -3,7 +3,7 @@
 use crate::candidate::Ix;
 use crate::rejections::{Rejection, Rejections};
 
-/// The values one scorer gave, aligned with [`Solved::feasible`].
+/// The values one scorer gave, aligned with [`PipelineOutcome::feasible`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScoreColumn {
     /// The index of the scorer in the decision's list.
@@ -16,7 +16,7 @@ pub struct ScoreColumn {
 
 /// The outcome of a run over one fleet.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Solved {
+pub struct PipelineOutcome {
     /// Every refusal of every plugin, by candidate, then by plugin.
     pub rejections: Rejections,
     /// The feasible candidates, in fleet order.
@@ -31,7 +31,7 @@ pub struct Solved {
     pub picked: Vec<Ix>,
 }
 
-impl Solved {
+impl PipelineOutcome {
     /// The refusals of `candidate`, in pipeline order.
     #[must_use]
     pub fn rejections_of(&self, candidate: Ix) -> &[Rejection] {

@@ -42,7 +42,7 @@ pub mod random;
 pub mod rejections;
 
 pub use candidate::{Ix, Reason};
-pub use decision::{ScoreColumn, Solved};
+pub use decision::{PipelineOutcome, ScoreColumn};
 pub use pipeline::{Filter, Scorer, Verdict, filter, rank_by_total, score};
 pub use random::Random;
 pub use rejections::{Group, Refusals, Rejection, Rejections, ones};

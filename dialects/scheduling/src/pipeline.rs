@@ -182,7 +182,7 @@ mod tests {
     }
 
     /// Refuses those in its list, for the reason of their places; or all others, for one reason.
-    struct Listed {
+    struct ListFilter {
         plugin: u16,
         list: Vec<Ix>,
         passing: Option<Vec<u64>>,
@@ -190,7 +190,7 @@ mod tests {
 
     const OTHER: Reason = Reason { code: 2, detail: 7 };
 
-    impl Filter<()> for Listed {
+    impl Filter<()> for ListFilter {
         fn plugin(&self) -> u16 {
             self.plugin
         }
@@ -213,14 +213,14 @@ mod tests {
         }
     }
 
-    fn listed(plugin: u16, list: BTreeSet<Ix>, inverse: bool) -> Listed {
+    fn listed(plugin: u16, list: BTreeSet<Ix>, inverse: bool) -> ListFilter {
         let passing = inverse.then(|| {
             let mut words = vec![0; 3];
             list.iter()
                 .for_each(|bit| words[(bit / 64) as usize] |= 1 << (bit % 64));
             words
         });
-        Listed {
+        ListFilter {
             plugin,
             list: list.into_iter().collect(),
             passing,
@@ -238,7 +238,7 @@ mod tests {
         ) {
             let count = 150 + more;
             let numbered = (0..).zip(lists);
-            let filters: Vec<Listed> = numbered.map(|(number, (list, inverse))| listed(number, list, inverse)).collect();
+            let filters: Vec<ListFilter> = numbered.map(|(number, (list, inverse))| listed(number, list, inverse)).collect();
             let by_trait: Vec<&dyn Filter<()>> = filters.iter().map(|filter| filter as _).collect();
             let (feasible, rejections) = filter(&(), count, &by_trait);
             let mut expected = Vec::new();

@@ -2,7 +2,7 @@
 
 pub(crate) mod hub_rules;
 
-use berth_admission::{Denied, Operation, Plugin, Request};
+use berth_admission::{Denial, Operation, Plugin, Request};
 use berth_apimachinery::FieldError;
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ impl Plugin for BoxGuard {
         request: &Request<'_>,
         object: Option<&Value>,
         _warnings: &mut Vec<String>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Denial> {
         let nothing = Value::Null;
         let (old, new) = (request.old.unwrap_or(&nothing), object.unwrap_or(&nothing));
         if old["spec"]["box"] == new["spec"]["box"] {
@@ -39,6 +39,6 @@ impl Plugin for BoxGuard {
         }
         let detail =
             format!("it says which box the toy is in; only {ACTOR} writes it: create a binding instead");
-        Err(Denied::Invalid(vec![FieldError::forbidden("spec.box", detail)]))
+        Err(Denial::Invalid(vec![FieldError::forbidden("spec.box", detail)]))
     }
 }

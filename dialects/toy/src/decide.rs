@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use berth_apimachinery::{FieldError, Key, Object};
 use berth_dialect_contract::guarded::fence;
-use berth_dialect_contract::{Action, Ask, BindingChange, Current, Decision, Outcome, Refused, Targets};
-use berth_scheduling::Solved;
+use berth_dialect_contract::{
+    Action, Ask, BindingChange, ChoiceRefusal, Current, Decision, Outcome, Targets,
+};
+use berth_scheduling::PipelineOutcome;
 
 use crate::code::Plugin;
 use crate::detail::Detail;
@@ -14,10 +16,10 @@ use crate::fleet::{Fleet, place_of};
 use crate::names::{BOXES, DIALECT};
 
 /// Decides `toy`. One that is in a box stays there.
-pub(crate) fn decide(fleet: &Fleet, toy: &Arc<Object>, ask: &Ask<'_>) -> Result<Decision, Refused> {
+pub(crate) fn decide(fleet: &Fleet, toy: &Arc<Object>, ask: &Ask<'_>) -> Result<Decision, ChoiceRefusal> {
     let held = place_of(toy);
     let solved = match &held {
-        Some(_) => Solved::default(),
+        Some(_) => PipelineOutcome::default(),
         None => solve(fleet, ask)?,
     };
     let changes: Vec<BindingChange> = solved
@@ -74,7 +76,7 @@ pub(crate) fn decide(fleet: &Fleet, toy: &Arc<Object>, ask: &Ask<'_>) -> Result<
 }
 
 /// Every filter over every box; of the remaining ones the emptiest, or the chosen one.
-fn solve(fleet: &Fleet, ask: &Ask<'_>) -> Result<Solved, Refused> {
+fn solve(fleet: &Fleet, ask: &Ask<'_>) -> Result<PipelineOutcome, ChoiceRefusal> {
     let (feasible, rejections) = berth_scheduling::filter(fleet, fleet.count(), &Plugin::ALL.each_ref());
     let mut ranked = feasible.clone();
     ranked.sort_by_key(|&candidate| (fleet.used(&fleet.cluster_name(candidate)), candidate));
@@ -85,16 +87,16 @@ fn solve(fleet: &Fleet, ask: &Ask<'_>) -> Result<Solved, Refused> {
             let fits: Vec<_> = chosen.filter(|candidate| feasible.contains(candidate)).collect();
             if fits.len() < names.len() {
                 let error = FieldError::invalid("spec.targets[0]", names[0].as_str(), "unknown or full");
-                return Err(Refused { errors: vec![error] });
+                return Err(ChoiceRefusal { errors: vec![error] });
             }
             fits
         }
     };
-    Ok(Solved {
+    Ok(PipelineOutcome {
         rejections,
         feasible,
         ranked,
         picked,
-        ..Solved::default()
+        ..PipelineOutcome::default()
     })
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use berth_apimachinery::{Change, Key, Labels, Object, Timestamp};
 use berth_dialect_contract::{
-    Advisor, Ask, Backoff, Control, Decision, DemandView, Due, Inventory, Pace, Phase, Placed, Quantities,
-    Refused, Remedy, TargetView, Targets, Unusable, Words, Write,
+    Advisor, Ask, Backoff, ChoiceRefusal, Consequences, Control, Decision, DemandView, Inventory, Pace,
+    Phase, PlacedCluster, Quantities, Remedy, TargetView, Targets, Unusable, Words, Write,
 };
 use berth_scheduling::{Ix, Reason, Rejection};
 use serde_json::Value;
@@ -20,7 +20,7 @@ impl Inventory for Fleet {
         Arc::new(self.clone())
     }
 
-    fn fold(&mut self, change: &Change) -> Due {
+    fn fold(&mut self, change: &Change) -> Consequences {
         fold::fold(self, change)
     }
 
@@ -39,10 +39,10 @@ impl Inventory for Fleet {
 
     fn demand(&self, demand: &Key, _now: Timestamp) -> Option<DemandView> {
         let object = self.object(demand)?;
-        let placed: Vec<Placed> = place_of(&object)
-            .map(|cluster_name| Placed {
+        let placed: Vec<PlacedCluster> = place_of(&object)
+            .map(|cluster_name| PlacedCluster {
                 cluster_name,
-                ..Placed::default()
+                ..PlacedCluster::default()
             })
             .into_iter()
             .collect();
@@ -61,7 +61,7 @@ impl Inventory for Fleet {
         })
     }
 
-    fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>> {
+    fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, ChoiceRefusal>> {
         let toy = self.toys.get(ask.demand)?;
         Some(decide::decide(self, toy, ask))
     }

@@ -1,7 +1,7 @@
 //! Limits of the work on a client's input, in steps and bytes, so that no input keeps the server busy
 //! or fills its memory.
 //!
-//! The work itself counts its steps, and stops with [`Exceeded`]. A step takes some nanoseconds: a
+//! The work itself counts its steps, and stops with [`BudgetExceeded`]. A step takes some nanoseconds: a
 //! comparison, reading an element, copying a few dozen bytes. Limits are constants beside the work, far
 //! above what honest input needs.
 
@@ -20,14 +20,14 @@ const LOOK_EVERY: u64 = 1024;
 
 thread_local! {
     /// The request that this thread works for.
-    static ENDED: RefCell<Option<Ended>> = const { RefCell::new(None) };
+    static ENDED: RefCell<Option<AbandonedFlag>> = const { RefCell::new(None) };
 }
 
 /// Marks a request whose outcome is not awaited any more: it timed out, or the client is gone.
 #[derive(Clone, Debug, Default)]
-pub struct Ended(Arc<AtomicBool>);
+pub struct AbandonedFlag(Arc<AtomicBool>);
 
-impl Ended {
+impl AbandonedFlag {
     /// The caller no longer waits for the outcome.
     pub fn end(&self) {
         self.0.store(true, Ordering::Relaxed);
@@ -48,7 +48,7 @@ impl Ended {
 }
 
 /// Restores the former [`Ended`] of the thread, after a panic too.
-struct Before(Option<Ended>);
+struct Before(Option<AbandonedFlag>);
 
 impl Drop for Before {
     fn drop(&mut self) {
@@ -60,10 +60,14 @@ impl Drop for Before {
 /// (one decision, one row) ask this between the pieces. True where no request was set.
 ///
 /// # Errors
-/// [`Exceeded::Ended`] when it is not awaited.
-pub fn wanted() -> Result<(), Exceeded> {
-    let is_ended = ENDED.with_borrow(|ended| ended.as_ref().is_some_and(Ended::is_ended));
-    if is_ended { Err(Exceeded::Ended) } else { Ok(()) }
+/// [`BudgetExceeded::Ended`] when it is not awaited.
+pub fn wanted() -> Result<(), BudgetExceeded> {
+    let is_ended = ENDED.with_borrow(|ended| ended.as_ref().is_some_and(AbandonedFlag::is_ended));
+    if is_ended {
+        Err(BudgetExceeded::Ended)
+    } else {
+        Ok(())
+    }
 }
 
 /// Remainder to spend on one piece of work.
@@ -75,12 +79,12 @@ pub struct Budget {
     steps: u64,
     bytes: u64,
     look_at: u64,
-    ended: Option<Ended>,
+    ended: Option<AbandonedFlag>,
 }
 
 /// A budget is spent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Exceeded {
+pub enum BudgetExceeded {
     /// More steps than these.
     Steps {
         /// Work that was being done.
@@ -119,18 +123,18 @@ impl Budget {
     ///
     /// # Errors
     /// When that is more than the rest, or the caller no longer waits.
-    pub fn spend(&mut self, steps: usize) -> Result<(), Exceeded> {
+    pub fn spend(&mut self, steps: usize) -> Result<(), BudgetExceeded> {
         self.steps = self.steps.saturating_add(steps as u64);
         if self.steps > self.most_steps {
-            return Err(Exceeded::Steps {
+            return Err(BudgetExceeded::Steps {
                 what: self.what,
                 most: self.most_steps,
             });
         }
         if self.steps >= self.look_at {
             self.look_at = self.steps + LOOK_EVERY;
-            if self.ended.as_ref().is_some_and(Ended::is_ended) {
-                return Err(Exceeded::Ended);
+            if self.ended.as_ref().is_some_and(AbandonedFlag::is_ended) {
+                return Err(BudgetExceeded::Ended);
             }
         }
         Ok(())
@@ -140,10 +144,10 @@ impl Budget {
     ///
     /// # Errors
     /// When that is more than the rest.
-    pub fn take(&mut self, bytes: usize) -> Result<(), Exceeded> {
+    pub fn take(&mut self, bytes: usize) -> Result<(), BudgetExceeded> {
         self.bytes = self.bytes.saturating_add(bytes as u64);
         if self.bytes > self.most_bytes {
-            return Err(Exceeded::Bytes {
+            return Err(BudgetExceeded::Bytes {
                 what: self.what,
                 most: self.most_bytes,
             });
@@ -164,7 +168,7 @@ impl Budget {
     }
 }
 
-impl fmt::Display for Exceeded {
+impl fmt::Display for BudgetExceeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Steps { what, most } => {
@@ -176,16 +180,16 @@ impl fmt::Display for Exceeded {
     }
 }
 
-impl std::error::Error for Exceeded {}
+impl std::error::Error for BudgetExceeded {}
 
 /// 422 for steps, 413 for bytes, 504 for work that took too long.
-impl From<Exceeded> for Status {
-    fn from(exceeded: Exceeded) -> Self {
+impl From<BudgetExceeded> for Status {
+    fn from(exceeded: BudgetExceeded) -> Self {
         let text = exceeded.to_string();
         match exceeded {
-            Exceeded::Steps { .. } => Self::failure(422, "Invalid", text),
-            Exceeded::Bytes { .. } => Self::failure(413, "RequestEntityTooLarge", text),
-            Exceeded::Ended => Self::timeout(text),
+            BudgetExceeded::Steps { .. } => Self::failure(422, "Invalid", text),
+            BudgetExceeded::Bytes { .. } => Self::failure(413, "RequestEntityTooLarge", text),
+            BudgetExceeded::Ended => Self::timeout(text),
         }
     }
 }

@@ -22,7 +22,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 pub use self::annotations::Annotations;
-pub use self::draft::{Draft, Malformed};
+pub use self::draft::{Draft, DraftError};
 pub use self::metadata::{Meta, OwnerReference};
 pub use self::mold::Mold;
 use self::spans::Spans;
@@ -48,13 +48,13 @@ pub struct Object {
     spans: Spans,
     print: LabelPrint,
     meta: Arc<Meta>,
-    parsed: OnceLock<Box<Parsed>>,
+    parsed: OnceLock<Box<ParsedParts>>,
     pub(crate) cells: OnceLock<Cells>,
 }
 
 /// Parsed parts of an object: nothing of most.
 #[derive(Debug, Default)]
-pub(crate) struct Parsed {
+pub(crate) struct ParsedParts {
     pub(crate) value: OnceLock<Arc<Value>>,
     pub(crate) selectable: OnceLock<Selectable>,
     message: OnceLock<Bytes>,
@@ -74,7 +74,7 @@ impl Object {
     ///
     /// # Errors
     /// As [`Draft::new`].
-    pub fn new(value: &Value, revision: Revision) -> Result<Self, Malformed> {
+    pub fn new(value: &Value, revision: Revision) -> Result<Self, DraftError> {
         Draft::new(value).map(|draft| draft.at(revision))
     }
 
@@ -251,7 +251,7 @@ impl Object {
             .get_or_init(|| Arc::new(self.parse_unmanaged()))
     }
 
-    pub(crate) fn parsed(&self) -> &Parsed {
+    pub(crate) fn parsed(&self) -> &ParsedParts {
         self.parsed.get_or_init(Box::default)
     }
 

@@ -9,7 +9,7 @@ use json_patch::jsonptr::Pointer;
 use json_patch::{AddOperation, PatchOperation};
 use serde_json::Value;
 
-use crate::budget::{Budget, Exceeded};
+use crate::budget::{Budget, BudgetExceeded};
 use crate::nesting::{DEPTH_LIMIT, depth, walk};
 
 #[cfg(test)]
@@ -33,7 +33,7 @@ pub enum Problem {
     /// It does not fit the object; the sentence names the path.
     Failed(String),
     /// It is over its budget.
-    Exceeded(Exceeded),
+    Exceeded(BudgetExceeded),
 }
 
 /// Default budget of a JSON patch.
@@ -129,7 +129,7 @@ pub fn too_many(count: usize) -> String {
 }
 
 /// Pays for `operation` on `value`, before it is done.
-fn pay(operation: &PatchOperation, value: &Value, budget: &mut Budget) -> Result<(), Exceeded> {
+fn pay(operation: &PatchOperation, value: &Value, budget: &mut Budget) -> Result<(), BudgetExceeded> {
     let tokens = |pointer: &Pointer| 1 + pointer.as_str().len() / MOVED;
     let steps = match operation {
         PatchOperation::Add(add) => tokens(&add.path) + moved(value, &add.path),
@@ -144,7 +144,7 @@ fn pay(operation: &PatchOperation, value: &Value, budget: &mut Budget) -> Result
         }
         PatchOperation::Copy(from_to) => {
             let copied = value.pointer(from_to.from.as_str());
-            let mut bytes = Counted(budget);
+            let mut bytes = BudgetWriter(budget);
             if copied.is_some_and(|copied| serde_json::to_writer(&mut bytes, copied).is_err()) {
                 // Writing fails for no other reason. The second call returns by how much the budget is
                 // exceeded.
@@ -172,9 +172,9 @@ fn moved(value: &Value, pointer: &Pointer) -> usize {
 }
 
 /// Writes as long as a budget lasts.
-struct Counted<'a>(&'a mut Budget);
+struct BudgetWriter<'a>(&'a mut Budget);
 
-impl io::Write for Counted<'_> {
+impl io::Write for BudgetWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.take(bytes.len()).map_err(io::Error::other)?;
         Ok(bytes.len())
@@ -204,8 +204,8 @@ impl From<String> for Problem {
     }
 }
 
-impl From<Exceeded> for Problem {
-    fn from(exceeded: Exceeded) -> Self {
+impl From<BudgetExceeded> for Problem {
+    fn from(exceeded: BudgetExceeded) -> Self {
         Self::Exceeded(exceeded)
     }
 }

@@ -27,10 +27,10 @@ use serde_json::{Map, Value, json};
 use crate::field_error::FieldError;
 pub use condition_form::ConditionForm;
 pub(crate) use foreign::problems;
-pub use mistyped::Mistyped;
+pub use mistyped::TypeMismatch;
 pub(crate) use node::Node;
 pub use path::Path;
-pub use read::Reading;
+pub use read::ReadValue;
 use unknown::Search;
 pub use unknown::Unknown;
 
@@ -109,7 +109,7 @@ impl Schema {
 
     /// The first value that a client with a typed struct for the object could not read.
     #[must_use]
-    pub fn mistyped(&self, value: &Value) -> Option<Mistyped> {
+    pub fn mistyped(&self, value: &Value) -> Option<TypeMismatch> {
         mistyped::first(&self.node, value, &Path::Root)
     }
 

@@ -86,7 +86,7 @@ impl Guard {
 
 /// Reason why a write failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum WriteRefusal {
     /// The object, or the object of a guard, is at another revision.
     Changed,
     /// The object to update or delete does not exist.
@@ -103,7 +103,7 @@ pub enum Why {
     Overruled,
 }
 
-impl Why {
+impl WriteRefusal {
     /// Whether a new decision may help, since objects have changed after this one.
     #[must_use]
     pub const fn is_moved(self) -> bool {
@@ -116,7 +116,7 @@ impl Why {
 #[error("{}", .status.message)]
 pub struct CommitError {
     /// The reason.
-    pub why: Why,
+    pub why: WriteRefusal,
     /// Answer for the client.
     pub status: Status,
 }
@@ -124,7 +124,7 @@ pub struct CommitError {
 impl CommitError {
     /// An error for this reason.
     #[must_use]
-    pub const fn new(why: Why, status: Status) -> Self {
+    pub const fn new(why: WriteRefusal, status: Status) -> Self {
         Self { why, status }
     }
 
@@ -135,20 +135,20 @@ impl CommitError {
         // The words every client library compares against (docs/reference.md, "Errors").
         let text =
             "the object has been modified; please apply your changes to the latest version and try again";
-        Self::new(Why::Changed, Status::conflict(resource, name, text))
+        Self::new(WriteRefusal::Changed, Status::conflict(resource, name, text))
     }
 
     /// The object `name` of `resource` does not exist.
     #[must_use]
     pub fn gone(resource: GroupResource, name: &str) -> Self {
-        Self::new(Why::Gone, Status::not_found(resource, name))
+        Self::new(WriteRefusal::Gone, Status::not_found(resource, name))
     }
 }
 
 /// A refusal with a `Status` of rules or handlers, of any code.
 impl From<Status> for CommitError {
     fn from(status: Status) -> Self {
-        Self::new(Why::Refused, status)
+        Self::new(WriteRefusal::Refused, status)
     }
 }
 

@@ -3,12 +3,12 @@
 //!
 //! `cargo run -p berth-apply --example owners`
 
-use berth_apply::{Managers, Only, Refused, Reset, Types, Writer};
+use berth_apply::{ApplyError, Managers, Only, Reset, Types, Writer};
 use serde_json::{Value, json};
 
 const VERSION: &str = "example.dev/v1";
 
-fn main() -> Result<(), Refused> {
+fn main() -> Result<(), ApplyError> {
     let types = Types::of(&berth_apimachinery::Schema::from_value(
         json!({"type": "object", "properties": {"spec": {
         "type": "object", "properties": {
@@ -41,7 +41,7 @@ fn main() -> Result<(), Refused> {
         };
         match managers.clone().apply(&versions, &live, config, &by, force) {
             Ok(applied) => (live, managers) = (applied.object, applied.managers),
-            Err(conflicts @ Refused::Conflicts(_)) => println!("{manager}: {conflicts}"),
+            Err(conflicts @ ApplyError::Conflicts(_)) => println!("{manager}: {conflicts}"),
             Err(other) => return Err(other),
         }
     }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::element::{Element, same};
 use crate::fields::Set;
-use crate::items::Indexed;
+use crate::items::IndexedList;
 use crate::types::{DEDUCED, List, Node, Shape, Types};
 
 /// The paths that differ. The order of items does not count: it has no owner.
@@ -132,7 +132,7 @@ fn fields(shape: &Shape, old: &Map<String, Value>, new: &Map<String, Value>) -> 
 }
 
 fn items(list: &List, old: &[Value], new: &[Value]) -> Comparison {
-    let (old, new) = (Indexed::of(list, old), Indexed::of(list, new));
+    let (old, new) = (IndexedList::of(list, old), IndexedList::of(list, new));
     let elements: BTreeSet<&Element> = old.each().chain(new.each()).map(|(element, _)| element).collect();
     let mut found = Comparison::default();
     for element in elements {
@@ -184,7 +184,7 @@ fn inside(node: &Node, value: &Value) -> Set {
             each.collect()
         }
         (Value::Array(items), _, Some(list)) if list.granular() => {
-            let items = Indexed::of(list, items);
+            let items = IndexedList::of(list, items);
             let each = items.each();
             each.map(|(element, places)| (element.clone(), one_or_many(list, places)))
                 .collect()

@@ -51,12 +51,12 @@ fn keyed(index: usize, item: &Value, keys: &[(String, Option<Value>)]) -> Result
 }
 
 /// A list with its items' elements. Items that have none are distinguished by their index.
-pub(crate) struct Indexed<'a> {
+pub(crate) struct IndexedList<'a> {
     pub(crate) order: Vec<(Element, &'a Value)>,
     places: BTreeMap<Element, Vec<&'a Value>>,
 }
 
-impl<'a> Indexed<'a> {
+impl<'a> IndexedList<'a> {
     pub(crate) fn of(list: &List, items: &'a [Value]) -> Self {
         let mut places: BTreeMap<Element, Vec<&Value>> = BTreeMap::new();
         let mut order = Vec::with_capacity(items.len());

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::element::Element;
 use crate::fields::Set;
-use crate::items::Indexed;
+use crate::items::IndexedList;
 use crate::types::{DEDUCED, Node, Types};
 
 impl Types {
@@ -40,7 +40,7 @@ fn part(node: &Node, value: &Value, owned: &Set) -> Option<Value> {
         }
         Value::Array(live) => {
             let list = node.list.as_ref()?;
-            let live = Indexed::of(list, live);
+            let live = IndexedList::of(list, live);
             let items = live.order.iter().filter_map(|(element, item)| {
                 let below = owned.below.get(element)?;
                 part(&list.items, item, below)

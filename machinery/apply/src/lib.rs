@@ -60,7 +60,7 @@ pub use managers::name::{NAME_LIMIT, is_printable, problems as name_problems};
 pub use managers::{Entry, Identity, MAX_BYTES, Managers, Operation};
 pub use paths::Mismatch;
 pub use types::Types;
-pub use write::{Applied, Conflict, Only, Refused, Reset, Versions, Writer};
+pub use write::{ApplyError, ApplyOutcome, Conflict, Only, Reset, Versions, Writer};
 
 /// Deepest nesting of objects and field sets. Deeper ones are refused before anything walks them.
 pub const MAX_DEPTH: usize = berth_apimachinery::nesting::DEPTH_LIMIT;

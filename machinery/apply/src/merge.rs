@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use crate::items::Indexed;
+use crate::items::IndexedList;
 use crate::types::{DEDUCED, List, Node, Shape, Types};
 
 impl Types {
@@ -62,7 +62,7 @@ fn fields(shape: &Shape, live: &Map<String, Value>, config: &Map<String, Value>)
 /// Applied items keep the order of the configuration; the others keep their place before the item that
 /// follows them.
 fn items(list: &List, live: &[Value], config: &[Value]) -> Vec<Value> {
-    let (live, config) = (Indexed::of(list, live), Indexed::of(list, config));
+    let (live, config) = (IndexedList::of(list, live), IndexedList::of(list, config));
     let shared = |at: usize| {
         config
             .order

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::MAX_DEPTH;
 use crate::element::Element;
 use crate::fields::Set;
-use crate::items::Indexed;
+use crate::items::IndexedList;
 use crate::types::{DEDUCED, List, Node, Scalars, Shape, Types};
 
 /// Place where an object does not fit its types, with the error.
@@ -179,7 +179,7 @@ impl Walk {
         if broken {
             return;
         }
-        for (element, places) in Indexed::of(list, items).each() {
+        for (element, places) in IndexedList::of(list, items).each() {
             if places.len() > 1 && !self.stored {
                 self.refuse(format!("duplicate entries for key {element}"));
             }

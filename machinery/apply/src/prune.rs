@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::element::Element;
 use crate::fields::Set;
-use crate::items::Indexed;
+use crate::items::IndexedList;
 use crate::paths::Mismatch;
 use crate::types::{DEDUCED, List, Node, Shape, Types};
 
@@ -141,7 +141,7 @@ fn cut_fields(shape: &Shape, fields: &mut Map<String, Value>, set: &Set, owned: 
 
 fn cut_items(list: &List, items: &mut Vec<Value>, set: &Set, owned: Option<&Set>) -> bool {
     let nobody = Set::default();
-    let kept = Indexed::of(list, items)
+    let kept = IndexedList::of(list, items)
         .order
         .into_iter()
         .filter_map(|(element, item)| {

@@ -11,7 +11,7 @@ mod rows;
 use berth_apimachinery::Timestamp;
 use serde_json::{Value, json};
 
-use crate::{Entry, Identity, Managers, Only, Refused, Reset, Set, Types, Writer};
+use crate::{ApplyError, Entry, Identity, Managers, Only, Reset, Set, Types, Writer};
 
 /// The schema of the kind that the tests apply.
 fn schema() -> berth_apimachinery::Schema {
@@ -89,7 +89,7 @@ impl World {
     }
 
     /// Applies `config` through `subresource`; whether the object changed.
-    fn apply_to(&mut self, by: (&str, &str), config: &Value, force: bool) -> Result<bool, Refused> {
+    fn apply_to(&mut self, by: (&str, &str), config: &Value, force: bool) -> Result<bool, ApplyError> {
         let reset = reset(by.1);
         let by = self.writer(by.0, by.1, &reset);
         let versions = Only {
@@ -108,14 +108,14 @@ impl World {
     fn apply_all(&mut self, manager: &str, config: &Value, force: bool) -> Result<(), Vec<String>> {
         match self.apply_to((manager, ""), config, force) {
             Ok(_) => Ok(()),
-            Err(Refused::Conflicts(conflicts)) => Err(conflicts
+            Err(ApplyError::Conflicts(conflicts)) => Err(conflicts
                 .iter()
                 .flat_map(|conflict| {
                     let paths = conflict.paths.paths().into_iter();
                     paths.map(|path| format!("{} {path}", conflict.owner.manager))
                 })
                 .collect()),
-            Err(Refused::Configuration { problems, .. }) => {
+            Err(ApplyError::Configuration { problems, .. }) => {
                 Err(problems.iter().map(ToString::to_string).collect())
             }
             Err(other) => panic!("{other}"),

@@ -9,7 +9,7 @@ mod versions;
 use berth_apimachinery::Timestamp;
 
 use crate::managers::{self, Identity, Operation};
-pub use apply::{Applied, Conflict, Refused};
+pub use apply::{ApplyError, ApplyOutcome, Conflict};
 pub use reset::Reset;
 pub use versions::{Only, Versions};
 

@@ -78,7 +78,7 @@ pub(crate) fn check(environment: &Environment, expression: Expr) -> Result<Progr
 }
 
 /// A node with its type.
-type Checked = (Node, Type);
+type TypedNode = (Node, Type);
 
 struct Checker<'e> {
     environment: &'e Environment,
@@ -94,17 +94,17 @@ struct Checker<'e> {
 }
 
 /// Stand-in for an expression that is wrong.
-fn nothing() -> Checked {
+fn nothing() -> TypedNode {
     (Node::Constant(Value::Null), Type::Error)
 }
 
 impl Checker<'_> {
-    fn issue(&mut self, at: usize, text: impl Into<String>) -> Checked {
+    fn issue(&mut self, at: usize, text: impl Into<String>) -> TypedNode {
         self.issues.push(Issue::new(at, text));
         nothing()
     }
 
-    fn expression(&mut self, expression: Expr) -> Checked {
+    fn expression(&mut self, expression: Expr) -> TypedNode {
         let at = expression.at;
         let checked = match expression.kind {
             Kind::Literal(value) => {
@@ -160,7 +160,7 @@ impl Checker<'_> {
     }
 
     /// A variable or a type by its name.
-    fn known(&mut self, name: &str) -> Option<Checked> {
+    fn known(&mut self, name: &str) -> Option<TypedNode> {
         if let Some(place) = self.locals.iter().rposition(|(known, _)| known == name) {
             return Some((Node::Local(place), self.locals[place].1.clone()));
         }
@@ -172,14 +172,14 @@ impl Checker<'_> {
         Some((Node::Constant(Value::Type(shown)), Type::type_of(of.clone())))
     }
 
-    fn name(&mut self, at: usize, name: &str) -> Checked {
+    fn name(&mut self, at: usize, name: &str) -> TypedNode {
         match self.known(name) {
             Some(checked) => checked,
             None => self.issue(at, format!("undeclared reference to '{name}' (in container '')")),
         }
     }
 
-    fn select(&mut self, at: usize, of: Expr, field: String, mode: Select) -> Checked {
+    fn select(&mut self, at: usize, of: Expr, field: String, mode: Select) -> TypedNode {
         if mode == Select::Value
             && let Some(name) = qualified(&of, &field)
             && let Some(checked) = self.known(&name)

@@ -3,22 +3,22 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::library::{Function, Library, Run, STANDARD};
+use crate::library::{Function, Library, OverloadFunction, STANDARD};
 use crate::parser::Syntax;
 use crate::signature::{self, Overload};
 use crate::types::Type;
 
 /// An overload with its implementation.
 #[derive(Clone)]
-pub(crate) struct Declared {
+pub(crate) struct OverloadEntry {
     pub(crate) overload: Overload,
-    pub(crate) run: Run,
+    pub(crate) run: OverloadFunction,
 }
 
 /// Variables and functions that an expression may use.
 #[derive(Clone)]
 pub struct Environment {
-    functions: HashMap<&'static str, Vec<Declared>>,
+    functions: HashMap<&'static str, Vec<OverloadEntry>>,
     variables: Vec<(Cow<'static, str>, Type)>,
     pub(crate) syntax: Syntax,
     /// Whether the rules of Kubernetes' own environment hold: lists of one type, literals judged when they
@@ -125,7 +125,7 @@ impl Environment {
             let known = self.functions.entry(function.name).or_default();
             known.extend(function.overloads.iter().filter_map(|text| {
                 let overload = signature::read(text)?;
-                Some(Declared {
+                Some(OverloadEntry {
                     overload,
                     run: function.run,
                 })
@@ -133,7 +133,7 @@ impl Environment {
         }
     }
 
-    pub(crate) fn function(&self, name: &str) -> Option<&[Declared]> {
+    pub(crate) fn function(&self, name: &str) -> Option<&[OverloadEntry]> {
         self.functions.get(name).map(Vec::as_slice)
     }
 

@@ -29,7 +29,7 @@ pub type Outcome<'a> = Result<Value<'a>, Error>;
 /// Runs a function on its arguments, the receiver first. Their number and, as far as the signature has
 /// them, their types are as declared. It charges the meter before it reads or makes more than a few
 /// bytes.
-pub type Run = for<'a> fn(&mut Meter, &[Value<'a>]) -> Outcome<'a>;
+pub type OverloadFunction = for<'a> fn(&mut Meter, &[Value<'a>]) -> Outcome<'a>;
 
 /// A function.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ pub struct Function {
     /// Signatures, such as `string.(int) string` and `(int) bool`. `A` and `B` are any type.
     pub overloads: &'static [&'static str],
     /// Implementation.
-    pub run: Run,
+    pub run: OverloadFunction,
 }
 
 /// A group of functions (and macros).
@@ -124,7 +124,7 @@ impl Library {
 }
 
 /// A function of the table, in one line.
-const fn function(name: &'static str, overloads: &'static [&'static str], run: Run) -> Function {
+const fn function(name: &'static str, overloads: &'static [&'static str], run: OverloadFunction) -> Function {
     Function { name, overloads, run }
 }
 

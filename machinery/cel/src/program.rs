@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::ast::{Comprehension, Select};
-use crate::library::Run;
+use crate::library::OverloadFunction;
 use crate::pattern::Pattern;
 use crate::types::Type;
 use crate::value::Value;
@@ -72,7 +72,7 @@ pub(crate) enum Node {
         name: Arc<str>,
         fields: Box<[(Box<str>, Node, bool)]>,
     },
-    Fold(Box<Folding>),
+    Fold(Box<FoldMacro>),
     OptMap {
         flat: bool,
         target: Box<Node>,
@@ -84,7 +84,7 @@ pub(crate) enum Node {
 #[derive(Clone)]
 pub(crate) struct Candidate {
     pub(crate) args: Box<[Type]>,
-    pub(crate) run: Run,
+    pub(crate) run: OverloadFunction,
 }
 
 impl std::fmt::Debug for Candidate {
@@ -95,7 +95,7 @@ impl std::fmt::Debug for Candidate {
 
 /// A macro over elements.
 #[derive(Debug)]
-pub(crate) struct Folding {
+pub(crate) struct FoldMacro {
     pub(crate) comprehension: Comprehension,
     pub(crate) range: Node,
     /// Whether it has two variables, key (index) and value.

@@ -11,12 +11,12 @@ pub struct Review {
     /// The verb.
     pub verb: Arc<str>,
     /// Object of the check.
-    pub on: Asked,
+    pub on: ReviewSubject,
 }
 
 /// Object or path of the review.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Asked {
+pub enum ReviewSubject {
     /// A non-resource path.
     Path(Arc<str>),
     /// A resource.
@@ -38,13 +38,13 @@ pub enum Asked {
     },
 }
 
-impl Default for Asked {
+impl Default for ReviewSubject {
     fn default() -> Self {
         Self::Path("".into())
     }
 }
 
-impl Asked {
+impl ReviewSubject {
     /// A resource of a group, without further properties.
     #[must_use]
     pub fn resource(group: &str, resource: &str) -> Self {

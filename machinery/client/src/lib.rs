@@ -11,11 +11,12 @@ mod error;
 mod failure;
 mod giving_way;
 mod patience;
+mod put;
 
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use berth_apimachinery::Status;
@@ -26,9 +27,8 @@ use serde_json::{Value, json};
 pub use config::{config, connect, kubeconfig};
 pub use error::{Error, Result};
 pub use failure::{Server, told};
-use giving_way::give_way;
 pub use kube;
-use patience::{Next, Patience};
+use patience::{NextStep, Patience};
 
 /// Path of a kind.
 #[derive(Clone, Debug)]
@@ -246,16 +246,16 @@ impl Client {
                 return Ok((answer, warnings));
             };
             let next = match &answer {
-                Ok(_) => Next::Answer,
+                Ok(_) => NextStep::Answer,
                 Err(status) => patience.next(code, &status.message, begun, tried, after),
             };
             match next {
-                Next::Answer => {
+                NextStep::Answer => {
                     patience.answered();
                     return Ok((answer, warnings));
                 }
-                Next::Again(pause) => tokio::time::sleep(pause).await,
-                Next::GiveUp(error) => return Err(error),
+                NextStep::Again(pause) => tokio::time::sleep(pause).await,
+                NextStep::GiveUp(error) => return Err(error),
             }
             tried += 1;
         }
@@ -363,141 +363,6 @@ impl Client {
             })
     }
 
-    /// Creates or replaces `object`, then writes its status where it has one and the kind a status
-    /// subresource. Returns `created`, `configured` or `unchanged`, and adds to `notes` the fields of the
-    /// object that gave way to stored ones.
-    ///
-    /// # Errors
-    /// When the server refused, or none answered.
-    pub async fn put(&mut self, object: &Value, notes: &mut Vec<String>) -> Result<(String, &'static str)> {
-        let place = self.place(object).await?;
-        let name = object["metadata"]["name"].as_str().unwrap_or_default();
-        let collection = collection(object, &place);
-        let path = format!("{collection}/{name}");
-        let shown = shown(object);
-        let begun = match self.expects_new.load(Ordering::Relaxed) {
-            // Whatever refuses it, that it exists or its content, is found out again below.
-            true => self.create(object, &place, &collection).await?.ok(),
-            false => None,
-        };
-        let (mut stored, before) = match begun {
-            Some((stored, warnings)) => {
-                notes.extend(warnings);
-                (stored, None)
-            }
-            None => self.put_main(object, &place, &collection, notes).await?,
-        };
-        self.expects_new.store(before.is_none(), Ordering::Relaxed);
-        if place.status && object.get("status").is_some() {
-            let mut merged = stored.clone();
-            merged["status"] = object["status"].clone();
-            let validation = self.validation.map(|validation| match validation {
-                FieldValidation::Strict => FieldValidation::Warn,
-                other => other,
-            });
-            let path = self.managed(&format!("{path}/status"), false, validation);
-            let written = self.replace(&path, object, merged, &stored, notes).await;
-            stored = written.map_err(|cause| {
-                cause.partly(match before {
-                    None => format!("{shown} was created without its status"),
-                    Some(_) => format!("{shown} was written, and its status was not"),
-                })
-            })?;
-        }
-        Ok((
-            shown,
-            match before {
-                None => "created",
-                Some(before) if before == stored["metadata"]["resourceVersion"] => "unchanged",
-                Some(_) => "configured",
-            },
-        ))
-    }
-
-    /// Creates or replaces `object` but its status; returns the stored object and the version it replaced.
-    async fn put_main(
-        &self,
-        object: &Value,
-        place: &Place,
-        collection: &str,
-        notes: &mut Vec<String>,
-    ) -> Result<(Value, Option<Value>)> {
-        let name = object["metadata"]["name"].as_str().unwrap_or_default();
-        let path = format!("{collection}/{name}");
-        match self.send(Method::GET, &path, None).await? {
-            Ok(stored) => {
-                let before = stored["metadata"]["resourceVersion"].clone();
-                let mut merged = replacement(object, &stored);
-                if place.status {
-                    take_over(&mut merged, &stored, "status");
-                }
-                let path = self.managed(&path, false, self.validation);
-                let written = self.replace(&path, object, merged, &stored, notes).await?;
-                Ok((written, Some(before)))
-            }
-            Err(status) if status.code == 404 => {
-                let created = self.create(object, place, collection).await?;
-                let (stored, warnings) = created.map_err(Error::refused)?;
-                notes.extend(warnings);
-                Ok((stored, None))
-            }
-            Err(status) => Err(Error::refused(status)),
-        }
-    }
-
-    /// Creates `object` without its status; returns the stored object and the warnings about its fields.
-    async fn create(
-        &self,
-        object: &Value,
-        place: &Place,
-        collection: &str,
-    ) -> Result<std::result::Result<(Value, Vec<String>), Box<Status>>> {
-        let mut main = object.clone();
-        if place.status
-            && let Some(fields) = main.as_object_mut()
-        {
-            fields.remove("status");
-        }
-        let path = self.managed(collection, false, self.validation);
-        let body = Some(("application/json", &main));
-        let (answer, warnings) = self.exchange(Method::POST, &path, body).await?;
-        let about_it = warnings.into_iter().filter(|text| about_fields(text));
-        Ok(answer.map(|stored| (stored, about_it.collect())))
-    }
-
-    /// Writes `next`, made of `object`, over `stored` at `path`. Changes that the server refuses are
-    /// left out ([`give_way`]), and the rest is written.
-    async fn replace(
-        &self,
-        path: &str,
-        object: &Value,
-        mut next: Value,
-        stored: &Value,
-        notes: &mut Vec<String>,
-    ) -> Result<Value> {
-        let mut kept = Vec::new();
-        for _ in 0..ATTEMPTS {
-            let body = Some(("application/json", &next));
-            let (answer, warnings) = self.exchange(Method::PUT, path, body).await?;
-            match answer {
-                Ok(written) => {
-                    notes.append(&mut kept);
-                    notes.extend(warnings.into_iter().filter(|text| about_fields(text)));
-                    return Ok(written);
-                }
-                Err(status) => {
-                    if !give_way(object, &mut next, stored, &status, &mut kept) {
-                        return Err(Error::refused(status));
-                    }
-                }
-            }
-        }
-        Err(Error::Rejected {
-            path: path.to_owned(),
-            attempts: ATTEMPTS,
-        })
-    }
-
     async fn place(&mut self, object: &Value) -> Result<Place> {
         let version = object["apiVersion"].as_str().unwrap_or_default().to_owned();
         let kind = object["kind"].as_str().unwrap_or_default().to_owned();
@@ -567,17 +432,6 @@ fn collection(object: &Value, place: &Place) -> String {
     }
 }
 
-/// Takes a field over from `stored`, or removes it where that has none.
-fn take_over(value: &mut Value, stored: &Value, field: &str) {
-    let Some(fields) = value.as_object_mut() else {
-        return;
-    };
-    match stored.get(field) {
-        Some(stored) => fields.insert(field.to_owned(), stored.clone()),
-        None => fields.remove(field),
-    };
-}
-
 /// The text of a header Warning: `299 - "unknown field \"spec.foo\""`.
 fn warning(value: &http::HeaderValue) -> Option<String> {
     let text = value.to_str().ok()?.strip_prefix("299 ")?;
@@ -591,15 +445,4 @@ fn about_fields(warning: &str) -> bool {
     warning.starts_with("unknown field")
         || warning.starts_with("duplicate field")
         || warning.contains("more unknown fields")
-}
-
-/// `object` over the stored one: system metadata stay, and so do labels, annotations and finalizers
-/// that `object` does not name.
-fn replacement(object: &Value, stored: &Value) -> Value {
-    let mut merged = object.clone();
-    let mut metadata = stored["metadata"].clone();
-    json_patch::merge(&mut metadata, &object["metadata"]);
-    metadata["resourceVersion"] = stored["metadata"]["resourceVersion"].clone();
-    merged["metadata"] = metadata;
-    merged
 }

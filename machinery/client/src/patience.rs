@@ -29,7 +29,7 @@ struct State {
 }
 
 /// Next step after a refusal.
-pub(crate) enum Next {
+pub(crate) enum NextStep {
     /// There is no reason to wait: the refusal is the answer.
     Answer,
     /// Another try after this pause.
@@ -69,9 +69,9 @@ impl Patience {
         begun: Instant,
         tried: u32,
         after: Option<Duration>,
-    ) -> Next {
+    ) -> NextStep {
         if self.limit.is_zero() || !matches!(code, 429 | 503) {
-            return Next::Answer;
+            return NextStep::Answer;
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let since = *state.since.get_or_insert_with(Instant::now);
@@ -79,7 +79,7 @@ impl Patience {
         let waited = since.elapsed().max(begun.elapsed());
         if state.is_over || waited >= self.limit {
             state.is_over = true;
-            return Next::GiveUp(Error::NotReady {
+            return NextStep::GiveUp(Error::NotReady {
                 limit: self.limit,
                 message: message.to_owned(),
             });
@@ -92,7 +92,7 @@ impl Patience {
             .saturating_mul(2u32.saturating_pow(tried.min(10)))
             .min(LONGEST);
         let left = self.limit.saturating_sub(waited);
-        Next::Again(after.filter(|after| !after.is_zero()).unwrap_or(own).min(left))
+        NextStep::Again(after.filter(|after| !after.is_zero()).unwrap_or(own).min(left))
     }
 }
 

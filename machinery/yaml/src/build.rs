@@ -96,7 +96,7 @@ enum Node {
 }
 
 /// Value of an anchor, for which its aliases stand.
-struct Anchored {
+struct Anchor {
     node: Node,
     depth: usize,
     weight: Weight,
@@ -134,7 +134,7 @@ struct Build {
     /// Whether there was one.
     begun: bool,
     frames: Vec<Frame>,
-    anchors: HashMap<usize, Anchored>,
+    anchors: HashMap<usize, Anchor>,
     all: Weight,
     aliased: Weight,
     /// Weight of what anchors hold beside the value itself.
@@ -271,7 +271,7 @@ impl Build {
             return Err(problem(at, "anchors within anchors hold too much"));
         }
         let node = node.clone();
-        self.anchors.insert(anchor, Anchored { node, depth, weight });
+        self.anchors.insert(anchor, Anchor { node, depth, weight });
         Ok(())
     }
 

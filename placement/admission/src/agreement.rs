@@ -1,9 +1,9 @@
 //! Checks of an object against others, for example that a Shoot's provider type is its cloud profile's.
-//! The dialect judges by its inventory ([`berth_dialect_contract::Guarding::judge`]).
+//! The dialect judges by its inventory ([`berth_dialect_contract::Guards::judge`]).
 //!
 //! Others may change afterwards, so that nothing has to be guarded until the write is stored.
 
-use berth_admission::{Denied, Operation, Plugin, Ready, Request};
+use berth_admission::{Denial, Operation, Plugin, Ready, Request};
 use serde_json::Value;
 
 use super::knowledge::Knowledge;
@@ -43,7 +43,7 @@ impl Plugin for Agreement {
         request: &Request<'_>,
         object: Option<&Value>,
         _: &mut Vec<String>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Denial> {
         let (Some(dialect), Some(object)) = (self.dialects.dialect(request.resource), object) else {
             return Ok(());
         };
@@ -62,6 +62,6 @@ impl Plugin for Agreement {
         if errors.is_empty() {
             return Ok(());
         }
-        Err(Denied::Invalid(self.knowledge.audience().fields(errors)))
+        Err(Denial::Invalid(self.knowledge.audience().fields(errors)))
     }
 }

@@ -2,7 +2,7 @@
 //! that reaches the port; the review names the writer, but that is only a claim. So without a required
 //! certificate, a refusal names only the rule, and no objects other than the one in the review.
 
-use berth_admission::Denied;
+use berth_admission::Denial;
 use berth_apimachinery::FieldError;
 
 /// The user who asks.
@@ -25,14 +25,14 @@ impl Audience {
     }
 
     /// Returns `denied` without the facts about other objects that led to it.
-    pub(super) fn told(self, denied: Denied) -> Denied {
+    pub(super) fn told(self, denied: Denial) -> Denial {
         match denied {
             denied if self.is_known() => denied,
-            Denied::Invalid(errors) => Denied::Invalid(self.fields(errors)),
-            Denied::Forbidden(_) => Denied::Forbidden(format!("it {DETAIL}")),
+            Denial::Invalid(errors) => Denial::Invalid(self.fields(errors)),
+            Denial::Forbidden(_) => Denial::Forbidden(format!("it {DETAIL}")),
             // Nothing is known yet, so nothing is disclosed.
-            Denied::Status(status) if status.code >= 500 => Denied::Status(status),
-            Denied::Status(_) => Denied::Forbidden(format!("it {DETAIL}")),
+            Denial::Status(status) if status.code >= 500 => Denial::Status(status),
+            Denial::Status(_) => Denial::Forbidden(format!("it {DETAIL}")),
         }
     }
 
@@ -66,10 +66,10 @@ mod tests {
     fn anyone_hears_which_field_is_wrong_and_not_what_other_objects_are_like() {
         let error = || FieldError::invalid("spec.seedName", "aws", "4 shoots are on the seed, which takes 3");
         assert_eq!(
-            Audience::Known.told(Denied::Invalid(vec![error()])),
-            Denied::Invalid(vec![error()])
+            Audience::Known.told(Denial::Invalid(vec![error()])),
+            Denial::Invalid(vec![error()])
         );
-        let Denied::Invalid(told) = Audience::Anyone.told(Denied::Invalid(vec![error()])) else {
+        let Denial::Invalid(told) = Audience::Anyone.told(Denial::Invalid(vec![error()])) else {
             panic!("another kind of refusal");
         };
         assert_eq!(
@@ -80,12 +80,12 @@ mod tests {
 
     #[test]
     fn anyone_hears_that_there_is_no_answer_yet() {
-        let behind = Denied::Status(Box::new(Status::unavailable("gardener: still waiting", 1)));
+        let behind = Denial::Status(Box::new(Status::unavailable("gardener: still waiting", 1)));
         assert_eq!(Audience::Anyone.told(behind.clone()), behind);
-        let named = Denied::Status(Box::new(Status::failure(403, "Forbidden", "used by shoots a/b")));
+        let named = Denial::Status(Box::new(Status::failure(403, "Forbidden", "used by shoots a/b")));
         assert_eq!(
             Audience::Anyone.told(named),
-            Denied::Forbidden(format!("it {DETAIL}"))
+            Denial::Forbidden(format!("it {DETAIL}"))
         );
     }
 }

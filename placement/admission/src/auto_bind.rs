@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use berth_apimachinery::{GroupResource, Key, LabelSet, Object};
-use berth_apiserver::{Committed, CreateHook, Created, Extension, Registry, Warnings};
+use berth_apiserver::{CommittedTransaction, CreateHook, CreatedObject, Extension, Registry, Warnings};
 use berth_configuration::AutoBindMode;
-use berth_engine::{BindError, Bound, Commit, Committer, Engine, Foreseen};
+use berth_engine::{BindError, BindOutcome, Commit, Committer, Engine, Foreseen};
 
 use super::forecast::{self, forecast};
 
@@ -48,14 +48,14 @@ impl AutoBind {
     }
 
     /// The dialect that binds the `created` object by itself, and the demand, if there is one.
-    fn concerned(&self, created: &Created) -> Option<(&'static str, Key)> {
+    fn concerned(&self, created: &CreatedObject) -> Option<(&'static str, Key)> {
         let &dialect = self.dialects.get(&created.resource)?;
         let meta = created.object.meta();
         is_on(&self.engine, dialect, meta.namespace(), meta.labels())
             .then(|| (dialect, Key::new(created.resource, meta.namespace(), meta.name())))
     }
 
-    async fn bind(&self, dialect: &'static str, created: &Created, key: Key) -> Arc<Object> {
+    async fn bind(&self, dialect: &'static str, created: &CreatedObject, key: Key) -> Arc<Object> {
         let (engine, committer) = (Arc::clone(&self.engine), Arc::clone(&self.committer));
         let (demand, since) = (key.clone(), created.object.revision());
         // In a task of its own: when the client disconnects, no partial binding is left.
@@ -85,7 +85,7 @@ impl AutoBind {
     }
 
     /// The object as the binding left it.
-    async fn after(&self, created: &Created, key: &Key, bound: &Bound) -> Arc<Object> {
+    async fn after(&self, created: &CreatedObject, key: &Key, bound: &BindOutcome) -> Arc<Object> {
         // A controller may have been faster. Then there was nothing to write, but the object has
         // changed.
         if bound.written.is_empty() && bound.decision.demand_revision == created.object.revision() {
@@ -108,7 +108,7 @@ impl AutoBind {
         found.map(|unusable| unusable.problem)
     }
 
-    async fn forecast(&self, dialect: &'static str, created: &Created, key: &Key) -> Arc<Object> {
+    async fn forecast(&self, dialect: &'static str, created: &CreatedObject, key: &Key) -> Arc<Object> {
         let unknown = |problem: String| {
             created
                 .warnings
@@ -149,7 +149,7 @@ impl CreateHook for AutoBind {
         self.dialects.contains_key(&resource)
     }
 
-    async fn extend(&self, creating: &Created) -> Option<Extension> {
+    async fn extend(&self, creating: &CreatedObject) -> Option<Extension> {
         let (dialect, key) = self.concerned(creating)?;
         let (engine, committer) = (Arc::clone(&self.engine), Arc::clone(&self.committer));
         let (demand, object) = (key.clone(), Arc::clone(&creating.object));
@@ -180,7 +180,7 @@ impl CreateHook for AutoBind {
         })
     }
 
-    async fn created(&self, created: Created) -> Arc<Object> {
+    async fn created(&self, created: CreatedObject) -> Arc<Object> {
         let Some((dialect, key)) = self.concerned(&created) else {
             return created.object;
         };
@@ -193,7 +193,7 @@ impl CreateHook for AutoBind {
 }
 
 /// Adds the warnings about the binding for the client that made the object.
-fn warn(warnings: &Warnings, bound: &Bound) {
+fn warn(warnings: &Warnings, bound: &BindOutcome) {
     let (snapshot, decision) = (&bound.snapshot, &bound.decision);
     let unplaced = forecast::warning(snapshot, decision);
     let more = snapshot.inventory.warnings(decision);
@@ -204,7 +204,11 @@ fn warn(warnings: &Warnings, bound: &Bound) {
 }
 
 /// Takes note that a binding was committed with its object, and adds the warnings for the client.
-async fn bound(foreseen: Foreseen, warnings: Warnings, Committed { made, written }: Committed) {
+async fn bound(
+    foreseen: Foreseen,
+    warnings: Warnings,
+    CommittedTransaction { made, written }: CommittedTransaction,
+) {
     match foreseen.made(&made, written).await {
         Ok(bound) => warn(&warnings, &bound),
         // It is bound; the client may read an older state.

@@ -3,15 +3,15 @@
 //! other place, and by the rules of today every place, needs the right to bind, and must still be a
 //! binding the system allows.
 //!
-//! A webhook can judge the place, but cannot hold it until the object is stored ([`Held`]): of many creates
+//! A webhook can judge the place, but cannot hold it until the object is stored ([`Precondition`]): of many creates
 //! at once each would find the last free place still free. There any given place takes the right to bind, as
 //! it does in Gardener's own API server; without it, the place is left out and the controller writes one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use berth_admission::rights::{Needed, Right};
-use berth_admission::{Denied, Plugin, Ready, Request};
+use berth_admission::rights::{RequiredRight, Right};
+use berth_admission::{Denial, Plugin, Ready, Request};
 use berth_apimachinery::Timestamp;
 use berth_apimachinery::write::Guard;
 use berth_dialect_contract::rules::Rules;
@@ -26,7 +26,7 @@ use super::placed_on_create;
 
 /// Condition under which the verdict is still true when the object is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Held {
+pub(super) enum Precondition {
     /// The store, which checks the guards with the write.
     ByGuards,
     /// No guard: a hub asks, and stores later.
@@ -36,11 +36,11 @@ pub(super) enum Held {
 /// The plugin.
 pub(super) struct BoundOnCreate {
     knowledge: Knowledge,
-    held: Held,
+    held: Precondition,
 }
 
 /// Verdict on a place that an object names.
-struct Judged {
+struct PlaceVerdict {
     own: &'static OwnPlace,
     /// The fences of the scheduler's own decision, or the reason why it would not decide so.
     feasible: Result<Vec<Arc<str>>, String>,
@@ -48,12 +48,12 @@ struct Judged {
 }
 
 impl BoundOnCreate {
-    pub(super) fn new(knowledge: Knowledge, held: Held) -> Self {
+    pub(super) fn new(knowledge: Knowledge, held: Precondition) -> Self {
         Self { knowledge, held }
     }
 
     /// Judges the place that `object` names; nothing when it names none.
-    fn judge(&self, request: &Request<'_>, object: &Value) -> Result<Option<Judged>, Denied> {
+    fn judge(&self, request: &Request<'_>, object: &Value) -> Result<Option<PlaceVerdict>, Denial> {
         let Some((own, dialect)) = own_places::find(self.knowledge.engine(), request.resource) else {
             return Ok(None);
         };
@@ -61,7 +61,7 @@ impl BoundOnCreate {
             return Ok(None);
         };
         let snapshot = self.knowledge.snapshot(dialect.name())?;
-        let case = Case {
+        let case = PlacedObject {
             name,
             snapshot: &snapshot,
             request,
@@ -70,7 +70,7 @@ impl BoundOnCreate {
         };
         let audience = self.knowledge.audience();
         let feasible = case.feasible().map_err(|reasons| audience.reasons(reasons));
-        Ok(Some(Judged {
+        Ok(Some(PlaceVerdict {
             own,
             feasible,
             snapshot,
@@ -78,9 +78,9 @@ impl BoundOnCreate {
     }
 }
 
-impl Judged {
+impl PlaceVerdict {
     /// The fences that the write must pass.
-    fn fences(&self, object: &Value) -> Result<Vec<Arc<str>>, Denied> {
+    fn fences(&self, object: &Value) -> Result<Vec<Arc<str>>, Denial> {
         match &self.feasible {
             Ok(fences) => Ok(fences.clone()),
             // A binding by hand, which the system's own rules must allow.
@@ -95,15 +95,15 @@ impl Judged {
     }
 
     /// The right to bind, which a user needs for another place than the scheduler's.
-    fn needs(&self, request: &Request<'_>, object: &Value, held: Held) -> Option<Needed> {
+    fn needs(&self, request: &Request<'_>, object: &Value, held: Precondition) -> Option<RequiredRight> {
         let (field, name) = (self.own.field(), self.own.read(object)?);
         let problem = match (&self.feasible, held) {
             (Err(reasons), _) => format!("is not feasible ({reasons})"),
-            (Ok(_), Held::ByNobody) => "cannot be reserved for a create".to_owned(),
-            (Ok(_), Held::ByGuards) if by_current(&self.snapshot) => {
+            (Ok(_), Precondition::ByNobody) => "cannot be reserved for a create".to_owned(),
+            (Ok(_), Precondition::ByGuards) if by_current(&self.snapshot) => {
                 "is nobody's to choose by the rules of today without the right to bind".to_owned()
             }
-            (Ok(_), Held::ByGuards) => return None,
+            (Ok(_), Precondition::ByGuards) => return None,
         };
         let right = Right {
             namespace: request.namespace.to_owned(),
@@ -116,7 +116,7 @@ impl Judged {
             request.user.name,
             right.spoken(),
         );
-        Some(Needed::or_forbidden(right, refusal))
+        Some(RequiredRight::or_forbidden(right, refusal))
     }
 }
 
@@ -127,7 +127,7 @@ fn by_current(snapshot: &Snapshot) -> bool {
 }
 
 /// One object with its place, in one world.
-struct Case<'a> {
+struct PlacedObject<'a> {
     name: &'a str,
     snapshot: &'a Snapshot,
     request: &'a Request<'a>,
@@ -136,7 +136,7 @@ struct Case<'a> {
     now: Timestamp,
 }
 
-impl Case<'_> {
+impl PlacedObject<'_> {
     /// The fences of the scheduler's own decision for this place, or the reason why it would refuse it.
     fn feasible(&self) -> Result<Vec<Arc<str>>, String> {
         let key = forecast::key(self.request, &self.bare);
@@ -171,7 +171,7 @@ impl Plugin for BoundOnCreate {
 
     /// Fills in the fields that the system fills in with a place. Whether the client may give the place
     /// is judged on the final object.
-    fn mutate(&self, request: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<(), Denied> {
+    fn mutate(&self, request: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<(), Denial> {
         let Some((own, dialect)) = own_places::find(self.knowledge.engine(), request.resource) else {
             return Ok(());
         };
@@ -196,7 +196,7 @@ impl Plugin for BoundOnCreate {
         request: &Request<'_>,
         object: Option<&Value>,
         _: &mut Vec<String>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Denial> {
         let Some(object) = object else { return Ok(()) };
         match self.judge(request, object)? {
             Some(judged) => {
@@ -209,7 +209,7 @@ impl Plugin for BoundOnCreate {
         }
     }
 
-    fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Needed> {
+    fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<RequiredRight> {
         let Some(object) = object else { return Vec::new() };
         // An object that cannot be judged has been refused.
         let judged = self.judge(request, object).ok().flatten();
@@ -222,7 +222,7 @@ impl Plugin for BoundOnCreate {
     /// The snapshot may have moved on since the verdict, so it is given again on the one that is guarded.
     fn guards(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Guard> {
         let Some(object) = object else { return Vec::new() };
-        let fences = |judged: Judged| {
+        let fences = |judged: PlaceVerdict| {
             let not_after = judged.snapshot.revision;
             let fences = judged.fences(object)?.into_iter();
             Ok(fences

@@ -1,8 +1,8 @@
 //! Completion of a new object from others, as by the system's own admission, for example by the seed
-//! selector of a Shoot's ExposureClass ([`berth_dialect_contract::Guarding::complete`]). Of objects on
+//! selector of a Shoot's ExposureClass ([`berth_dialect_contract::Guards::complete`]). Of objects on
 //! a hub the system has done so.
 
-use berth_admission::{Denied, Operation, Plugin, Ready, Request};
+use berth_admission::{Denial, Operation, Plugin, Ready, Request};
 use serde_json::Value;
 
 use super::knowledge::Knowledge;
@@ -37,7 +37,7 @@ impl Plugin for Completion {
         Some(self.knowledge.ready())
     }
 
-    fn mutate(&self, request: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<(), Denied> {
+    fn mutate(&self, request: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<(), Denial> {
         let Some(dialect) = self.dialects.dialect(request.resource) else {
             return Ok(());
         };
@@ -46,7 +46,7 @@ impl Plugin for Completion {
         let errors = guarding.complete(request.resource, object);
         match errors.is_empty() {
             true => Ok(()),
-            false => Err(Denied::Invalid(self.knowledge.audience().fields(errors))),
+            false => Err(Denial::Invalid(self.knowledge.audience().fields(errors))),
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use berth_admission::{Denied, Operation, Plugin, Request};
+use berth_admission::{Denial, Operation, Plugin, Request};
 use berth_apimachinery::{FieldError, FieldErrorKind, GroupResource};
 use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{Dialect, config};
@@ -59,14 +59,14 @@ impl Plugin for ConfigMaps {
         _: &Request<'_>,
         object: Option<&Value>,
         warnings: &mut Vec<String>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Denial> {
         let label = object.and_then(|object| object["metadata"]["labels"][LABEL].as_str());
         let (Some(object), Some(label)) = (object, label) else {
             return Ok(());
         };
         let dialect = self
             .dialect(label)
-            .map_err(|error| Denied::Invalid(vec![error]))?;
+            .map_err(|error| Denial::Invalid(vec![error]))?;
         let mut errors = Vec::new();
         let mut files = 0;
         for (key, text) in object["data"].as_object().into_iter().flatten() {
@@ -84,7 +84,7 @@ impl Plugin for ConfigMaps {
             }
         }
         if !errors.is_empty() {
-            return Err(Denied::Invalid(errors));
+            return Err(Denial::Invalid(errors));
         }
         if files == 0 {
             warnings.push(format!(
@@ -157,7 +157,7 @@ mod tests {
         let mut warnings = Vec::new();
         match plugin.validate(&request, Some(&object), &mut warnings) {
             Ok(()) => Ok(warnings),
-            Err(Denied::Invalid(errors)) => Err(errors.iter().map(ToString::to_string).collect()),
+            Err(Denial::Invalid(errors)) => Err(errors.iter().map(ToString::to_string).collect()),
             Err(other) => panic!("{other:?}"),
         }
     }

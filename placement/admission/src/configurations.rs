@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use berth_admission::{Denied, Operation, Plugin, Request};
+use berth_admission::{Denial, Operation, Plugin, Request};
 use berth_apimachinery::{GroupResource, Kind, Via, Write};
 use berth_configuration::SchedulerConfiguration;
 use berth_dialect_contract::rules::RulesChoice;
@@ -67,7 +67,7 @@ impl Plugin for Configurations {
         request: &Request<'_>,
         object: Option<&Value>,
         warnings: &mut Vec<String>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Denial> {
         let Some(object) = object else { return Ok(()) };
         if let Some(kind) = &self.kind {
             judge(kind, request, object)?;
@@ -85,7 +85,7 @@ impl Plugin for Configurations {
     }
 }
 
-fn judge(kind: &SchedulerConfiguration, request: &Request<'_>, object: &Value) -> Result<(), Denied> {
+fn judge(kind: &SchedulerConfiguration, request: &Request<'_>, object: &Value) -> Result<(), Denial> {
     let write = Write {
         via: if request.operation == Operation::Create {
             Via::Create
@@ -101,7 +101,7 @@ fn judge(kind: &SchedulerConfiguration, request: &Request<'_>, object: &Value) -
     if errors.is_empty() {
         Ok(())
     } else {
-        Err(Denied::Invalid(errors))
+        Err(Denial::Invalid(errors))
     }
 }
 

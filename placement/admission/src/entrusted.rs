@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use berth_admission::rights::Needed;
-use berth_admission::{Denied, Plugin, Ready, Request};
+use berth_admission::rights::RequiredRight;
+use berth_admission::{Denial, Plugin, Ready, Request};
 use berth_apimachinery::write::Guard;
 use serde_json::Value;
 
@@ -24,12 +24,12 @@ enum Whose {
 }
 
 /// The plugin.
-pub(super) struct Entrusted {
+pub(super) struct EntrustedPlugin {
     plugin: Arc<dyn Plugin>,
     whose: Whose,
 }
 
-impl Entrusted {
+impl EntrustedPlugin {
     /// `plugin`, which has the rules of one system.
     pub(super) fn of(rules: &Arc<Rules>, plugin: Arc<dyn Plugin>) -> Arc<dyn Plugin> {
         let whose = Whose::Of(Arc::clone(rules));
@@ -58,7 +58,7 @@ impl Entrusted {
     }
 }
 
-impl Plugin for Entrusted {
+impl Plugin for EntrustedPlugin {
     fn name(&self) -> &'static str {
         self.plugin.name()
     }
@@ -83,7 +83,7 @@ impl Plugin for Entrusted {
         request: &Request<'_>,
         object: &mut Value,
         warnings: &mut Vec<String>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Denial> {
         if self.passes(request, Some(&*object)) {
             return Ok(());
         }
@@ -95,14 +95,14 @@ impl Plugin for Entrusted {
         request: &Request<'_>,
         object: Option<&Value>,
         warnings: &mut Vec<String>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Denial> {
         if self.passes(request, object) {
             return Ok(());
         }
         self.plugin.validate(request, object, warnings)
     }
 
-    fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Needed> {
+    fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<RequiredRight> {
         if self.passes(request, object) {
             return Vec::new();
         }

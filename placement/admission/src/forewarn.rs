@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use berth_admission::{Denied, Plugin, Ready, Request};
+use berth_admission::{Denial, Plugin, Ready, Request};
 use berth_dialect_contract::{Outcome, OwnPlace};
 use berth_engine::Catalog;
 use berth_scheduling_rest::own_places;
@@ -62,30 +62,30 @@ impl Forewarn {
         object: &Value,
         own: &OwnPlace,
         dialect: &str,
-    ) -> Option<Warning> {
+    ) -> Option<CreateWarning> {
         let forecast = match self.forecast(request, object, dialect) {
             Ok(forecast) => forecast?,
             // The owner of the kind refuses invalid objects. Here, an invalid object only means that no
             // place can be picked yet.
-            Err(problem) => return Some(Warning::Unplaced(format!("not bound: {problem}"))),
+            Err(problem) => return Some(CreateWarning::Unplaced(format!("not bound: {problem}"))),
         };
         if forecast.outcome == Outcome::Scheduled {
             let place = own.read(forecast.object.value()).filter(|_| request.dry_run)?;
-            return Some(Warning::Placed(format!("would be bound to {place}")));
+            return Some(CreateWarning::Placed(format!("would be bound to {place}")));
         }
-        forecast.warning.map(Warning::Unplaced)
+        forecast.warning.map(CreateWarning::Unplaced)
     }
 }
 
 /// Warning for the creator.
-enum Warning {
+enum CreateWarning {
     /// Place the object would get.
     Placed(String),
     /// Reason why it has no place yet.
     Unplaced(String),
 }
 
-impl Warning {
+impl CreateWarning {
     /// The part for `audience`: places and reasons are about other objects.
     fn told_to(self, audience: Audience) -> Option<String> {
         match self {
@@ -114,7 +114,7 @@ impl Plugin for Forewarn {
         request: &Request<'_>,
         object: Option<&Value>,
         warnings: &mut Vec<String>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Denial> {
         let engine = self.knowledge.engine();
         let found = own_places::find(engine, request.resource).zip(object);
         let Some(((own, dialect), object)) = found else {

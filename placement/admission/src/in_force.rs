@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use berth_admission::rights::Needed;
-use berth_admission::{Denied, Plugin, Ready, Request};
+use berth_admission::rights::RequiredRight;
+use berth_admission::{Denial, Plugin, Ready, Request};
 use berth_apimachinery::write::Guard;
 use berth_apimachinery::{GroupResource, Key, LabelSet, Object};
 use berth_dialect_contract::{Dialect, SystemUsers, config};
@@ -21,11 +21,11 @@ pub struct Rules {
     engine: Arc<Engine>,
     /// Its kinds, and those of its demands.
     resources: BTreeSet<GroupResource>,
-    kept: Mutex<Kept>,
+    kept: Mutex<ParsedConfiguration>,
 }
 
 /// The parsed configuration.
-struct Kept {
+struct ParsedConfiguration {
     /// Its configurations.
     all: Collection,
     /// The one in force of the dialect.
@@ -41,7 +41,7 @@ impl Rules {
         let kinds = dialect.kinds().into_iter().map(|kind| kind.info().resource());
         let demands = dialect.demands().iter().map(|demand| demand.resource);
         Arc::new(Self {
-            kept: Mutex::new(Kept {
+            kept: Mutex::new(ParsedConfiguration {
                 all: Collection::default(),
                 seen: None,
                 plugins: dialect.admission(),
@@ -127,7 +127,7 @@ impl Rules {
     }
 
     /// Policies in force. Read several times in every request, so the result is kept until a change.
-    fn now(&self) -> MutexGuard<'_, Kept> {
+    fn now(&self) -> MutexGuard<'_, ParsedConfiguration> {
         let all = self.engine.source().cached(config::RESOURCE);
         let mut kept = self.kept.lock();
         if !kept.all.is(&all) {
@@ -137,7 +137,7 @@ impl Rules {
         kept
     }
 
-    fn take(&self, kept: &mut Kept) {
+    fn take(&self, kept: &mut ParsedConfiguration) {
         let name = self.dialect.name();
         let in_force = self.engine.configuration(name);
         let same = match (&kept.seen, in_force.object()) {
@@ -204,7 +204,7 @@ impl Plugin for InForce {
         request: &Request<'_>,
         object: &mut Value,
         warnings: &mut Vec<String>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Denial> {
         self.now().mutate(request, object, warnings)
     }
 
@@ -213,11 +213,11 @@ impl Plugin for InForce {
         request: &Request<'_>,
         object: Option<&Value>,
         warnings: &mut Vec<String>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Denial> {
         self.now().validate(request, object, warnings)
     }
 
-    fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Needed> {
+    fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<RequiredRight> {
         self.now().needs(request, object)
     }
 

@@ -9,11 +9,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use berth_admission::{COLLECTORS, Denied, Operation, Plugin, Ready, Request, UserInfo};
+use berth_admission::{COLLECTORS, Denial, Operation, Plugin, Ready, Request, UserInfo};
 use berth_apimachinery::write::Guard;
 use berth_apimachinery::{GroupResource, Key, Object, Status};
 use berth_dialect_contract::guarded::fence;
-use berth_dialect_contract::{Dialect, Protected};
+use berth_dialect_contract::{Dialect, ProtectedResource};
 use berth_kubernetes::garbage::Protection;
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ const NAMED: usize = 10;
 /// The plugin.
 pub(super) struct InUse {
     knowledge: Knowledge,
-    rules: Vec<(Arc<dyn Dialect>, Protected)>,
+    rules: Vec<(Arc<dyn Dialect>, ProtectedResource)>,
 }
 
 impl InUse {
@@ -42,7 +42,7 @@ impl InUse {
     }
 
     /// The rule that protects `resource`.
-    fn protecting(&self, resource: GroupResource) -> Option<&(Arc<dyn Dialect>, Protected)> {
+    fn protecting(&self, resource: GroupResource) -> Option<&(Arc<dyn Dialect>, ProtectedResource)> {
         self.rules.iter().find(|(_, rule)| rule.resource == resource)
     }
 
@@ -78,7 +78,7 @@ impl Plugin for InUse {
         (request.operation == Operation::Delete).then(|| self.knowledge.ready())
     }
 
-    fn validate(&self, request: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denied> {
+    fn validate(&self, request: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denial> {
         if request.operation != Operation::Delete {
             return Ok(());
         }
@@ -91,7 +91,7 @@ impl Plugin for InUse {
             return Ok(());
         }
         if !self.knowledge.audience().is_known() {
-            return Err(Denied::Forbidden(format!("it is used by {by}")));
+            return Err(Denial::Forbidden(format!("it is used by {by}")));
         }
         Err(refusal(request, by, &first, count))
     }
@@ -156,13 +156,13 @@ impl Protection for InUse {
             old: Some(object.value()),
             dry_run: false,
         };
-        let refused = |denied: Denied| denied.into_status(&request).message;
+        let refused = |denied: Denial| denied.into_status(&request).message;
         self.validate(&request, None, &mut Vec::new()).map_err(refused)?;
         Ok(self.deletion_guard(&request).into_iter().collect())
     }
 }
 
-fn refusal(request: &Request<'_>, by: GroupResource, first: &[Key], count: usize) -> Denied {
+fn refusal(request: &Request<'_>, by: GroupResource, first: &[Key], count: usize) -> Denial {
     let shown: Vec<String> = first.iter().map(short).collect();
     let more = count - first.len();
     let mut text = format!("it is used by {count} {by}: {}", shown.join(", "));
@@ -173,7 +173,7 @@ fn refusal(request: &Request<'_>, by: GroupResource, first: &[Key], count: usize
     let status = shown.iter().fold(status, |status, user| {
         status.with_cause("InUse", format!("used by {} {user}", by.resource), "")
     });
-    Denied::Status(Box::new(status))
+    Denial::Status(Box::new(status))
 }
 
 fn short(key: &Key) -> String {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use berth_admission::{Denied, Ready};
+use berth_admission::{Denial, Ready};
 use berth_apimachinery::write::Guard;
 use berth_apimachinery::{Key, Revision, Status, Timestamp};
 use berth_dialect_contract::Dialect;
@@ -45,12 +45,12 @@ impl Knowledge {
     }
 
     /// The present snapshot of `dialect`, or an error while it is not complete.
-    pub(super) fn snapshot(&self, dialect: &str) -> Result<Snapshot, Denied> {
+    pub(super) fn snapshot(&self, dialect: &str) -> Result<Snapshot, Denial> {
         let complete = self.engine.complete(dialect);
-        complete.map_err(|held| Denied::Status(Box::new(behind(&held))))?;
+        complete.map_err(|held| Denial::Status(Box::new(behind(&held))))?;
         self.engine
             .snapshot(dialect)
-            .ok_or_else(|| Denied::Status(Box::new(Status::internal(format!("unknown system {dialect}")))))
+            .ok_or_else(|| Denial::Status(Box::new(Status::internal(format!("unknown system {dialect}")))))
     }
 
     pub(super) fn engine(&self) -> &Engine {

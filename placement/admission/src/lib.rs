@@ -57,8 +57,8 @@ use berth_kubernetes::garbage::Protection;
 use berth_kubernetes::namespaces::NamespaceLifecycle;
 use berth_kubernetes::quota::ResourceQuotas;
 use berth_kubernetes::rbac::{EscalationGuard, Rbac};
-use bound_on_create::Held;
-use entrusted::Entrusted;
+use bound_on_create::Precondition;
+use entrusted::EntrustedPlugin;
 use knowledge::Knowledge;
 
 /// Common parts of the plugins.
@@ -100,9 +100,9 @@ impl Parts {
         plugins.push(Arc::new(completion::Completion::new(Knowledge::new(
             &self.engine,
         ))));
-        let knowing = self.knowing(Held::ByGuards, Audience::Known).into_iter();
+        let knowing = self.knowing(Precondition::ByGuards, Audience::Known).into_iter();
         plugins.extend(knowing.map(|plugin| match plugin.is_guard() {
-            true => Entrusted::of_all(&rules, plugin),
+            true => EntrustedPlugin::of_all(&rules, plugin),
             false => plugin,
         }));
         plugins.push(Arc::new(configurations::Configurations::warning(
@@ -124,11 +124,11 @@ impl Parts {
             Arc::clone(catalog),
         );
         let mut knowing: Vec<Arc<dyn Plugin>> = vec![Arc::new(forewarn)];
-        knowing.extend(self.knowing(Held::ByNobody, audience));
+        knowing.extend(self.knowing(Precondition::ByNobody, audience));
         plugins.extend(
             knowing
                 .into_iter()
-                .map(|plugin| Entrusted::of_all(&rules, plugin)),
+                .map(|plugin| EntrustedPlugin::of_all(&rules, plugin)),
         );
         plugins.push(Arc::new(configurations::Configurations::judging(self.dialects())));
         self.chain(plugins)
@@ -149,12 +149,12 @@ impl Parts {
             .collect()
     }
 
-    fn knowing(&self, held: Held, audience: Audience) -> Vec<Arc<dyn Plugin>> {
+    fn knowing(&self, held: Precondition, audience: Audience) -> Vec<Arc<dyn Plugin>> {
         let knowledge = || Knowledge::new(&self.engine).told_to(audience);
         vec![
             Arc::new(bound_on_create::BoundOnCreate::new(knowledge(), held)),
             Arc::new(in_use::InUse::new(knowledge())),
-            Arc::new(reserved::Reserved::new(knowledge())),
+            Arc::new(reserved::ReservedFields::new(knowledge())),
             Arc::new(agreement::Agreement::new(knowledge())),
             Arc::new(config_maps::ConfigMaps::new(self.dialects())),
         ]
@@ -181,7 +181,7 @@ fn of_dialects(rules: &[Arc<Rules>], entrusted: impl Fn(&dyn Plugin) -> bool) ->
                 .plugins()
                 .into_iter()
                 .map(|plugin| match entrusted(&*plugin) {
-                    true => Entrusted::of(rules, plugin),
+                    true => EntrustedPlugin::of(rules, plugin),
                     false => plugin,
                 }),
         );

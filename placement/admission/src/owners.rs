@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use berth_admission::rights::{Needed, Right};
+use berth_admission::rights::{RequiredRight, Right};
 use berth_admission::{Operation, Plugin, Request};
 use berth_apimachinery::{GroupResource, Kind, OwnerReference};
 use serde::Deserialize as _;
@@ -49,7 +49,7 @@ impl Plugin for OwnerReferences {
             && !request.user.name.starts_with("berth:")
     }
 
-    fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Needed> {
+    fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<RequiredRight> {
         let mut needed = Vec::new();
         if request.operation == Operation::Update && owners(request.old) != owners(object) {
             let right = Right {
@@ -61,7 +61,7 @@ impl Plugin for OwnerReferences {
                 name: request.name.to_owned(),
             };
             let refusal = "cannot set an ownerRef on a resource you can't delete";
-            needed.push(Needed::or_forbidden(right, refusal));
+            needed.push(RequiredRight::or_forbidden(right, refusal));
         }
         for owner in newly_blocked(request, object) {
             let Some((resource, namespaced)) = self.find(&owner) else {
@@ -79,7 +79,7 @@ impl Plugin for OwnerReferences {
             };
             let refusal = "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set \
                            finalizers on";
-            needed.push(Needed::or_forbidden(right, refusal));
+            needed.push(RequiredRight::or_forbidden(right, refusal));
         }
         needed
     }
@@ -87,7 +87,7 @@ impl Plugin for OwnerReferences {
 
 /// The right to make objects block an owner of an unknown kind: only users with the right to set
 /// finalizers on all resources have it.
-fn over_all(owner: &OwnerReference) -> Needed {
+fn over_all(owner: &OwnerReference) -> RequiredRight {
     let right = Right {
         verb: "update".to_owned(),
         group: "*".to_owned(),
@@ -96,7 +96,7 @@ fn over_all(owner: &OwnerReference) -> Needed {
         namespace: String::new(),
         name: "*".to_owned(),
     };
-    Needed::or_forbidden(
+    RequiredRight::or_forbidden(
         right,
         format!(
             "cannot set blockOwnerDeletion: no kind {} of {} is served here, so whether you may set finalizers on the \
@@ -163,7 +163,9 @@ mod tests {
         assert!(plugin.handles(&request));
         let needs = plugin.needs(&request, Some(new)).into_iter();
         needs
-            .map(|Needed { right, .. }| format!("{} {} in {:?}", right.spoken(), right.name, right.namespace))
+            .map(|RequiredRight { right, .. }| {
+                format!("{} {} in {:?}", right.spoken(), right.name, right.namespace)
+            })
             .collect()
     }
 

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use berth_admission::rights::{Needed, Right};
-use berth_admission::{Denied, Operation, Plugin, Request, UserInfo};
+use berth_admission::rights::{RequiredRight, Right};
+use berth_admission::{Denial, Operation, Plugin, Request, UserInfo};
 use berth_apimachinery::{FieldError, GroupResource};
 use berth_kubernetes::core::admission_policies::{
     GROUP, MUTATING, MUTATING_BINDINGS, VALIDATING, VALIDATING_BINDINGS,
@@ -27,7 +27,7 @@ impl Parameters {
         Self(Arc::clone(policies))
     }
 
-    fn policy(&self, request: &Request<'_>, spec: &Value) -> Option<Needed> {
+    fn policy(&self, request: &Request<'_>, spec: &Value) -> Option<RequiredRight> {
         let kind = ParamKind::of(&spec["paramKind"])?;
         let right = Right {
             verb: "get".to_owned(),
@@ -44,7 +44,7 @@ impl Parameters {
         Some(needed(right, "spec.paramKind", text))
     }
 
-    fn binding(&self, request: &Request<'_>, spec: &Value, policies: GroupResource) -> Option<Needed> {
+    fn binding(&self, request: &Request<'_>, spec: &Value, policies: GroupResource) -> Option<RequiredRight> {
         let by = spec["paramRef"].as_object()?;
         let text = |field: &str| by.get(field).and_then(Value::as_str).unwrap_or_default();
         let (name, user) = (text("name"), shown(request.user));
@@ -102,7 +102,7 @@ impl Plugin for Parameters {
             && matches!(request.operation, Operation::Create | Operation::Update)
     }
 
-    fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Needed> {
+    fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<RequiredRight> {
         let Some(spec) = object.map(|object| &object["spec"]) else {
             return Vec::new();
         };
@@ -122,9 +122,9 @@ impl Plugin for Parameters {
     }
 }
 
-fn needed(right: Right, field: &str, text: String) -> Needed {
-    let refusal = Denied::Invalid(vec![FieldError::forbidden(field, text)]);
-    Needed { right, refusal }
+fn needed(right: Right, field: &str, text: String) -> RequiredRight {
+    let refusal = Denial::Invalid(vec![FieldError::forbidden(field, text)]);
+    RequiredRight { right, refusal }
 }
 
 /// A user in Go's notation, as in kube-apiserver's message.

@@ -1,19 +1,19 @@
 //! Guard of a scheduler's decision, which that scheduler alone may write (docs/admission.md, "Guards"),
 //! admins not excepted.
 
-use berth_admission::{Denied, Operation, Plugin, Ready, Request};
+use berth_admission::{Denial, Operation, Plugin, Ready, Request};
 use serde_json::Value;
 
 use super::knowledge::Knowledge;
 use super::responsible::Responsible;
 
 /// The plugin.
-pub(super) struct Reserved {
+pub(super) struct ReservedFields {
     knowledge: Knowledge,
     dialects: Responsible,
 }
 
-impl Reserved {
+impl ReservedFields {
     /// The plugin for the resources that the engine's dialects reserve.
     pub(super) fn new(knowledge: Knowledge) -> Self {
         let dialects = Responsible::of(&knowledge, |guarded| guarded.reserves);
@@ -21,7 +21,7 @@ impl Reserved {
     }
 }
 
-impl Plugin for Reserved {
+impl Plugin for ReservedFields {
     fn name(&self) -> &'static str {
         "SchedulerOwned"
     }
@@ -43,7 +43,7 @@ impl Plugin for Reserved {
         request: &Request<'_>,
         object: Option<&Value>,
         _: &mut Vec<String>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Denial> {
         let Some(dialect) = self.dialects.dialect(request.resource) else {
             return Ok(());
         };
@@ -59,7 +59,7 @@ impl Plugin for Reserved {
         match whose {
             None => Ok(()),
             Some(reserved) if !reserved.is_known && is_removal(request) => Ok(()),
-            Some(reserved) => Err(Denied::Forbidden(format!(
+            Some(reserved) => Err(Denial::Forbidden(format!(
                 "it holds the decision of {}, which only {} writes; change what is decided on instead, or bind \
                  through the binding subresource",
                 reserved.whose,

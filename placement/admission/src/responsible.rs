@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use berth_admission::Request;
 use berth_apimachinery::GroupResource;
-use berth_dialect_contract::{Dialect, Guarded};
+use berth_dialect_contract::{Dialect, GuardedResources};
 
 use super::knowledge::Knowledge;
 
@@ -13,7 +13,10 @@ pub(super) struct Responsible(Vec<(GroupResource, Arc<dyn Dialect>)>);
 
 impl Responsible {
     /// The dialects of `knowledge`, each for these `resources` of its guarded ones.
-    pub(super) fn of(knowledge: &Knowledge, resources: impl Fn(Guarded) -> &'static [GroupResource]) -> Self {
+    pub(super) fn of(
+        knowledge: &Knowledge,
+        resources: impl Fn(GuardedResources) -> &'static [GroupResource],
+    ) -> Self {
         let of_dialect = |dialect: &Arc<dyn Dialect>| {
             let dialect = Arc::clone(dialect);
             let resources = resources(dialect.guarded()).iter();

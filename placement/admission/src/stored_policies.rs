@@ -7,7 +7,7 @@ use berth_apiserver::{Backing, Group};
 use berth_kubernetes::core::admission_policies::{
     MUTATING, MUTATING_BINDINGS, VALIDATING, VALIDATING_BINDINGS,
 };
-use berth_policies::{Catalog, ParamError, ParamKind, Params, Stored};
+use berth_policies::{Catalog, ParamError, ParamKind, Params, StoredSet};
 use berth_storage::{Collection, Source};
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -25,7 +25,7 @@ pub struct StoredPolicies {
 /// Findings of the last check.
 struct Last {
     collections: [Collection; 4],
-    stored: Arc<Stored>,
+    stored: Arc<StoredSet>,
 }
 
 impl StoredPolicies {
@@ -71,7 +71,7 @@ impl StoredPolicies {
 }
 
 impl Catalog for StoredPolicies {
-    fn stored(&self) -> Arc<Stored> {
+    fn stored(&self) -> Arc<StoredSet> {
         let collections = RESOURCES.map(|resource| self.source.cached(resource));
         let mut last = self.last.lock();
         match &*last {
@@ -127,13 +127,13 @@ fn same(before: &[Collection; 4], now: &[Collection; 4]) -> bool {
         .all(|(before, now)| before.is(now) || (before.items.is_empty() && now.items.is_empty()))
 }
 
-fn read(collections: &[Collection; 4]) -> Stored {
+fn read(collections: &[Collection; 4]) -> StoredSet {
     let values = |collection: &Collection| {
         let objects = collection.items.values();
         objects.map(|object| Arc::clone(object.value())).collect()
     };
     let [mutating, mutating_bindings, validating, validating_bindings] = collections;
-    Stored {
+    StoredSet {
         mutating: values(mutating),
         mutating_bindings: values(mutating_bindings),
         validating: values(validating),

@@ -10,7 +10,7 @@ use berth_apiserver::Authorizer;
 use berth_apiserver::authz::expressions::Reviewer;
 use berth_apiserver::metrics::PolicyMetrics;
 use berth_cel::Review;
-use berth_policies::{Catalog, Check, Decider, Deciding, ParamError, ParamKind, Params, Stored};
+use berth_policies::{Catalog, Check, Decider, ParamError, ParamKind, Params, PendingReview, StoredSet};
 use berth_storage::Source;
 use serde_json::Value;
 
@@ -44,13 +44,13 @@ impl Surroundings {
 }
 
 impl Decider for Surroundings {
-    fn decide<'a>(&'a self, user: &'a UserInfo, review: &'a Review) -> Deciding<'a> {
+    fn decide<'a>(&'a self, user: &'a UserInfo, review: &'a Review) -> PendingReview<'a> {
         self.reviewer.decide(user, review)
     }
 }
 
 impl Catalog for Surroundings {
-    fn stored(&self) -> Arc<Stored> {
+    fn stored(&self) -> Arc<StoredSet> {
         self.catalog.stored()
     }
 

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::kind::{Virtual, info};
-use super::scheduling::{self, Judged};
+use super::scheduling::{self, CandidateFacts};
 use super::text::{part_at, text_at};
 
 /// Verdict of the scheduler on one target for one placeable object, now.
@@ -84,14 +84,14 @@ fn row(object: &Object) -> Vec<Cell> {
     let value = object.value();
     let decision = text_at(value, "/spec/decision");
     match part_at::<report::Candidate>(value, "/status") {
-        Some(candidate) => shown(object.meta().name(), &decision, Judged::of(&candidate)),
-        None => shown(object.meta().name(), &decision, Judged::default()),
+        Some(candidate) => shown(object.meta().name(), &decision, CandidateFacts::of(&candidate)),
+        None => shown(object.meta().name(), &decision, CandidateFacts::default()),
     }
 }
 
 /// The cells of the candidate `name` of `decision`.
 #[must_use]
-pub fn shown(name: &str, decision: &str, judged: Judged<'_>) -> Vec<Cell> {
+pub fn shown(name: &str, decision: &str, judged: CandidateFacts<'_>) -> Vec<Cell> {
     let mut cells: Vec<Cell> = vec![name.into(), decision.into()];
     cells.extend(judged.row());
     cells

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use berth_apimachinery::{Cell, Column, KindInfo, Object, Schema, Scope, SelectableField, json_path};
-use berth_dialect_contract::amounts::{self, Resized};
+use berth_dialect_contract::amounts::{self, AmountChange};
 use berth_dialect_contract::report::{Condition, ReasonCount};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -123,18 +123,18 @@ pub struct WouldChange {
     /// The summary for a person.
     pub message: String,
     /// The clusters that it has and Berth would not keep, by name, at most 10.
-    pub losses: Vec<Contested>,
+    pub losses: Vec<ContestedCluster>,
     /// Number of all losses, the unlisted ones included.
     #[schemars(with = "i64")]
     pub loss_count: usize,
     /// The clusters that Berth would add, by name, at most 10.
-    pub gains: Vec<Contested>,
+    pub gains: Vec<ContestedCluster>,
     /// Number of all gains, the unlisted ones included.
     #[schemars(with = "i64")]
     pub gain_count: usize,
     /// The clusters that Berth would keep with another amount, by name, at most 10.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub resizes: Option<Vec<Resized>>,
+    pub resizes: Option<Vec<AmountChange>>,
     /// Number of all resizes, the unlisted ones included.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<i64>")]
@@ -147,7 +147,7 @@ pub struct WouldChange {
 /// A cluster that one scheduler would choose and the other not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Contested {
+pub struct ContestedCluster {
     /// The name the system itself gives the cluster.
     pub cluster_name: String,
     /// Why Berth would not choose it, or its rank.
@@ -161,13 +161,13 @@ pub struct Contested {
     pub score: Option<i64>,
     /// Record that the other scheduler stored with it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub recorded: Option<Recorded>,
+    pub recorded: Option<SchedulerRecord>,
 }
 
 /// Record that a scheduler stored with a cluster.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Recorded {
+pub struct SchedulerRecord {
     /// The reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use berth_apimachinery::{Cell, Column, KindInfo, Object, Schema, Scope, SelectableField};
-use berth_dialect_contract::amounts::{self, Held};
+use berth_dialect_contract::amounts::{self, AmountsByCluster};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -163,7 +163,7 @@ pub struct RecordedCluster {
 
 /// The clusters that stay, with their amounts.
 #[must_use]
-pub fn held(clusters: &[RecordedCluster]) -> Held {
+pub fn held(clusters: &[RecordedCluster]) -> AmountsByCluster {
     let stay = clusters.iter().filter(|place| !place.leaving);
     stay.map(|place| (place.cluster_name.clone(), place.amount))
         .collect()

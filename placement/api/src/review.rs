@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::kind::{Virtual, info};
-use super::scheduling::Decided;
+use super::scheduling::PublishedReport;
 use super::shared::AnyObject;
 
 /// Most selectors of `spec.decisions`.
@@ -31,7 +31,7 @@ pub struct SchedulingReview {
 pub struct SchedulingReviewStatus {
     /// The decision, where one object was asked about.
     #[serde(flatten)]
-    pub decision: Option<Decided>,
+    pub decision: Option<PublishedReport>,
     /// Effects of `spec.changes`: counts of the decisions that change, and an entry for each with its
     /// clusters and reasons before and after.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -12,13 +12,13 @@ use super::advice::ShortAdvice;
 use super::shared::SchedulingSpec;
 
 /// The published report.
-pub type Decided = Report<Vec<Candidate>, Vec<WriteEntry>, ShortAdvice>;
+pub type PublishedReport = Report<Vec<Candidate>, Vec<WriteEntry>, ShortAdvice>;
 
 /// Decision that the scheduler would make about an object now, with every candidate and every reason. Reading
 /// it changes nothing; binding the object does what it says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Scheduling<Status = Decided> {
+pub struct Scheduling<Status = PublishedReport> {
     /// Object to decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<SchedulingSpec>,
@@ -71,7 +71,7 @@ pub const fn verdict(picked: bool, feasible: bool, out_of_scope: bool) -> &'stat
 
 /// Facts about a candidate for its row.
 #[derive(Default)]
-pub struct Judged<'a> {
+pub struct CandidateFacts<'a> {
     /// The Target, or the cluster where it has none.
     pub name: &'a str,
     /// The place in the ranking, or null.
@@ -86,7 +86,7 @@ pub struct Judged<'a> {
     pub amount: Value,
 }
 
-impl<'a> Judged<'a> {
+impl<'a> CandidateFacts<'a> {
     /// Facts about `candidate`.
     #[must_use]
     pub fn of(candidate: &'a Candidate) -> Self {

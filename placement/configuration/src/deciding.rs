@@ -4,7 +4,7 @@
 use berth_dialect_contract::{Dialect, OwnScheduler};
 use serde_json::Value;
 
-use super::mode::Standing;
+use super::mode::DecidingState;
 use super::requests;
 
 /// The condition's type.
@@ -23,15 +23,15 @@ pub struct Words {
 
 /// Condition of `dialect`, which has this `standing`, in `configuration`.
 #[must_use]
-pub fn words(dialect: &dyn Dialect, standing: &Standing, configuration: &Value) -> Words {
+pub fn words(dialect: &dyn Dialect, standing: &DecidingState, configuration: &Value) -> Words {
     let name = dialect.name();
     match standing {
-        Standing::Observes => Words {
+        DecidingState::Observes => Words {
             status: "False",
             reason: "Observing",
             message: format!("Berth observes {name}: another scheduler decides, and nothing is guarded"),
         },
-        Standing::Misconfigured => Words {
+        DecidingState::Misconfigured => Words {
             status: "False",
             reason: "ConfigurationInvalid",
             message: format!(
@@ -39,12 +39,12 @@ pub fn words(dialect: &dyn Dialect, standing: &Standing, configuration: &Value) 
                  since the server started"
             ),
         },
-        Standing::Waits(seen) => Words {
+        DecidingState::Waits(seen) => Words {
             status: "False",
             reason: "OtherSchedulerRuns",
             message: waiting(dialect.on_hub().scheduler, seen),
         },
-        Standing::Decides => Words {
+        DecidingState::Decides => Words {
             status: "True",
             reason: "Deciding",
             message: match configuration["spec"]

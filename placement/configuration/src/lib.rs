@@ -30,7 +30,7 @@ use berth_storage::Store;
 use serde_json::{Map, Value, json};
 
 pub use deciding::{DECIDING, Words, words as deciding};
-pub use mode::{Mode, Modes, Standing};
+pub use mode::{DecidingState, Mode, Modes};
 pub use own_schedulers::{OtherScheduler, OwnSchedulers};
 
 /// `spec.autoBind`: the component that binds new objects of a system.

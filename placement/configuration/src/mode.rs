@@ -44,7 +44,7 @@ impl Mode {
 
 /// Whether a system is decided here, and if not, the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum DecidingState {
     /// Observed by default: no setting asks for deciding it.
     Observes,
     /// It is observed, since the configuration that is stored is invalid, and none was valid since the server
@@ -64,11 +64,11 @@ pub struct Modes {
     observed: BTreeSet<&'static str>,
     idle: BTreeSet<&'static str>,
     own_schedulers: Arc<OwnSchedulers>,
-    selected: Mutex<HashMap<String, Selected>>,
+    selected: Mutex<HashMap<String, RequestSelection>>,
 }
 
 /// Selection by a configuration's `spec.requests`.
-struct Selected {
+struct RequestSelection {
     seen: Arc<Object>,
     requests: Option<Arc<Requests>>,
 }
@@ -134,30 +134,30 @@ impl Modes {
 
     /// Whether `dialect` is decided here.
     #[must_use]
-    pub fn standing(&self, dialect: &str) -> Standing {
+    pub fn standing(&self, dialect: &str) -> DecidingState {
         let in_force = self.configurations.of(dialect);
         if self.by(dialect, &in_force) == Mode::Observe {
             return match in_force {
-                InForce::Unknown if self.flag != Some(Mode::Observe) => Standing::Misconfigured,
-                _ => Standing::Observes,
+                InForce::Unknown if self.flag != Some(Mode::Observe) => DecidingState::Misconfigured,
+                _ => DecidingState::Observes,
             };
         }
         let Some(seen) = self.own_schedulers.of(dialect) else {
-            return Standing::Decides;
+            return DecidingState::Decides;
         };
         let other = in_force.object().map_or(OtherScheduler::default(), |object| {
             OtherScheduler::of(object.value())
         });
         match other {
-            OtherScheduler::Wait => Standing::Waits(seen),
-            OtherScheduler::Ignore => Standing::Decides,
+            OtherScheduler::Wait => DecidingState::Waits(seen),
+            OtherScheduler::Ignore => DecidingState::Decides,
         }
     }
 }
 
 impl Mandate for Modes {
     fn decides(&self, dialect: &str) -> bool {
-        self.standing(dialect) == Standing::Decides
+        self.standing(dialect) == DecidingState::Decides
     }
 
     fn guards(&self, dialect: &str) -> bool {
@@ -180,7 +180,7 @@ impl Mandate for Modes {
         }
         // It is valid, so it can be read.
         let requests = requests::read(in_force.value()).unwrap_or_else(|_| Some(Arc::new(Requests::None)));
-        let selected = Selected {
+        let selected = RequestSelection {
             seen: in_force,
             requests: requests.clone(),
         };
@@ -272,7 +272,10 @@ mod tests {
         let modes = over(&store, Some(Mode::Decide));
         let own = Arc::clone(modes.own_schedulers());
         assert!(own.note("ocm", Some("it renews a Lease")) && !own.note("ocm", Some("it renews a Lease")));
-        assert_eq!(modes.standing("ocm"), Standing::Waits("it renews a Lease".into()));
+        assert_eq!(
+            modes.standing("ocm"),
+            DecidingState::Waits("it renews a Lease".into())
+        );
         assert!(!modes.decides("ocm") && !modes.guards("ocm") && modes.decides("fleet"));
         put(&store, "ocm", &json!({"otherScheduler": "Ignore"}));
         assert!(
@@ -284,7 +287,7 @@ mod tests {
             "ocm",
             &json!({"mode": "Observe", "otherScheduler": "Ignore"}),
         );
-        assert_eq!(modes.standing("ocm"), Standing::Observes);
+        assert_eq!(modes.standing("ocm"), DecidingState::Observes);
         put(&store, "ocm", &json!({"mode": "Decide"}));
         assert!(!modes.decides("ocm"));
         assert!(own.note("ocm", None));
@@ -329,9 +332,9 @@ mod tests {
             json!({"mode": "Sometimes"}),
             json!({"mode": "Observe", "autoBind": "Sometimes"}),
         ];
-        assert_eq!(modes.standing("fleet"), Standing::Decides);
+        assert_eq!(modes.standing("fleet"), DecidingState::Decides);
         put(&store, "fleet", &invalid[0]);
-        assert_eq!(modes.standing("fleet"), Standing::Misconfigured);
+        assert_eq!(modes.standing("fleet"), DecidingState::Misconfigured);
         assert!(!modes.decides("fleet") && !modes.guards("fleet") && modes.decides("ocm"));
         put(
             &store,
@@ -339,19 +342,23 @@ mod tests {
             &json!({"mode": "Decide", "otherScheduler": "Ignore"}),
         );
         modes.own_schedulers().note("fleet", Some("it renews a Lease"));
-        assert_eq!(modes.standing("fleet"), Standing::Decides);
+        assert_eq!(modes.standing("fleet"), DecidingState::Decides);
         for spec in &invalid {
             put(&store, "fleet", spec);
-            assert_eq!(modes.standing("fleet"), Standing::Decides, "{spec}: as before");
+            assert_eq!(
+                modes.standing("fleet"),
+                DecidingState::Decides,
+                "{spec}: as before"
+            );
         }
         put(&store, "fleet", &json!({"mode": "Observe"}));
-        assert_eq!(modes.standing("fleet"), Standing::Observes);
+        assert_eq!(modes.standing("fleet"), DecidingState::Observes);
         put(
             &store,
             "fleet",
             &json!({"mode": "Decide", "fleet": {"unknown": 1}}),
         );
-        assert_eq!(modes.standing("fleet"), Standing::Observes, "as before");
+        assert_eq!(modes.standing("fleet"), DecidingState::Observes, "as before");
         put(&store, "fleet", &json!({}));
         assert_eq!(modes.of("fleet"), Mode::Decide, "the flag again");
     }

@@ -173,13 +173,13 @@ fn told(
         );
         ("False", "Invalid", message)
     };
-    let mut said = vec![Said {
+    let mut said = vec![ConditionDraft {
         r#type: VALID,
         status,
         reason,
         message: &message,
     }];
-    said.extend(deciding.map(|words| Said {
+    said.extend(deciding.map(|words| ConditionDraft {
         r#type: DECIDING,
         status: words.status,
         reason: words.reason,
@@ -190,7 +190,7 @@ fn told(
 
 /// The wanted condition.
 #[derive(Clone, Copy, Debug)]
-pub struct Said<'a> {
+pub struct ConditionDraft<'a> {
     /// Its type.
     pub r#type: &'static str,
     /// True, False or Unknown.
@@ -202,7 +202,7 @@ pub struct Said<'a> {
 }
 
 /// `object` with these conditions; `None` when it has them already.
-pub fn with_conditions(object: &Object, said: &[Said<'_>], now: Timestamp) -> Option<Value> {
+pub fn with_conditions(object: &Object, said: &[ConditionDraft<'_>], now: Timestamp) -> Option<Value> {
     let mut value = Value::clone(object.value());
     let generation = object.meta().generation();
     let known = value["status"]["conditions"]

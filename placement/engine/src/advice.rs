@@ -17,7 +17,7 @@ mod wire;
 
 use std::sync::Arc;
 
-use berth_apimachinery::budget::{self, Budget, Exceeded};
+use berth_apimachinery::budget::{self, Budget, BudgetExceeded};
 use berth_apimachinery::{Key, Timestamp};
 use berth_dialect_contract::report::{self, Places, View};
 use berth_dialect_contract::{Decision, Whose, names};
@@ -65,7 +65,7 @@ pub enum NoAdvice {
     Fault(#[from] Fault),
     /// The caller no longer waits for the advice.
     #[error(transparent)]
-    Ended(Exceeded),
+    Ended(BudgetExceeded),
 }
 
 /// Advice that lets targets fit.
@@ -74,7 +74,7 @@ pub struct Advice {
     /// The present decision.
     pub decision: Decision,
     /// Target by target, those nearest to fitting first.
-    pub targets: Vec<Advised>,
+    pub targets: Vec<TargetAdvice>,
     /// Number of further targets that are not in the resulting set.
     pub remaining: usize,
     /// Reason why the search ended early.
@@ -83,7 +83,7 @@ pub struct Advice {
 
 /// Changes that would let one target fit.
 #[derive(Clone, Debug)]
-pub struct Advised {
+pub struct TargetAdvice {
     /// The system's own name of the cluster.
     pub cluster_name: Arc<str>,
     /// The name of the Target object.
@@ -261,7 +261,7 @@ fn nearest(snapshot: &Snapshot, decision: &Decision) -> Vec<Ix> {
 }
 
 /// Facts of the report about `candidate`, with the reason why nothing helps where a refusal has no cure.
-fn about(snapshot: &Snapshot, decision: &Decision, places: &Places, candidate: Ix) -> Advised {
+fn about(snapshot: &Snapshot, decision: &Decision, places: &Places, candidate: Ix) -> TargetAdvice {
     let inventory = &*snapshot.inventory;
     let view = View {
         dialect: snapshot.dialect.name(),
@@ -279,7 +279,7 @@ fn about(snapshot: &Snapshot, decision: &Decision, places: &Places, candidate: I
         notes.map(|remedy| remedy.text).collect::<Vec<_>>().join("; ")
     };
     let rejections = told.rejections.into_iter().enumerate();
-    Advised {
+    TargetAdvice {
         cluster_name: told.cluster_name,
         target: told.target,
         feasible: told.feasible,

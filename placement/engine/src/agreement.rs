@@ -7,10 +7,10 @@ mod sentence;
 use std::time::Duration;
 
 use berth_apimachinery::Timestamp;
-use berth_dialect_contract::amounts::{self, Held, Resized};
+use berth_dialect_contract::amounts::{self, AmountChange, AmountsByCluster};
 use berth_dialect_contract::report::{Candidate, RejectionEntry};
-use berth_dialect_contract::{Action, Decision, DemandView, Outcome, Placed};
-use berth_scheduling_api::decision::{Contested, Recorded};
+use berth_dialect_contract::{Action, Decision, DemandView, Outcome, PlacedCluster};
+use berth_scheduling_api::decision::{ContestedCluster, SchedulerRecord};
 use berth_scheduling_api::shared::present;
 
 use crate::plan::Verdict;
@@ -113,16 +113,16 @@ pub struct Comparison {
     /// Number of clusters it would have.
     pub would_have: usize,
     /// The clusters that it has and would not keep, by name: the first of [`Comparison::loss_count`].
-    pub losses: Vec<Contested>,
+    pub losses: Vec<ContestedCluster>,
     /// Number of all losses, the unlisted ones included.
     pub loss_count: usize,
     /// The clusters that it would get, by name: the first of [`Comparison::gain_count`].
-    pub gains: Vec<Contested>,
+    pub gains: Vec<ContestedCluster>,
     /// Number of all gains, the unlisted ones included.
     pub gain_count: usize,
     /// The clusters that it has and would keep with another amount, by name: the first of
     /// [`Comparison::resize_count`].
-    pub resizes: Vec<Resized>,
+    pub resizes: Vec<AmountChange>,
     /// Number of all resizes, the unlisted ones included.
     pub resize_count: usize,
     /// Message of the decision, in one line.
@@ -175,9 +175,9 @@ impl Comparison {
         &mut self,
         snapshot: &Snapshot,
         decision: &Decision,
-        placed: &[Placed],
-        has: &Held,
-        gets: &Held,
+        placed: &[PlacedCluster],
+        has: &AmountsByCluster,
+        gets: &AmountsByCluster,
         shown: usize,
     ) {
         let (left, joined) = (amounts::only(has, gets), amounts::only(gets, has));
@@ -219,14 +219,14 @@ pub fn ends(since: Timestamp, grace: Duration) -> Option<Timestamp> {
 }
 
 /// Verdicts of both sides on the cluster `name`, which only one of them chooses.
-fn contested(name: &str, candidates: &[Candidate], placed: &[Placed]) -> Contested {
+fn contested(name: &str, candidates: &[Candidate], placed: &[PlacedCluster]) -> ContestedCluster {
     let mut all = candidates.iter();
     let candidate = all.find(|candidate| *candidate.cluster_name == *name);
     let recorded = placed
         .iter()
         .find(|placed| *placed.cluster_name == *name)
         .filter(|placed| !placed.reason.is_empty() || placed.score.is_some())
-        .map(|placed| Recorded {
+        .map(|placed| SchedulerRecord {
             reason: present(&placed.reason),
             score: placed.score,
         });
@@ -238,7 +238,7 @@ fn contested(name: &str, candidates: &[Candidate], placed: &[Placed]) -> Contest
     if let (true, Some(rank)) = (reasons.is_empty(), rank) {
         reasons.push(format!("rank {rank}"));
     }
-    Contested {
+    ContestedCluster {
         cluster_name: name.to_owned(),
         reasons,
         rank,

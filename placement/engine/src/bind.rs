@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use berth_apimachinery::write::{CommitError, Guard, Why};
+use berth_apimachinery::write::{CommitError, Guard, WriteRefusal};
 use berth_apimachinery::{Object, Revision, Status};
 use berth_dialect_contract::{Action, Decision, Outcome};
 use tracing::{Instrument as _, Span};
 
-use crate::bound::{Bind, BindError, Bound, Commit, Unplaced};
-use crate::contest::{Allowed, Writing};
+use crate::bound::{Bind, BindError, BindOutcome, Commit, UnplacedTreatment};
+use crate::contest::{WriteInProgress, WritePermit};
 use crate::dirty::Dirty;
 use crate::engine::{Engine, Slot};
 
@@ -37,7 +37,7 @@ impl Engine {
     ///
     /// # Errors
     /// See [`BindError`].
-    pub async fn bind(&self, committer: &dyn Committer, bind: Bind<'_>) -> Result<Bound, BindError> {
+    pub async fn bind(&self, committer: &dyn Committer, bind: Bind<'_>) -> Result<BindOutcome, BindError> {
         let span = span(&bind, false);
         let result = self.bind_in_turn(committer, bind).instrument(span.clone()).await;
         self.tell(&span, &bind, &result);
@@ -45,7 +45,7 @@ impl Engine {
     }
 
     /// Tells observers the result of `bind`.
-    pub(crate) fn tell(&self, span: &Span, bind: &Bind<'_>, result: &Result<Bound, BindError>) {
+    pub(crate) fn tell(&self, span: &Span, bind: &Bind<'_>, result: &Result<BindOutcome, BindError>) {
         if let Ok(bound) = result {
             span.record("outcome", bound.decision.outcome.as_str());
             span.record("reason", bound.decision.reason);
@@ -63,7 +63,11 @@ impl Engine {
         }
     }
 
-    async fn bind_in_turn(&self, committer: &dyn Committer, bind: Bind<'_>) -> Result<Bound, BindError> {
+    async fn bind_in_turn(
+        &self,
+        committer: &dyn Committer,
+        bind: Bind<'_>,
+    ) -> Result<BindOutcome, BindError> {
         let slot = self
             .slot(bind.dialect)
             .ok_or_else(|| BindError::NotFound(bind.demand.clone()))?;
@@ -98,7 +102,7 @@ impl Engine {
         slot: &Slot,
         committer: &dyn Committer,
         bind: Bind<'_>,
-    ) -> Result<Result<Bound, Lost>, BindError> {
+    ) -> Result<Result<BindOutcome, LostRace>, BindError> {
         let place = self.deciding.acquire().await;
         let snapshot = slot.snapshot();
         if !self.is_entrusted(&snapshot, bind.demand) {
@@ -110,12 +114,12 @@ impl Engine {
         };
         let decision = decision.map_err(BindError::Refused)?;
         drop(place);
-        let mut bound = Bound {
+        let mut bound = BindOutcome {
             snapshot,
             decision,
             written: Vec::new(),
         };
-        if bind.unplaced == Unplaced::Refuse && places_nothing(&bound.decision) {
+        if bind.unplaced == UnplacedTreatment::Refuse && places_nothing(&bound.decision) {
             return Err(BindError::Unplaced(Box::new(bound)));
         }
         let commit = commit(&bound, slot, bind.dry_run);
@@ -131,7 +135,7 @@ impl Engine {
         };
         let writes = commit.writes.clone();
         // Until the writes are folded: the place is reserved.
-        let writing = Writing::of(&slot.contests, bind.demand);
+        let writing = WriteInProgress::of(&slot.contests, bind.demand);
         match committer.commit(commit).await {
             Ok(written) => {
                 bound.written = written;
@@ -141,12 +145,12 @@ impl Engine {
             }
             Err(CommitError { why, status }) if why.is_moved() => {
                 let is_scarce = !bound.decision.fences.is_empty();
-                return Ok(Err(Lost { status, is_scarce }));
+                return Ok(Err(LostRace { status, is_scarce }));
             }
             Err(CommitError { why, status }) => {
                 let status = Box::new(status);
                 return Err(match why {
-                    Why::Overruled => BindError::Overruled(status),
+                    WriteRefusal::Overruled => BindError::Overruled(status),
                     _ => BindError::Rejected(status),
                 });
             }
@@ -171,9 +175,9 @@ impl Engine {
         &self,
         slot: &Slot,
         bind: &Bind<'_>,
-        bound: &Bound,
+        bound: &BindOutcome,
         commit: &Commit,
-    ) -> Result<Allowed, BindError> {
+    ) -> Result<WritePermit, BindError> {
         let was_contested = slot.contests.of(bind.demand).is_some();
         let judged = slot.contests.judge(bind, bound, commit, &*self.source);
         if was_contested != slot.contests.of(bind.demand).is_some() {
@@ -207,7 +211,7 @@ pub(crate) fn span(bind: &Bind<'_>, with_create: bool) -> Span {
 }
 
 /// A race that was lost: the world moved between deciding and writing.
-struct Lost {
+struct LostRace {
     status: Status,
     /// Whether capacity was counted, so that other decisions about it are likely to win again.
     is_scarce: bool,
@@ -228,9 +232,9 @@ fn places_nothing(decision: &Decision) -> bool {
 
 /// The writes of a decision with their guards: the demand's decided revision, and a fence for each
 /// counted capacity.
-pub(crate) fn commit(bound: &Bound, slot: &Slot, dry_run: bool) -> Commit {
+pub(crate) fn commit(bound: &BindOutcome, slot: &Slot, dry_run: bool) -> Commit {
     let actor = slot.dialect.actor();
-    let Bound {
+    let BindOutcome {
         snapshot, decision, ..
     } = bound;
     let writes = snapshot.inventory.writes(decision);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use berth_apimachinery::write::{Guard, Write};
 use berth_apimachinery::{Key, Object, Status};
-use berth_dialect_contract::{Decision, Refused};
+use berth_dialect_contract::{ChoiceRefusal, Decision};
 
 use crate::behind::Behind;
 use crate::snapshot::Snapshot;
@@ -13,7 +13,7 @@ use crate::snapshot::Snapshot;
 /// block.
 pub trait BindObserver: Send + Sync + 'static {
     /// Result of `wish`: `bound` is committed (or nothing was to be written). Not called for dry runs.
-    fn bound(&self, wish: &Bind<'_>, bound: &Bound);
+    fn bound(&self, wish: &Bind<'_>, bound: &BindOutcome);
 
     /// `demand` of the dialect named `dialect` was decided, but nothing could be written.
     fn failed(&self, dialect: &str, demand: &Key, error: &BindError);
@@ -21,7 +21,7 @@ pub trait BindObserver: Send + Sync + 'static {
 
 /// Treatment of a decision that places nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unplaced {
+pub enum UnplacedTreatment {
     /// Refuse it, unless it releases a place: for callers who asked for a binding.
     Refuse,
     /// Commit its writes (such as status conditions) like any other's: for controllers.
@@ -40,14 +40,14 @@ pub struct Bind<'a> {
     /// Whether to store nothing.
     pub dry_run: bool,
     /// Treatment of a decision that would place nothing.
-    pub unplaced: Unplaced,
+    pub unplaced: UnplacedTreatment,
     /// The user who asked for it; `None` where Berth binds by itself.
     pub by: Option<&'a str>,
 }
 
 /// A binding that was made, or was there already (then nothing is `written`).
 #[derive(Debug)]
-pub struct Bound {
+pub struct BindOutcome {
     /// The world of the decision.
     pub snapshot: Snapshot,
     /// The decision.
@@ -91,10 +91,10 @@ pub enum BindError {
     NotFound(Key),
     /// The chosen targets cannot be bound.
     #[error("the chosen targets cannot be bound")]
-    Refused(Refused),
+    Refused(ChoiceRefusal),
     /// The scheduler finds no place; nothing was written.
     #[error("nothing can be bound")]
-    Unplaced(Box<Bound>),
+    Unplaced(Box<BindOutcome>),
     /// The world moved under every attempt; the last one's answer.
     #[error("the objects kept changing: {}", .0.message)]
     Moved(Box<Status>),
@@ -118,4 +118,4 @@ pub enum BindError {
 }
 
 /// Settlement of a demand, for all waiters.
-pub type Settled = Arc<Result<Bound, BindError>>;
+pub type Settlement = Arc<Result<BindOutcome, BindError>>;

@@ -16,7 +16,7 @@ use berth_storage::Source;
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use crate::bound::{Bind, Bound, Commit, Contest};
+use crate::bound::{Bind, BindOutcome, Commit, Contest};
 use undone::Undone;
 
 /// Number of times that a change by another program is put right.
@@ -27,12 +27,12 @@ const PEACE: i64 = 600;
 /// Writes about each demand, and the number of corrections.
 #[derive(Default)]
 pub(crate) struct Contests {
-    held: Mutex<HashMap<Key, Held>>,
+    held: Mutex<HashMap<Key, ContestState>>,
     /// The demands whose decisions are being written, with the number of concurrent writes.
     writing: Mutex<HashMap<Key, usize>>,
 }
 
-struct Held {
+struct ContestState {
     inputs: u64,
     picks: Vec<(Arc<str>, Option<i64>)>,
     /// The last written objects; `None` where they were deleted.
@@ -43,7 +43,7 @@ struct Held {
 }
 
 /// A decision that may be written, in its remembered form after the write.
-pub(crate) struct Allowed {
+pub(crate) struct WritePermit {
     inputs: u64,
     picks: Vec<(Arc<str>, Option<i64>)>,
     is_correction: bool,
@@ -54,11 +54,11 @@ impl Contests {
     pub(crate) fn judge(
         &self,
         bind: &Bind<'_>,
-        bound: &Bound,
+        bound: &BindOutcome,
         commit: &Commit,
         source: &dyn Source,
-    ) -> Result<Allowed, Contest> {
-        let mut allowed = Allowed {
+    ) -> Result<WritePermit, Contest> {
+        let mut allowed = WritePermit {
             inputs: inputs(bound, source),
             picks: picks(bound),
             is_correction: false,
@@ -99,22 +99,24 @@ impl Contests {
     }
 
     /// Remembers that `writes` were made for `bound`; returns whether this ended a contest.
-    pub(crate) fn wrote(&self, allowed: Allowed, bound: &Bound, writes: &[Write]) {
-        let Allowed {
+    pub(crate) fn wrote(&self, allowed: WritePermit, bound: &BindOutcome, writes: &[Write]) {
+        let WritePermit {
             inputs,
             picks,
             is_correction,
         } = allowed;
         let now = bound.decision.now;
         let mut all = self.held.lock();
-        let held = all.entry(bound.decision.demand.clone()).or_insert_with(|| Held {
-            inputs,
-            picks: Vec::new(),
-            wrote: BTreeMap::new(),
-            corrections: 0,
-            corrected: now,
-            contest: None,
-        });
+        let held = all
+            .entry(bound.decision.demand.clone())
+            .or_insert_with(|| ContestState {
+                inputs,
+                picks: Vec::new(),
+                wrote: BTreeMap::new(),
+                corrections: 0,
+                corrected: now,
+                contest: None,
+            });
         held.inputs = inputs;
         held.picks = picks;
         if is_correction {
@@ -200,12 +202,12 @@ fn is_others(last: Option<&Option<Arc<Object>>>, now: Option<&Arc<Object>>) -> b
 }
 
 /// A decision that is being written.
-pub(crate) struct Writing<'a> {
+pub(crate) struct WriteInProgress<'a> {
     contests: &'a Contests,
     demand: &'a Key,
 }
 
-impl<'a> Writing<'a> {
+impl<'a> WriteInProgress<'a> {
     /// Writing about `demand`, until this is dropped.
     pub(crate) fn of(contests: &'a Contests, demand: &'a Key) -> Self {
         contests.begins(demand);
@@ -213,15 +215,15 @@ impl<'a> Writing<'a> {
     }
 }
 
-impl Drop for Writing<'_> {
+impl Drop for WriteInProgress<'_> {
     fn drop(&mut self) {
         self.contests.ends(self.demand);
     }
 }
 
 /// Hash of the users' input to a demand: its spec without the decided place, and the configuration.
-fn inputs(bound: &Bound, source: &dyn Source) -> u64 {
-    let Bound {
+fn inputs(bound: &BindOutcome, source: &dyn Source) -> u64 {
+    let BindOutcome {
         snapshot, decision, ..
     } = bound;
     let mut hasher = DefaultHasher::new();
@@ -242,7 +244,7 @@ fn inputs(bound: &Bound, source: &dyn Source) -> u64 {
 }
 
 /// The picked clusters with their amounts, in order.
-fn picks(bound: &Bound) -> Vec<(Arc<str>, Option<i64>)> {
+fn picks(bound: &BindOutcome) -> Vec<(Arc<str>, Option<i64>)> {
     let (inventory, decision) = (&bound.snapshot.inventory, &bound.decision);
     let picked = decision.solved.picked.iter().enumerate();
     let mut picks: Vec<(Arc<str>, Option<i64>)> = picked

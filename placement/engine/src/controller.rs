@@ -1,6 +1,6 @@
 //! The controllers: every dialect's decisions kept right while the world changes.
 //!
-//! Folded changes make demands due ([`berth_dialect_contract::Due::decide`]); each dialect has one
+//! Folded changes make demands due ([`berth_dialect_contract::Consequences::decide`]); each dialect has one
 //! queue of due keys, decides them with bounded parallelism and writes through [`Engine::bind`], like
 //! every caller. A demand that fails or finds no place is tried again with growing delays
 //! ([`berth_dialect_contract::Pace`]). A demand whose decision depends on time is due again at that
@@ -34,9 +34,9 @@ use crate::engine::Engine;
 
 pub use leader::Leadership;
 pub use lease::{
-    Alone, BadDurations, Hold, LEASES, LeaderElector, Lease, LeaseDurations, Record, ResourceLock,
+    BadDurations, Hold, LEASES, LeaderElector, Lease, LeaseDurations, Record, ResourceLock, SingleReplica,
 };
-pub use observer::{Attempt, Observer, Silent, StepResult, Stepped};
+pub use observer::{Attempt, FinishedStep, Observer, Silent, StepResult};
 
 /// Settings of controllers.
 #[derive(Clone)]

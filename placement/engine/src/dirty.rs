@@ -6,26 +6,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use berth_apimachinery::{Key, Revision};
-use berth_dialect_contract::{Affected, Due};
+use berth_dialect_contract::{AffectedDemands, Consequences};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 /// A set of marked items, or all.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Marked<T> {
+pub enum MarkedSet<T> {
     /// These items.
     Some(BTreeSet<T>),
     /// All, those that are gone included.
     All,
 }
 
-impl<T> Default for Marked<T> {
+impl<T> Default for MarkedSet<T> {
     fn default() -> Self {
         Self::Some(BTreeSet::new())
     }
 }
 
-impl<T: Ord> Marked<T> {
+impl<T: Ord> MarkedSet<T> {
     /// Whether nothing is marked.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -53,11 +53,11 @@ impl<T: Ord> Marked<T> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dirty {
     /// The demands to decide again.
-    pub decide: Marked<Key>,
+    pub decide: MarkedSet<Key>,
     /// The demands whose view may differ.
-    pub demands: Marked<Key>,
+    pub demands: MarkedSet<Key>,
     /// The targets, by cluster name, whose view may differ.
-    pub targets: Marked<Arc<str>>,
+    pub targets: MarkedSet<Arc<str>>,
     /// The last change that made a member of `decide` due. Unset where that is all.
     pub since: Revision,
 }
@@ -67,9 +67,9 @@ impl Dirty {
     #[must_use]
     pub fn everything() -> Self {
         Self {
-            decide: Marked::All,
-            demands: Marked::All,
-            targets: Marked::All,
+            decide: MarkedSet::All,
+            demands: MarkedSet::All,
+            targets: MarkedSet::All,
             since: Revision::default(),
         }
     }
@@ -81,8 +81,8 @@ impl Dirty {
     }
 
     /// Adds what the change folded at `revision` made stale.
-    pub fn add(&mut self, due: Due, revision: Revision) {
-        if !matches!(due.decide, Affected::None) {
+    pub fn add(&mut self, due: Consequences, revision: Revision) {
+        if !matches!(due.decide, AffectedDemands::None) {
             self.since = self.since.max(revision);
         }
         add(&mut self.decide, due.decide);
@@ -98,11 +98,11 @@ impl Dirty {
     }
 }
 
-pub(crate) fn add(marked: &mut Marked<Key>, affected: Affected) {
+pub(crate) fn add(marked: &mut MarkedSet<Key>, affected: AffectedDemands) {
     match affected {
-        Affected::None => {}
-        Affected::Some(keys) => marked.mark(Some(keys)),
-        Affected::All => marked.mark(None::<Vec<Key>>),
+        AffectedDemands::None => {}
+        AffectedDemands::Some(keys) => marked.mark(Some(keys)),
+        AffectedDemands::All => marked.mark(None::<Vec<Key>>),
     }
 }
 
@@ -116,7 +116,7 @@ pub struct Batch {
 }
 
 #[derive(Debug, Default)]
-struct Pending {
+struct PendingMarks {
     batch: Batch,
     news: bool,
 }
@@ -124,7 +124,7 @@ struct Pending {
 /// One consumer's marks. Dropping it ends the subscription.
 #[derive(Debug, Default)]
 pub struct Subscription {
-    pending: Mutex<Pending>,
+    pending: Mutex<PendingMarks>,
     wake: Notify,
 }
 
@@ -186,13 +186,13 @@ mod tests {
     async fn marks_fall_together_until_they_are_taken() {
         let subscription = Subscription::default();
         let mut first = Dirty::default();
-        let due = |name: &str| Due {
-            decide: Affected::Some(vec![Key::new(TOYS, "ns", name)]),
-            ..Due::nothing()
+        let due = |name: &str| Consequences {
+            decide: AffectedDemands::Some(vec![Key::new(TOYS, "ns", name)]),
+            ..Consequences::nothing()
         };
-        let shown = Due {
+        let shown = Consequences {
             targets: None,
-            ..Due::default()
+            ..Consequences::default()
         };
         first.add(due("a"), Revision(1));
         let mut second = Dirty::default();
@@ -205,9 +205,9 @@ mod tests {
         assert_eq!(batch.through, Revision(3));
         let dirty = &batch.dirty["toy"];
         assert_eq!(dirty.since, Revision(2), "what makes nothing due does not count");
-        assert!(matches!(&dirty.decide, Marked::Some(keys) if keys.len() == 2));
+        assert!(matches!(&dirty.decide, MarkedSet::Some(keys) if keys.len() == 2));
         assert!(dirty.demands.is_empty());
-        assert_eq!(dirty.targets, Marked::All);
+        assert_eq!(dirty.targets, MarkedSet::All);
         assert!(subscription.take().is_none());
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use berth_apimachinery::{Change, Clock, GroupResource, Key, LabelSet, Revision};
-use berth_dialect_contract::{Dialect, Due, Inventory};
+use berth_dialect_contract::{Consequences, Dialect, Inventory};
 use berth_storage::Source;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore, watch};
@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 use crate::answers::Answers;
 use crate::behind::Behind;
-use crate::bound::{BindObserver, Settled};
+use crate::bound::{BindObserver, Settlement};
 use crate::contest::Contests;
 use crate::dirty::{Dirty, Subscription};
 use crate::in_force::{Configurations, InForce};
@@ -43,7 +43,7 @@ pub enum AlreadySet {
 /// dialect's lock: must be quick. Objects found by the initial load are no changes.
 pub trait Witness: Send + Sync + 'static {
     /// `change` was folded into the inventory of `dialect`, and made `due` stale.
-    fn folded(&self, dialect: &'static str, change: &Change, due: &Due);
+    fn folded(&self, dialect: &'static str, change: &Change, due: &Consequences);
 }
 
 /// One dialect with its inventory.
@@ -56,7 +56,7 @@ pub(crate) struct Slot {
     /// Held while a demand is created together with a place of limited number.
     pub(crate) making: Arc<tokio::sync::Mutex<()>>,
     /// Turns of the scheduler's own wishes about demands, while they are decided and written.
-    pub(crate) settling: Turns<Settled>,
+    pub(crate) settling: Turns<Settlement>,
     /// Their latest results.
     pub(crate) answers: Answers,
     /// Changes that others make of decisions.

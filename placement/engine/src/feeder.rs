@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use berth_apimachinery::write::Write;
 use berth_apimachinery::{Change, GroupResource, Key, Revision};
-use berth_dialect_contract::{Affected, Inventory};
+use berth_dialect_contract::{AffectedDemands, Inventory};
 use berth_storage::{At, Collection, Event, Scope, StoreError, Watch};
 
 use crate::aside::{self, aside};
@@ -43,7 +43,7 @@ impl Engine {
 
     async fn follow(&self) -> Result<Infallible, StoreError> {
         let (mut watch, listed) = self.load().await?;
-        let mut took = Took::default();
+        let mut took = ChangeTimes::default();
         loop {
             // The watch is polled first, so that after a nudge its revision is past every change there is.
             let events = tokio::select! {
@@ -128,9 +128,9 @@ impl Engine {
 /// Times that changes of each resource took lately. Most take microseconds, but one of a set may go through
 /// all its clusters.
 #[derive(Default)]
-struct Took(HashMap<GroupResource, Duration>);
+struct ChangeTimes(HashMap<GroupResource, Duration>);
 
-impl Took {
+impl ChangeTimes {
     /// Folds `events` by `fold`, aside where that is expected to take long.
     fn next(&mut self, events: &[Arc<Event>], fold: impl FnOnce()) {
         let resources: BTreeSet<GroupResource> =
@@ -204,7 +204,7 @@ impl Slot {
         {
             self.answers.made(change, state.changed);
             let mut due = writable(&mut state.inventory).fold(change);
-            if decides && due.decide == Affected::None {
+            if decides && due.decide == AffectedDemands::None {
                 due.decide = self.disturbed(change, &due.demands);
             }
             if let Some(witness) = witness {
@@ -218,19 +218,19 @@ impl Slot {
     }
 
     /// The demands among `owners` whose decision `change` changes, if another program made it.
-    fn disturbed(&self, change: &Change, owners: &Affected) -> Affected {
-        let Affected::Some(owners) = owners else {
-            return Affected::None;
+    fn disturbed(&self, change: &Change, owners: &AffectedDemands) -> AffectedDemands {
+        let AffectedDemands::Some(owners) = owners else {
+            return AffectedDemands::None;
         };
         if !self.dialect.guarded().reserves.contains(&change.key.resource) {
-            return Affected::None;
+            return AffectedDemands::None;
         }
         let disturbed = owners
             .iter()
             .filter(|demand| self.contests.is_others(demand, change));
         match disturbed.cloned().collect::<Vec<Key>>() {
-            none if none.is_empty() => Affected::None,
-            disturbed => Affected::Some(disturbed),
+            none if none.is_empty() => AffectedDemands::None,
+            disturbed => AffectedDemands::Some(disturbed),
         }
     }
 
@@ -249,7 +249,7 @@ mod tests {
     fn changes_of_a_resource_are_quick_when_they_were_lately() {
         let [sets, toys] = ["sets", "toys"].map(|plural| GroupResource::new("toys.example", plural));
         let of = |resources: &[GroupResource]| resources.iter().copied().collect::<BTreeSet<_>>();
-        let mut took = Took::default();
+        let mut took = ChangeTimes::default();
         assert!(took.is_quick(&of(&[])), "there is nothing to fold");
         assert!(!took.is_quick(&of(&[toys])), "nobody knows yet");
         let quick = aside::LONG / 50;

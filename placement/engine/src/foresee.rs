@@ -11,7 +11,7 @@ use tokio::sync::OwnedMutexGuard;
 
 use crate::aside::aside;
 use crate::bind::{self, Committer};
-use crate::bound::{BindError, Bound, Commit};
+use crate::bound::{BindError, BindOutcome, Commit};
 use crate::engine::{Engine, Slot};
 use crate::settle::{answer, own_wish};
 use crate::what_if::World;
@@ -21,15 +21,15 @@ const SOON: Duration = Duration::from_millis(500);
 
 /// A decision about a demand that is about to be made.
 pub struct Foreseen {
-    bound: Bound,
-    expected: Expected,
+    bound: BindOutcome,
+    expected: ExpectedDemand,
     /// Held until the creation where others want the same places: they bind once their demands exist,
     /// or most would lose.
     _making: Option<OwnedMutexGuard<()>>,
 }
 
 /// A demand whose answer waits until it is made. Dropping it ends the wait.
-struct Expected {
+struct ExpectedDemand {
     engine: Arc<Engine>,
     dialect: &'static str,
     demand: Key,
@@ -68,7 +68,7 @@ impl Engine {
         slot.contests.begins(demand);
         let foreseen = Foreseen {
             bound,
-            expected: Expected {
+            expected: ExpectedDemand {
                 engine: Arc::clone(self),
                 dialect,
                 demand: demand.clone(),
@@ -81,7 +81,7 @@ impl Engine {
 
     /// The decision on a world of now and `object`; nothing when the dialect cannot read it, or leaves it
     /// alone.
-    async fn decide_with(&self, slot: &Slot, demand: &Key, object: &Arc<Object>) -> Option<Bound> {
+    async fn decide_with(&self, slot: &Slot, demand: &Key, object: &Arc<Object>) -> Option<BindOutcome> {
         let _place = self.deciding.acquire().await;
         let snapshot = slot.snapshot();
         aside(snapshot.inventory.effort(demand), || {
@@ -92,7 +92,7 @@ impl Engine {
         world.put(demand, Arc::clone(object)).ok()?;
         let snapshot = world.begin();
         let decision = snapshot.decide(demand, None, self.clock.now())?.ok()?;
-        Some(Bound {
+        Some(BindOutcome {
             snapshot,
             decision,
             written: Vec::new(),
@@ -112,7 +112,7 @@ impl Foreseen {
     ///
     /// # Errors
     /// When the engine does not answer in time.
-    pub async fn made(self, made: &Object, written: Vec<Arc<Object>>) -> Result<Bound, BindError> {
+    pub async fn made(self, made: &Object, written: Vec<Arc<Object>>) -> Result<BindOutcome, BindError> {
         let Self {
             mut bound,
             expected,
@@ -135,7 +135,7 @@ impl Foreseen {
     }
 }
 
-impl Drop for Expected {
+impl Drop for ExpectedDemand {
     fn drop(&mut self) {
         if let Some(slot) = self.engine.slot(self.dialect) {
             slot.answers.forget(&self.uid);

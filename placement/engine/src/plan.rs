@@ -20,14 +20,14 @@ use berth_apimachinery::{Key, Timestamp, budget};
 use berth_dialect_contract::{Decision, Phase};
 use serde::{Serialize, Serializer};
 
-pub use change::{Step, What};
+pub use change::{ChangeKind, Step};
 pub use compare::{Counts, Entry, Side, Verdict};
 pub(crate) use edits::substance;
 pub use edits::{apply, changed, on_drained};
 
-use compare::{Said, Seen};
+use compare::{DecisionText, DemandState};
 
-use crate::dirty::Marked;
+use crate::dirty::MarkedSet;
 use crate::fault::Fault;
 use crate::snapshot::Snapshot;
 use crate::what_if::World;
@@ -88,7 +88,7 @@ impl Plan {
     ) -> Result<Self, Fault> {
         let demands = world.snapshot().inventory.demands();
         let asked: BTreeSet<Key> = demands.into_iter().filter(|demand| asked(demand)).collect();
-        let mut run = Run {
+        let mut run = PlanRun {
             world,
             terms,
             queue: Queue::default(),
@@ -98,7 +98,7 @@ impl Plan {
         run.take_due();
         run.queue.add(asked.iter().cloned());
         run.settle()?;
-        let Run { ends, mut plan, .. } = run;
+        let PlanRun { ends, mut plan, .. } = run;
         plan.compare(before, world.snapshot(), terms, &shown, &|demand| End {
             made: ends.get(demand),
             asked: asked.contains(demand),
@@ -153,8 +153,8 @@ impl Plan {
             let old = decide(before, &demand, terms)?;
             let new = decide(after, &demand, terms)?;
             let sides = (
-                Seen::of(before, old.as_ref(), was),
-                Seen::of(after, new.as_ref(), is),
+                DemandState::of(before, old.as_ref(), was),
+                DemandState::of(after, new.as_ref(), is),
             );
             let mut entry = Entry::of(&demand, verdict, sides.0, sides.1);
             if let (Some(after), Some(made)) = (&mut entry.after, made) {
@@ -173,7 +173,7 @@ impl Plan {
 #[derive(Default)]
 struct End<'a> {
     /// Words of the decision that made its place, or of the last one.
-    made: Option<&'a Said>,
+    made: Option<&'a DecisionText>,
     /// Whether it was requested.
     asked: bool,
 }
@@ -219,20 +219,20 @@ impl Queue {
     }
 }
 
-struct Run<'a> {
+struct PlanRun<'a> {
     world: &'a mut World,
     terms: &'a Terms,
     queue: Queue,
     /// Words of the decision on each demand that was the last to write anything, or of the first.
-    ends: HashMap<Key, Said>,
+    ends: HashMap<Key, DecisionText>,
     plan: Plan,
 }
 
-impl Run<'_> {
+impl PlanRun<'_> {
     fn take_due(&mut self) {
         let due = match self.world.take_due() {
-            Marked::Some(keys) => keys.into_iter().collect(),
-            Marked::All => self.world.snapshot().inventory.demands(),
+            MarkedSet::Some(keys) => keys.into_iter().collect(),
+            MarkedSet::All => self.world.snapshot().inventory.demands(),
         };
         self.queue.add(due);
     }
@@ -285,7 +285,7 @@ impl Run<'_> {
         let snapshot = self.world.snapshot();
         let writes = snapshot.inventory.writes(&decision);
         if !writes.is_empty() || !self.ends.contains_key(&demand) {
-            let said = Said::of(snapshot, &decision);
+            let said = DecisionText::of(snapshot, &decision);
             self.ends.insert(demand.clone(), said);
         }
         let made = self.world.make(&writes, self.terms.now);

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use crate::answers::Answer;
 use crate::bind::Committer;
-use crate::bound::{Bind, Bound, Settled, Unplaced};
+use crate::bound::{Bind, BindOutcome, Settlement, UnplacedTreatment};
 use crate::engine::Engine;
 use crate::turns::Part;
 
@@ -21,7 +21,7 @@ impl Engine {
         dialect: &str,
         demand: &Key,
         since: Revision,
-    ) -> Settled {
+    ) -> Settlement {
         let wish = own_wish(dialect, demand);
         let Some(slot) = self.slot(dialect) else {
             return Arc::new(self.bind(committer, wish).await);
@@ -61,12 +61,12 @@ pub(crate) fn own_wish<'a>(dialect: &'a str, demand: &'a Key) -> Bind<'a> {
         demand,
         chosen: None,
         dry_run: false,
-        unplaced: Unplaced::Commit,
+        unplaced: UnplacedTreatment::Commit,
         by: None,
     }
 }
 
-pub(crate) fn answer(bound: &Bound) -> Answer {
+pub(crate) fn answer(bound: &BindOutcome) -> Answer {
     Answer {
         through: bound.snapshot.revision,
         outcome: bound.decision.outcome,
@@ -76,7 +76,7 @@ pub(crate) fn answer(bound: &Bound) -> Answer {
 
 /// Result of another task; `None` where that was decided on too old a world, was an error, or never
 /// ended.
-async fn others(mut settled: watch::Receiver<Option<Settled>>, since: Revision) -> Option<Settled> {
+async fn others(mut settled: watch::Receiver<Option<Settlement>>, since: Revision) -> Option<Settlement> {
     let settled = settled.wait_for(Option::is_some).await.ok()?.clone()?;
     let is_new_enough = matches!(&*settled, Ok(bound) if bound.snapshot.revision >= since);
     is_new_enough.then_some(settled)

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use berth_apimachinery::{FieldError, Key, Object, Timestamp};
 use berth_dialect_contract::rules::{InForce, RulesChoice};
-use berth_dialect_contract::{Decision, Dialect, Refused, config, names};
+use berth_dialect_contract::{ChoiceRefusal, Decision, Dialect, config, names};
 use serde_json::Value;
 
 pub use aside::Aside;
@@ -33,7 +33,7 @@ pub struct Input {
 
 /// A configuration that counts where none is stored.
 #[derive(Clone)]
-pub struct Configured {
+pub struct DefaultConfiguration {
     /// Its dialect.
     pub dialect: Arc<dyn Dialect>,
     /// The dialect's part of a SchedulerConfiguration.
@@ -42,7 +42,7 @@ pub struct Configured {
     pub rules: RulesChoice,
 }
 
-impl Configured {
+impl DefaultConfiguration {
     /// Reads a file: one of a system itself, or a SchedulerConfiguration.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ pub struct Terms {
 }
 
 /// One demand, decided.
-pub struct Decided<'a> {
+pub struct DemandOutcome<'a> {
     /// The world of the decision.
     pub world: &'a World,
     /// Snapshot to decide on.
@@ -99,7 +99,7 @@ impl Simulation {
     pub fn load(
         dialects: &[Arc<dyn Dialect>],
         catalog: &Catalog,
-        configurations: Vec<Configured>,
+        configurations: Vec<DefaultConfiguration>,
         inputs: impl IntoIterator<Item = Input>,
         now: Timestamp,
     ) -> Self {
@@ -195,7 +195,7 @@ impl Simulation {
         &mut self,
         terms: &Terms,
         wanted: impl Fn(&dyn Dialect, &Key) -> bool,
-        mut each: impl FnMut(&Decided<'_>) -> Result<(), E>,
+        mut each: impl FnMut(&DemandOutcome<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         for world in &mut self.worlds {
             let dialect = Arc::clone(&world.snapshot().dialect);
@@ -296,7 +296,7 @@ fn step<E: From<Fault>>(
     world: &World,
     demand: &Key,
     terms: &Terms,
-    each: &mut impl FnMut(&Decided<'_>) -> Result<(), E>,
+    each: &mut impl FnMut(&DemandOutcome<'_>) -> Result<(), E>,
 ) -> Result<Vec<berth_dialect_contract::Write>, E> {
     let snapshot = world.snapshot();
     let Some(object) = snapshot.inventory.object(demand) else {
@@ -309,7 +309,7 @@ fn step<E: From<Fault>>(
     let decision = match decision {
         Some(Ok(decision)) => decision,
         // Nothing was chosen, so nothing can be refused.
-        Some(Err(Refused { errors })) => {
+        Some(Err(ChoiceRefusal { errors })) => {
             return Err(Fault::new(demand, berth_apimachinery::field::aggregate(&errors)).into());
         }
         None => return Ok(Vec::new()),
@@ -320,7 +320,7 @@ fn step<E: From<Fault>>(
         .map(|kind| kind.kind)
         .next()
         .unwrap_or_default();
-    each(&Decided {
+    each(&DemandOutcome {
         world,
         snapshot,
         decision: &decision,

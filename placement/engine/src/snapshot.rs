@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use berth_apimachinery::{Key, Meta, Revision, Timestamp};
-use berth_dialect_contract::{Ask, Decision, Dialect, Inventory, Refused, Report, report};
+use berth_dialect_contract::{Ask, ChoiceRefusal, Decision, Dialect, Inventory, Report, report};
 
 use crate::aside::aside;
 
@@ -50,7 +50,7 @@ impl Snapshot {
         demand: &Key,
         chosen: Option<&[String]>,
         now: Timestamp,
-    ) -> Option<Result<Decision, Refused>> {
+    ) -> Option<Result<Decision, ChoiceRefusal>> {
         let object = self.inventory.object(demand)?;
         self.decide_with(demand, chosen, now, seed(object.meta()))
     }
@@ -66,7 +66,7 @@ impl Snapshot {
         chosen: Option<&[String]>,
         now: Timestamp,
         seed: u64,
-    ) -> Option<Result<Decision, Refused>> {
+    ) -> Option<Result<Decision, ChoiceRefusal>> {
         let ask = Ask {
             demand,
             now,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use berth_apimachinery::write::{CommitError, Verb, Why, Write};
+use berth_apimachinery::write::{CommitError, Verb, Write, WriteRefusal};
 use berth_apimachinery::{Draft, FixedClock, GroupResource, Key, Object, Revision, Status, Timestamp};
 use berth_dialect_contract::Outcome;
 use berth_storage::{
@@ -15,7 +15,7 @@ use berth_storage::{
 };
 use serde_json::{Value, json};
 
-use crate::{Behind, Bind, BindError, Commit, Committer, Engine, Marked, Unplaced};
+use crate::{Behind, Bind, BindError, Commit, Committer, Engine, MarkedSet, UnplacedTreatment};
 use berth_dialect_toy::{BOXES, TOYS, Toys, object};
 
 const NOTES: GroupResource = GroupResource::new("", "notes");
@@ -50,7 +50,7 @@ impl World {
         );
     }
 
-    async fn bind(&self, demand: &Key, chosen: Option<&[String]>) -> Result<crate::Bound, BindError> {
+    async fn bind(&self, demand: &Key, chosen: Option<&[String]>) -> Result<crate::BindOutcome, BindError> {
         let committer = StoreCommitter(Arc::clone(&self.store));
         self.engine.bind(&committer, wish(demand, chosen)).await
     }
@@ -101,7 +101,7 @@ fn wish<'a>(demand: &'a Key, chosen: Option<&'a [String]>) -> Bind<'a> {
         demand,
         chosen,
         dry_run: false,
-        unplaced: Unplaced::Refuse,
+        unplaced: UnplacedTreatment::Refuse,
         by: None,
     }
 }
@@ -139,7 +139,7 @@ impl Committer for StoreCommitter {
         match self.0.apply(steps).await {
             Ok(applied) => Ok(applied.into_iter().map(|applied| applied.object).collect()),
             Err(error @ (StoreError::Conflict { .. } | StoreError::Fenced { .. })) => Err(CommitError::new(
-                Why::Changed,
+                WriteRefusal::Changed,
                 Status::failure(409, "Conflict", error.to_string()),
             )),
             Err(error) => Err(Status::internal(error.to_string()).into()),
@@ -218,7 +218,7 @@ async fn what_is_there_before_the_engine_is_loaded_and_marked() {
     let subscription = engine.subscribe();
     engine.spawn();
     let batch = subscription.next().await;
-    assert_eq!(batch.dirty["toy"].targets, Marked::All);
+    assert_eq!(batch.dirty["toy"].targets, MarkedSet::All);
     assert_eq!(engine.snapshot("toy").unwrap().inventory.count(), 1);
     put(
         &store,
@@ -228,7 +228,7 @@ async fn what_is_there_before_the_engine_is_loaded_and_marked() {
     engine.caught_up(store.revision()).await.unwrap();
     let batch = subscription.next().await;
     assert_eq!(batch.through, store.revision());
-    assert!(matches!(&batch.dirty["toy"].decide, Marked::Some(keys) if keys.len() == 1));
+    assert!(matches!(&batch.dirty["toy"].decide, MarkedSet::Some(keys) if keys.len() == 1));
 }
 
 #[tokio::test]
@@ -333,7 +333,7 @@ async fn a_world_that_keeps_moving_ends_after_eight_attempts() {
         async fn commit(&self, _: Commit) -> Result<Vec<Arc<Object>>, CommitError> {
             self.0.fetch_add(1, Ordering::Relaxed);
             let conflict = Status::failure(409, "Conflict", "moved");
-            Err(CommitError::new(Why::Changed, conflict))
+            Err(CommitError::new(WriteRefusal::Changed, conflict))
         }
     }
     let world = World::new();
@@ -415,5 +415,5 @@ async fn a_lost_watch_is_made_good_by_loading_again() {
     engine.caught_up(store.revision()).await.unwrap();
     assert_eq!(engine.snapshot("toy").unwrap().inventory.count(), 1);
     assert!(!expire.load(Ordering::Relaxed));
-    assert_eq!(subscription.next().await.dirty["toy"].decide, Marked::All);
+    assert_eq!(subscription.next().await.dirty["toy"].decide, MarkedSet::All);
 }

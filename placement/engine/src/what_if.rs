@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use berth_apimachinery::{
-    Change, FieldError, FieldErrorKind, GroupResource, Key, Kind, KindInfo, Malformed, Object, Revision,
+    Change, DraftError, FieldError, FieldErrorKind, GroupResource, Key, Kind, KindInfo, Object, Revision,
     Timestamp, Via, name, time,
 };
 use berth_dialect_contract::rules::RulesChoice;
@@ -15,8 +15,8 @@ use berth_dialect_contract::{Dialect, Verb, Write, config};
 use berth_storage::Collection;
 use serde_json::{Value, json};
 
-use self::preceding::Preceding;
-use crate::dirty::{self, Marked};
+use self::preceding::DueKeys;
+use crate::dirty::{self, MarkedSet};
 use crate::snapshot::{Snapshot, writable};
 use crate::spelling;
 
@@ -117,7 +117,7 @@ impl Catalog {
         mut value: Value,
         path: &str,
         now: Timestamp,
-    ) -> Result<Judged, Vec<FieldError>> {
+    ) -> Result<WriteVerdict, Vec<FieldError>> {
         let at = |field: &str| join(path, field);
         let (kind, version) = self.kind_of(&value, path)?;
         let info = kind.info();
@@ -176,11 +176,11 @@ impl Catalog {
         if !misfits.is_empty() {
             return Err(placed(misfits.into_iter().chain(errors).collect()));
         }
-        let object = Object::new(&value, Revision::default()).map_err(|Malformed { path, problem }| {
+        let object = Object::new(&value, Revision::default()).map_err(|DraftError { path, problem }| {
             vec![FieldError::invalid(at(&path), Value::Null, problem)]
         })?;
         let meta = object.meta();
-        Ok(Judged {
+        Ok(WriteVerdict {
             key: Key::new(kind.stored_in(), meta.namespace(), meta.name()),
             object: Arc::new(object),
             is_new,
@@ -278,7 +278,7 @@ fn unknown_fields(kind: &dyn Kind, version: &str, value: &Value) -> Vec<String> 
 }
 
 /// An object in its stored form, and the findings about it.
-pub(crate) struct Judged {
+pub(crate) struct WriteVerdict {
     pub(crate) key: Key,
     pub(crate) object: Arc<Object>,
     /// Whether no server has stored it yet.
@@ -352,11 +352,11 @@ pub struct World {
     base: BTreeMap<GroupResource, Collection>,
     objects: BTreeMap<Key, Option<Arc<Object>>>,
     /// The demands that changes made due, until they are taken.
-    due: Marked<Key>,
+    due: MarkedSet<Key>,
     /// Number of changes since [`World::begin`].
     changes: u64,
     /// The steps before decisions, while they are followed.
-    preceding: Option<Preceding>,
+    preceding: Option<DueKeys>,
     /// Resources that the steps read.
     followed: Arc<[GroupResource]>,
 }
@@ -386,7 +386,7 @@ impl World {
             snapshot,
             base,
             objects: BTreeMap::new(),
-            due: Marked::default(),
+            due: MarkedSet::default(),
             changes: 0,
             preceding: None,
         }
@@ -394,7 +394,7 @@ impl World {
 
     /// Forgets due demands and changes. Returns the present world, for comparison with later ones.
     pub fn begin(&mut self) -> Snapshot {
-        self.due = Marked::default();
+        self.due = MarkedSet::default();
         self.changes = 0;
         self.snapshot.clone()
     }
@@ -406,7 +406,7 @@ impl World {
     }
 
     /// The demands that the changes since the last call made due.
-    pub(crate) fn take_due(&mut self) -> Marked<Key> {
+    pub(crate) fn take_due(&mut self) -> MarkedSet<Key> {
         std::mem::take(&mut self.due)
     }
 
@@ -538,7 +538,7 @@ impl World {
     ///
     /// # Errors
     /// When a written object is invalid; an error of the dialect.
-    pub fn make(&mut self, writes: &[Write], now: Timestamp) -> Result<(), Malformed> {
+    pub fn make(&mut self, writes: &[Write], now: Timestamp) -> Result<(), DraftError> {
         for write in writes {
             match write.verb {
                 Verb::Delete => self.delete(&write.key, now)?,
@@ -552,7 +552,7 @@ impl World {
     ///
     /// # Errors
     /// When the marked object is invalid.
-    pub fn delete(&mut self, key: &Key, now: Timestamp) -> Result<(), Malformed> {
+    pub fn delete(&mut self, key: &Key, now: Timestamp) -> Result<(), DraftError> {
         let Some(stored) = self.get(key) else {
             return Ok(());
         };
@@ -568,7 +568,7 @@ impl World {
 
     /// Stores `value` at `key`, unless it is marked as deleted and has no finalizer left: then it is
     /// deleted.
-    fn store(&mut self, key: &Key, value: &Value) -> Result<(), Malformed> {
+    fn store(&mut self, key: &Key, value: &Value) -> Result<(), DraftError> {
         let object = Object::new(value, self.snapshot.revision)?;
         let meta = object.meta();
         let ended = meta.deletion_timestamp().is_some() && meta.finalizers().is_empty();

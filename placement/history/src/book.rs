@@ -8,7 +8,7 @@ use std::time::Duration;
 use berth_apimachinery::Timestamp;
 use berth_storage::Name;
 
-use super::standing::{self, About, Standing, differ};
+use super::standing::{self, About, DecisionState, differ};
 
 /// Factor on the wait of a step that ends with nothing decided, or nothing compared.
 const PENDING: u32 = 8;
@@ -19,9 +19,9 @@ pub(crate) struct Step {
     /// Subject of the decision.
     pub(crate) about: About,
     /// State before; `None` where it did not exist.
-    pub(crate) from: Option<Arc<Standing>>,
+    pub(crate) from: Option<Arc<DecisionState>>,
     /// State after; `None` where it is gone.
-    pub(crate) to: Option<Arc<Standing>>,
+    pub(crate) to: Option<Arc<DecisionState>>,
     /// Time of its last step.
     pub(crate) at: Timestamp,
     /// Whether it was not observed.
@@ -30,7 +30,7 @@ pub(crate) struct Step {
 
 /// The steps of one decision that are to be recorded.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Waiting {
+pub(crate) struct PendingSteps {
     /// Since when.
     pub(crate) since: Timestamp,
     /// The steps, oldest first.
@@ -40,23 +40,23 @@ pub(crate) struct Waiting {
 /// Standings of all decisions, and changes to be recorded.
 #[derive(Default)]
 pub(crate) struct Book {
-    known: HashMap<Name, (About, Arc<Standing>)>,
-    waiting: BTreeMap<Name, Waiting>,
+    known: HashMap<Name, (About, Arc<DecisionState>)>,
+    waiting: BTreeMap<Name, PendingSteps>,
 }
 
 impl Book {
     /// Records `to` as the state of the decision at `place`, without a record of a change.
-    pub(crate) fn know(&mut self, place: Name, about: About, to: Arc<Standing>) {
+    pub(crate) fn know(&mut self, place: Name, about: About, to: Arc<DecisionState>) {
         self.known.insert(place, (about, to));
     }
 
     /// Standing of the decision at `place`.
-    pub(crate) fn standing(&self, place: &Name) -> Option<&Arc<Standing>> {
+    pub(crate) fn standing(&self, place: &Name) -> Option<&Arc<DecisionState>> {
         self.known.get(place).map(|(_, standing)| standing)
     }
 
     /// Subject and standing of the decision at `place`.
-    pub(crate) fn known(&self, place: &Name) -> Option<&(About, Arc<Standing>)> {
+    pub(crate) fn known(&self, place: &Name) -> Option<&(About, Arc<DecisionState>)> {
         self.known.get(place)
     }
 
@@ -74,7 +74,7 @@ impl Book {
     ///
     /// A decision about another object of the same name is another decision, even if no gap between
     /// them was observed.
-    pub(crate) fn note(&mut self, place: &Name, to: Option<(About, Standing)>, at: Timestamp) {
+    pub(crate) fn note(&mut self, place: &Name, to: Option<(About, DecisionState)>, at: Timestamp) {
         if let (Some((was, _)), Some((is, _))) = (self.known.get(place), &to)
             && was.is_of_another(is)
         {
@@ -83,7 +83,7 @@ impl Book {
         self.step(place, to, at);
     }
 
-    fn step(&mut self, place: &Name, to: Option<(About, Standing)>, at: Timestamp) {
+    fn step(&mut self, place: &Name, to: Option<(About, DecisionState)>, at: Timestamp) {
         let before = self.known.remove(place);
         let known = before.as_ref().map(|(_, standing)| standing);
         let to = to.map(|(about, to)| (about, standing::shared(to, known)));
@@ -109,7 +109,7 @@ impl Book {
     }
 
     /// Adds the agreement to the last step that waits at `place`.
-    fn tell_more(&mut self, place: &Name, to: Option<Arc<Standing>>) {
+    fn tell_more(&mut self, place: &Name, to: Option<Arc<DecisionState>>) {
         let waiting = self.waiting.get_mut(place);
         let last = waiting.and_then(|waiting| waiting.steps.last_mut());
         if let (Some(last), Some(to)) = (last, to)
@@ -121,7 +121,7 @@ impl Book {
 
     /// Adds a step of the decision at `place`.
     pub(crate) fn put(&mut self, place: &Name, step: Step) {
-        let waiting = self.waiting.entry(place.clone()).or_insert_with(|| Waiting {
+        let waiting = self.waiting.entry(place.clone()).or_insert_with(|| PendingSteps {
             since: step.at,
             steps: Vec::new(),
         });
@@ -149,8 +149,8 @@ impl Book {
     /// Takes the steps that have waited for `delay` at `now`.
     ///
     /// Wait for a decision that is not made yet, or not compared: mostly it is about to be.
-    pub(crate) fn take(&mut self, now: Timestamp, delay: Duration) -> Vec<(Name, Waiting)> {
-        let is_due = |waiting: &Waiting| {
+    pub(crate) fn take(&mut self, now: Timestamp, delay: Duration) -> Vec<(Name, PendingSteps)> {
+        let is_due = |waiting: &PendingSteps| {
             let last = waiting.steps.last().and_then(|step| step.to.as_ref());
             let delay = match last {
                 Some(to) if to.is_passing() => delay * PENDING,
@@ -172,7 +172,7 @@ impl Book {
 
     /// Puts changes back that cannot be recorded yet. No newer state of these was seen since they were
     /// taken.
-    pub(crate) fn put_back(&mut self, place: Name, waiting: Waiting) {
+    pub(crate) fn put_back(&mut self, place: Name, waiting: PendingSteps) {
         self.waiting.insert(place, waiting);
     }
 }
@@ -211,7 +211,7 @@ mod tests {
             let to = side.map(|(phase, clusters)| (About::default(), standing(phase, clusters)));
             book.note(&place, to, at(millis));
         }
-        let told = |side: &Option<Arc<Standing>>| match side {
+        let told = |side: &Option<Arc<DecisionState>>| match side {
             None => "-".to_owned(),
             Some(standing) => format!("{} {}", standing.phase, standing.names().collect::<String>()),
         };
@@ -330,7 +330,7 @@ mod tests {
                 awaited,
                 ..standing::Agreement::default()
             };
-            let standing = Standing {
+            let standing = DecisionState {
                 agreement: Some(agreement),
                 ..standing("Bound", &["a"])
             };
@@ -342,7 +342,7 @@ mod tests {
         assert!(book.take(at(300), DELAY).is_empty(), "it is about to be compared");
         book.note(&place, agreed("False", false), at(310));
         let taken = book.take(at(320), DELAY);
-        let [(_, Waiting { steps, .. })] = taken.as_slice() else {
+        let [(_, PendingSteps { steps, .. })] = taken.as_slice() else {
             panic!("{taken:?}")
         };
         let end = steps[0].to.as_ref().unwrap();

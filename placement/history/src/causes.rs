@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use berth_apimachinery::{Change, Clock, GroupResource, Key, Object, Revision, Timestamp};
-use berth_dialect_contract::{Affected, Due};
+use berth_dialect_contract::{AffectedDemands, Consequences};
 use berth_engine::Witness;
 use berth_scheduling_api::record::{CauseType, RecordCause};
 use parking_lot::Mutex;
@@ -28,7 +28,7 @@ const MOST: usize = 200_000;
 
 /// A change of an object.
 #[derive(Debug)]
-pub(crate) struct Changed {
+pub(crate) struct ObjectChange {
     /// Key of the object.
     key: Key,
     /// `Created`, `Updated` or `Deleted`.
@@ -47,7 +47,7 @@ pub type Managers = Arc<dyn Fn(&Key) -> Option<Arc<str>> + Send + Sync>;
 /// A change that may be the cause of another.
 #[derive(Clone, Debug)]
 struct Note {
-    change: Arc<Changed>,
+    change: Arc<ObjectChange>,
     at: Timestamp,
 }
 
@@ -170,7 +170,7 @@ impl Causes {
     }
 
     /// `change`, after `more` others, as readers of the decision on `demand` may see it.
-    fn shown_to(&self, demand: &Key, change: &Changed, more: u64) -> RecordCause {
+    fn shown_to(&self, demand: &Key, change: &ObjectChange, more: u64) -> RecordCause {
         let cause = change.told(more);
         let namespace = match demand.namespace.is_empty() {
             // A namespace that wants a place.
@@ -231,7 +231,7 @@ fn earlier_seen(
     }
 }
 
-impl Changed {
+impl ObjectChange {
     fn of(change: &Change, managers: Option<&Managers>) -> Option<Self> {
         let verb = match (&change.old, &change.new) {
             (_, None) => "Deleted",
@@ -271,12 +271,12 @@ impl Changed {
 
 fn kind(object: &Object) -> String {
     #[derive(Deserialize)]
-    struct Kinded {
+    struct KindChanges {
         kind: String,
     }
     object
         .view()
-        .map_or_else(|_| String::new(), |Kinded { kind }| kind)
+        .map_or_else(|_| String::new(), |KindChanges { kind }| kind)
 }
 
 /// Last field manager of `object`; empty where its managed fields lack it.
@@ -298,16 +298,16 @@ fn manager(object: &Object) -> String {
 }
 
 impl Witness for Causes {
-    fn folded(&self, dialect: &'static str, change: &Change, due: &Due) {
-        let idle = |affected: &Affected| match affected {
-            Affected::None => true,
-            Affected::Some(keys) => keys.is_empty(),
-            Affected::All => false,
+    fn folded(&self, dialect: &'static str, change: &Change, due: &Consequences) {
+        let idle = |affected: &AffectedDemands| match affected {
+            AffectedDemands::None => true,
+            AffectedDemands::Some(keys) => keys.is_empty(),
+            AffectedDemands::All => false,
         };
         if idle(&due.decide) && idle(&due.demands) {
             return;
         }
-        let Some(changed) = Changed::of(change, self.managers.as_ref()) else {
+        let Some(changed) = ObjectChange::of(change, self.managers.as_ref()) else {
             return;
         };
         let note = Note {
@@ -319,22 +319,22 @@ impl Witness for Causes {
             notes.of.clear();
         }
         match &due.decide {
-            Affected::None => {}
-            Affected::Some(keys) => {
+            AffectedDemands::None => {}
+            AffectedDemands::Some(keys) => {
                 for key in keys {
                     notes.slot(key).decide.add(note.clone());
                 }
             }
-            Affected::All => notes.of_all.entry(dialect).or_default().decide.add(note.clone()),
+            AffectedDemands::All => notes.of_all.entry(dialect).or_default().decide.add(note.clone()),
         }
         match &due.demands {
-            Affected::None => {}
-            Affected::Some(keys) => {
+            AffectedDemands::None => {}
+            AffectedDemands::Some(keys) => {
                 for key in keys {
                     notes.slot(key).view.add(note.clone());
                 }
             }
-            Affected::All => notes.of_all.entry(dialect).or_default().view.add(note.clone()),
+            AffectedDemands::All => notes.of_all.entry(dialect).or_default().view.add(note.clone()),
         }
         // Changes of the demand itself, if it was marked.
         if let Some(slot) = notes.of.get_mut(&change.key) {

@@ -51,7 +51,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::causes::{Causes, Managers};
 use self::recorder::Recorder;
-use self::seen::Seen;
+use self::seen::BindListener;
 
 /// Parts of the history.
 pub struct History {
@@ -62,11 +62,11 @@ pub struct History {
     /// The resource of namespaces, where the store has all of them.
     namespaces: Option<GroupResource>,
     causes: Arc<Causes>,
-    seen: Arc<Seen>,
+    seen: Arc<BindListener>,
 }
 
 /// The recorder at work.
-pub struct Running {
+pub struct RunningRecorder {
     stop: CancellationToken,
     task: JoinHandle<()>,
 }
@@ -92,7 +92,7 @@ impl History {
         });
         let causes = Causes::new(Arc::clone(engine.clock()), of_clusters.collect(), managers);
         let causes = Arc::new(causes);
-        let seen = Arc::new(Seen::new(Arc::clone(engine.clock()), Arc::clone(&causes)));
+        let seen = Arc::new(BindListener::new(Arc::clone(engine.clock()), Arc::clone(&causes)));
         if bounds.per_decision > 0 {
             engine.witness(Arc::clone(&causes) as Arc<_>)?;
         }
@@ -116,14 +116,14 @@ impl History {
     /// Starts to record, or removes all records where none are to be kept. Where servers share the
     /// store, `leading` is true in the one that records changes of no known server.
     #[must_use]
-    pub fn spawn(self: &Arc<Self>, leading: watch::Receiver<bool>) -> Running {
+    pub fn spawn(self: &Arc<Self>, leading: watch::Receiver<bool>) -> RunningRecorder {
         let stop = CancellationToken::new();
         let recorder = Recorder::new(Arc::clone(self), leading);
         let task = match self.bounds.per_decision {
             0 => tokio::spawn(recorder.clear(stop.clone())),
             _ => tokio::spawn(recorder.run(stop.clone())),
         };
-        Running { stop, task }
+        RunningRecorder { stop, task }
     }
 
     fn clock(&self) -> &dyn Clock {
@@ -131,7 +131,7 @@ impl History {
     }
 }
 
-impl Running {
+impl RunningRecorder {
     /// Records the last changes, and ends.
     pub async fn stop(self) {
         self.stop.cancel();

@@ -13,8 +13,8 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::reasons::Reasons;
-use super::said::Said;
-use super::standing::{About, Agreement, SHOWN, Standing};
+use super::said::DecisionText;
+use super::standing::{About, Agreement, DecisionState, SHOWN};
 
 /// The label with the decision's name, where that is a label's value.
 pub const DECISION_LABEL: &str = "decision";
@@ -30,11 +30,11 @@ pub(crate) struct Change<'a> {
     /// Time of the observation.
     pub(crate) at: Timestamp,
     /// Standing before.
-    pub(crate) from: Option<&'a Standing>,
+    pub(crate) from: Option<&'a DecisionState>,
     /// Standing after.
-    pub(crate) to: Option<&'a Standing>,
+    pub(crate) to: Option<&'a DecisionState>,
     /// Words of the decision of that change, where Berth made it.
-    pub(crate) said: Option<&'a Said>,
+    pub(crate) said: Option<&'a DecisionText>,
     /// Otherwise the change of an object at that time.
     pub(crate) seen: Option<RecordCause>,
     /// Whether it was not observed.
@@ -42,8 +42,8 @@ pub(crate) struct Change<'a> {
 }
 
 /// The names added between `from` and `to`, and the removed ones, in order.
-pub(crate) fn moved<'a>(from: Option<&'a Standing>, to: Option<&'a Standing>) -> [Vec<&'a str>; 2] {
-    let names = |side: Option<&'a Standing>| -> BTreeSet<&'a str> {
+pub(crate) fn moved<'a>(from: Option<&'a DecisionState>, to: Option<&'a DecisionState>) -> [Vec<&'a str>; 2] {
+    let names = |side: Option<&'a DecisionState>| -> BTreeSet<&'a str> {
         side.map_or_else(BTreeSet::new, |standing| standing.names().collect())
     };
     let (was, is) = (names(from), names(to));
@@ -56,9 +56,9 @@ pub(crate) fn moved<'a>(from: Option<&'a Standing>, to: Option<&'a Standing>) ->
 /// The record of `change`.
 pub(crate) fn record(change: &Change<'_>) -> RecordSpec {
     let [joined, left] = moved(change.from, change.to);
-    let held = |side: Option<&Standing>| side.map(Standing::held);
+    let held = |side: Option<&DecisionState>| side.map(DecisionState::held);
     let said = change.said;
-    let mut to = change.to.map(Standing::cut);
+    let mut to = change.to.map(DecisionState::cut);
     if let (Some(to), Some(said)) = (&mut to, said) {
         to.message.clone_from(&said.message);
     }
@@ -74,7 +74,7 @@ pub(crate) fn record(change: &Change<'_>) -> RecordSpec {
         change: verdict(held(change.from).as_ref(), held(change.to).as_ref())
             .as_str()
             .into(),
-        from: change.from.map(Standing::cut),
+        from: change.from.map(DecisionState::cut),
         clusters: clusters(&joined, &left, said),
         joined_count: joined.len(),
         left_count: left.len(),
@@ -91,7 +91,7 @@ pub(crate) fn record(change: &Change<'_>) -> RecordSpec {
     }
 }
 
-fn clusters(joined: &[&str], left: &[&str], said: Option<&Said>) -> Vec<MovedCluster> {
+fn clusters(joined: &[&str], left: &[&str], said: Option<&DecisionText>) -> Vec<MovedCluster> {
     let told = |name: &str, part: Move| {
         let mut all = said.iter().flat_map(|said| &said.clusters);
         let known = all.find(|cluster| cluster.cluster_name == name && cluster.change == part);

@@ -11,10 +11,10 @@ use berth_storage::Name;
 
 use super::book::Book;
 use super::record::counts_after;
-use super::standing::{self, About, Standing};
+use super::standing::{self, About, DecisionState};
 
 #[derive(Clone, Copy, Debug)]
-struct Kept {
+struct IndexEntry {
     at: Timestamp,
     bytes: usize,
 }
@@ -27,14 +27,14 @@ pub(crate) struct Last {
     /// Subject of the decision.
     pub(crate) about: About,
     /// Standing since then, with the counts.
-    pub(crate) to: Option<Arc<Standing>>,
+    pub(crate) to: Option<Arc<DecisionState>>,
 }
 
 /// The index.
 #[derive(Default)]
 pub(crate) struct RecordIndex {
     /// The records of each decision, sorted by name, which is by age. They are few.
-    records: BTreeMap<Name, Vec<(Arc<str>, Kept)>>,
+    records: BTreeMap<Name, Vec<(Arc<str>, IndexEntry)>>,
     last: BTreeMap<Name, Last>,
     /// The records of each namespace.
     shares: BTreeMap<Arc<str>, Share>,
@@ -55,7 +55,7 @@ impl RecordIndex {
     /// Records that `object` is there, which `book` may have seen happen.
     pub(crate) fn add(&mut self, object: &Object, book: &Book) {
         #[derive(serde::Deserialize)]
-        struct Shown {
+        struct RecordPage {
             spec: RecordSpec,
         }
         let meta = object.meta();
@@ -64,8 +64,8 @@ impl RecordIndex {
         if known.is_some_and(|records| find(records, meta.name()).is_ok()) {
             return;
         }
-        match object.view::<Shown>() {
-            Ok(Shown { spec }) => {
+        match object.view::<RecordPage>() {
+            Ok(RecordPage { spec }) => {
                 let made = meta.creation_timestamp().unwrap_or_default();
                 self.put(place, meta.name(), &spec, object.len(), made, book);
             }
@@ -86,7 +86,7 @@ impl RecordIndex {
         book: &Book,
     ) {
         let name: Arc<str> = name.into();
-        let kept = Kept { at, bytes };
+        let kept = IndexEntry { at, bytes };
         let records = self.records.entry(place.clone()).or_default();
         match find(records, &name) {
             Ok(_) => return,
@@ -100,7 +100,7 @@ impl RecordIndex {
         if self.last.get(&place).is_none_or(|last| last.name <= name) {
             let to = spec.to.as_ref().map(|to| {
                 let reasons = counts_after(spec);
-                standing::shared(Standing { reasons, ..to.into() }, book.standing(&place))
+                standing::shared(DecisionState { reasons, ..to.into() }, book.standing(&place))
             });
             let about = About {
                 dialect: Arc::clone(&spec.dialect),
@@ -223,7 +223,7 @@ impl RecordIndex {
 
     /// Removes records beyond the limit, of every decision.
     pub(crate) fn take_all_surplus(&mut self, bounds: &Bounds, now: Timestamp) -> Vec<(Name, Arc<str>)> {
-        let over = |(_, records): &(&Name, &Vec<(Arc<str>, Kept)>)| records.len() > bounds.per_decision;
+        let over = |(_, records): &(&Name, &Vec<(Arc<str>, IndexEntry)>)| records.len() > bounds.per_decision;
         let places: Vec<Name> = self
             .records
             .iter()
@@ -246,12 +246,12 @@ impl RecordIndex {
 }
 
 /// Position of the record `name`, or the one it would have.
-fn find(records: &[(Arc<str>, Kept)], name: &str) -> Result<usize, usize> {
+fn find(records: &[(Arc<str>, IndexEntry)], name: &str) -> Result<usize, usize> {
     records.binary_search_by(|(known, _)| (**known).cmp(name))
 }
 
 /// The names of records.
-fn names(records: &[(Arc<str>, Kept)]) -> impl Iterator<Item = &Arc<str>> {
+fn names(records: &[(Arc<str>, IndexEntry)]) -> impl Iterator<Item = &Arc<str>> {
     records.iter().map(|(name, _)| name)
 }
 
@@ -319,7 +319,7 @@ mod tests {
     #[test]
     fn what_a_record_says_takes_no_room_where_the_book_says_the_same() {
         let (place, mut book) = (Name::new("ns", "a"), Book::default());
-        let seen = Standing {
+        let seen = DecisionState {
             reasons: Some([(("P", "R"), 2)].into_iter().collect()),
             ..standing::standing("3", &[])
         };

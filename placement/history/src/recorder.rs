@@ -20,10 +20,10 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use super::History;
-use super::book::{Book, Step, Waiting};
+use super::book::{Book, PendingSteps, Step};
 use super::record::{self, Change};
 use super::record_index::{Last, RecordIndex};
-use super::standing::{self, About, Standing, differ};
+use super::standing::{self, About, DecisionState, differ};
 
 /// Time for collecting changes before they are recorded.
 const DELAY: Duration = Duration::from_millis(250);
@@ -54,7 +54,7 @@ pub(super) struct Recorder {
 }
 
 /// Sources that the recorder follows.
-struct Followed {
+struct RecorderSources {
     decisions: Box<dyn Watch>,
     /// Revision of each resource in the list that the watch began with.
     seen: BTreeMap<GroupResource, berth_apimachinery::Revision>,
@@ -126,7 +126,7 @@ impl Recorder {
     }
 
     /// Reads everything, and opens the watches that continue it.
-    async fn begin(&mut self) -> Result<Followed, StoreError> {
+    async fn begin(&mut self) -> Result<RecorderSources, StoreError> {
         let store = &self.history.store;
         let records = store.watch(Scope::Many(vec![RECORDS, CLUSTER_RECORDS]), store.revision())?;
         self.load().await?;
@@ -146,7 +146,7 @@ impl Recorder {
         for object in lists.iter().flat_map(|(_, list)| list.items.values()) {
             self.meet(object, now);
         }
-        let mut followed = Followed {
+        let mut followed = RecorderSources {
             decisions,
             seen: lists
                 .into_iter()
@@ -173,7 +173,11 @@ impl Recorder {
         Ok(())
     }
 
-    async fn follow(&mut self, mut followed: Followed, stop: &CancellationToken) -> Result<(), StoreError> {
+    async fn follow(
+        &mut self,
+        mut followed: RecorderSources,
+        stop: &CancellationToken,
+    ) -> Result<(), StoreError> {
         let mut flushes = tokio::time::interval(DELAY);
         flushes.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut sweeps = tokio::time::interval_at(tokio::time::Instant::now() + SWEEP, SWEEP);
@@ -194,7 +198,7 @@ impl Recorder {
     }
 
     /// Indexes records of other servers, which are not to be recorded again.
-    async fn index_what_came(&mut self, followed: &mut Followed) -> Result<(), StoreError> {
+    async fn index_what_came(&mut self, followed: &mut RecorderSources) -> Result<(), StoreError> {
         while let Ok(events) = tokio::time::timeout(Duration::ZERO, followed.records.next(BATCH)).await {
             self.index(&events?);
         }
@@ -202,7 +206,7 @@ impl Recorder {
     }
 
     /// Reads all pending changes.
-    async fn hear_what_came(&mut self, followed: &mut Followed) -> Result<(), StoreError> {
+    async fn hear_what_came(&mut self, followed: &mut RecorderSources) -> Result<(), StoreError> {
         while let Ok(events) = tokio::time::timeout(Duration::ZERO, followed.decisions.next(BATCH)).await {
             self.hear(&events?, &followed.seen);
         }
@@ -210,7 +214,7 @@ impl Recorder {
     }
 
     /// Records the last changes: the next server would not know their causes.
-    async fn end(&mut self, followed: &mut Followed) -> Result<(), StoreError> {
+    async fn end(&mut self, followed: &mut RecorderSources) -> Result<(), StoreError> {
         if let Ok(Err(error)) = tokio::time::timeout(LAST, self.history.projection.caught_up()).await {
             tracing::info!(%error, "the last changes of decisions may be missing from the history");
         }
@@ -285,7 +289,7 @@ impl Recorder {
 
     /// Records the present state of a decision whose last record is `last`, after changes that were not
     /// observed.
-    fn catch_up(&mut self, place: Name, last: Last, about: About, standing: Standing, now: Timestamp) {
+    fn catch_up(&mut self, place: Name, last: Last, about: About, standing: DecisionState, now: Timestamp) {
         let about = if about == last.about {
             last.about.clone()
         } else {
@@ -306,8 +310,8 @@ impl Recorder {
         &mut self,
         place: &Name,
         about: About,
-        from: Option<Arc<Standing>>,
-        to: Option<Arc<Standing>>,
+        from: Option<Arc<DecisionState>>,
+        to: Option<Arc<DecisionState>>,
         now: Timestamp,
     ) {
         if !differ(from.as_deref(), to.as_deref()) {
@@ -341,7 +345,7 @@ impl Recorder {
             return;
         }
         let now = self.history.clock().now();
-        let missed: Vec<(Name, Last, About, Arc<Standing>)> = self
+        let missed: Vec<(Name, Last, About, Arc<DecisionState>)> = self
             .recorded
             .all()
             .filter(|(place, _)| !self.book.waits(place))
@@ -376,7 +380,7 @@ impl Recorder {
     }
 
     /// Whether another server may still record its change.
-    fn leaves_to_others(&self, place: &Name, waiting: &Waiting, now: Timestamp) -> bool {
+    fn leaves_to_others(&self, place: &Name, waiting: &PendingSteps, now: Timestamp) -> bool {
         let waited = Duration::try_from(now.duration_since(waiting.since)).unwrap_or_default();
         self.history.store.is_shared() && waited < GRACE && !self.history.seen.knows(place)
     }
@@ -395,10 +399,10 @@ impl Recorder {
             return None;
         }
         let from = match (from, &step.from) {
-            (Some(last), Some(whole)) if !last.differs(whole) => Some(Arc::new(Standing {
+            (Some(last), Some(whole)) if !last.differs(whole) => Some(Arc::new(DecisionState {
                 message: last.message.clone(),
                 reasons: last.reasons.clone().or_else(|| whole.reasons.clone()),
-                ..Standing::clone(whole)
+                ..DecisionState::clone(whole)
             })),
             (from, _) => from,
         };
@@ -501,7 +505,7 @@ impl Recorder {
     }
 
     /// Removes records beyond the limits, and looks for decisions that ended while no server recorded.
-    async fn sweep(&mut self, followed: &mut Followed) -> Result<(), StoreError> {
+    async fn sweep(&mut self, followed: &mut RecorderSources) -> Result<(), StoreError> {
         self.history.causes.sweep();
         self.history.seen.sweep();
         if self.is_stale
@@ -531,7 +535,7 @@ impl Recorder {
             let engine = &self.history.engine;
             engine.snapshot(dialect).is_some() && engine.complete(dialect).is_ok()
         };
-        let gone: Vec<(Name, About, Arc<Standing>)> = self
+        let gone: Vec<(Name, About, Arc<DecisionState>)> = self
             .recorded
             .all()
             .filter(|(place, last)| self.book.standing(place).is_none() && is_complete(&last.about.dialect))

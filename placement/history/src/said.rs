@@ -10,7 +10,7 @@ use super::reasons::Reasons;
 
 /// Words of a decision that was written.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Said {
+pub(crate) struct DecisionText {
     /// Time of the write.
     pub(crate) at: Timestamp,
     /// The user who asked for it, if any.
@@ -31,7 +31,7 @@ pub(crate) struct Said {
     pub(crate) clusters: Vec<MovedCluster>,
 }
 
-impl Said {
+impl DecisionText {
     /// Whether this decision explains a change: clusters `joined` the binding and others `left` it, and
     /// the object `is_gone` or not. A decision that binds or keeps a place does not explain the end of
     /// the object.
@@ -48,11 +48,14 @@ mod tests {
 
     #[test]
     fn a_decision_that_binds_explains_no_end() {
-        let binds = Said {
+        let binds = DecisionText {
             stays: ["a".into()].into(),
-            ..Said::default()
+            ..DecisionText::default()
         };
         assert!(binds.explains(&["a"], &[], false) && !binds.explains(&[], &[], true));
-        assert!(Said::default().explains(&[], &[], true), "one that lets go");
+        assert!(
+            DecisionText::default().explains(&[], &[], true),
+            "one that lets go"
+        );
     }
 }

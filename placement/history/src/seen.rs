@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use berth_apimachinery::{Clock, Key, Timestamp};
 use berth_dialect_contract::{Action, Decision, names, report};
-use berth_engine::{Bind, BindError, BindObserver, Bound, Snapshot};
+use berth_engine::{Bind, BindError, BindObserver, BindOutcome, Snapshot};
 use berth_scheduling_api::record::{Move, MovedCluster, RecordCause, Refusal, ScorePart};
 use berth_storage::Name;
 use parking_lot::Mutex;
 
 use super::causes::Causes;
-use super::said::Said;
+use super::said::DecisionText;
 use super::standing::SHOWN;
 
 /// Most decisions on one object that wait to be recorded.
@@ -24,13 +24,13 @@ const MOST: usize = 50_000;
 const LIFE: Duration = Duration::from_secs(30);
 
 /// Observes bindings.
-pub(crate) struct Seen {
+pub(crate) struct BindListener {
     clock: Arc<dyn Clock>,
     causes: Arc<Causes>,
-    said: Mutex<HashMap<Name, VecDeque<Said>>>,
+    said: Mutex<HashMap<Name, VecDeque<DecisionText>>>,
 }
 
-impl Seen {
+impl BindListener {
     pub(crate) fn new(clock: Arc<dyn Clock>, causes: Arc<Causes>) -> Self {
         Self {
             clock,
@@ -41,7 +41,13 @@ impl Seen {
 
     /// Takes the words of the decision that explains a change at `place`: `joined` came and `left`
     /// went, and it `is_gone` or not. Older words about it are forgotten.
-    pub(crate) fn take(&self, place: &Name, joined: &[&str], left: &[&str], is_gone: bool) -> Option<Said> {
+    pub(crate) fn take(
+        &self,
+        place: &Name,
+        joined: &[&str],
+        left: &[&str],
+        is_gone: bool,
+    ) -> Option<DecisionText> {
         let mut all = self.said.lock();
         let list = all.get_mut(place)?;
         let found = list
@@ -69,8 +75,8 @@ impl Seen {
     }
 }
 
-impl BindObserver for Seen {
-    fn bound(&self, wish: &Bind<'_>, bound: &Bound) {
+impl BindObserver for BindListener {
+    fn bound(&self, wish: &Bind<'_>, bound: &BindOutcome) {
         let (snapshot, decision) = (&bound.snapshot, &bound.decision);
         if bound.written.is_empty() {
             self.causes.settled(&decision.demand, snapshot.revision);
@@ -102,9 +108,9 @@ fn said(
     by: Option<&str>,
     cause: Option<RecordCause>,
     at: Timestamp,
-) -> Said {
+) -> DecisionText {
     let inventory = &*snapshot.inventory;
-    let mut said = Said {
+    let mut said = DecisionText {
         at,
         by: by.map(str::to_owned),
         actor: snapshot.dialect.actor(),
@@ -114,7 +120,7 @@ fn said(
             .into_iter()
             .map(|count| ((count.plugin, count.reason), count.targets))
             .collect(),
-        ..Said::default()
+        ..DecisionText::default()
     };
     let mut told = [0, 0];
     for change in &decision.changes {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use berth_apimachinery::Object;
 use berth_dialect_contract::Phase;
-use berth_dialect_contract::amounts::Held;
+use berth_dialect_contract::amounts::AmountsByCluster;
 use berth_scheduling_api::decision::{AGREES, ClusterBinding, Decision, DecisionStatus};
 use berth_scheduling_api::record::{self, RecordAgreement, RecordedCluster, Side};
 use berth_scheduling_api::shared::SourceRef;
@@ -18,7 +18,7 @@ pub const SHOWN: usize = 50;
 
 /// State of a decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct DecisionState {
     /// The phase of the Decision.
     pub phase: String,
     /// Reason why it is not bound; empty once it is.
@@ -58,7 +58,7 @@ impl Agreement {
     }
 }
 
-impl From<&Side> for Standing {
+impl From<&Side> for DecisionState {
     fn from(side: &Side) -> Self {
         Self {
             phase: side.phase.clone(),
@@ -72,7 +72,7 @@ impl From<&Side> for Standing {
     }
 }
 
-impl Standing {
+impl DecisionState {
     /// The names of its clusters, in order, without those on their way out.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let stays = self.clusters.iter().filter(|place| !place.leaving);
@@ -85,9 +85,9 @@ impl Standing {
         stays.map(|place| (place.cluster_name.as_str(), place.amount))
     }
 
-    /// [`Standing::names`] with the amounts.
+    /// [`DecisionState::names`] with the amounts.
     #[must_use]
-    pub fn held(&self) -> Held {
+    pub fn held(&self) -> AmountsByCluster {
         record::held(&self.clusters)
     }
 
@@ -130,7 +130,7 @@ impl Standing {
 ///
 /// A record has the agreement at its time; a missing one takes no memory.
 #[must_use]
-pub(crate) fn shared(mut standing: Standing, known: Option<&Arc<Standing>>) -> Arc<Standing> {
+pub(crate) fn shared(mut standing: DecisionState, known: Option<&Arc<DecisionState>>) -> Arc<DecisionState> {
     let Some(known) = known else {
         return standing.into();
     };
@@ -149,7 +149,7 @@ pub(crate) fn shared(mut standing: Standing, known: Option<&Arc<Standing>>) -> A
 
 /// Whether a change of a decision from `from` to `to` (`None`: absent) is worth a record.
 #[must_use]
-pub fn differ(from: Option<&Standing>, to: Option<&Standing>) -> bool {
+pub fn differ(from: Option<&DecisionState>, to: Option<&DecisionState>) -> bool {
     match (from, to) {
         (None, None) => false,
         (Some(from), Some(to)) => from.differs(to),
@@ -205,7 +205,7 @@ impl Agreement {
 ///
 /// # Errors
 /// When it is not a Decision.
-pub fn read(object: &Object) -> Result<(About, Standing), serde_json::Error> {
+pub fn read(object: &Object) -> Result<(About, DecisionState), serde_json::Error> {
     let Decision { spec, status } = object.view()?;
     let status = status.ok_or_else(|| serde_json::Error::missing_field("status"))?;
     let about = spec.map_or_else(About::default, |spec| About {
@@ -219,7 +219,7 @@ pub fn read(object: &Object) -> Result<(About, Standing), serde_json::Error> {
     let reasons: Reasons = counts
         .map(|counted| ((counted.plugin, counted.reason), counted.targets))
         .collect();
-    let standing = Standing {
+    let standing = DecisionState {
         phase: status.phase.into_owned(),
         reason: status.reason.unwrap_or_default(),
         message: status.message.unwrap_or_default(),
@@ -242,16 +242,16 @@ fn recorded(bound: ClusterBinding) -> RecordedCluster {
 }
 
 #[cfg(test)]
-pub(super) fn standing(phase: &str, clusters: &[&str]) -> Standing {
+pub(super) fn standing(phase: &str, clusters: &[&str]) -> DecisionState {
     let place = |name: &&str| RecordedCluster {
         cluster_name: (*name).to_owned(),
         ..RecordedCluster::default()
     };
-    Standing {
+    DecisionState {
         phase: phase.to_owned(),
         cluster_count: clusters.len(),
         clusters: clusters.iter().map(place).collect(),
-        ..Standing::default()
+        ..DecisionState::default()
     }
 }
 
@@ -262,7 +262,7 @@ mod tests {
 
     use super::*;
 
-    fn amounts(standing: &Standing, amount: i64) -> Standing {
+    fn amounts(standing: &DecisionState, amount: i64) -> DecisionState {
         let mut sized = standing.clone();
         for place in &mut sized.clusters {
             place.amount = Some(amount);
@@ -280,7 +280,7 @@ mod tests {
             ("another phase", standing("Releasing", &["a", "b"]), true),
             (
                 "another reason",
-                Standing {
+                DecisionState {
                     reason: "R".to_owned(),
                     ..bound.clone()
                 },
@@ -289,7 +289,7 @@ mod tests {
             ("another amount", amounts(&bound, 3), true),
             (
                 "another message",
-                Standing {
+                DecisionState {
                     message: "m".to_owned(),
                     ..bound.clone()
                 },
@@ -316,7 +316,7 @@ mod tests {
         let whole = standing("Bound", &names);
         let cut = whole.cut();
         assert_eq!((cut.clusters.len(), cut.cluster_count), (SHOWN, 80));
-        let again = Standing::from(&cut);
+        let again = DecisionState::from(&cut);
         assert!(!again.differs(&whole));
         assert!(again.differs(&standing("Bound", &names[1..])));
     }

@@ -13,14 +13,14 @@ use berth_apimachinery::write::Verb;
 use berth_apimachinery::write::Write;
 use berth_apimachinery::{Clock, GroupResource, Key, Kind, Revision};
 use berth_apiserver::{Author, Backing, Group, Registry, Resource};
-use berth_engine::{Bind, Engine, Unplaced};
-use berth_history::{History, Running};
+use berth_engine::{Bind, Engine, UnplacedTreatment};
+use berth_history::{History, RunningRecorder};
 use berth_scheduling_api::VERSION;
 use berth_scheduling_api::record::{self, DecisionRecord};
 use berth_scheduling_rest::records::{Bounds, RECORDS};
 use berth_scheduling_rest::{RegistryCommitter, VirtualApi};
 use berth_storage::{
-    Applied, At, Collection, MemoryStore, Scope, Source, Step, Store, StoreError, Watch, Writer,
+    At, Collection, MemoryStore, Scope, Source, Step, StepResult, Store, StoreError, Watch, Writer,
 };
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -53,7 +53,7 @@ impl Source for Shared {
 
 #[async_trait]
 impl Writer for Shared {
-    async fn apply(&self, steps: Vec<Step>) -> Result<Vec<Applied>, StoreError> {
+    async fn apply(&self, steps: Vec<Step>) -> Result<Vec<StepResult>, StoreError> {
         self.0.apply(steps).await
     }
 }
@@ -85,7 +85,7 @@ struct Server {
     engine: Arc<Engine>,
     registry: Arc<Registry>,
     api: VirtualApi,
-    recorder: Option<Running>,
+    recorder: Option<RunningRecorder>,
     lead: watch::Sender<bool>,
 }
 
@@ -177,7 +177,7 @@ impl Server {
             demand,
             chosen: None,
             dry_run: false,
-            unplaced: Unplaced::Refuse,
+            unplaced: UnplacedTreatment::Refuse,
             by: Some(by),
         };
         let committer = RegistryCommitter(Arc::clone(&self.registry));

@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use berth_apimachinery::write::{CommitError, Guard, Verb, Why, Write};
+use berth_apimachinery::write::{CommitError, Guard, Verb, Write, WriteRefusal};
 use berth_apimachinery::{GroupResource, Object, Revision, Status, StatusReason};
 use berth_engine::{Commit, Committer};
 use http::Method;
@@ -21,7 +21,7 @@ use kube::Client;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-pub use apply::Applying;
+pub use apply::ApplyRequest;
 
 use super::fences::Fences;
 use super::mirror::{Copies, HubVersion};
@@ -85,8 +85,8 @@ impl HubCommitter {
             };
             if !holds {
                 let why = match guard {
-                    Guard::Unchanged { .. } => Why::Changed,
-                    Guard::Fence { .. } => Why::Fenced,
+                    Guard::Unchanged { .. } => WriteRefusal::Changed,
+                    Guard::Fence { .. } => WriteRefusal::Fenced,
                 };
                 let text = format!("{key} has changed since it was decided on");
                 return Err(CommitError::new(why, Status::failure(409, "Conflict", text)));
@@ -106,7 +106,7 @@ impl HubCommitter {
     /// Makes one write by itself, as `actor`, and returns the copy after it.
     ///
     /// # Errors
-    /// [`Why::Changed`] when its copy is not the hub's newest, [`Why::Forbidden`] when a right is
+    /// [`WriteRefusal::Changed`] when its copy is not the hub's newest, [`WriteRefusal::Forbidden`] when a right is
     /// missing on the hub; else the hub's refusal.
     pub async fn write_alone(
         &self,
@@ -210,7 +210,7 @@ impl HubCommitter {
             Err(status) if matches!(status.code, 403 | 422) && self.is_stale(&one, version).await => {
                 let text = "it has been modified; its guards judged the write by what it is now";
                 let conflict = Status::conflict(write.key.resource, &write.key.name, text);
-                Err(CommitError::new(Why::Changed, conflict))
+                Err(CommitError::new(WriteRefusal::Changed, conflict))
             }
             sent => sent.map_err(refused),
         }
@@ -269,8 +269,8 @@ impl HubCommitter {
 
     /// Waits until the copy has the change that `write` conflicted with: a decision on the same copy
     /// would conflict again.
-    async fn learn(&self, write: &Write, version: Option<&str>, why: Why) {
-        let is_gone = why == Why::Gone;
+    async fn learn(&self, write: &Write, version: Option<&str>, why: WriteRefusal) {
+        let is_gone = why == WriteRefusal::Gone;
         let is_news = |hub_version: Option<&HubVersion>| match (hub_version, version) {
             (None, _) => is_gone || version.is_some(),
             (Some(hub_version), Some(version)) => {
@@ -306,10 +306,10 @@ impl HubCommitter {
 /// Error of the hub's answer to a write. Only here its codes are interpreted.
 fn refused(status: Status) -> CommitError {
     let why = match status.code {
-        404 => Why::Gone,
-        409 if status.is(StatusReason::AlreadyExists) => Why::Exists,
-        409 => Why::Changed,
-        _ => Why::Refused,
+        404 => WriteRefusal::Gone,
+        409 if status.is(StatusReason::AlreadyExists) => WriteRefusal::Exists,
+        409 => WriteRefusal::Changed,
+        _ => WriteRefusal::Refused,
     };
     CommitError::new(why, status)
 }
@@ -344,22 +344,25 @@ impl HubCommitter {
     }
 
     /// Reverts `write`, which was just done, if it was too late and is already abandoned at a fence.
-    async fn stays(&self, commit: &Commit, write: &Write, answer: &Value) -> Result<(), Doubt> {
+    async fn stays(&self, commit: &Commit, write: &Write, answer: &Value) -> Result<(), Conflict> {
         for (name, _) in fences(commit) {
             if !self
                 .fences
                 .abandoned(name, &write.key)
                 .await
-                .map_err(Doubt::Open)?
+                .map_err(Conflict::Open)?
             {
                 continue;
             }
             tracing::info!(key = %write.key, fence = %name, "object was created after its capacity was given to others; deleting it");
             let taken = self.take_back(commit.actor, write, answer).await;
-            taken.map_err(Doubt::Open)?;
+            taken.map_err(Conflict::Open)?;
             let text = format!("{name} has changed since {} was decided on", write.key);
             let conflict = Status::failure(409, "Conflict", text);
-            return Err(Doubt::TakenBack(CommitError::new(Why::Fenced, conflict)));
+            return Err(Conflict::TakenBack(CommitError::new(
+                WriteRefusal::Fenced,
+                conflict,
+            )));
         }
         Ok(())
     }
@@ -401,18 +404,18 @@ impl HubCommitter {
 }
 
 /// Reason why the new object may not stay.
-enum Doubt {
+enum Conflict {
     /// It came too late, and does not exist any more.
     TakenBack(CommitError),
     /// The hub did not answer whether it was too late, or did not permit the reversal.
     Open(Status),
 }
 
-impl From<Doubt> for CommitError {
-    fn from(doubt: Doubt) -> Self {
+impl From<Conflict> for CommitError {
+    fn from(doubt: Conflict) -> Self {
         match doubt {
-            Doubt::TakenBack(error) => error,
-            Doubt::Open(status) => refused(status),
+            Conflict::TakenBack(error) => error,
+            Conflict::Open(status) => refused(status),
         }
     }
 }

@@ -17,7 +17,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use berth_apimachinery::write::{CommitError, Verb, Why, Write};
+use berth_apimachinery::write::{CommitError, Verb, Write, WriteRefusal};
 use berth_apimachinery::{Key, Revision, Status};
 use http::Method;
 use kube::Client;
@@ -25,7 +25,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 use uuid::Uuid;
 
-use self::noted::Noted;
+use self::noted::NotedWrite;
 use super::lease::LeaseLock;
 use super::mirror::{Copies, HubVersion};
 use super::wire::{self, Ask, Wire};
@@ -64,12 +64,12 @@ pub(crate) struct Fences {
 }
 
 /// Writes that are being carried out, whose new objects may come until this is dropped.
-pub(crate) struct Making<'a> {
+pub(crate) struct WriteInProgress<'a> {
     fences: &'a Fences,
     keys: Vec<Key>,
 }
 
-impl Drop for Making<'_> {
+impl Drop for WriteInProgress<'_> {
     fn drop(&mut self) {
         let mut making = self.fences.making.lock();
         for key in &self.keys {
@@ -99,11 +99,11 @@ impl Fences {
     }
 
     /// Announces `writes`. The objects that they make may come until the returned value is dropped.
-    pub(crate) fn make(&self, writes: &[Write]) -> Making<'_> {
+    pub(crate) fn make(&self, writes: &[Write]) -> WriteInProgress<'_> {
         let made = writes.iter().filter(|write| write.verb == Verb::Create);
         let keys: Vec<Key> = made.map(|write| write.key.clone()).collect();
         self.making.lock().extend(keys.iter().cloned());
-        Making { fences: self, keys }
+        WriteInProgress { fences: self, keys }
     }
 
     fn lock(&self, name: &str) -> LeaseLock {
@@ -115,7 +115,7 @@ impl Fences {
     /// empty text), decided on a snapshot at `not_after`.
     ///
     /// # Errors
-    /// [`Why::Fenced`] when the decision must be made again, else the hub's refusal.
+    /// [`WriteRefusal::Fenced`] when the decision must be made again, else the hub's refusal.
     pub(crate) async fn pass(
         &self,
         name: &str,
@@ -138,9 +138,9 @@ impl Fences {
         // This commit makes it again.
         abandoned.retain(|noted| !own.iter().any(|key| noted.is_of(key)));
         let forgotten = abandoned.len().saturating_sub(REMEMBERED);
-        let notes: Vec<Noted> = writes
+        let notes: Vec<NotedWrite> = writes
             .iter()
-            .map(|(write, version)| Noted::of(write, version, &self.holder))
+            .map(|(write, version)| NotedWrite::of(write, version, &self.holder))
             .collect();
         let value = json!({
             "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
@@ -172,7 +172,7 @@ impl Fences {
     /// Settles the `noted` write: afterwards its effect is visible, or it is no longer possible.
     async fn resolve(
         &self,
-        noted: &Noted,
+        noted: &NotedWrite,
         own: &[&Key],
         not_after: Revision,
         actor: &str,
@@ -203,7 +203,7 @@ impl Fences {
     /// Resolves a noted write of an object that was about to be made.
     async fn resolve_new(
         &self,
-        noted: &Noted,
+        noted: &NotedWrite,
         key: &Key,
         own: &[&Key],
         not_after: Revision,
@@ -233,7 +233,7 @@ impl Fences {
 
     /// Changes the object at `key` if it is at the noted version, so that nothing can be written on that any
     /// more.
-    async fn touch(&self, noted: &Noted, key: &Key, actor: &str) -> Result<(), Status> {
+    async fn touch(&self, noted: &NotedWrite, key: &Key, actor: &str) -> Result<(), Status> {
         tracing::info!(%key, "announced write did not happen; annotating the object so that it cannot any more");
         let patch = json!({"metadata": {
             "resourceVersion": noted.version, "annotations": {TOUCHED: noted.version},
@@ -255,7 +255,7 @@ impl Fences {
 
 fn moved(what: &str) -> CommitError {
     let text = format!("{what} has changed since it was decided on");
-    CommitError::new(Why::Fenced, Status::failure(409, "Conflict", text))
+    CommitError::new(WriteRefusal::Fenced, Status::failure(409, "Conflict", text))
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use berth_apimachinery::{GroupResource, Kind};
 use berth_dialect_contract::{Concerns, config};
 use berth_storage::Store;
 pub use copies::Copies;
-use follow::{Reflector, Shared};
+use follow::{Reflector, ReflectorContext};
 use kube::Client;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -38,7 +38,7 @@ pub const FROM_FILE: &str = "config.berth.dev/from-file";
 
 /// Progress of the copies of one resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Copied {
+pub enum CopyProgress {
     /// Not copied yet; the obstacle, if any.
     Waiting(Option<String>),
     /// There, and followed since.
@@ -48,7 +48,7 @@ pub enum Copied {
 }
 
 /// Progress of all copies.
-pub type Progress = BTreeMap<GroupResource, Copied>;
+pub type Progress = BTreeMap<GroupResource, CopyProgress>;
 
 /// Running copies.
 pub struct Mirror {
@@ -71,9 +71,9 @@ impl Mirror {
     ) -> Self {
         let waiting = kinds
             .iter()
-            .map(|(kind, _)| (kind.info().resource(), Copied::Waiting(None)));
+            .map(|(kind, _)| (kind.info().resource(), CopyProgress::Waiting(None)));
         let (sender, progress) = watch::channel(waiting.collect());
-        let shared = Shared {
+        let shared = ReflectorContext {
             client: client.clone(),
             store: Arc::clone(store),
             versions: Arc::clone(versions),

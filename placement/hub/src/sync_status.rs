@@ -12,7 +12,7 @@ use parking_lot::RwLock;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::mirror::{Copied, Progress};
+use super::mirror::{CopyProgress, Progress};
 
 /// Needs of one system.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ fn judge(needs: &Needs, progress: &Progress) -> Option<Note> {
     let mut problems = BTreeSet::new();
     let mut waiting = Vec::new();
     for resource in &needs.reads {
-        if let Some(Copied::Waiting(problem)) = progress.get(resource) {
+        if let Some(CopyProgress::Waiting(problem)) = progress.get(resource) {
             waiting.push(resource.to_string());
             problems.extend(problem.clone());
         }
@@ -61,7 +61,7 @@ fn judge(needs: &Needs, progress: &Progress) -> Option<Note> {
     }
     let absent = needs.essential.iter();
     let absent: Vec<String> = absent
-        .filter(|resource| progress.get(resource) == Some(&Copied::Absent))
+        .filter(|resource| progress.get(resource) == Some(&CopyProgress::Absent))
         .map(ToString::to_string)
         .collect();
     (!absent.is_empty()).then(|| {
@@ -74,7 +74,7 @@ fn judge(needs: &Needs, progress: &Progress) -> Option<Note> {
 /// scheduler may decide it.
 fn is_unconfigured(needs: &Needs, progress: &Progress) -> bool {
     let configurations = progress.get(&config::RESOURCE);
-    !needs.essential.is_empty() && matches!(configurations, Some(Copied::Waiting(_)))
+    !needs.essential.is_empty() && matches!(configurations, Some(CopyProgress::Waiting(_)))
 }
 
 /// Notes about all systems.
@@ -147,7 +147,7 @@ impl SyncStatus {
 pub async fn settled(mut progress: watch::Receiver<Progress>, limit: Duration) {
     let is_settled = |progress: &Progress| {
         let mut all = progress.values();
-        all.all(|copied| !matches!(copied, Copied::Waiting(None)))
+        all.all(|copied| !matches!(copied, CopyProgress::Waiting(None)))
     };
     // Later absences are reported where they matter.
     drop(tokio::time::timeout(limit, progress.wait_for(is_settled)).await);
@@ -168,43 +168,49 @@ mod tests {
         }
     }
 
-    fn note(seeds: Copied, namespaces: Copied) -> Option<Note> {
+    fn note(seeds: CopyProgress, namespaces: CopyProgress) -> Option<Note> {
         judge(&gardener(), &[(SEEDS, seeds), (NAMESPACES, namespaces)].into())
     }
 
     #[test]
     fn a_system_is_waited_for_with_the_reason() {
-        let forbidden = Copied::Waiting(Some("forbidden".to_owned()));
+        let forbidden = CopyProgress::Waiting(Some("forbidden".to_owned()));
         let text = "still waiting for the hub's seeds.core.gardener.cloud: forbidden".to_owned();
-        assert_eq!(note(forbidden, Copied::Complete), Some(Note::Waiting(text)));
+        assert_eq!(note(forbidden, CopyProgress::Complete), Some(Note::Waiting(text)));
     }
 
     #[test]
     fn a_system_of_the_hub_is_in_doubt_until_the_configurations_are_copied() {
-        let doubted = |needs: &Needs, copied: Copied| {
+        let doubted = |needs: &Needs, copied: CopyProgress| {
             is_unconfigured(
                 needs,
-                &[(SEEDS, Copied::Complete), (config::RESOURCE, copied)].into(),
+                &[(SEEDS, CopyProgress::Complete), (config::RESOURCE, copied)].into(),
             )
         };
-        assert!(doubted(&gardener(), Copied::Waiting(None)));
+        assert!(doubted(&gardener(), CopyProgress::Waiting(None)));
         assert!(doubted(
             &gardener(),
-            Copied::Waiting(Some("forbidden".to_owned()))
+            CopyProgress::Waiting(Some("forbidden".to_owned()))
         ));
-        assert!(!doubted(&gardener(), Copied::Complete) && !doubted(&gardener(), Copied::Absent));
+        assert!(!doubted(&gardener(), CopyProgress::Complete) && !doubted(&gardener(), CopyProgress::Absent));
         let owned = Needs {
             essential: BTreeSet::new(),
             ..gardener()
         };
-        assert!(!doubted(&owned, Copied::Waiting(None)), "nobody else decides it");
+        assert!(
+            !doubted(&owned, CopyProgress::Waiting(None)),
+            "nobody else decides it"
+        );
     }
 
     #[test]
     fn a_system_the_hub_does_not_have_is_idle() {
         let text = "idle, since the hub does not have seeds.core.gardener.cloud".to_owned();
-        assert_eq!(note(Copied::Absent, Copied::Complete), Some(Note::Idle(text)));
-        assert_eq!(note(Copied::Complete, Copied::Absent), None);
-        assert_eq!(note(Copied::Complete, Copied::Complete), None);
+        assert_eq!(
+            note(CopyProgress::Absent, CopyProgress::Complete),
+            Some(Note::Idle(text))
+        );
+        assert_eq!(note(CopyProgress::Complete, CopyProgress::Absent), None);
+        assert_eq!(note(CopyProgress::Complete, CopyProgress::Complete), None);
     }
 }

@@ -14,11 +14,11 @@ use serde_json::{Map, Value};
 
 use super::head::head;
 use super::live::live;
-use super::resolve::{About, Found};
+use super::resolve::{About, ResolvedDemand};
 use super::{render, rights_to_change};
 
 /// Reads advice.
-pub(super) struct Advising {
+pub(super) struct AdviceReader {
     /// The engine.
     pub(super) engine: Arc<Engine>,
     /// The kinds of objects that may change.
@@ -28,7 +28,7 @@ pub(super) struct Advising {
 }
 
 #[async_trait]
-impl SubresourceHandler for Advising {
+impl SubresourceHandler for AdviceReader {
     /// Many decisions, in a number that is not known before.
     fn effort(&self, _: &RequestInfo) -> usize {
         heavy::UNKNOWN
@@ -36,11 +36,12 @@ impl SubresourceHandler for Advising {
 
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
         let terms = terms(&call.query, call.now)?;
-        let Found { snapshot, demand } = self.about.find(&self.engine, &call.namespace, &call.name).await?;
+        let ResolvedDemand { snapshot, demand } =
+            self.about.find(&self.engine, &call.namespace, &call.name).await?;
         let world = live(&self.engine, &snapshot.dialect).await?;
         let mut advice = ask(&world, &self.catalog, &demand, &terms)?;
         rights_to_change::judge(call, &self.engine, &self.catalog, &demand, &mut advice.targets).await?;
-        Ok(Reply::Document(Arc::new(Advised {
+        Ok(Reply::Document(Arc::new(AdviceRow {
             snapshot: world.snapshot().clone(),
             advice,
         })))
@@ -92,18 +93,18 @@ pub(super) fn ask(world: &World, catalog: &Catalog, demand: &Key, terms: &Terms)
 }
 
 /// Advice, to be written.
-struct Advised {
+struct AdviceRow {
     snapshot: Snapshot,
     advice: Advice,
 }
 
-impl Advised {
+impl AdviceRow {
     fn head(&self) -> (Map<String, Value>, SchedulingSpec) {
         head(&self.snapshot, &self.advice.decision.demand, shape::KIND)
     }
 }
 
-impl Document for Advised {
+impl Document for AdviceRow {
     fn metadata(&self) -> Value {
         self.head().0.into()
     }

@@ -13,21 +13,21 @@ use super::names;
 
 /// Decisions that `spec.decisions` asks for.
 #[derive(Default)]
-pub(super) struct Asked {
+pub(super) struct DecisionQuery {
     /// Namespace and name, and the first entry for it.
     named: BTreeMap<(String, String), usize>,
     /// Entries that have no decision yet, with the name they give.
     missing: BTreeMap<usize, String>,
-    selected: Vec<Selected>,
+    selected: Vec<SelectedDecisions>,
 }
 
 /// The decisions of one namespace, or of all where that is empty, with such labels.
-struct Selected {
+struct SelectedDecisions {
     namespace: String,
     selector: Selector,
 }
 
-impl Asked {
+impl DecisionQuery {
     /// Reads `spec.decisions`.
     ///
     /// # Errors
@@ -39,7 +39,7 @@ impl Asked {
         for (index, entry) in list.unwrap_or_default().iter().enumerate() {
             let namespace = text(entry, "namespace");
             match review::selector(entry, &format!("spec.decisions[{index}]")) {
-                Ok(Some(selector)) => asked.selected.push(Selected { namespace, selector }),
+                Ok(Some(selector)) => asked.selected.push(SelectedDecisions { namespace, selector }),
                 Ok(None) => {
                     let name = text(entry, "name");
                     asked.missing.insert(index, name.clone());
@@ -76,7 +76,8 @@ impl Asked {
     }
 
     fn selects(&self, side: &Snapshot, demand: &Key, namespace: &str) -> bool {
-        let there = |selected: &&Selected| selected.namespace.is_empty() || selected.namespace == namespace;
+        let there =
+            |selected: &&SelectedDecisions| selected.namespace.is_empty() || selected.namespace == namespace;
         let mut selected = self.selected.iter().filter(there).peekable();
         selected.peek().is_some()
             && side.inventory.object(demand).is_some_and(|object| {

@@ -8,7 +8,7 @@ use berth_apimachinery::{FieldError, Key, Status};
 use berth_apiserver::{Attributes, Call, Computed, Reply, RequestInfo, SubresourceHandler};
 use berth_dialect_contract::Decision;
 use berth_dialect_contract::report::{self, Pick, ReasonCount};
-use berth_engine::{Bind, BindError, Bound, Committer, Engine, Snapshot, Unplaced};
+use berth_engine::{Bind, BindError, BindOutcome, Committer, Engine, Snapshot, UnplacedTreatment};
 use berth_scheduling_api::binding::{self, BindingSpec, BindingStatus};
 use berth_scheduling_api::decision::ClusterBinding;
 use berth_scheduling_api::shared::Manifest;
@@ -16,7 +16,7 @@ use berth_scheduling_api::{GROUP, VERSION};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::resolve::{About, Found, behind, decisions_of};
+use super::resolve::{About, ResolvedDemand, behind, decisions_of};
 use super::{names, own_places, render};
 
 /// Reads and makes bindings.
@@ -47,7 +47,7 @@ impl SubresourceHandler for BindingSubresource {
     }
 
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
-        let Found { snapshot, demand } = self
+        let ResolvedDemand { snapshot, demand } = self
             .about
             .find(&self.binder.engine, &call.namespace, &call.name)
             .await?;
@@ -107,7 +107,7 @@ impl Computed for Bindings {
 
 impl Binder {
     async fn bind(&self, about: About, call: &Call, name: &str, body: &Value) -> Result<Reply, Status> {
-        let Found { snapshot, demand } = about.find(&self.engine, &call.namespace, name).await?;
+        let ResolvedDemand { snapshot, demand } = about.find(&self.engine, &call.namespace, name).await?;
         if let Some(right) = own_places::right_to_bind(&self.engine, demand.resource) {
             let (namespace, name) = (demand.namespace.to_string(), demand.name.to_string());
             call.require(Attributes {
@@ -127,7 +127,7 @@ impl Binder {
             demand: &demand,
             chosen: chosen.as_deref(),
             dry_run: call.dry_run,
-            unplaced: Unplaced::Refuse,
+            unplaced: UnplacedTreatment::Refuse,
             by: Some(&call.user.name),
         };
         match self.engine.bind(&*self.committer, wish).await {
@@ -210,8 +210,8 @@ fn object(snapshot: &Snapshot, demand: &Key, targets: Vec<String>, status: Bindi
 }
 
 /// Answer with the outcome of a binding.
-fn answer(bound: &Bound, targets: Vec<String>) -> Value {
-    let Bound {
+fn answer(bound: &BindOutcome, targets: Vec<String>) -> Value {
+    let BindOutcome {
         snapshot, decision, ..
     } = bound;
     let report = snapshot.report(decision);

@@ -12,13 +12,13 @@ use berth_dialect_contract::report::{Entry, Places, View, Writer};
 use berth_engine::{Engine, Snapshot};
 use berth_scheduling::Rejection;
 use berth_scheduling_api::candidate::{self, CandidateSpec};
-use berth_scheduling_api::scheduling::Judged;
+use berth_scheduling_api::scheduling::CandidateFacts;
 use berth_scheduling_api::{API_VERSION, GROUP};
 use berth_storage::Name;
 use uuid::Uuid;
 
 use super::names;
-use super::resolve::{About, Found, behind};
+use super::resolve::{About, ResolvedDemand, behind};
 use super::scheduling::decide;
 
 /// Most pairs of an unfiltered list (docs/reference.md, "Candidates").
@@ -86,7 +86,7 @@ impl Candidates {
     /// The candidates of the decision `name`: none where it does not exist.
     async fn of_one(&self, call: &Call, query: &ListQuery, name: &str) -> Result<Arc<dyn Listing>, Status> {
         let decided = match About::Decision.find(&self.engine, &call.namespace, name).await {
-            Ok(Found { snapshot, demand }) => self.of(&snapshot, &demand, call)?,
+            Ok(ResolvedDemand { snapshot, demand }) => self.of(&snapshot, &demand, call)?,
             Err(status) if status.code == 404 => None,
             Err(status) => return Err(status),
         };
@@ -134,7 +134,7 @@ impl Candidates {
     }
 
     /// The decision on one demand, its candidates to be rendered one by one; `None` where the demand is gone.
-    fn of(&self, snapshot: &Snapshot, demand: &Key, call: &Call) -> Result<Option<Decided>, Status> {
+    fn of(&self, snapshot: &Snapshot, demand: &Key, call: &Call) -> Result<Option<CandidateSource>, Status> {
         let decision = decide(snapshot, demand, call.now)?;
         let Some(source) = snapshot.inventory.object(demand) else {
             return Ok(None);
@@ -145,7 +145,7 @@ impl Candidates {
             false => "ClusterCandidate",
         };
         let meta = source.meta().clone().named("", &namespace, "");
-        Ok(Some(Decided {
+        Ok(Some(CandidateSource {
             places: Places::of(&*snapshot.inventory, &decision),
             mold: Mold::new(API_VERSION, kind, &meta, shown_at(snapshot)),
             snapshot: snapshot.clone(),
@@ -167,7 +167,7 @@ fn the_one<'q>(fields: &'q FieldSelector, path: &str) -> Option<&'q str> {
 }
 
 /// A decision whose candidates are shown.
-struct Decided {
+struct CandidateSource {
     snapshot: Snapshot,
     decision: Decision,
     places: Places,
@@ -182,7 +182,7 @@ struct Decided {
     kind: &'static str,
 }
 
-impl Decided {
+impl CandidateSource {
     fn view(&self) -> View<'_> {
         View {
             dialect: self.snapshot.dialect.name(),
@@ -237,7 +237,7 @@ impl Decided {
         let judged = self.view().candidate(entry, true);
         let name = names::candidate(&self.name, &bare);
         let uid = self.uid_of(&bare).to_string();
-        let cells = candidate::shown(&name, &self.name, Judged::of(&judged));
+        let cells = candidate::shown(&name, &self.name, CandidateFacts::of(&judged));
         let rest = candidate::Candidate {
             spec: Some(self.spec(judged.target.clone())),
             status: Some(&judged),
@@ -262,7 +262,7 @@ impl Decided {
         names::uid_within(self.uid, &format!("{}/{bare}", self.kind))
     }
 
-    /// Writes the candidate of `entry`, as [`Decided::render`] makes it.
+    /// Writes the candidate of `entry`, as [`CandidateSource::render`] makes it.
     fn write(&self, entry: Entry, writer: &mut Writer<'_>, out: &mut Vec<u8>) {
         let bare = self.bare(entry);
         let uid = self.uid_of(&bare);
@@ -303,7 +303,7 @@ fn shown_at(snapshot: &Snapshot) -> Revision {
 
 /// A list of candidates. It holds the decisions it began with, so that all of its pages are of them.
 struct Rows {
-    decided: Vec<Decided>,
+    decided: Vec<CandidateSource>,
     /// By namespace, then name.
     rows: Vec<Row>,
 }
@@ -316,7 +316,7 @@ struct Row {
 }
 
 impl Rows {
-    fn new(decided: Vec<Decided>, query: &ListQuery) -> Self {
+    fn new(decided: Vec<CandidateSource>, query: &ListQuery) -> Self {
         let all_are_selected = query.fields.terms.iter().all(|(path, ..)| path == "decision");
         let mut rows = Vec::new();
         for (of, decided) in (0..).zip(&decided) {
@@ -343,7 +343,7 @@ impl Listing for Rows {
     }
 
     fn revision(&self) -> Revision {
-        let newest = self.decided.iter().map(Decided::revision).max();
+        let newest = self.decided.iter().map(CandidateSource::revision).max();
         newest.unwrap_or(Revision(1))
     }
 
@@ -378,7 +378,7 @@ impl Listing for Rows {
     }
 
     fn bytes(&self) -> usize {
-        size_of_val(self.rows.as_slice()) + self.decided.iter().map(Decided::bytes).sum::<usize>()
+        size_of_val(self.rows.as_slice()) + self.decided.iter().map(CandidateSource::bytes).sum::<usize>()
     }
 }
 
@@ -402,7 +402,7 @@ impl Computed for Candidates {
         let found = About::Decision
             .find(&self.engine, &call.namespace, decision)
             .await;
-        let Found { snapshot, demand } =
+        let ResolvedDemand { snapshot, demand } =
             found.map_err(|status| if status.code == 404 { missing() } else { status })?;
         let decided = self.of(&snapshot, &demand, call)?.ok_or_else(missing)?;
         let mut entries = decided.view().entries().into_iter();

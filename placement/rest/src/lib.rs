@@ -61,7 +61,7 @@ use tokio::task::JoinHandle;
 use self::binding::{Binder, Bindings};
 use self::candidates::Candidates;
 use self::projection::Projection;
-use self::records::{Past, Records};
+use self::records::{HistoryReader, Records};
 use self::resolve::About;
 use self::reviews::Reviews;
 
@@ -277,7 +277,7 @@ fn history(records: Records) -> Subresource {
         kind: "DecisionHistory",
         verbs: &["get"],
         schema: Some(Arc::new(kinds::record::history())),
-        handler: Arc::new(Past(records)),
+        handler: Arc::new(HistoryReader(records)),
     }
 }
 

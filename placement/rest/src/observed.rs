@@ -21,7 +21,7 @@ pub const NOT_COMPARED: &str = "NotCompared";
 
 /// Result of a comparison, kept until the next one.
 #[derive(Clone, Debug)]
-pub(crate) struct Compared {
+pub(crate) struct ComparisonCache {
     comparison: Comparison,
     /// Since when the two differ.
     since: Option<Timestamp>,
@@ -32,7 +32,7 @@ pub(crate) struct Compared {
 }
 
 /// Words of an observed Decision about agreement.
-pub(crate) struct Told {
+pub(crate) struct AgreementText {
     /// The status of the condition.
     pub(crate) status: &'static str,
     /// Its reason.
@@ -45,7 +45,7 @@ pub(crate) struct Told {
     pub(crate) due_at: Option<Timestamp>,
 }
 
-impl Compared {
+impl ComparisonCache {
     /// Comparison of a demand's present clusters with `decision` about it; `before` is the previous
     /// comparison. A demand that is compared for the first time has differed since its creation.
     pub(crate) fn of(
@@ -71,10 +71,15 @@ impl Compared {
 
 /// Words about a demand with `view`, where `compared` is the last comparison and the other scheduler has
 /// `grace`.
-pub(crate) fn told(view: &DemandView, compared: Option<&Compared>, grace: Duration, now: Timestamp) -> Told {
+pub(crate) fn told(
+    view: &DemandView,
+    compared: Option<&ComparisonCache>,
+    grace: Duration,
+    now: Timestamp,
+) -> AgreementText {
     let known = compared.filter(|compared| compared.place == place(view));
     let Some(compared) = known else {
-        return Told {
+        return AgreementText {
             status: "Unknown",
             reason: NOT_COMPARED,
             message: "where it is now is not compared yet with what Berth would decide".to_owned(),
@@ -86,7 +91,7 @@ pub(crate) fn told(view: &DemandView, compared: Option<&Compared>, grace: Durati
     let grace_ends = compared.since.and_then(|since| ends(since, grace));
     let comparison = compared.comparison.clone().within(compared.since, grace, now);
     let due = [compared.due_at, grace_ends.filter(|&end| end > now)];
-    Told {
+    AgreementText {
         status: comparison.agreement.status(),
         reason: comparison.agreement.reason(),
         message: comparison.sentence(),

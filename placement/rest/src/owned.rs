@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use berth_admission::Denied;
-use berth_apimachinery::write::{CommitError, Guard, Why};
+use berth_admission::Denial;
+use berth_apimachinery::write::{CommitError, Guard, WriteRefusal};
 use berth_apimachinery::{FieldError, Key, Object, Status};
 use berth_apiserver::{Call, Registry, Reply, RequestInfo, Subresource, SubresourceHandler};
 use berth_dialect_contract::{DemandKind, Dialect, OwnPlace};
@@ -13,7 +13,7 @@ use berth_engine::{Catalog, Engine, Snapshot};
 use berth_scheduling_api::{GROUP, VERSION};
 use serde_json::Value;
 
-use super::advice::Advising;
+use super::advice::AdviceReader;
 use super::binding::{Binder, BindingSubresource, check_name};
 use super::resolve::{About, behind};
 use super::scheduling::Scheduling;
@@ -77,7 +77,7 @@ pub(super) fn advice(engine: &Arc<Engine>, catalog: &Arc<Catalog>) -> Subresourc
         kind: berth_scheduling_api::advice::KIND,
         verbs: &["get"],
         schema: Some(Arc::new(berth_scheduling_api::advice::schema())),
-        handler: Arc::new(Advising {
+        handler: Arc::new(AdviceReader {
             engine: Arc::clone(engine),
             catalog: Arc::clone(catalog),
             about: About::Decision,
@@ -132,9 +132,9 @@ impl WholeObject {
             .guarding()
             .own_binding(old.value(), new)
             .map_err(|denied| match denied {
-                Denied::Invalid(errors) => Status::invalid(key.resource.group, self.kind, &key.name, &errors),
-                Denied::Forbidden(text) => Status::forbidden(key.resource, &key.name, &text),
-                Denied::Status(status) => *status,
+                Denial::Invalid(errors) => Status::invalid(key.resource.group, self.kind, &key.name, &errors),
+                Denial::Forbidden(text) => Status::forbidden(key.resource, &key.name, &text),
+                Denial::Status(status) => *status,
             })?;
         let not_after = snapshot.revision;
         Ok(fences
@@ -191,7 +191,7 @@ impl SubresourceHandler for WholeObject {
             match self.attempt(call, &key, body.clone()).await {
                 Ok(object) => return Ok(Reply::Object(object)),
                 // Another binding for the same target is not a conflict of this caller.
-                Err(error) if error.why == Why::Fenced && attempt < ATTEMPTS => attempt += 1,
+                Err(error) if error.why == WriteRefusal::Fenced && attempt < ATTEMPTS => attempt += 1,
                 Err(error) => return Err(error.into()),
             }
         }

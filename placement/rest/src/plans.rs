@@ -11,7 +11,7 @@ use berth_engine::{Catalog, Plan, World};
 use berth_scheduling_api::{GROUP, VERSION};
 use serde_json::{Value, json};
 
-use super::asked::Asked;
+use super::asked::DecisionQuery;
 use super::hidden;
 use super::reviews::Reviews;
 
@@ -34,7 +34,7 @@ impl Reviews {
         let spec = &body["spec"];
         let entries = spec["changes"].as_array().map(Vec::as_slice).unwrap_or_default();
         let steps = Step::read_all(entries, "", "spec.changes").map_err(invalid)?;
-        let asked = Asked::read(spec).map_err(invalid)?;
+        let asked = DecisionQuery::read(spec).map_err(invalid)?;
         self.may_tell(call).await?;
         let mut worlds = Vec::new();
         for dialect in self.engine.dialects() {
@@ -117,7 +117,7 @@ fn answer(
     catalog: &Catalog,
     mut worlds: Vec<World>,
     steps: &[Step],
-    mut asked: Asked,
+    mut asked: DecisionQuery,
     now: Timestamp,
 ) -> Result<Plan, NoPlan> {
     let before: Vec<_> = worlds.iter_mut().map(World::begin).collect();

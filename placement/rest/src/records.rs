@@ -88,10 +88,10 @@ pub struct Records {
 }
 
 /// The `history` subresource of a Decision or a ClusterDecision.
-pub(super) struct Past(pub(super) Records);
+pub(super) struct HistoryReader(pub(super) Records);
 
 #[async_trait]
-impl SubresourceHandler for Past {
+impl SubresourceHandler for HistoryReader {
     fn effort(&self, _: &RequestInfo) -> usize {
         EACH.saturating_mul(self.0.bounds.per_decision)
     }
@@ -105,7 +105,7 @@ impl SubresourceHandler for Past {
         let mut records = of(&stored, &call.namespace, &call.name);
         let more = records.len().saturating_sub(limit);
         records.drain(..more);
-        Ok(Reply::Document(Arc::new(Told {
+        Ok(Reply::Document(Arc::new(HistoryReport {
             namespace: call.namespace.clone(),
             decision: call.name.clone(),
             medium: self.0.medium,
@@ -144,7 +144,7 @@ fn of(stored: &Collection, namespace: &str, decision: &str) -> Vec<Arc<Object>> 
 }
 
 /// The history of one decision, to be written.
-struct Told {
+struct HistoryReport {
     namespace: String,
     decision: String,
     medium: Medium,
@@ -154,7 +154,7 @@ struct Told {
     more: usize,
 }
 
-impl Told {
+impl HistoryReport {
     fn head(&self) -> Map<String, Value> {
         let mut metadata = Map::new();
         metadata.insert("name".to_owned(), self.decision.as_str().into());
@@ -165,7 +165,7 @@ impl Told {
     }
 }
 
-impl Document for Told {
+impl Document for HistoryReport {
     fn metadata(&self) -> Value {
         self.head().into()
     }

@@ -6,7 +6,7 @@ use berth_apimachinery::{Key, Labels, Meta, Object, Timestamp, time};
 use berth_dialect_contract::report::{self, Condition};
 use berth_dialect_contract::view::provider;
 use berth_dialect_contract::{
-    Amount, Decision, DemandView, Outcome, Phase, Placed, Quantities, Taint, TargetView,
+    Amount, Decision, DemandView, Outcome, Phase, PlacedCluster, Quantities, Taint, TargetView,
 };
 use berth_dialect_contract::{amounts, listing};
 use berth_engine::Snapshot;
@@ -19,11 +19,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::names;
-use super::observed::Told;
+use super::observed::AgreementText;
 use super::tallies::Tally;
 
 /// An object and the instant at which time alone may change it.
-pub(crate) struct Rendered {
+pub(crate) struct RenderedDecision {
     pub(crate) value: Value,
     pub(crate) due_at: Option<Timestamp>,
 }
@@ -62,12 +62,12 @@ pub fn tree<T: Serialize>(object: &Manifest<T>) -> Value {
 /// Only the kind is read: a tree for every cluster-like object would take more room than the objects.
 fn kind_of(object: &Object) -> String {
     #[derive(serde::Deserialize)]
-    struct Kinded {
+    struct KindHeader {
         kind: String,
     }
     object
         .view()
-        .map_or_else(|_| String::new(), |Kinded { kind }| kind)
+        .map_or_else(|_| String::new(), |KindHeader { kind }| kind)
 }
 
 /// The Target `name` of `dialect`. `old` is the previous object, whose transition times stay.
@@ -77,7 +77,7 @@ pub(crate) fn target(
     view: &TargetView,
     now: Timestamp,
     old: Option<&Object>,
-) -> Rendered {
+) -> RenderedDecision {
     let source = view.object.meta();
     let mut metadata = metadata(source, "Target", "", name);
     labels(&mut metadata, &view.labels);
@@ -99,7 +99,7 @@ pub(crate) fn target(
             conditions: Some(vec![ready]),
         }),
     };
-    Rendered {
+    RenderedDecision {
         value: tree(&Manifest::new("Target", metadata, body)),
         due_at: view.due_at,
     }
@@ -122,14 +122,14 @@ fn capacity(counted: &Quantities) -> TargetCapacity {
 }
 
 /// A demand as a Decision is about to show it.
-pub(crate) struct Shown<'a> {
+pub(crate) struct DemandRow<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) demand: &'a Key,
     pub(crate) view: DemandView,
     /// Decision that Berth would make, where that is known.
     pub(crate) decided: Option<&'a Decision>,
     /// Words about the other scheduler's choice, where Berth observes.
-    pub(crate) observed: Option<Told>,
+    pub(crate) observed: Option<AgreementText>,
     /// The sentence about another writer that the decision is left to.
     pub(crate) contested: Option<Arc<str>>,
     pub(crate) now: Timestamp,
@@ -137,9 +137,9 @@ pub(crate) struct Shown<'a> {
 
 /// The Decision about `shown`. An unbound demand is decided, to distinguish Pending from Unschedulable,
 /// and so is one that may be Invalid.
-pub(crate) fn decision(shown: Shown<'_>, old: Option<&Object>) -> (Rendered, Tally) {
-    let standing = Standing::of(&shown);
-    let Shown {
+pub(crate) fn decision(shown: DemandRow<'_>, old: Option<&Object>) -> (RenderedDecision, Tally) {
+    let standing = DemandPhase::of(&shown);
+    let DemandRow {
         snapshot,
         demand,
         view,
@@ -198,7 +198,7 @@ pub(crate) fn decision(shown: Shown<'_>, old: Option<&Object>) -> (Rendered, Tal
         }),
     };
     let value = tree(&Manifest::new(kind, metadata, body));
-    (Rendered { value, due_at }, tally)
+    (RenderedDecision { value, due_at }, tally)
 }
 
 /// `status.amount`.
@@ -212,7 +212,7 @@ fn divided(amount: Amount) -> DividedAmount {
 }
 
 /// `status.decisions[]`.
-pub(crate) fn placed(placed: &[Placed]) -> Vec<ClusterBinding> {
+pub(crate) fn placed(placed: &[PlacedCluster]) -> Vec<ClusterBinding> {
     let placed = placed.iter();
     placed
         .map(|at| ClusterBinding {
@@ -227,7 +227,7 @@ pub(crate) fn placed(placed: &[Placed]) -> Vec<ClusterBinding> {
 }
 
 /// State of a demand, in words.
-struct Standing {
+struct DemandPhase {
     phase: Phase,
     /// Reason why it is not bound; empty once it is.
     reason: String,
@@ -236,9 +236,9 @@ struct Standing {
     due_at: Option<Timestamp>,
 }
 
-impl Standing {
-    fn of(shown: &Shown<'_>) -> Self {
-        let Shown { snapshot, view, .. } = shown;
+impl DemandPhase {
+    fn of(shown: &DemandRow<'_>) -> Self {
+        let DemandRow { snapshot, view, .. } = shown;
         let phase = match view.phase {
             Phase::Pending | Phase::Invalid => {
                 let made = match shown.decided {
@@ -270,7 +270,7 @@ impl Standing {
             }
             phase => phase,
         };
-        let stays: Vec<&Placed> = view.placed.iter().filter(|place| !place.leaving).collect();
+        let stays: Vec<&PlacedCluster> = view.placed.iter().filter(|place| !place.leaving).collect();
         let message = match (phase, stays.len(), view.wanted) {
             (Phase::Partial, count, Some(wanted)) => format!("bound to {count} of {wanted} clusters"),
             (Phase::Bound | Phase::Partial, 1.., _) if let Some(amount) = view.amount => {
@@ -358,14 +358,14 @@ struct Since<'a> {
 impl<'a> Since<'a> {
     fn new(old: Option<&Object>, source: &'a Meta, now: Timestamp) -> Self {
         #[derive(Deserialize)]
-        struct Conditioned {
+        struct ConditionList {
             status: Conditions,
         }
         #[derive(Deserialize)]
         struct Conditions {
             conditions: Vec<Condition>,
         }
-        let before = old.and_then(|old| old.view::<Conditioned>().ok());
+        let before = old.and_then(|old| old.view::<ConditionList>().ok());
         Self {
             before: before.map(|object| object.status.conditions),
             source,

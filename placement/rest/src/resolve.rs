@@ -36,7 +36,7 @@ pub(super) enum About {
 }
 
 /// A demand and its world.
-pub(crate) struct Found {
+pub(crate) struct ResolvedDemand {
     pub(crate) snapshot: Snapshot,
     pub(crate) demand: Key,
 }
@@ -57,7 +57,12 @@ pub(crate) const fn decisions_of(namespace: &str) -> GroupResource {
 
 impl About {
     /// Finds the object of `name` in `namespace`, in a snapshot with every acknowledged write.
-    pub(crate) async fn find(self, engine: &Engine, namespace: &str, name: &str) -> Result<Found, Status> {
+    pub(crate) async fn find(
+        self,
+        engine: &Engine,
+        namespace: &str,
+        name: &str,
+    ) -> Result<ResolvedDemand, Status> {
         let missing = || match self {
             Self::Decision => Status::not_found(decisions_of(namespace), name),
             Self::Source { resource, .. } => Status::not_found(resource, name),
@@ -68,7 +73,7 @@ impl About {
             .await
             .map_err(|error| behind(&error))?
             .ok_or_else(missing)?;
-        Ok(Found {
+        Ok(ResolvedDemand {
             demand: self.demand(&snapshot, namespace, name).ok_or_else(missing)?,
             snapshot,
         })

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use berth_apimachinery::{Key, Status};
 use berth_apiserver::{Attributes, Call};
 use berth_dialect_contract::config;
-use berth_engine::advice::{Advised, Form, Patch, Set};
+use berth_engine::advice::{Form, Patch, Set, TargetAdvice};
 use berth_engine::{Catalog, Engine};
 use berth_scheduling_api::{GROUP, VERSION};
 
@@ -25,7 +25,7 @@ pub(super) async fn judge(
     engine: &Engine,
     catalog: &Catalog,
     demand: &Key,
-    targets: &mut [Advised],
+    targets: &mut [TargetAdvice],
 ) -> Result<(), Status> {
     let mut rights = Rights {
         call,

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use berth_apimachinery::{Key, Status, Timestamp};
 use berth_apiserver::{Call, Document, Query, Reply, RequestInfo, Rows, SubresourceHandler, heavy};
-use berth_dialect_contract::report::{self, Entry, Places, View, Written};
+use berth_dialect_contract::report::{self, Entry, Places, StreamedCandidates, View};
 use berth_dialect_contract::{Decision, Report};
 use berth_engine::advice::{self, Terms};
 use berth_engine::{Catalog, Engine, Snapshot, World};
-use berth_scheduling_api::scheduling::{self as shape, Judged};
+use berth_scheduling_api::scheduling::{self as shape, CandidateFacts};
 use berth_scheduling_api::shared::Manifest;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::advice::ask;
 use super::head::head;
 use super::live::live;
-use super::resolve::{About, Found};
+use super::resolve::{About, ResolvedDemand};
 use super::{hidden, rights_to_change};
 
 /// Reads the scheduler's present decision.
@@ -41,7 +41,8 @@ impl SubresourceHandler for Scheduling {
 
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
         let choice = Choice::parse(&call.query)?;
-        let Found { snapshot, demand } = self.about.find(&self.engine, &call.namespace, &call.name).await?;
+        let ResolvedDemand { snapshot, demand } =
+            self.about.find(&self.engine, &call.namespace, &call.name).await?;
         let (snapshot, advice) = match choice.advice {
             false => (snapshot, None),
             // Of the same world, so that both have the same objects.
@@ -57,7 +58,7 @@ impl SubresourceHandler for Scheduling {
             writes.push(json!(write));
         }
         hidden::hide(call, &self.engine, &self.catalog, &mut writes).await?;
-        Ok(Reply::Document(Arc::new(Explained {
+        Ok(Reply::Document(Arc::new(ExplainedDecision {
             others: others(&self.engine, &snapshot, &demand),
             places: Places::of(&*snapshot.inventory, &decision),
             snapshot,
@@ -153,7 +154,7 @@ impl Choice {
 }
 
 /// A decision with every reason, to be written.
-struct Explained {
+struct ExplainedDecision {
     snapshot: Snapshot,
     decision: Decision,
     places: Places,
@@ -173,7 +174,7 @@ struct Hole;
 /// Text of the place. Nothing before it is a null, and in texts quotes are escaped, so the first is the one.
 const HOLE: &[u8] = br#""candidates":null"#;
 
-impl Explained {
+impl ExplainedDecision {
     fn view(&self) -> View<'_> {
         View {
             dialect: self.snapshot.dialect.name(),
@@ -192,7 +193,7 @@ impl Explained {
     }
 }
 
-impl Document for Explained {
+impl Document for ExplainedDecision {
     fn metadata(&self) -> Value {
         head(&self.snapshot, &self.decision.demand, "Scheduling").0.into()
     }
@@ -200,7 +201,7 @@ impl Document for Explained {
     fn json(&self) -> Result<Vec<u8>, Status> {
         let view = self.view();
         let (entries, rest) = self.entries();
-        let candidates = Written {
+        let candidates = StreamedCandidates {
             view,
             entries: &entries,
             with_reasons: self.choice.reasons == Reasons::All,
@@ -229,7 +230,9 @@ impl Document for Explained {
         let (entries, _) = self.entries();
         let with_reasons = self.choice.reasons == Reasons::All;
         let candidates = entries.iter().map(|&entry| view.candidate(entry, with_reasons));
-        let mut rows: Vec<_> = candidates.map(|candidate| Judged::of(&candidate).row()).collect();
+        let mut rows: Vec<_> = candidates
+            .map(|candidate| CandidateFacts::of(&candidate).row())
+            .collect();
         if rows.is_empty() {
             let message = self.snapshot.inventory.message(&self.decision);
             rows.push(shape::no_row(self.decision.reason, &message));

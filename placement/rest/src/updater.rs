@@ -16,14 +16,14 @@ use std::time::Duration;
 use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Key, Revision, Timestamp};
 use berth_dialect_contract::config;
-use berth_engine::{Batch, Dirty, Marked, Snapshot, Subscription};
+use berth_engine::{Batch, Dirty, MarkedSet, Snapshot, Subscription};
 use berth_storage::{Expect, Step};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 pub use self::alarms::Alarms;
-use self::following::Following;
-use self::make::{Demanded, Made, Maker, Shown};
+use self::following::SubjectIndex;
+use self::make::{Maker, MissingObject, ObjectDraft, VirtualObjects};
 use super::observed::Budget;
 use super::projection::Projection;
 
@@ -69,7 +69,7 @@ struct Updater {
     subscription: Arc<Subscription>,
     grace: Duration,
     /// Subjects of the objects, by dialect.
-    shown: HashMap<&'static str, Following>,
+    shown: HashMap<&'static str, SubjectIndex>,
     alarms: Alarms,
     /// The state of each dialect at the last check.
     modes: HashMap<&'static str, Mode>,
@@ -119,7 +119,7 @@ impl Updater {
 
     async fn take_in(&mut self, mut batch: Batch) {
         for dialect in self.turned() {
-            batch.dirty.entry(dialect).or_default().decide = Marked::All;
+            batch.dirty.entry(dialect).or_default().decide = MarkedSet::All;
         }
         for (dialect, dirty) in batch.dirty {
             if let Some(snapshot) = self.projection.engine.snapshot(dialect) {
@@ -135,7 +135,11 @@ impl Updater {
     async fn ring(&mut self) {
         let mut due = self.alarms.take(self.projection.engine.clock().now());
         for dialect in self.turned() {
-            let demands = self.shown.get(dialect).into_iter().flat_map(Following::demands);
+            let demands = self
+                .shown
+                .get(dialect)
+                .into_iter()
+                .flat_map(SubjectIndex::demands);
             due.entry(dialect).or_default().extend(demands);
         }
         for (dialect, subjects) in due {
@@ -198,20 +202,20 @@ impl Updater {
         let inventory = &snapshot.inventory;
         let mut subjects = BTreeSet::new();
         match dirty.targets {
-            Marked::Some(names) => subjects.extend(names.into_iter().map(Subject::Target)),
-            Marked::All => {
+            MarkedSet::Some(names) => subjects.extend(names.into_iter().map(Subject::Target)),
+            MarkedSet::All => {
                 subjects.extend((0..inventory.count()).map(|ix| Subject::Target(inventory.cluster_name(ix))));
                 let shown = self.shown.get(dialect).into_iter();
-                subjects.extend(shown.flat_map(Following::targets));
+                subjects.extend(shown.flat_map(SubjectIndex::targets));
             }
         }
         for marked in [dirty.decide, dirty.demands] {
             match marked {
-                Marked::Some(keys) => subjects.extend(keys.into_iter().map(Subject::Demand)),
-                Marked::All => {
+                MarkedSet::Some(keys) => subjects.extend(keys.into_iter().map(Subject::Demand)),
+                MarkedSet::All => {
                     subjects.extend(inventory.demands().into_iter().map(Subject::Demand));
                     let shown = self.shown.get(dialect).into_iter();
-                    subjects.extend(shown.flat_map(Following::demands));
+                    subjects.extend(shown.flat_map(SubjectIndex::demands));
                 }
             }
         }
@@ -226,9 +230,9 @@ impl Updater {
         }
         let now = self.projection.engine.clock().now();
         let known = self.shown.entry(dialect).or_default();
-        let subjects: Vec<Demanded> = subjects
+        let subjects: Vec<MissingObject> = subjects
             .into_iter()
-            .map(|subject| Demanded {
+            .map(|subject| MissingObject {
                 name: known.name(&subject),
                 compared: known.compared(&subject),
                 subject,
@@ -237,7 +241,7 @@ impl Updater {
         let mut maker = Maker {
             engine: Arc::clone(&self.projection.engine),
             is_complete: self.projection.engine.complete(dialect).is_ok(),
-            shown: Shown::of(&self.projection),
+            shown: VirtualObjects::of(&self.projection),
             budget: Budget::new(),
             grace: self.grace,
             snapshot,
@@ -255,8 +259,8 @@ impl Updater {
         }
     }
 
-    fn store(&mut self, dialect: &'static str, made: Vec<Made>, now: Timestamp) {
-        let shown = Shown::of(&self.projection);
+    fn store(&mut self, dialect: &'static str, made: Vec<ObjectDraft>, now: Timestamp) {
+        let shown = VirtualObjects::of(&self.projection);
         let known = self.shown.entry(dialect).or_default();
         let mut waiting = self.waiting.remove(dialect).unwrap_or_default();
         let mut tallies = self.projection.tallies.lock();
@@ -278,7 +282,7 @@ impl Updater {
                     false => drop(waiting.remove(demand)),
                 }
             }
-            let Made {
+            let ObjectDraft {
                 subject,
                 key: Some(key),
                 draft,

@@ -18,7 +18,7 @@ const HELD_BYTES: u64 = 64 << 20;
 /// Most lists that are held: their trees' own nodes are not counted in bytes.
 const HELD_LISTS: usize = 1024;
 
-struct Held {
+struct RevisionHold {
     resource: GroupResource,
     collection: Collection,
     since: Instant,
@@ -28,7 +28,7 @@ struct Held {
     burden: u64,
 }
 
-impl Held {
+impl RevisionHold {
     /// Bytes that this list alone keeps alive: at most those of objects replaced or deleted since.
     fn bytes(&self, state: &State) -> u64 {
         let now = state.shelf(self.resource).map_or(0, Shelf::superseded);
@@ -39,7 +39,7 @@ impl Held {
 /// The held lists, oldest first.
 #[derive(Default)]
 pub(crate) struct Holds {
-    held: Mutex<VecDeque<Held>>,
+    held: Mutex<VecDeque<RevisionHold>>,
 }
 
 impl Holds {
@@ -54,7 +54,7 @@ impl Holds {
         {
             return;
         }
-        held.push_back(Held {
+        held.push_back(RevisionHold {
             resource,
             collection: collection.clone(),
             since: Instant::now(),
@@ -96,7 +96,7 @@ impl Holds {
 }
 
 /// Removes the lists that are too old, and the oldest while the total is over budget.
-fn overdue(held: &mut VecDeque<Held>, state: &State) -> Vec<Held> {
+fn overdue(held: &mut VecDeque<RevisionHold>, state: &State) -> Vec<RevisionHold> {
     let now = Instant::now();
     let mut dropped = Vec::new();
     while let Some(oldest) = held.front() {
@@ -111,7 +111,7 @@ fn overdue(held: &mut VecDeque<Held>, state: &State) -> Vec<Held> {
 
 /// Bytes that all lists together keep alive. Lists of one resource share most of them, so only the
 /// heaviest counts.
-fn total(held: &VecDeque<Held>, state: &State) -> u64 {
+fn total(held: &VecDeque<RevisionHold>, state: &State) -> u64 {
     let mut heaviest: BTreeMap<GroupResource, u64> = BTreeMap::new();
     for held in held {
         let bytes = heaviest.entry(held.resource).or_default();

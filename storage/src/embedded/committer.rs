@@ -15,7 +15,7 @@ use crate::fences::Fences;
 use crate::history::Limits;
 use crate::stage::Stage;
 use crate::state::State;
-use crate::step::{Applied, Step};
+use crate::step::{Step, StepResult};
 
 /// Lists of steps in one commit at most.
 const BATCH_LISTS: usize = 4096;
@@ -29,7 +29,7 @@ pub(crate) struct Request {
     /// The steps.
     pub(crate) steps: Vec<Step>,
     /// Channel of the answer; the receiver may be gone.
-    pub(crate) reply: oneshot::Sender<Result<Vec<Applied>, StoreError>>,
+    pub(crate) reply: oneshot::Sender<Result<Vec<StepResult>, StoreError>>,
 }
 
 impl Request {
@@ -73,7 +73,7 @@ impl Committer {
 
     /// Commits until the queue is closed and empty.
     pub(crate) fn run(mut self, requests: &Receiver<Request>) {
-        let _told = Ending(Arc::clone(&self.failed));
+        let _told = ThreadGuard(Arc::clone(&self.failed));
         while let Ok(first) = requests.recv() {
             let batch = gather(first, requests);
             let batch = self.fitting(batch);
@@ -172,7 +172,7 @@ impl Committer {
         }
     }
 
-    fn publish(&mut self, stage: Stage, waiting: Vec<Waiting>) {
+    fn publish(&mut self, stage: Stage, waiting: Vec<CommitWaiter>) {
         let touched = stage.touched();
         self.cache.publish(stage.finish(&mut self.fences, &self.limits));
         waiting
@@ -183,7 +183,7 @@ impl Committer {
 
     /// The disk refused. Its content is now uncertain, so writes stop until a restart has read it
     /// again. Reads continue from memory, which has exactly the acknowledged writes.
-    fn fail(&mut self, error: &StoreError, waiting: Vec<Waiting>) {
+    fn fail(&mut self, error: &StoreError, waiting: Vec<CommitWaiter>) {
         let why = format!("{error}; writes are refused until the cause is mended and the server restarted");
         // Before anything else that could go wrong, such as the log line.
         let why = self.failed.get_or_init(|| why);
@@ -196,9 +196,9 @@ impl Committer {
 }
 
 /// Reports the end of the thread, if it panics: the store is then not ready.
-struct Ending(Arc<OnceLock<String>>);
+struct ThreadGuard(Arc<OnceLock<String>>);
 
-impl Drop for Ending {
+impl Drop for ThreadGuard {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.get_or_init(|| {
@@ -225,8 +225,8 @@ fn freed_by(change: &Change) -> u64 {
     length(&change.old).saturating_sub(length(&change.new)) as u64
 }
 
-type Reply = oneshot::Sender<Result<Vec<Applied>, StoreError>>;
-type Waiting = (Reply, Result<Vec<Applied>, StoreError>);
+type Reply = oneshot::Sender<Result<Vec<StepResult>, StoreError>>;
+type CommitWaiter = (Reply, Result<Vec<StepResult>, StoreError>);
 
 /// Requests that are queued right now, beginning with `first`.
 fn gather(first: Request, requests: &Receiver<Request>) -> Vec<Request> {
@@ -241,7 +241,7 @@ fn gather(first: Request, requests: &Receiver<Request>) -> Vec<Request> {
 }
 
 /// Answers a caller that may have stopped waiting. The write stays either way.
-fn answer(reply: Reply, result: Result<Vec<Applied>, StoreError>) {
+fn answer(reply: Reply, result: Result<Vec<StepResult>, StoreError>) {
     if reply.send(result).is_err() {
         tracing::debug!("a caller left before its write was answered");
     }

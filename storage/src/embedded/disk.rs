@@ -20,12 +20,12 @@ use redb::backends::FileBackend;
 use redb::{Builder, CompactionError, Database, DatabaseError, ReadOnlyDatabase, ReadableDatabase};
 
 use crate::embedded::record::Raw;
-use crate::embedded::reserve::{self, Reserve, Reserved};
+use crate::embedded::reserve::{self, Reserve, ReserveFile};
 use crate::embedded::tables::{PAGES, RECORDS, TOTALS, TOTALS_KEY, broken, corrupt, unreadable};
 use crate::embedded::{header, load, record};
 use crate::encryption::Encryption;
 use crate::error::StoreError;
-use crate::stage::Staged;
+use crate::stage::StagedChange;
 use crate::state::State;
 use record::Totals;
 
@@ -53,7 +53,7 @@ pub(crate) struct Disk {
 }
 
 /// A database file with everything that was in it.
-pub(crate) struct Opened {
+pub(crate) struct OpenedDatabase {
     /// The file.
     pub(crate) disk: Disk,
     /// State that was in it.
@@ -61,7 +61,7 @@ pub(crate) struct Opened {
 }
 
 /// Opens `path`, or makes it, and loads all of it.
-pub(crate) fn open(path: &Path, encryption: &Arc<Encryption>) -> Result<Opened, StoreError> {
+pub(crate) fn open(path: &Path, encryption: &Arc<Encryption>) -> Result<OpenedDatabase, StoreError> {
     let file = path.display().to_string();
     prepare(path).map_err(|error| unreadable(&file, &error))?;
     check_header(path, &file)?;
@@ -69,7 +69,7 @@ pub(crate) fn open(path: &Path, encryption: &Arc<Encryption>) -> Result<Opened, 
     let backend = Arc::clone(&reserve);
     let create = |builder: &mut Builder| {
         let opened = OpenOptions::new().read(true).write(true).open(path)?;
-        builder.create_with_backend(Reserved::new(FileBackend::new(opened)?, backend))
+        builder.create_with_backend(ReserveFile::new(FileBackend::new(opened)?, backend))
     };
     open_with(&file, reserve, encryption, create).map_err(|error| name_record(path, &file, encryption, error))
 }
@@ -116,7 +116,7 @@ pub(crate) fn open_with(
     reserve: Arc<Reserve>,
     encryption: &Arc<Encryption>,
     open: impl FnOnce(&mut Builder) -> Result<Database, DatabaseError>,
-) -> Result<Opened, StoreError> {
+) -> Result<OpenedDatabase, StoreError> {
     guarded(file, || {
         let mut builder = Builder::new();
         builder
@@ -136,7 +136,7 @@ pub(crate) fn open_with(
         if !loaded.ephemeral.is_empty() {
             disk.drop_records(&loaded.ephemeral)?;
         }
-        Ok(Opened {
+        Ok(OpenedDatabase {
             disk,
             state: loaded.state,
         })
@@ -229,7 +229,7 @@ impl Disk {
     /// # Errors
     /// `Unavailable` or `Corrupt`; the content of the file is then uncertain, though never half of
     /// `changes`.
-    pub(crate) fn write(&mut self, changes: &[Staged], revision: Revision) -> Result<(), StoreError> {
+    pub(crate) fn write(&mut self, changes: &[StagedChange], revision: Revision) -> Result<(), StoreError> {
         let totals = guarded(&self.file, || {
             let mut transaction = self
                 .database
@@ -247,7 +247,7 @@ impl Disk {
     fn fill(
         &self,
         transaction: &redb::WriteTransaction,
-        changes: &[Staged],
+        changes: &[StagedChange],
         revision: Revision,
     ) -> Result<Totals, StoreError> {
         let fail = |error: redb::Error| broken(&self.file, error);
@@ -303,7 +303,7 @@ struct Net<'a> {
 }
 
 /// Net changes, one for each object: those in between are never read again.
-fn net(changes: &[Staged]) -> Vec<Net<'_>> {
+fn net(changes: &[StagedChange]) -> Vec<Net<'_>> {
     let mut all = Vec::with_capacity(changes.len());
     let mut places = HashMap::with_capacity(changes.len());
     for (change, _) in changes {
@@ -449,7 +449,7 @@ mod tests {
     use crate::conformance::thing;
 
     /// A large object, put or removed.
-    fn change(key: &Key, revision: u64, removes: bool) -> Staged {
+    fn change(key: &Key, revision: u64, removes: bool) -> StagedChange {
         let object = |revision| {
             let value = json!({"apiVersion": "v1", "kind": "Thing", "metadata": {"name": &*key.name}, "data": "x".repeat(16 << 10)});
             Some(Arc::new(Object::new(&value, Revision(revision)).unwrap()))

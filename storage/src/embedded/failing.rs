@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use redb::{StorageBackend, backends::FileBackend};
 use tempfile::TempDir;
 
-use super::reserve::{Reserve, Reserved};
+use super::reserve::{Reserve, ReserveFile};
 use super::*;
 use crate::conformance::{THINGS, create, delete, thing, update, value};
 use crate::source::Scope;
@@ -19,7 +19,7 @@ const RESERVE: u64 = 4096;
 
 /// A file that fails on request, for tests.
 #[derive(Debug)]
-struct Failing {
+struct FaultyFile {
     file: FileBackend,
     reserve: std::path::PathBuf,
     failure: Arc<AtomicU64>,
@@ -31,7 +31,7 @@ const NO_SYNC: u64 = 2;
 /// A disk whose last free space is the reserve.
 const RESERVE_LEFT: u64 = 3;
 
-impl Failing {
+impl FaultyFile {
     fn check(&self, failure: u64, error: io::ErrorKind) -> io::Result<()> {
         let now = self.failure.load(Ordering::SeqCst);
         let is_full = failure == FULL && now == RESERVE_LEFT && self.reserve.is_file();
@@ -43,7 +43,7 @@ impl Failing {
     }
 }
 
-impl StorageBackend for Failing {
+impl StorageBackend for FaultyFile {
     fn len(&self) -> io::Result<u64> {
         self.file.len()
     }
@@ -81,13 +81,13 @@ fn open(path: &Path) -> (EmbeddedStore, Arc<AtomicU64>) {
         .truncate(false)
         .open(path)
         .unwrap();
-    let backend = Failing {
+    let backend = FaultyFile {
         file: FileBackend::new(file).unwrap(),
         reserve: path.with_extension("redb.reserve"),
         failure: Arc::clone(&failure),
     };
     let reserve = Reserve::beside(path, RESERVE);
-    let reserved = Reserved::new(backend, Arc::clone(&reserve));
+    let reserved = ReserveFile::new(backend, Arc::clone(&reserve));
     let create = |builder: &mut redb::Builder| builder.create_with_backend(reserved);
     let opened = disk::open_with("failing.redb", reserve, &Arc::default(), create).unwrap();
     (EmbeddedStore::start(opened, Limits::default()).unwrap(), failure)

@@ -11,7 +11,7 @@ use crate::embedded::disk;
 use crate::encryption::Encryption;
 use crate::error::StoreError;
 use crate::snapshot::Snapshot;
-use crate::stage::Staged;
+use crate::stage::StagedChange;
 
 /// Objects per transaction.
 const BATCH: usize = 1000;
@@ -65,7 +65,7 @@ fn put(partial: &Path, file: &Path) -> Result<(), StoreError> {
 fn write(file: &Path, snapshot: &Snapshot, encryption: &Arc<Encryption>) -> Result<(), StoreError> {
     let mut disk = disk::open(file, encryption)?.disk;
     for batch in snapshot.objects.chunks(BATCH) {
-        let changes: Vec<Staged> = batch
+        let changes: Vec<StagedChange> = batch
             .iter()
             .map(|(key, object)| {
                 let change = Change {

@@ -11,7 +11,7 @@ use redb::{ReadTransaction, ReadableDatabase, ReadableTable};
 use crate::collection::Name;
 use crate::embedded::record::{self, Totals};
 use crate::embedded::tables::{RECORDS, TOTALS, TOTALS_KEY, broken, corrupt};
-use crate::encryption::{Closed, Encryption};
+use crate::encryption::{DecryptionError, Encryption};
 use crate::error::StoreError;
 use crate::state::State;
 
@@ -47,13 +47,13 @@ pub(crate) struct Contents {
 
 /// Records that were parsed.
 #[derive(Default)]
-struct Parsed {
-    loaded: Vec<Loaded>,
+struct ParsedRecords {
+    loaded: Vec<LoadedObject>,
     /// Key and checksum of encrypted values of another process.
     ephemeral: Vec<(Vec<u8>, u32)>,
 }
 
-impl Parsed {
+impl ParsedRecords {
     fn append(&mut self, mut more: Self) {
         self.loaded.append(&mut more.loaded);
         self.ephemeral.append(&mut more.ephemeral);
@@ -67,7 +67,7 @@ impl From<String> for Problem {
 }
 
 /// An object read back.
-pub(crate) struct Loaded {
+pub(crate) struct LoadedObject {
     resource: GroupResource,
     name: Name,
     object: Arc<Object>,
@@ -89,7 +89,7 @@ pub(crate) fn load(
     let records = transaction
         .open_table(RECORDS)
         .map_err(|error| fail(error.into()))?;
-    let (mut parsed, mut bytes) = (Parsed::default(), 0);
+    let (mut parsed, mut bytes) = (ParsedRecords::default(), 0);
     let mut read = Batch::default();
     let together = threads() * TOGETHER;
     for entry in records.iter().map_err(|error| fail(error.into()))? {
@@ -169,7 +169,7 @@ fn threads() -> usize {
 }
 
 /// Checks and parses on all processors: this is most of the time until the server is ready.
-fn parse_all(file: &str, encryption: &Encryption, batch: &Batch) -> Result<Parsed, StoreError> {
+fn parse_all(file: &str, encryption: &Encryption, batch: &Batch) -> Result<ParsedRecords, StoreError> {
     let total = batch.ends.len();
     let share = total.div_ceil(threads()).max(WORTH_A_THREAD);
     let parts: Vec<_> = std::thread::scope(|scope| {
@@ -185,7 +185,7 @@ fn parse_all(file: &str, encryption: &Encryption, batch: &Batch) -> Result<Parse
         });
         joined.collect()
     });
-    let mut all = Parsed::default();
+    let mut all = ParsedRecords::default();
     for part in parts {
         all.append(part?);
     }
@@ -196,8 +196,8 @@ fn parse_part<'a>(
     file: &str,
     encryption: &Encryption,
     records: impl Iterator<Item = (&'a [u8], &'a [u8])>,
-) -> Result<Parsed, StoreError> {
-    let mut parsed = Parsed::default();
+) -> Result<ParsedRecords, StoreError> {
+    let mut parsed = ParsedRecords::default();
     for (key, value) in records {
         match parse(key, value, encryption, parsed.loaded.last()) {
             Ok(one) => parsed.loaded.push(one),
@@ -220,8 +220,8 @@ pub(crate) fn parse(
     key: &[u8],
     value: &[u8],
     encryption: &Encryption,
-    previous: Option<&Loaded>,
-) -> Result<Loaded, Problem> {
+    previous: Option<&LoadedObject>,
+) -> Result<LoadedObject, Problem> {
     let (group, resource, namespace, name) =
         record::decode_key(key).ok_or_else(|| "its key is not of an object".to_owned())?;
     let record = record::decode(value).ok_or_else(|| "it is too short".to_owned())?;
@@ -236,8 +236,8 @@ pub(crate) fn parse(
     };
     let json = encryption.open(resource, key, record.json);
     let json = match json.map_err(|closed| match closed {
-        Closed::Ephemeral => Problem::Ephemeral(record.crc),
-        Closed::Key(problem) => Problem::Sealed(problem),
+        DecryptionError::Ephemeral => Problem::Ephemeral(record.crc),
+        DecryptionError::Key(problem) => Problem::Sealed(problem),
     })? {
         Some(json) => Cow::Owned(json),
         None => Cow::Borrowed(record.json),
@@ -251,7 +251,7 @@ pub(crate) fn parse(
         namespace,
         name: name.into(),
     };
-    Ok(Loaded {
+    Ok(LoadedObject {
         resource,
         name,
         object: Arc::new(object),
@@ -268,7 +268,7 @@ fn object(json: &[u8], revision: Revision) -> Result<Object, String> {
     Object::new(&value, revision).map_err(|error| format!("it is not an object: {error}"))
 }
 
-fn check_totals(file: &str, totals: &Totals, parsed: &Parsed) -> Result<(), StoreError> {
+fn check_totals(file: &str, totals: &Totals, parsed: &ParsedRecords) -> Result<(), StoreError> {
     let problem = |problem: String| Err(corrupt(file, "record of totals".to_owned(), problem));
     let loaded = &parsed.loaded;
     let count = loaded.len() + parsed.ephemeral.len();

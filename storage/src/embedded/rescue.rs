@@ -57,7 +57,7 @@ impl Rescue {
         let copy = suffixed(file, ".reading");
         let read = copied(file, &copy)
             .map_err(|error| import::failed(&copy, &error))
-            .and_then(|()| Found::read(&name, &copy));
+            .and_then(|()| RescuedRecords::read(&name, &copy));
         // Last, as it may write to the copy.
         let pages = guarded(&name, || disk::verify(&name, &copy));
         // It is only an obstacle; the next run overwrites it.
@@ -247,13 +247,13 @@ fn copied(file: &Path, copy: &Path) -> std::io::Result<()> {
 }
 
 /// Records that can be read, valid or not.
-struct Found {
+struct RescuedRecords {
     records: Vec<Raw>,
     totals: Result<Totals, String>,
     problems: Vec<String>,
 }
 
-impl Found {
+impl RescuedRecords {
     fn read(name: &str, copy: &Path) -> Result<Self, StoreError> {
         let database = guarded(name, || {
             // Beside another process redb reads no lists of free pages, which are there only after a clean

@@ -169,12 +169,12 @@ fn is_full(error: &io::Error) -> bool {
 
 /// A file that falls back on a reserve when the disk is full.
 #[derive(Debug)]
-pub(crate) struct Reserved<B> {
+pub(crate) struct ReserveFile<B> {
     file: B,
     reserve: Arc<Reserve>,
 }
 
-impl<B> Reserved<B> {
+impl<B> ReserveFile<B> {
     /// `file`, with `reserve` for a full disk.
     pub(crate) fn new(file: B, reserve: Arc<Reserve>) -> Self {
         Self { file, reserve }
@@ -189,7 +189,7 @@ impl<B> Reserved<B> {
     }
 }
 
-impl<B: StorageBackend> StorageBackend for Reserved<B> {
+impl<B: StorageBackend> StorageBackend for ReserveFile<B> {
     fn len(&self) -> io::Result<u64> {
         self.file.len()
     }

@@ -16,7 +16,7 @@ use crate::cache::{Cache, FUTURE_WAIT};
 use crate::error::{NotReady, StoreError};
 use crate::etcd::load::Unreadable;
 use crate::history::Limits;
-use crate::stage::Staged;
+use crate::stage::StagedChange;
 use crate::state::State;
 
 /// Interval of progress requests while a reader waits: etcd leaves a request unanswered while the watch
@@ -25,7 +25,7 @@ const ASK_AGAIN: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// One object's new state at a revision; `None` when it is gone.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct ObjectState {
     /// The revision.
     pub(crate) revision: Revision,
     /// Key of the object.
@@ -36,7 +36,7 @@ pub(crate) struct Seen {
 
 /// A value that is not an object.
 #[derive(Clone, Debug)]
-pub(crate) struct Spoiled {
+pub(crate) struct CorruptValue {
     /// The revision it was written at.
     pub(crate) revision: Revision,
     /// Object that it should be.
@@ -49,15 +49,15 @@ pub(crate) struct Spoiled {
 pub(crate) struct Feed {
     cache: Cache,
     limits: Limits,
-    watched: Mutex<Watched>,
+    watched: Mutex<WatchState>,
     /// A reader waits for a revision: the watch should request its progress.
     wanted: Notify,
 }
 
 #[derive(Default)]
-struct Watched {
+struct WatchState {
     /// Own writes that wait for earlier changes.
-    own: BTreeMap<Revision, Seen>,
+    own: BTreeMap<Revision, ObjectState>,
     /// Problem of the connection, because of which the store is not ready.
     down: Option<String>,
     /// Keys whose values are not objects.
@@ -81,7 +81,7 @@ impl Feed {
     }
 
     /// Records an own write.
-    pub(crate) fn own(&self, seen: Seen) {
+    pub(crate) fn own(&self, seen: ObjectState) {
         let mut watched = self.watched.lock();
         let state = self.cache.state();
         if seen.revision <= state.revision() {
@@ -93,7 +93,7 @@ impl Feed {
     }
 
     /// Whether the change of `revision` is shown already, or an own write that needs no reading.
-    pub(crate) fn known(&self, revision: Revision) -> Option<Option<Seen>> {
+    pub(crate) fn known(&self, revision: Revision) -> Option<Option<ObjectState>> {
         let watched = self.watched.lock();
         if revision <= self.cache.revision() {
             return Some(None);
@@ -103,19 +103,24 @@ impl Feed {
 
     /// Applies the changes of the watch, in order. None is missing up to `reached`. `spoiled` objects
     /// keep their last good state, and the store is not ready until they are repaired.
-    pub(crate) fn told(&self, changes: Vec<Seen>, spoiled: Vec<Spoiled>, reached: Option<Revision>) {
+    pub(crate) fn told(
+        &self,
+        changes: Vec<ObjectState>,
+        spoiled: Vec<CorruptValue>,
+        reached: Option<Revision>,
+    ) {
         let mut watched = self.watched.lock();
         let state = (*self.cache.state()).clone();
         for seen in &changes {
             watched.unreadable.remove(&seen.key);
         }
-        for Spoiled {
+        for CorruptValue {
             revision,
             key,
             problem,
         } in spoiled
         {
-            let mended = |seen: &Seen| seen.key == key && seen.revision > revision;
+            let mended = |seen: &ObjectState| seen.key == key && seen.revision > revision;
             if !changes.iter().any(mended) {
                 tracing::error!(%key, %problem, "invalid value in etcd, of some other writer; the last valid object is served until the key is written again or deleted");
                 watched.unreadable.insert(key, problem);
@@ -206,9 +211,9 @@ impl Feed {
     /// up to `reached`.
     fn advance(
         &self,
-        mut watched: parking_lot::MutexGuard<'_, Watched>,
+        mut watched: parking_lot::MutexGuard<'_, WatchState>,
         mut state: State,
-        changes: Vec<Seen>,
+        changes: Vec<ObjectState>,
         reached: Option<Revision>,
     ) {
         let before = state.revision();
@@ -243,8 +248,8 @@ impl Feed {
 
 /// Applies one change to `state`; returns the change for its history. A deletion of an invisible object
 /// is no change.
-fn set(state: &mut State, seen: Seen) -> Option<Staged> {
-    let Seen { revision, key, new } = seen;
+fn set(state: &mut State, seen: ObjectState) -> Option<StagedChange> {
+    let ObjectState { revision, key, new } = seen;
     let before = state.set(&key, new.clone());
     let old = match (&new, &before) {
         (Some(_), _) => before.clone(),

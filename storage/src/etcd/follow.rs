@@ -12,7 +12,7 @@ use berth_apimachinery::Revision;
 use etcd_client::{EventType, WatchOptions, WatchResponse, WatchStream};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 
-use crate::etcd::feed::{Feed, Seen, Spoiled};
+use crate::etcd::feed::{CorruptValue, Feed, ObjectState};
 use crate::etcd::layout::Layout;
 use crate::etcd::link::{Failure, Link, at, logged_out, number};
 use crate::etcd::load::{self, load};
@@ -152,7 +152,7 @@ impl Reflector {
     }
 
     /// Change of an event, unless it is known already or concerns no object.
-    fn change(&self, event: &etcd_client::Event) -> Option<Result<Seen, Spoiled>> {
+    fn change(&self, event: &etcd_client::Event) -> Option<Result<ObjectState, CorruptValue>> {
         let kv = event.kv()?;
         let revision = revision(kv.mod_revision());
         if let Some(known) = self.feed.known(revision) {
@@ -164,7 +164,7 @@ impl Reflector {
             EventType::Put => match load::object(&self.layout, &key, kv) {
                 Ok(object) => Some(Arc::new(object)),
                 Err(problem) => {
-                    return Some(Err(Spoiled {
+                    return Some(Err(CorruptValue {
                         revision,
                         key,
                         problem,
@@ -172,7 +172,7 @@ impl Reflector {
                 }
             },
         };
-        Some(Ok(Seen { revision, key, new }))
+        Some(Ok(ObjectState { revision, key, new }))
     }
 
     /// Reads everything again, since the missed changes are compacted.

@@ -30,7 +30,7 @@ const REPORT: u64 = 1_000;
 
 /// Progress of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Copying {
+pub enum CopyProgress {
     /// etcd's revision is raised to that of the source.
     Raising {
         /// Number of revisions that are done.
@@ -91,7 +91,7 @@ impl EtcdStore {
     pub async fn import(
         config: &EtcdConfig,
         source: &Snapshot,
-        report: &mut (dyn FnMut(Copying) + Send),
+        report: &mut (dyn FnMut(CopyProgress) + Send),
     ) -> Result<Revision, StoreError> {
         let import = Import {
             link: Arc::new(Link::new(config)?),
@@ -234,14 +234,14 @@ impl Import {
     async fn raise(
         &self,
         target: Revision,
-        report: &mut (dyn FnMut(Copying) + Send),
+        report: &mut (dyn FnMut(CopyProgress) + Send),
     ) -> Result<(), StoreError> {
         let first = self.revision().await?;
         let of = target.0.saturating_sub(first.0);
         let mut now = first;
         while now < target {
             let done = now.0 - first.0;
-            report(Copying::Raising { done, of });
+            report(CopyProgress::Raising { done, of });
             let round = (target.0 - now.0).min(REPORT);
             let key = self.layout.compacted().to_owned();
             let writes = (0..round).map(|_| {
@@ -257,12 +257,12 @@ impl Import {
     async fn write(
         &self,
         source: &Snapshot,
-        report: &mut (dyn FnMut(Copying) + Send),
+        report: &mut (dyn FnMut(CopyProgress) + Send),
     ) -> Result<(), StoreError> {
         let of = source.objects.len() as u64;
         let mut done = 0;
         for batch in source.objects.chunks(usize::try_from(REPORT).unwrap_or(1)) {
-            report(Copying::Writing { done, of });
+            report(CopyProgress::Writing { done, of });
             let writes: Result<Vec<_>, _> = batch
                 .iter()
                 .map(|(key, object)| self.creation(key, object))
@@ -270,7 +270,7 @@ impl Import {
             self.all(writes?).await?;
             done += batch.len() as u64;
         }
-        report(Copying::Writing { done, of });
+        report(CopyProgress::Writing { done, of });
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use berth_apimachinery::{GroupResource, Key};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::encryption::{Closed, Encryption};
+use crate::encryption::{DecryptionError, Encryption};
 use crate::error::StoreError;
 
 /// Version of the layout above.
@@ -127,7 +127,12 @@ impl Layout {
     ///
     /// # Errors
     /// Which encryption key is missing or wrong.
-    pub(crate) fn open(&self, resource: GroupResource, stored: &[u8], value: &[u8]) -> Result<Bytes, Closed> {
+    pub(crate) fn open(
+        &self,
+        resource: GroupResource,
+        stored: &[u8],
+        value: &[u8],
+    ) -> Result<Bytes, DecryptionError> {
         let opened = self.encryption.open(resource, stored, value)?;
         Ok(opened.map_or_else(|| Bytes::copy_from_slice(value), Bytes::from))
     }

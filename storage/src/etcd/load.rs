@@ -8,7 +8,7 @@ use etcd_client::{GetOptions, GetResponse, KeyValue, KvClient};
 use imbl::OrdMap;
 
 use crate::collection::Name;
-use crate::encryption::Closed;
+use crate::encryption::DecryptionError;
 use crate::error::StoreError;
 use crate::etcd::layout::{Layout, end_of};
 use crate::etcd::link::{Failure, Link, number};
@@ -22,7 +22,7 @@ pub(crate) type Shelves = BTreeMap<GroupResource, OrdMap<Name, Arc<Object>>>;
 
 /// Objects that were read, and those that could not be.
 #[derive(Default)]
-pub(crate) struct Loaded {
+pub(crate) struct LoadedObjects {
     /// The objects.
     pub(crate) shelves: Shelves,
     /// Objects with invalid values: key and problem.
@@ -40,11 +40,11 @@ pub(crate) enum Unreadable {
     Malformed(String),
 }
 
-impl From<Closed> for Unreadable {
-    fn from(closed: Closed) -> Self {
+impl From<DecryptionError> for Unreadable {
+    fn from(closed: DecryptionError) -> Self {
         match closed {
-            Closed::Key(problem) => Self::Sealed(problem),
-            Closed::Ephemeral => Self::Malformed(closed.to_string()),
+            DecryptionError::Key(problem) => Self::Sealed(problem),
+            DecryptionError::Ephemeral => Self::Malformed(closed.to_string()),
         }
     }
 }
@@ -56,8 +56,8 @@ pub(crate) async fn load(
     layout: &Layout,
     prefix: &str,
     revision: Revision,
-) -> Result<Loaded, Failure> {
-    let mut loaded = Loaded::default();
+) -> Result<LoadedObjects, Failure> {
+    let mut loaded = LoadedObjects::default();
     let mut start = prefix.as_bytes().to_vec();
     loop {
         let page = page(link, &start, &end_of(prefix), revision).await?;
@@ -85,7 +85,7 @@ async fn page(link: &Link, start: &[u8], end: &[u8], revision: Revision) -> Resu
     link.read(call).await
 }
 
-fn take(loaded: &mut Loaded, layout: &Layout, kv: &KeyValue) {
+fn take(loaded: &mut LoadedObjects, layout: &Layout, kv: &KeyValue) {
     let Some(key) = layout.parse(kv.key()) else {
         tracing::warn!(
             key = kv.key_str().unwrap_or("?"),

@@ -12,7 +12,7 @@ use crate::etcd::follow::{Reflector, newest};
 use crate::etcd::fresh::Fresh;
 use crate::etcd::layout::{Layout, Marker};
 use crate::etcd::link::{Failure, Link, at};
-use crate::etcd::load::{Loaded, load, unreadable};
+use crate::etcd::load::{LoadedObjects, load, unreadable};
 use crate::etcd::{EtcdStore, compact};
 use crate::history::Limits;
 use crate::state::State;
@@ -110,7 +110,7 @@ async fn read(
     now: Revision,
     since: Revision,
     replay: u64,
-) -> Result<(Revision, Loaded), Failure> {
+) -> Result<(Revision, LoadedObjects), Failure> {
     let then = Revision(now.0.saturating_sub(replay)).max(since);
     let old = load(link, layout, layout.objects(), then).await;
     match old {

@@ -12,19 +12,19 @@ use berth_apimachinery::{Draft, Key, Object, Revision};
 use etcd_client::{Compare, CompareOp, GetOptions, KeyValue, Txn, TxnOp, TxnOpResponse, TxnResponse};
 
 use crate::error::StoreError;
-use crate::etcd::feed::{Feed, Seen};
+use crate::etcd::feed::{Feed, ObjectState};
 use crate::etcd::layout::Layout;
 use crate::etcd::link::{Failure, Link, at, number};
 use crate::etcd::load;
 use crate::fences;
 use crate::stage::{drafted, expected};
-use crate::step::{Applied, Step};
+use crate::step::{Step, StepResult};
 
 /// Most judgements of a step when others write the same object meanwhile.
 const ROUNDS: usize = 100;
 
 /// Last passings of fences by the present list of steps.
-pub(crate) type Passed = HashMap<Arc<str>, Revision>;
+pub(crate) type FencePasses = HashMap<Arc<str>, Revision>;
 
 /// Tools that steps are written with.
 pub(crate) struct Hand<'a> {
@@ -48,7 +48,7 @@ struct View {
 }
 
 /// Verdict on a step.
-enum Judged {
+enum StepVerdict {
     /// No change: that is the present state.
     Same(Arc<Object>),
     /// A write over this.
@@ -56,7 +56,7 @@ enum Judged {
 }
 
 /// Outcome of a transaction.
-enum Sent {
+enum TransactionOutcome {
     Made(Revision),
     Refused(View),
 }
@@ -66,28 +66,34 @@ impl Hand<'_> {
     ///
     /// # Errors
     /// When the step's condition does not hold, or etcd does not answer.
-    pub(crate) async fn apply(&self, step: &Step, passed: &mut Passed) -> Result<Applied, StoreError> {
+    pub(crate) async fn apply(
+        &self,
+        step: &Step,
+        passed: &mut FencePasses,
+    ) -> Result<StepResult, StoreError> {
         let draft = drafted(step)?;
         self.layout.object(&step.key)?;
         let mut view = self.cached(step);
         for _ in 0..ROUNDS {
             let before = match judge(step, &view, passed) {
-                Ok(Judged::Write(before)) => before,
-                Ok(Judged::Same(object)) if view.fresh => {
-                    return Ok(Applied {
+                Ok(StepVerdict::Write(before)) => before,
+                Ok(StepVerdict::Same(object)) if view.fresh => {
+                    return Ok(StepResult {
                         object,
                         changed: false,
                     });
                 }
                 Err(error) if view.fresh => return Err(error),
-                Ok(Judged::Same(_)) | Err(_) => {
+                Ok(StepVerdict::Same(_)) | Err(_) => {
                     view = self.look(step).await?;
                     continue;
                 }
             };
             match self.send(step, draft, before.as_deref(), passed).await? {
-                Sent::Made(revision) => return self.made(step, draft, before, revision, passed),
-                Sent::Refused(actual) => view = actual,
+                TransactionOutcome::Made(revision) => {
+                    return self.made(step, draft, before, revision, passed);
+                }
+                TransactionOutcome::Refused(actual) => view = actual,
             }
         }
         Err(StoreError::Unavailable(format!(
@@ -103,8 +109,8 @@ impl Hand<'_> {
         draft: Option<&Draft>,
         before: Option<Arc<Object>>,
         revision: Revision,
-        passed: &mut Passed,
-    ) -> Result<Applied, StoreError> {
+        passed: &mut FencePasses,
+    ) -> Result<StepResult, StoreError> {
         for guard in &step.guards {
             if let Guard::Fence { name, .. } = guard {
                 passed.insert(Arc::clone(name), revision);
@@ -115,12 +121,12 @@ impl Hand<'_> {
         let object = new.clone().or_else(gone).ok_or_else(|| StoreError::NotFound {
             key: step.key.clone(),
         })?;
-        self.feed.own(Seen {
+        self.feed.own(ObjectState {
             revision,
             key: step.key.clone(),
             new,
         });
-        Ok(Applied {
+        Ok(StepResult {
             object,
             changed: true,
         })
@@ -156,8 +162,8 @@ impl Hand<'_> {
         step: &Step,
         draft: Option<&Draft>,
         before: Option<&Object>,
-        passed: &Passed,
-    ) -> Result<Sent, StoreError> {
+        passed: &FencePasses,
+    ) -> Result<TransactionOutcome, StoreError> {
         let key = self.layout.object(&step.key)?;
         let mut conditions = vec![unchanged(key.clone(), before.map(Object::revision))];
         let write = match draft {
@@ -198,9 +204,9 @@ impl Hand<'_> {
             failure => self.link.unavailable(&failure),
         })?;
         if answer.succeeded() {
-            return Ok(Sent::Made(at(answer.header())));
+            return Ok(TransactionOutcome::Made(at(answer.header())));
         }
-        self.view(step, &answer).map(Sent::Refused)
+        self.view(step, &answer).map(TransactionOutcome::Refused)
     }
 
     /// The reads of all premises of the step, in the order of [`Hand::view`].
@@ -254,7 +260,7 @@ impl Hand<'_> {
 
 /// Whether the step can be made on the state of `view`. The order of checks is that of the other
 /// stores.
-fn judge(step: &Step, view: &View, passed: &Passed) -> Result<Judged, StoreError> {
+fn judge(step: &Step, view: &View, passed: &FencePasses) -> Result<StepVerdict, StoreError> {
     let current = expected(step, view.object.clone())?;
     for guard in &step.guards {
         match guard {
@@ -278,9 +284,9 @@ fn judge(step: &Step, view: &View, passed: &Passed) -> Result<Judged, StoreError
     }
     match (&step.object, &current) {
         (Some(draft), Some(current)) if step.verb != Verb::Delete && draft.same_as(current) => {
-            Ok(Judged::Same(Arc::clone(current)))
+            Ok(StepVerdict::Same(Arc::clone(current)))
         }
-        _ => Ok(Judged::Write(current)),
+        _ => Ok(StepVerdict::Write(current)),
     }
 }
 

@@ -22,13 +22,13 @@ const EXPIRED: StoreError = StoreError::Expired {
 
 /// A store whose watches end when they are told to.
 #[derive(Default)]
-struct Breaking {
+struct BreakableStore {
     store: MemoryStore,
     /// Ends the watch that was begun last, with this error.
     end: Mutex<Option<oneshot::Sender<StoreError>>>,
 }
 
-impl Breaking {
+impl BreakableStore {
     fn end(&self, problem: StoreError) {
         let end = self.end.lock().take().expect("there is a watch");
         end.send(problem).expect("it is followed");
@@ -68,7 +68,7 @@ impl Watch for BreakingWatch {
 }
 
 #[async_trait]
-impl Source for Breaking {
+impl Source for BreakableStore {
     async fn list(&self, resource: GroupResource, at: At) -> Result<Collection, StoreError> {
         self.store.list(resource, at).await
     }
@@ -91,7 +91,7 @@ impl Source for Breaking {
 
 /// Call of a handler.
 #[derive(Debug, PartialEq, Eq)]
-enum Asked {
+enum HandlerCall {
     List(usize),
     Changes(Vec<String>),
     Work,
@@ -99,9 +99,9 @@ enum Asked {
 }
 
 /// Tells what it is asked to do, and fails as often as it is told to.
-struct Telling {
-    source: Arc<Breaking>,
-    told: mpsc::UnboundedSender<Asked>,
+struct ScriptedStore {
+    source: Arc<BreakableStore>,
+    told: mpsc::UnboundedSender<HandlerCall>,
     lists_fail: usize,
     works_fail: usize,
 }
@@ -113,58 +113,58 @@ fn fails(times: &mut usize) -> bool {
     left > 0
 }
 
-impl Telling {
-    fn tell(&self, asked: Asked) {
+impl ScriptedStore {
+    fn tell(&self, asked: HandlerCall) {
         self.told.send(asked).expect("somebody listens");
     }
 }
 
-impl Handler for Telling {
+impl Handler for ScriptedStore {
     async fn list(&mut self) -> Result<(), StoreError> {
         if fails(&mut self.lists_fail) {
             return Err(StoreError::Unavailable("starting".to_owned()));
         }
         let list = self.source.list(THINGS, At::Latest).await?;
-        self.tell(Asked::List(list.items.len()));
+        self.tell(HandlerCall::List(list.items.len()));
         Ok(())
     }
 
     async fn handle(&mut self, events: &[Arc<Event>]) {
         let name = |change: &Change| change.key.name.to_string();
         let names = events.iter().map(|event| name(&event.change)).collect();
-        self.tell(Asked::Changes(names));
+        self.tell(HandlerCall::Changes(names));
     }
 
     async fn work(&mut self) -> bool {
-        self.tell(Asked::Work);
+        self.tell(HandlerCall::Work);
         !fails(&mut self.works_fail)
     }
 
     fn ended(&self, _: &StoreError) -> Duration {
-        self.tell(Asked::Ended);
+        self.tell(HandlerCall::Ended);
         Duration::from_secs(7)
     }
 }
 
 struct World {
-    source: Arc<Breaking>,
-    asked: mpsc::UnboundedReceiver<Asked>,
+    source: Arc<BreakableStore>,
+    asked: mpsc::UnboundedReceiver<HandlerCall>,
     stop: Option<oneshot::Sender<()>>,
     task: tokio::task::JoinHandle<()>,
 }
 
 impl World {
     fn new(lists_fail: usize, works_fail: usize) -> Self {
-        let source = Arc::new(Breaking::default());
+        let source = Arc::new(BreakableStore::default());
         let (told, asked) = mpsc::unbounded_channel();
-        let handler = Telling {
+        let handler = ScriptedStore {
             source: Arc::clone(&source),
             told,
             lists_fail,
             works_fail,
         };
         let (stop, stopped) = oneshot::channel::<()>();
-        let followed: Arc<dyn Source> = Arc::<Breaking>::clone(&source);
+        let followed: Arc<dyn Source> = Arc::<BreakableStore>::clone(&source);
         let stopped = async move { stopped.await.unwrap_or_default() };
         let task = tokio::spawn(run(followed, Scope::One(THINGS), handler, stopped));
         Self {
@@ -175,7 +175,7 @@ impl World {
         }
     }
 
-    async fn expect(&mut self, all: impl IntoIterator<Item = Asked>) {
+    async fn expect(&mut self, all: impl IntoIterator<Item = HandlerCall>) {
         for asked in all {
             assert_eq!(self.asked.recv().await, Some(asked));
         }
@@ -185,14 +185,16 @@ impl World {
 #[tokio::test(start_paused = true)]
 async fn changes_are_worked_on_and_an_expired_watch_is_followed_by_a_list() {
     let mut world = World::new(0, 0);
-    world.expect([Asked::List(0), Asked::Work]).await;
+    world.expect([HandlerCall::List(0), HandlerCall::Work]).await;
     world.source.create("a");
     world
-        .expect([Asked::Changes(vec!["a".to_owned()]), Asked::Work])
+        .expect([HandlerCall::Changes(vec!["a".to_owned()]), HandlerCall::Work])
         .await;
     let before = Instant::now();
     world.source.end(EXPIRED);
-    world.expect([Asked::Ended, Asked::List(1), Asked::Work]).await;
+    world
+        .expect([HandlerCall::Ended, HandlerCall::List(1), HandlerCall::Work])
+        .await;
     assert_eq!(
         before.elapsed().as_secs(),
         7,
@@ -200,7 +202,7 @@ async fn changes_are_worked_on_and_an_expired_watch_is_followed_by_a_list() {
     );
     world.source.create("b");
     world
-        .expect([Asked::Changes(vec!["b".to_owned()]), Asked::Work])
+        .expect([HandlerCall::Changes(vec!["b".to_owned()]), HandlerCall::Work])
         .await;
 }
 
@@ -209,7 +211,12 @@ async fn a_store_that_does_not_answer_is_asked_again_after_a_while() {
     let before = Instant::now();
     let mut world = World::new(2, 0);
     world
-        .expect([Asked::Ended, Asked::Ended, Asked::List(0), Asked::Work])
+        .expect([
+            HandlerCall::Ended,
+            HandlerCall::Ended,
+            HandlerCall::List(0),
+            HandlerCall::Work,
+        ])
         .await;
     assert_eq!(before.elapsed().as_secs(), 14);
 }
@@ -218,8 +225,10 @@ async fn a_store_that_does_not_answer_is_asked_again_after_a_while() {
 async fn what_could_not_be_done_is_tried_again_and_what_was_done_is_not() {
     let before = Instant::now();
     let mut world = World::new(0, 1);
-    world.expect([Asked::List(0), Asked::Work, Asked::Work]).await;
-    assert_eq!(before.elapsed(), Telling::RETRY_AFTER);
+    world
+        .expect([HandlerCall::List(0), HandlerCall::Work, HandlerCall::Work])
+        .await;
+    assert_eq!(before.elapsed(), ScriptedStore::RETRY_AFTER);
     let more = tokio::time::timeout(Duration::from_secs(60), world.asked.recv()).await;
     assert!(more.is_err(), "nothing is left to do: {more:?}");
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use berth_apimachinery::{Key, Revision};
 use berth_storage::conformance::{THINGS, create, delete, thing, update, value};
-use berth_storage::{Applied, At, Expect, Scope, Step, Store, StoreError, Watch};
+use berth_storage::{At, Expect, Scope, Step, StepResult, Store, StoreError, Watch};
 use tokio::task::JoinHandle;
 
 use crate::linear::{Action, Operation, check};
@@ -310,7 +310,7 @@ impl Client {
         answered.is_some()
     }
 
-    fn acknowledge(&mut self, key: Key, applied: &[Applied], action: Action) {
+    fn acknowledge(&mut self, key: Key, applied: &[StepResult], action: Action) {
         let [applied] = applied else {
             panic!("one answer per step")
         };

@@ -26,7 +26,7 @@ use std::sync::Arc;
 use berth_apimachinery::Timestamp;
 use berth_dialect_contract::{Dialect, names};
 use berth_engine::plan::Step;
-use berth_engine::simulate::{Configured, Fault, Input, NoPlan, Terms};
+use berth_engine::simulate::{DefaultConfiguration, Fault, Input, NoPlan, Terms};
 use berth_engine::{Catalog, Simulation};
 use serde_json::{Value, json};
 
@@ -142,7 +142,7 @@ impl Scenario {
         let dialects = [Arc::clone(dialect)];
         let mut configurations = Vec::new();
         if let Some(file) = &self.config {
-            let found = Configured::from_file(&dialects, file);
+            let found = DefaultConfiguration::from_file(&dialects, file);
             let found = found.map_err(|errors| -> Vec<String> {
                 let errors = errors.iter();
                 errors.map(|error| format!("config.yaml: {error}")).collect()

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use berth_certs::Issued;
+use berth_certs::IssuedCertificate;
 use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::{Value, json};
@@ -204,7 +204,7 @@ impl Berth {
     ///
     /// # Panics
     /// When it cannot be made.
-    pub async fn client(&self, certificate: Option<&Issued>) -> Client {
+    pub async fn client(&self, certificate: Option<&IssuedCertificate>) -> Client {
         let ca = std::fs::read(self.data.join("ca.crt")).expect("berth wrote its CA");
         let user = certificate.map_or_else(
             || json!({}),

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use berth_apimachinery::Timestamp;
-use berth_certs::{Authority, Issued};
+use berth_certs::{Authority, IssuedCertificate};
 
 use super::process::Process;
 use super::{FRONT_PROXY, Hub, Purpose, READY};
@@ -23,7 +23,7 @@ rules:
 
 /// Certificates for kube-apiserver (as server, as front proxy, and for service accounts' tokens).
 pub(super) fn write_certificates(hub: &Hub, now: Timestamp) {
-    let write = |stem: &str, issued: Issued| {
+    let write = |stem: &str, issued: IssuedCertificate| {
         let file = |end: &str| hub.folder.join(format!("{stem}.{end}"));
         std::fs::write(file("crt"), issued.certificate).expect("the hub's folder is writable");
         std::fs::write(file("key"), issued.key).expect("the hub's folder is writable");

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use berth_certs::Issued;
+use berth_certs::IssuedCertificate;
 use serde_json::json;
 
 /// Credentials of a user.
 pub enum Credentials {
     /// A client certificate.
-    Certificate(Issued),
+    Certificate(IssuedCertificate),
     /// A bearer token.
     Token(String),
 }

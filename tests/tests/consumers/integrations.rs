@@ -28,7 +28,7 @@ async fn stranger(server: &Server) -> kube::Client {
 }
 
 /// Client with a certificate and its key.
-async fn client(server: &Server, issued: Option<&berth_certs::Issued>) -> kube::Client {
+async fn client(server: &Server, issued: Option<&berth_certs::IssuedCertificate>) -> kube::Client {
     let mut file = kube::config::Kubeconfig::read_from(server.kubeconfig()).unwrap();
     for user in &mut file.auth_infos {
         user.auth_info = issued.map(|issued| {

@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
-use berth_aggregation::options::{Options, Program, Running};
+use berth_aggregation::options::{Options, Program, RunningServer};
 use berth_apimachinery::Clock as _;
 use berth_apiserver::SystemClock;
 use berth_certs::Folder;
@@ -100,7 +100,7 @@ fn standalone(folder: &Path) -> Vec<OsString> {
 /// A server that a test stops.
 struct Started {
     runtime: tokio::runtime::Runtime,
-    running: Running,
+    running: RunningServer,
     folder: std::path::PathBuf,
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::world::{Toys, Write, binding, foo, policy, validating};
 use crate::surroundings::Params;
-use crate::{Enforcer, Stored};
+use crate::{Enforcer, StoredSet};
 
 /// Between 100,000 and 200,000.
 const DEAR: &str = "lists.range(200).all(x, lists.range(200).all(y, true))";
@@ -25,10 +25,10 @@ fn enforcer(world: Toys) -> Arc<Enforcer> {
 fn many(count: usize, spec: &Value, bound: &Value) -> Toys {
     let names: Vec<String> = (0..count).map(|number| format!("p{number:02}")).collect();
     Toys {
-        stored: Arc::new(Stored {
+        stored: Arc::new(StoredSet {
             validating: names.iter().map(|name| policy(name, spec)).collect(),
             validating_bindings: names.iter().map(|name| binding(name, bound)).collect(),
-            ..Stored::default()
+            ..StoredSet::default()
         }),
         ..Toys::default()
     }
@@ -181,7 +181,7 @@ fn where_the_budget_ends_exactly_with_an_evaluation_the_rest_is_not_admitted_uns
 #[test]
 fn policies_end_with_the_request_that_meets_them() {
     let enforcer = Enforcer::new(Arc::new(over_all(DEAR, 100)));
-    let ended = berth_apimachinery::budget::Ended::default();
+    let ended = berth_apimachinery::budget::AbandonedFlag::default();
     ended.end();
     let (result, _) = ended.during(|| Write::default().judged(&enforcer, Some(&foo(&json!({})))));
     assert_eq!(result.unwrap_err().code, 504);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::world::{Toys, Write, binding, foo, policy, validating};
 use crate::surroundings::Params;
-use crate::{Enforcer, Policy, PolicyType, Stored};
+use crate::{Enforcer, Policy, PolicyType, StoredSet};
 
 /// Message for a write of a Foo with three replicas in namespace `team`: the message, or nothing.
 fn told(world: Toys) -> String {
@@ -516,9 +516,9 @@ fn authorizer_asks_real_reviews_and_each_once() {
 
 #[test]
 fn a_policy_without_a_binding_does_nothing_and_one_that_did_not_change_stays_compiled() {
-    let mut stored = Stored {
+    let mut stored = StoredSet {
         validating: vec![policy("p", &validation("false"))],
-        ..Stored::default()
+        ..StoredSet::default()
     };
     let before = crate::set::InForce::new(Arc::new(stored.clone()), &crate::set::InForce::default());
     assert!(before.validating.is_empty());

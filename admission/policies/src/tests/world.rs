@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, Waker};
 
-use berth_admission::client::{Form, Policies, Recorded, Rounds, Subject};
+use berth_admission::client::{Form, Policies, PolicyNotes, Rounds, Subject};
 use berth_admission::{Operation, Request, UserInfo};
 use berth_apimachinery::{GroupResource, Kind, KindInfo, Schema, Status};
 use berth_cel::{Decision, Review};
@@ -14,8 +14,8 @@ use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 
-use crate::surroundings::{Catalog, Check, Decider, Deciding, Params, Surroundings};
-use crate::{Enforcer, ParamError, ParamKind, Stored};
+use crate::surroundings::{Catalog, Check, Decider, Params, PendingReview, Surroundings};
+use crate::{Enforcer, ParamError, ParamKind, StoredSet};
 
 static INFO: KindInfo = KindInfo {
     singular: "foo",
@@ -64,7 +64,7 @@ impl Kind for Foo {
 /// The toy world.
 #[derive(Default)]
 pub(super) struct Toys {
-    pub(super) stored: Arc<Stored>,
+    pub(super) stored: Arc<StoredSet>,
     pub(super) params: BTreeMap<String, Params>,
     /// The verbs that are allowed.
     pub(super) allowed: BTreeSet<String>,
@@ -75,7 +75,7 @@ pub(super) struct Toys {
 }
 
 impl Decider for Toys {
-    fn decide<'a>(&'a self, _: &'a UserInfo, review: &'a Review) -> Deciding<'a> {
+    fn decide<'a>(&'a self, _: &'a UserInfo, review: &'a Review) -> PendingReview<'a> {
         self.reviews.lock().push(review.clone());
         let allowed = self.allowed.contains(&*review.verb);
         Box::pin(std::future::ready(Decision {
@@ -86,7 +86,7 @@ impl Decider for Toys {
 }
 
 impl Catalog for Toys {
-    fn stored(&self) -> Arc<Stored> {
+    fn stored(&self) -> Arc<StoredSet> {
         Arc::clone(&self.stored)
     }
 
@@ -161,10 +161,10 @@ pub(super) fn binding(policy: &str, spec: &Value) -> Arc<Value> {
 /// One ValidatingAdmissionPolicy `p` with one binding `b`.
 pub(super) fn validating(spec: &Value, bound: &Value) -> Toys {
     Toys {
-        stored: Arc::new(Stored {
+        stored: Arc::new(StoredSet {
             validating: vec![policy("p", spec)],
             validating_bindings: vec![binding("p", bound)],
-            ..Stored::default()
+            ..StoredSet::default()
         }),
         ..Toys::default()
     }
@@ -173,10 +173,10 @@ pub(super) fn validating(spec: &Value, bound: &Value) -> Toys {
 /// MutatingAdmissionPolicies, each with one binding `b`.
 pub(super) fn mutating(specs: &[(&str, Value)]) -> Toys {
     Toys {
-        stored: Arc::new(Stored {
+        stored: Arc::new(StoredSet {
             mutating: specs.iter().map(|(name, spec)| policy(name, spec)).collect(),
             mutating_bindings: specs.iter().map(|(name, _)| binding(name, &json!({}))).collect(),
-            ..Stored::default()
+            ..StoredSet::default()
         }),
         ..Toys::default()
     }
@@ -239,9 +239,9 @@ impl Write {
         &self,
         enforcer: &Enforcer,
         object: Option<&Value>,
-    ) -> (Result<(), Status>, Recorded) {
+    ) -> (Result<(), Status>, PolicyNotes) {
         self.with(|subject| {
-            let mut recorded = Recorded::default();
+            let mut recorded = PolicyNotes::default();
             let result = now(enforcer.validate(subject, object, &mut recorded));
             (result, recorded)
         })
@@ -255,7 +255,7 @@ impl Write {
         between: impl FnOnce(&mut Value),
     ) -> (Result<(), Status>, Value) {
         self.with(|subject| {
-            let (mut rounds, mut recorded) = (Rounds::default(), Recorded::default());
+            let (mut rounds, mut recorded) = (Rounds::default(), PolicyNotes::default());
             let result = now(enforcer.mutate(subject, &mut object, &mut rounds, &mut recorded));
             rounds.ended(&object);
             between(&mut object);

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::chain::Chain;
 use crate::plugin::Plugin;
-use crate::request::Denied;
+use crate::request::Denial;
 
 fn id(index: usize) -> HookId {
     (Arc::from("c"), index)
@@ -70,7 +70,7 @@ impl Plugin for Ours {
     fn handles(&self, _: &Request<'_>) -> bool {
         true
     }
-    fn mutate(&self, _: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<(), Denied> {
+    fn mutate(&self, _: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<(), Denial> {
         self.0.note("ours");
         object["ours"] = true.into();
         Ok(())
@@ -89,8 +89,8 @@ impl Policies for Theirs {
         _: &'a Subject<'a>,
         object: &'a mut Value,
         rounds: &'a mut Rounds,
-        recorded: &'a mut Recorded,
-    ) -> Consulted<'a> {
+        recorded: &'a mut PolicyNotes,
+    ) -> PolicyObjections<'a> {
         Box::pin(async move {
             self.0
                 .note(&format!("theirs {} {}", rounds.number(), object["ours"]));
@@ -109,8 +109,8 @@ impl Policies for Theirs {
         &'a self,
         _: &'a Subject<'a>,
         object: Option<&'a Value>,
-        _: &'a mut Recorded,
-    ) -> Consulted<'a> {
+        _: &'a mut PolicyNotes,
+    ) -> PolicyObjections<'a> {
         let status = denied(
             "t",
             &Answer {
@@ -138,7 +138,7 @@ fn what_others_change_is_seen_again_by_us_and_then_by_them() {
     let chain = Chain::new(vec![Arc::new(Ours(log.clone()))]).with_policies(Arc::new(Theirs(log.clone())));
     let asked = create(&user);
     let subject = about(&asked, &foo, "v1");
-    let (mut object, mut recorded) = (json!({}), Recorded::default());
+    let (mut object, mut recorded) = (json!({}), PolicyNotes::default());
     chain.mutate(&asked, &mut object, &mut recorded.warnings).unwrap();
     now(chain.mutate_by_policies(&subject, &mut object, &mut recorded)).unwrap();
     assert_eq!(
@@ -163,7 +163,7 @@ fn a_chain_without_others_asks_nobody() {
     let (user, foo) = (UserInfo::default(), Foo::new());
     let asked = create(&user);
     let subject = about(&asked, &foo, "v1");
-    let (mut object, mut recorded) = (json!({}), Recorded::default());
+    let (mut object, mut recorded) = (json!({}), PolicyNotes::default());
     now(Chain::default().mutate_by_policies(&subject, &mut object, &mut recorded)).unwrap();
-    assert_eq!((object, recorded), (json!({}), Recorded::default()));
+    assert_eq!((object, recorded), (json!({}), PolicyNotes::default()));
 }

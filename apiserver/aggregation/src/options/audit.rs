@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use berth_apimachinery::Clock;
 use berth_apimachinery::duration::parse_unsigned;
 use berth_apiserver::audit::{
-    Audit, AuditConfig, AuditError, AuditLog, Batching, Deliver, NotDelivered, Policy, Rotation,
+    Audit, AuditConfig, AuditError, AuditLog, BatchLimits, Deliver, NotDelivered, Policy, Rotation,
 };
 use berth_apiserver::metrics::Metrics;
 use bytes::Bytes;
@@ -74,10 +74,10 @@ pub struct AuditArgs {
     pub audit_webhook_config_file: Option<PathBuf>,
     /// Limit of events that wait for the webhook. What does not fit is dropped, and counted in
     /// apiserver_audit_error_total.
-    #[arg(long, value_name = "EVENTS", default_value_t = Batching::default().buffer_size)]
+    #[arg(long, value_name = "EVENTS", default_value_t = BatchLimits::default().buffer_size)]
     pub audit_webhook_batch_buffer_size: usize,
     /// Limit of events that are sent at once.
-    #[arg(long, value_name = "EVENTS", default_value_t = Batching::default().max_size)]
+    #[arg(long, value_name = "EVENTS", default_value_t = BatchLimits::default().max_size)]
     pub audit_webhook_batch_max_size: usize,
     /// Wait of an event for more events, to be sent in one batch.
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_unsigned)]
@@ -89,7 +89,7 @@ pub struct AuditArgs {
 
 impl Default for AuditArgs {
     fn default() -> Self {
-        let batching = Batching::default();
+        let batching = BatchLimits::default();
         Self {
             audit_log_path: None,
             audit_policy_file: None,
@@ -118,7 +118,7 @@ impl AuditArgs {
         clock: &Arc<dyn Clock>,
     ) -> Result<Option<Audit>, AuditArgsError> {
         let policy = self.policy()?;
-        let webhook: Option<(Arc<dyn Deliver>, Batching)> = match &self.audit_webhook_config_file {
+        let webhook: Option<(Arc<dyn Deliver>, BatchLimits)> = match &self.audit_webhook_config_file {
             Some(file) => Some((Arc::new(Webhook::of(file).await?), self.batching())),
             None => None,
         };
@@ -158,8 +158,8 @@ impl AuditArgs {
         Policy::read(&text).map_err(|problem| wrong(problem.to_string()))
     }
 
-    fn batching(&self) -> Batching {
-        Batching {
+    fn batching(&self) -> BatchLimits {
+        BatchLimits {
             buffer_size: self.audit_webhook_batch_buffer_size,
             max_size: self.audit_webhook_batch_max_size,
             max_wait: self.audit_webhook_batch_max_wait,

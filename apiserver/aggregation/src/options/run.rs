@@ -58,8 +58,8 @@ pub enum RunError {
 }
 
 /// A running server, with its background tasks.
-pub struct Running {
-    server: berth_apiserver::Running,
+pub struct RunningServer {
+    server: berth_apiserver::RunningServer,
     kubeconfig: Option<PathBuf>,
     tasks: Vec<JoinHandle<()>>,
 }
@@ -94,7 +94,7 @@ impl Options {
     ///
     /// # Errors
     /// When the hub, a file or the port cannot be used.
-    pub async fn start(self, program: Program) -> Result<Running, RunError> {
+    pub async fn start(self, program: Program) -> Result<RunningServer, RunError> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let folder = Arc::new(Folder::open(&self.serving.cert_dir, clock.now())?);
         let service = self.registration.service(&program.name);
@@ -130,7 +130,7 @@ impl Options {
         let mut tasks = vec![tokio::spawn(Arc::clone(&certificate).keep_fresh())];
         tasks.extend(access.hub.as_ref().and_then(Delegation::follow));
         tasks.extend(registration.map(|registration| registration.follow(certificate)));
-        Ok(Running {
+        Ok(RunningServer {
             server: server.start(),
             kubeconfig,
             tasks,
@@ -204,7 +204,7 @@ impl Options {
     }
 }
 
-impl Running {
+impl RunningServer {
     /// Returns the address it listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use berth_client::told;
-use berth_policies::{Catalog, ParamError, ParamKind, Params, Stored};
+use berth_policies::{Catalog, ParamError, ParamKind, Params, StoredSet};
 use futures::StreamExt;
 use kube::api::ListParams;
 use kube::core::{ApiResource, DynamicObject};
@@ -20,7 +20,7 @@ use tokio::sync::{Mutex, watch};
 use tokio::task::JoinHandle;
 
 use super::follow::{self, Snapshot};
-use super::params::Watched;
+use super::params::WatchedParameters;
 use super::{GROUP, PATIENCE};
 use crate::error::HubError;
 
@@ -31,7 +31,7 @@ const AGAIN: Duration = Duration::from_mins(1);
 /// Longest wait of a policy for its parameters before it comes into force without them.
 const PARAMS: Duration = Duration::from_secs(5);
 
-/// Kinds and resources, in the order of the fields of [`Stored`].
+/// Kinds and resources, in the order of the fields of [`StoredSet`].
 pub(super) const KINDS: [(&str, &str); 4] = [
     ("MutatingAdmissionPolicy", "mutatingadmissionpolicies"),
     (
@@ -46,7 +46,7 @@ pub(super) const KINDS: [(&str, &str); 4] = [
 ];
 
 /// Objects by their names.
-type Known = Arc<BTreeMap<String, Arc<Value>>>;
+type ObjectsByName = Arc<BTreeMap<String, Arc<Value>>>;
 
 /// The hub's policies.
 pub struct HubPolicies {
@@ -54,9 +54,9 @@ pub struct HubPolicies {
     /// Knows the parameters that are stored here.
     local: Arc<dyn Catalog>,
     /// Last lists of each kind; locked while they are put in force.
-    heard: Mutex<[Known; 4]>,
-    stored: RwLock<Arc<Stored>>,
-    params: RwLock<BTreeMap<ParamKind, Arc<Watched>>>,
+    heard: Mutex<[ObjectsByName; 4]>,
+    stored: RwLock<Arc<StoredSet>>,
+    params: RwLock<BTreeMap<ParamKind, Arc<WatchedParameters>>>,
     /// Called when other policies are in force.
     changed: watch::Sender<()>,
 }
@@ -127,14 +127,14 @@ impl HubPolicies {
                     continue;
                 }
             }
-            self.replace(place, Known::default()).await;
+            self.replace(place, ObjectsByName::default()).await;
             report.send_replace(true);
             tokio::time::sleep(AGAIN).await;
         }
     }
 
     /// Puts `known`, all of one kind, in force together with the known ones of the other kinds.
-    pub(super) async fn replace(&self, place: usize, known: Known) {
+    pub(super) async fn replace(&self, place: usize, known: ObjectsByName) {
         let mut heard = self.heard.lock().await;
         if heard[place] == known {
             return;
@@ -154,7 +154,7 @@ impl HubPolicies {
             params.retain(|kind, _| kinds.contains(kind));
             for kind in kinds.iter().filter(|kind| self.local.find(kind).is_err()) {
                 params.entry(kind.clone()).or_insert_with(|| {
-                    let watched = Watched::start(self.client.clone(), kind.clone());
+                    let watched = WatchedParameters::start(self.client.clone(), kind.clone());
                     new.push(Arc::clone(&watched));
                     watched
                 });
@@ -170,7 +170,7 @@ impl HubPolicies {
 }
 
 impl Catalog for HubPolicies {
-    fn stored(&self) -> Arc<Stored> {
+    fn stored(&self) -> Arc<StoredSet> {
         Arc::clone(&self.stored.read())
     }
 
@@ -199,10 +199,10 @@ impl Catalog for HubPolicies {
     }
 }
 
-fn stored(heard: &[Known; 4]) -> Stored {
-    let values = |known: &Known| known.values().map(Arc::clone).collect();
+fn stored(heard: &[ObjectsByName; 4]) -> StoredSet {
+    let values = |known: &ObjectsByName| known.values().map(Arc::clone).collect();
     let [mutating, mutating_bindings, validating, validating_bindings] = heard;
-    Stored {
+    StoredSet {
         mutating: values(mutating),
         mutating_bindings: values(mutating_bindings),
         validating: values(validating),
@@ -210,7 +210,7 @@ fn stored(heard: &[Known; 4]) -> Stored {
     }
 }
 
-fn kinds_of_params(stored: &Stored) -> BTreeSet<ParamKind> {
+fn kinds_of_params(stored: &StoredSet) -> BTreeSet<ParamKind> {
     let all = stored.mutating.iter().chain(&stored.validating);
     all.filter_map(|policy| ParamKind::of(&policy["spec"]["paramKind"]))
         .collect()

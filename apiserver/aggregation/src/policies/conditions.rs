@@ -11,8 +11,8 @@ use std::sync::{Arc, LazyLock};
 
 use berth_admission::client::Condition;
 use berth_cel::{
-    AdmissionVariable, Asked, Decisions, Environment, Error, Lazy, MATCH_CONDITIONS_LIMIT, PER_CALL_LIMIT,
-    Program, Review, Type, Value,
+    AdmissionVariable, Decisions, Environment, Error, Lazy, MATCH_CONDITIONS_LIMIT, PER_CALL_LIMIT, Program,
+    Review, ReviewSubject, Type, Value,
 };
 use serde_json::Value as Json;
 
@@ -26,9 +26,9 @@ const OBJECTS: [(&str, AdmissionVariable); 2] = [
 ];
 
 /// Compiled conditions.
-pub(super) struct Conditions(Vec<Compiled>);
+pub(super) struct Conditions(Vec<CompiledConditions>);
 
-struct Compiled {
+struct CompiledConditions {
     name: String,
     program: Result<Program, String>,
 }
@@ -48,7 +48,7 @@ pub(super) enum Verdict {
 
 impl Conditions {
     pub(super) fn compile(conditions: &[Condition]) -> Self {
-        Self(conditions.iter().map(Compiled::new).collect())
+        Self(conditions.iter().map(CompiledConditions::new).collect())
     }
 
     /// Expressions that cannot be compiled.
@@ -97,7 +97,7 @@ enum Unheld {
     Problem(String),
 }
 
-impl Compiled {
+impl CompiledConditions {
     fn new(condition: &Condition) -> Self {
         let name = condition.name.clone();
         let program = match ENVIRONMENT.compile(&condition.expression) {
@@ -159,11 +159,11 @@ fn variables<'a>(review: &'a Json, request: &'a Json) -> [Value<'a>; 6] {
 }
 
 /// Attributes of `authorizer.requestResource`.
-fn resource(review: &Json) -> Asked {
+fn resource(review: &Json) -> ReviewSubject {
     let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
     let of = &review["resource"];
-    let mut asked = Asked::resource(&text(&of["group"]), &text(&of["resource"]));
-    if let Asked::Resource {
+    let mut asked = ReviewSubject::resource(&text(&of["group"]), &text(&of["resource"]));
+    if let ReviewSubject::Resource {
         subresource,
         namespace,
         name,
@@ -230,7 +230,7 @@ mod tests {
         };
         assert_eq!(reviews.len(), 2);
         let about_own = reviews.iter().find(|review| &*review.verb == "delete").unwrap();
-        let Asked::Resource {
+        let ReviewSubject::Resource {
             group,
             resource,
             name,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use berth_admission::client::{
-    self, Answer, Consulted, Recorded, Rounds, Subject, WebhookType, condition_failed, denied, failed,
-    no_dry_run, unusable,
+    self, Answer, PolicyNotes, PolicyObjections, Rounds, Subject, WebhookType, condition_failed, denied,
+    failed, no_dry_run, unusable,
 };
 use berth_apimachinery::Status;
 use berth_apiserver::metrics::Rejection;
@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::Policies;
 use super::conditions::Verdict;
-use super::prepared::Prepared;
+use super::prepared::PreparedWebhook;
 
 /// Maximal number of rounds that evaluate conditions again after access reviews.
 const MOST_ROUNDS: usize = 64;
@@ -41,8 +41,8 @@ impl client::Policies for Policies {
         subject: &'a Subject<'a>,
         object: &'a mut Value,
         rounds: &'a mut Rounds,
-        recorded: &'a mut Recorded,
-    ) -> Consulted<'a> {
+        recorded: &'a mut PolicyNotes,
+    ) -> PolicyObjections<'a> {
         Box::pin(self.change(subject, object, rounds, recorded))
     }
 
@@ -50,8 +50,8 @@ impl client::Policies for Policies {
         &'a self,
         subject: &'a Subject<'a>,
         object: Option<&'a Value>,
-        recorded: &'a mut Recorded,
-    ) -> Consulted<'a> {
+        recorded: &'a mut PolicyNotes,
+    ) -> PolicyObjections<'a> {
         Box::pin(self.judge(subject, object, recorded))
     }
 }
@@ -63,7 +63,7 @@ impl Policies {
         subject: &Subject<'_>,
         object: &mut Value,
         rounds: &mut Rounds,
-        recorded: &mut Recorded,
+        recorded: &mut PolicyNotes,
     ) -> Result<(), Status> {
         for (index, prepared) in self.hooks(WebhookType::Mutating).iter().enumerate() {
             let id = prepared.hook.id();
@@ -71,7 +71,7 @@ impl Policies {
                 continue;
             }
             let shown = Some(&*object).filter(|object| !object.is_null());
-            let asking = Asking {
+            let asking = WebhookCall {
                 policies: self,
                 prepared,
                 webhook_type: WebhookType::Mutating,
@@ -100,12 +100,12 @@ impl Policies {
         &self,
         subject: &Subject<'_>,
         object: Option<&Value>,
-        recorded: &mut Recorded,
+        recorded: &mut PolicyNotes,
     ) -> Result<(), Status> {
         let hooks = self.hooks(WebhookType::Validating);
         let mut asked = Vec::new();
         for (index, prepared) in hooks.iter().enumerate() {
-            let asking = Asking {
+            let asking = WebhookCall {
                 policies: self,
                 prepared,
                 webhook_type: WebhookType::Validating,
@@ -130,15 +130,15 @@ impl Policies {
     }
 }
 
-fn take(recorded: &mut Recorded, said: Recorded) {
+fn take(recorded: &mut PolicyNotes, said: PolicyNotes) {
     recorded.warnings.extend(said.warnings);
     recorded.annotations.extend(said.annotations);
 }
 
 /// One webhook asked about one write.
-struct Asking<'a> {
+struct WebhookCall<'a> {
     policies: &'a Policies,
-    prepared: &'a Prepared,
+    prepared: &'a PreparedWebhook,
     webhook_type: WebhookType,
     subject: &'a Subject<'a>,
     /// Position of the call, in the audit log.
@@ -152,7 +152,7 @@ struct Question<'a> {
     request: Value,
 }
 
-impl<'a> Asking<'a> {
+impl<'a> WebhookCall<'a> {
     fn name(&self) -> &str {
         &self.prepared.hook.name
     }
@@ -222,7 +222,7 @@ impl<'a> Asking<'a> {
     }
 
     /// Asks. `None` when there was no answer and the write goes on without.
-    async fn ask(&self, question: &Question<'_>) -> (Recorded, Result<Option<Answer>, Status>) {
+    async fn ask(&self, question: &Question<'_>) -> (PolicyNotes, Result<Option<Answer>, Status>) {
         let start = Instant::now();
         let answer = self.call(question).await;
         let (recorded, result, rejection) = self.weigh(answer);
@@ -251,8 +251,8 @@ impl<'a> Asking<'a> {
     fn weigh(
         &self,
         answer: Result<Answer, String>,
-    ) -> (Recorded, Result<Option<Answer>, Status>, Option<Rejection>) {
-        let mut recorded = Recorded::default();
+    ) -> (PolicyNotes, Result<Option<Answer>, Status>, Option<Rejection>) {
+        let mut recorded = PolicyNotes::default();
         match answer {
             Ok(mut answer) => {
                 recorded.warnings = std::mem::take(&mut answer.warnings);
@@ -330,7 +330,7 @@ impl<'a> Asking<'a> {
     }
 
     /// Writes the audit annotations of a call that went well.
-    fn note(&self, changed: bool, recorded: &mut Recorded) {
+    fn note(&self, changed: bool, recorded: &mut PolicyNotes) {
         let hook = &self.prepared.hook;
         let note = json!({"configuration": &*hook.configuration, "webhook": &*hook.name, "mutated": changed});
         recorded

@@ -4,7 +4,7 @@ use berth_admission::client::Endpoint;
 
 /// The addresses of this server.
 #[derive(Clone, Debug, Default)]
-pub struct Own {
+pub struct OwnAddresses {
     /// The names of its serving certificate, among them `<service>.<namespace>.svc`.
     pub names: Vec<String>,
     /// The ports it serves on.
@@ -13,7 +13,7 @@ pub struct Own {
     pub paths: &'static [&'static str],
 }
 
-impl Own {
+impl OwnAddresses {
     /// Whether a webhook is this program.
     pub(super) fn is_at(&self, endpoint: &Endpoint) -> bool {
         match endpoint {
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn a_webhook_is_our_own_by_its_service_or_its_address_and_path() {
-        let own = Own {
+        let own = OwnAddresses {
             names: vec!["berth.berth-system.svc".to_owned()],
             ports: vec![7443],
             paths: &["/admission/mutate", "/admission/validate"],

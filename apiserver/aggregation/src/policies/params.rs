@@ -27,7 +27,7 @@ type Place = (String, String);
 
 /// Known objects.
 #[derive(Default)]
-enum Known {
+enum ParameterObjects {
     /// Not listed yet.
     #[default]
     Nothing,
@@ -41,20 +41,20 @@ enum Known {
 }
 
 /// The parameters of one kind; they are watched until this is dropped.
-pub(super) struct Watched {
+pub(super) struct WatchedParameters {
     kind: ParamKind,
-    known: Arc<RwLock<Known>>,
+    known: Arc<RwLock<ParameterObjects>>,
     settled: watch::Receiver<bool>,
     task: JoinHandle<()>,
 }
 
-impl Drop for Watched {
+impl Drop for WatchedParameters {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-impl Watched {
+impl WatchedParameters {
     /// Begins to watch them.
     pub(super) fn start(client: Client, kind: ParamKind) -> Arc<Self> {
         let known = Arc::default();
@@ -77,15 +77,15 @@ impl Watched {
     /// Whether the hub has such a kind: true until the hub answers that it does not.
     pub(super) fn find(&self) -> Result<(), ParamError> {
         match *self.known.read() {
-            Known::Unserved => Err(self.kind.unknown()),
-            Known::Nothing | Known::Objects { .. } => Ok(()),
+            ParameterObjects::Unserved => Err(self.kind.unknown()),
+            ParameterObjects::Nothing | ParameterObjects::Objects { .. } => Ok(()),
         }
     }
 
     /// Those in `namespace`, where they are in namespaces, by `name` if there is one.
     pub(super) fn params(&self, namespace: &str, name: Option<&str>) -> Result<Params, ParamError> {
         let known = self.known.read();
-        let Known::Objects { namespaced, objects } = &*known else {
+        let ParameterObjects::Objects { namespaced, objects } = &*known else {
             return Err(ParamError::NotSynced(self.kind.shown()));
         };
         let namespace = if *namespaced { namespace } else { "" };
@@ -105,7 +105,7 @@ impl Watched {
     /// Number of objects in `namespace`, up to `most`.
     pub(super) fn count(&self, namespace: &str, most: usize) -> usize {
         let known = self.known.read();
-        let Known::Objects { namespaced, objects } = &*known else {
+        let ParameterObjects::Objects { namespaced, objects } = &*known else {
             return 0;
         };
         let namespace = if *namespaced { namespace } else { "" };
@@ -125,7 +125,12 @@ fn there<'a>(
         .map(|(_, object)| object)
 }
 
-async fn keep(client: Client, kind: ParamKind, known: Arc<RwLock<Known>>, report: watch::Sender<bool>) {
+async fn keep(
+    client: Client,
+    kind: ParamKind,
+    known: Arc<RwLock<ParameterObjects>>,
+    report: watch::Sender<bool>,
+) {
     let (group, version) = kind.group_version();
     let named = GroupVersionKind::gvk(group, version, &kind.kind);
     loop {
@@ -147,7 +152,7 @@ async fn keep(client: Client, kind: ParamKind, known: Arc<RwLock<Known>>, report
                 continue;
             }
         }
-        *known.write() = Known::Unserved;
+        *known.write() = ParameterObjects::Unserved;
         report.send_replace(true);
         tokio::time::sleep(AGAIN).await;
     }
@@ -158,7 +163,7 @@ async fn follow(
     client: &Client,
     resource: &ApiResource,
     namespaced: bool,
-    known: &RwLock<Known>,
+    known: &RwLock<ParameterObjects>,
     report: &watch::Sender<bool>,
 ) {
     let api: Api<DynamicObject> = Api::all_with(client.clone(), resource);
@@ -170,7 +175,7 @@ async fn follow(
             Ok(event) => {
                 last_problem = None;
                 take(event, resource, namespaced, known, &mut listed);
-                if matches!(*known.read(), Known::Objects { .. }) {
+                if matches!(*known.read(), ParameterObjects::Objects { .. }) {
                     report.send_replace(true);
                 }
             }
@@ -196,7 +201,7 @@ fn take(
     event: Event<DynamicObject>,
     resource: &ApiResource,
     namespaced: bool,
-    known: &RwLock<Known>,
+    known: &RwLock<ParameterObjects>,
     listed: &mut BTreeMap<Place, Arc<Value>>,
 ) {
     let place = |object: &DynamicObject| {
@@ -210,18 +215,18 @@ fn take(
             listed.insert(place(&object), value(object, resource));
         }
         Event::InitDone => {
-            *known.write() = Known::Objects {
+            *known.write() = ParameterObjects::Objects {
                 namespaced,
                 objects: std::mem::take(listed),
             };
         }
         Event::Apply(object) => {
-            if let Known::Objects { objects, .. } = &mut *known.write() {
+            if let ParameterObjects::Objects { objects, .. } = &mut *known.write() {
                 objects.insert(place(&object), value(object, resource));
             }
         }
         Event::Delete(object) => {
-            if let Known::Objects { objects, .. } = &mut *known.write() {
+            if let ParameterObjects::Objects { objects, .. } = &mut *known.write() {
                 objects.remove(&place(&object));
             }
         }

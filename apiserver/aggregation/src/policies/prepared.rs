@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use super::call::Caller;
 use super::conditions::Conditions;
-use super::own::Own;
+use super::own::OwnAddresses;
 
 /// A webhook with the data for calling it.
-pub(super) struct Prepared {
+pub(super) struct PreparedWebhook {
     pub(super) hook: Hook,
     pub(super) conditions: Conditions,
     /// Caller, or the reason why it cannot be called.
@@ -23,7 +23,7 @@ pub(super) struct Prepared {
 pub(super) struct Maker {
     /// Finds the Services of webhooks.
     pub(super) client: Client,
-    pub(super) own: Own,
+    pub(super) own: OwnAddresses,
 }
 
 impl Maker {
@@ -32,8 +32,8 @@ impl Maker {
     pub(super) fn all(
         &self,
         configurations: &BTreeMap<String, Arc<Value>>,
-        before: &[Arc<Prepared>],
-    ) -> Vec<Arc<Prepared>> {
+        before: &[Arc<PreparedWebhook>],
+    ) -> Vec<Arc<PreparedWebhook>> {
         let hooks = configurations
             .values()
             .flat_map(|configuration| Hook::all(configuration));
@@ -41,7 +41,7 @@ impl Maker {
         others.map(|hook| self.one(hook, before)).collect()
     }
 
-    fn one(&self, hook: Hook, before: &[Arc<Prepared>]) -> Arc<Prepared> {
+    fn one(&self, hook: Hook, before: &[Arc<PreparedWebhook>]) -> Arc<PreparedWebhook> {
         if let Some(same) = before.iter().find(|known| known.hook == hook) {
             return Arc::clone(same);
         }
@@ -66,7 +66,7 @@ impl Maker {
                 "an admission webhook cannot be called; its failurePolicy applies"
             );
         }
-        Arc::new(Prepared {
+        Arc::new(PreparedWebhook {
             hook,
             conditions,
             caller,
@@ -74,8 +74,8 @@ impl Maker {
     }
 
     /// The caller of a known webhook at the same place with the same trust keeps its connections.
-    fn caller(&self, hook: &Hook, before: &[Arc<Prepared>]) -> Result<Arc<Caller>, String> {
-        let is_same = |known: &&Arc<Prepared>| {
+    fn caller(&self, hook: &Hook, before: &[Arc<PreparedWebhook>]) -> Result<Arc<Caller>, String> {
+        let is_same = |known: &&Arc<PreparedWebhook>| {
             let there = |hook: &Hook| -> (Endpoint, Vec<u8>, u64) {
                 (
                     hook.endpoint.clone(),

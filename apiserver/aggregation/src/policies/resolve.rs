@@ -13,7 +13,7 @@ use k8s_openapi::api::core::v1::{Service, ServiceSpec};
 use kube::{Api, Client};
 
 /// Addresses, as the connector takes them.
-type Found = Pin<Box<dyn Future<Output = io::Result<std::vec::IntoIter<SocketAddr>>> + Send>>;
+type ResolvedAddresses = Pin<Box<dyn Future<Output = io::Result<std::vec::IntoIter<SocketAddr>>> + Send>>;
 
 /// Finds the addresses of one webhook.
 #[derive(Clone)]
@@ -32,13 +32,13 @@ pub(super) enum Resolver {
 impl tower::Service<Name> for Resolver {
     type Response = std::vec::IntoIter<SocketAddr>;
     type Error = io::Error;
-    type Future = Found;
+    type Future = ResolvedAddresses;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, host: Name) -> Found {
+    fn call(&mut self, host: Name) -> ResolvedAddresses {
         match self.clone() {
             Self::Dns => Box::pin(async move { look_up(host.as_str(), 0).await }),
             Self::Service {

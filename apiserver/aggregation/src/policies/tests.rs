@@ -9,19 +9,19 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use berth_admission::client::{Form, Policies as _, Recorded, Rounds, Subject, WebhookType};
+use berth_admission::client::{Form, Policies as _, PolicyNotes, Rounds, Subject, WebhookType};
 use berth_admission::{Operation, Request, UserInfo};
 use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Clock, Draft, Key, Kind, Status};
 use berth_apiserver::SystemClock;
 use berth_cel::{Decision, Review};
-use berth_policies::{Decider, Deciding};
+use berth_policies::{Decider, PendingReview};
 use berth_storage::{Expect, MemoryStore, Step, Store};
 use http::Response;
 use kube::client::Body;
 use serde_json::{Value, json};
 
-use super::{NAMESPACES, Own, Policies};
+use super::{NAMESPACES, OwnAddresses, Policies};
 use kind::Toy;
 use server::{Reply, Server};
 
@@ -55,7 +55,7 @@ fn hub(service: Value) -> kube::Client {
 struct Gets;
 
 impl Decider for Gets {
-    fn decide<'a>(&'a self, _: &'a UserInfo, review: &'a Review) -> Deciding<'a> {
+    fn decide<'a>(&'a self, _: &'a UserInfo, review: &'a Review) -> PendingReview<'a> {
         let allowed = &*review.verb == "get";
         Box::pin(std::future::ready(Decision {
             allowed,
@@ -85,7 +85,7 @@ async fn store() -> Arc<dyn Store> {
 async fn policies(mutating: &[(&str, Value)], validating: &[(&str, Value)]) -> Arc<Policies> {
     let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "hooks"},
         "spec": {"type": "ExternalName", "externalName": "localhost"}});
-    let own = Own {
+    let own = OwnAddresses {
         names: vec!["berth.berth-system.svc".to_owned()],
         ports: vec![7443],
         paths: &["/admission/mutate", "/admission/validate"],
@@ -179,7 +179,7 @@ impl Asker {
     }
 
     /// One round of mutating webhooks.
-    async fn mutate(&self, policies: &Policies, object: &mut Value) -> (Result<(), Status>, Recorded) {
+    async fn mutate(&self, policies: &Policies, object: &mut Value) -> (Result<(), Status>, PolicyNotes) {
         self.round(policies, object, &mut Rounds::default()).await
     }
 
@@ -188,18 +188,22 @@ impl Asker {
         policies: &Policies,
         object: &mut Value,
         rounds: &mut Rounds,
-    ) -> (Result<(), Status>, Recorded) {
+    ) -> (Result<(), Status>, PolicyNotes) {
         let request = self.request();
-        let mut recorded = Recorded::default();
+        let mut recorded = PolicyNotes::default();
         let result = policies
             .mutate(&self.subject(&request), object, rounds, &mut recorded)
             .await;
         (result, recorded)
     }
 
-    async fn validate(&self, policies: &Policies, object: Option<&Value>) -> (Result<(), Status>, Recorded) {
+    async fn validate(
+        &self,
+        policies: &Policies,
+        object: Option<&Value>,
+    ) -> (Result<(), Status>, PolicyNotes) {
         let request = self.request();
-        let mut recorded = Recorded::default();
+        let mut recorded = PolicyNotes::default();
         let result = policies
             .validate(&self.subject(&request), object, &mut recorded)
             .await;

@@ -16,7 +16,7 @@ const INJECTED: &str = "cert-manager.io/inject-ca-from";
 
 /// One such object, by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Registered {
+pub(super) struct RegisteredObject {
     pub(super) kind: &'static str,
     pub(super) name: String,
     /// The object, where this server may create it.
@@ -29,7 +29,7 @@ pub(super) struct Registered {
 
 /// State of an object.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Found {
+pub(super) enum ObjectState {
     /// It does not exist.
     Missing,
     /// Another program fills in its caBundles; the reason why the hub cannot find this server by it, if
@@ -39,7 +39,7 @@ pub(super) enum Found {
     Ours(Value),
 }
 
-impl Registered {
+impl RegisteredObject {
     /// The object that `template` describes; `None` when it is of no kind that has a caBundle.
     pub(super) fn of(template: Value, manager: &str, sources: &Sources) -> Option<Self> {
         let kinds = [
@@ -63,28 +63,32 @@ impl Registered {
     }
 
     /// Reads it.
-    pub(super) async fn find(&self, client: &Client, service: &Service) -> Result<Found, RegistrationError> {
+    pub(super) async fn find(
+        &self,
+        client: &Client,
+        service: &Service,
+    ) -> Result<ObjectState, RegistrationError> {
         let found = self.api(client).get_opt(&self.name).await;
         let found = found.map_err(|problem| self.failed("reading", &problem))?;
         let Some(object) = found else {
-            return Ok(Found::Missing);
+            return Ok(ObjectState::Missing);
         };
         let object = serde_json::to_value(object).map_err(|problem| self.malformed(&problem))?;
         Ok(self.judged(object, service))
     }
 
     /// Judges whether this server sets the caBundles in `object`.
-    fn judged(&self, object: Value, service: &Service) -> Found {
+    fn judged(&self, object: Value, service: &Service) -> ObjectState {
         if is_injected(&object) {
-            return Found::Foreign(self.untrusting(&object, service));
+            return ObjectState::Foreign(self.untrusting(&object, service));
         }
         if object["kind"] == "APIService" && object["spec"]["insecureSkipTLSVerify"] == true {
             // The field excludes a caBundle.
-            return Found::Foreign(None);
+            return ObjectState::Foreign(None);
         }
         match elsewhere(&object, service) {
-            Some(why) => Found::Foreign(Some(format!("{self} {why}"))),
-            None => Found::Ours(object),
+            Some(why) => ObjectState::Foreign(Some(format!("{self} {why}"))),
+            None => ObjectState::Ours(object),
         }
     }
 
@@ -177,7 +181,7 @@ impl Registered {
     }
 }
 
-impl std::fmt::Display for Registered {
+impl std::fmt::Display for RegisteredObject {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}", self.kind, self.name)
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use berth_apimachinery::Timestamp;
 use berth_certs::Authority;
-use berth_certs::rotation::{Moment, Shared, Step};
+use berth_certs::rotation::{Moment, SharedAuthorities, Step};
 use berth_client::told;
 use jiff::SignedDuration;
 use k8s_openapi::ByteString;
@@ -47,7 +47,7 @@ pub(super) struct SharedCa {
 /// State of the Secret as read.
 pub(super) struct Read {
     secret: Secret,
-    pub(super) shared: Shared,
+    pub(super) shared: SharedAuthorities,
 }
 
 impl SharedCa {
@@ -67,7 +67,7 @@ impl SharedCa {
             let found = self.secrets.get_opt(&self.options.secret).await;
             let found = found.map_err(|problem| self.failed("reading", &problem))?;
             let Some(secret) = found else {
-                let first = Shared::generate(now)?;
+                let first = SharedAuthorities::generate(now)?;
                 let secret = self.holding(None, &first);
                 match self.secrets.create(&PostParams::default(), &secret).await {
                     Ok(_) => tracing::info!(secret = %self.place.display(), "Secret created with a new CA"),
@@ -76,10 +76,10 @@ impl SharedCa {
                 }
                 continue;
             };
-            match Shared::read(&data(&secret), &self.place)? {
+            match SharedAuthorities::read(&data(&secret), &self.place)? {
                 Some(shared) => return Ok(Read { secret, shared }),
                 None => {
-                    let first = Shared::generate(now)?;
+                    let first = SharedAuthorities::generate(now)?;
                     if self.replace(&secret, &first).await?.is_some() {
                         tracing::info!(secret = %self.place.display(), "new CA stored");
                     }
@@ -149,14 +149,18 @@ impl SharedCa {
     /// The CA that signs.
     pub(super) fn authority(
         &self,
-        shared: &Shared,
+        shared: &SharedAuthorities,
         now: Timestamp,
     ) -> Result<Arc<Authority>, RegistrationError> {
         Ok(Arc::new(shared.authority(&self.place, now)?))
     }
 
     /// Stores `shared` over the read state; `None` when the Secret has changed since.
-    async fn replace(&self, old: &Secret, shared: &Shared) -> Result<Option<Secret>, RegistrationError> {
+    async fn replace(
+        &self,
+        old: &Secret,
+        shared: &SharedAuthorities,
+    ) -> Result<Option<Secret>, RegistrationError> {
         let secret = self.holding(Some(old), shared);
         match self
             .secrets
@@ -169,7 +173,7 @@ impl SharedCa {
         }
     }
 
-    fn holding(&self, old: Option<&Secret>, shared: &Shared) -> Secret {
+    fn holding(&self, old: Option<&Secret>, shared: &SharedAuthorities) -> Secret {
         let content = shared.write().into_iter();
         let mut secret = old.cloned().unwrap_or_else(|| Secret {
             metadata: ObjectMeta {

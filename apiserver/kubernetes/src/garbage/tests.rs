@@ -182,7 +182,7 @@ async fn what_is_in_use_is_not_collected_until_nobody_uses_it() {
         .until("what is not in use is gone", |world| world.names() == ["seed"])
         .await;
     // The clock is paused, so this takes no time, and it was tried three times more.
-    tokio::time::sleep(Collecting::RETRY_AFTER * TURNS_IN_USE * 3).await;
+    tokio::time::sleep(CollectorState::RETRY_AFTER * TURNS_IN_USE * 3).await;
     assert_eq!(world.names(), ["seed"]);
     assert!(world.find("seed").unwrap().meta().deletion_timestamp().is_none());
     world.in_use.0.lock().clear();

@@ -57,7 +57,7 @@ struct Deleter {
 
 /// Content left in a namespace after deleting everything that could be.
 #[derive(Default)]
-struct Remaining {
+struct RemainingContent {
     objects: BTreeMap<GroupResource, usize>,
     finalizers: BTreeMap<String, usize>,
 }
@@ -165,8 +165,8 @@ impl Deleter {
             .await
     }
 
-    async fn remaining(&self, name: &str) -> Result<Remaining, StoreError> {
-        let mut remaining = Remaining::default();
+    async fn remaining(&self, name: &str) -> Result<RemainingContent, StoreError> {
+        let mut remaining = RemainingContent::default();
         for resource in self.kinds.namespaced() {
             let list = self.store.list(resource, At::Latest).await?;
             for (_, object) in list.iter(Some(name), None) {
@@ -200,7 +200,7 @@ fn is_terminating(namespace: &Object) -> bool {
     namespace.meta().deletion_timestamp().is_some()
 }
 
-impl Remaining {
+impl RemainingContent {
     /// Conditions about the content left, in Kubernetes' words, without times.
     fn conditions(&self) -> Vec<Value> {
         let objects: Vec<String> = self

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use berth_admission::{Denied, Operation, Plugin, Request};
+use berth_admission::{Denial, Operation, Plugin, Request};
 use berth_apimachinery::write::Guard;
 use berth_apimachinery::{Key, Object, Status};
 use berth_storage::Source;
@@ -29,8 +29,8 @@ impl NamespaceLifecycle {
         Self { namespaces: source }
     }
 
-    fn check(&self, request: &Request<'_>) -> Result<(), Denied> {
-        let denied = |status: Status| Err(Denied::Status(Box::new(status)));
+    fn check(&self, request: &Request<'_>) -> Result<(), Denial> {
+        let denied = |status: Status| Err(Denial::Status(Box::new(status)));
         let namespaces = self.namespaces.cached(RESOURCE);
         let Some(namespace) = namespaces.get("", request.namespace) else {
             return denied(Status::not_found(RESOURCE, request.namespace));
@@ -68,7 +68,7 @@ impl Plugin for NamespaceLifecycle {
 
     /// Refuses before other plugins judge the object, so that the client gets the error about a missing
     /// namespace first.
-    fn mutate(&self, request: &Request<'_>, _: &mut Value, _: &mut Vec<String>) -> Result<(), Denied> {
+    fn mutate(&self, request: &Request<'_>, _: &mut Value, _: &mut Vec<String>) -> Result<(), Denial> {
         if request.resource == RESOURCE {
             Ok(())
         } else {
@@ -90,9 +90,9 @@ impl Plugin for NamespaceLifecycle {
         }]
     }
 
-    fn validate(&self, request: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denied> {
+    fn validate(&self, request: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denial> {
         if request.operation == Operation::Delete && IMMORTAL.contains(&request.name) {
-            return Err(Denied::Forbidden("this namespace may not be deleted".to_owned()));
+            return Err(Denial::Forbidden("this namespace may not be deleted".to_owned()));
         }
         Ok(())
     }

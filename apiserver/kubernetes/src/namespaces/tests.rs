@@ -13,10 +13,10 @@ use crate::garbage::{Kinds, Propagation, Protection, Removal};
 const CONFIG_MAPS: GroupResource = GroupResource::new("", "configmaps");
 
 /// Nothing is in use here.
-struct Unprotected;
+struct NoGuards;
 
 #[async_trait::async_trait]
-impl Protection for Unprotected {
+impl Protection for NoGuards {
     async fn permits(&self, _: &Key, _: &Object) -> Result<Vec<berth_apimachinery::write::Guard>, String> {
         Ok(Vec::new())
     }
@@ -41,7 +41,7 @@ impl World {
         ensure_defaults(&store, &*clock).await.unwrap();
         ensure_defaults(&store, &*clock).await.unwrap();
         let kinds = Kinds::of(&crate::core::groups(&store));
-        let protection = || Arc::new(Unprotected) as Arc<dyn Protection>;
+        let protection = || Arc::new(NoGuards) as Arc<dyn Protection>;
         let removal = Removal::new(
             Arc::clone(&store),
             Arc::clone(&kinds),

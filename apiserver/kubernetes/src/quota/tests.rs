@@ -76,7 +76,7 @@ async fn a_create_is_refused_when_any_quota_of_its_namespace_is_used_up() {
     map(&store, "ns", "a").await;
     assert_eq!(
         validate(),
-        Err(Denied::Forbidden(
+        Err(Denial::Forbidden(
             "exceeded quota: narrow, requested: configmaps=1, used: configmaps=1, limited: configmaps=1"
                 .to_owned()
         ))
@@ -109,7 +109,7 @@ async fn node_ports_and_load_balancers_of_services_are_limited_by_creates_and_up
         assert!(plugin.handles(request));
         match plugin.validate(request, Some(object), &mut Vec::new()) {
             Ok(()) => String::new(),
-            Err(Denied::Forbidden(text)) => text,
+            Err(Denial::Forbidden(text)) => text,
             Err(other) => panic!("{other:?}"),
         }
     };

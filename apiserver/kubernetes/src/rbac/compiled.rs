@@ -24,7 +24,7 @@ pub(crate) fn lists(source: &dyn Source) -> Lists {
 }
 
 /// A grant as it applies to one user.
-pub struct Granted<'a> {
+pub struct UserGrant<'a> {
     grant: &'a Grant,
     subject: &'a Subject,
     /// The role's rules.
@@ -42,7 +42,7 @@ struct Grant {
 type ByName = HashMap<String, Vec<(Arc<Grant>, Subject)>>;
 
 /// All roles and bindings, compiled.
-pub(crate) struct Compiled {
+pub(crate) struct CompiledRules {
     lists: Lists,
     roles: HashMap<(String, String), Arc<[PolicyRule]>>,
     cluster_roles: HashMap<String, Arc<[PolicyRule]>>,
@@ -50,7 +50,7 @@ pub(crate) struct Compiled {
     groups: ByName,
 }
 
-impl Compiled {
+impl CompiledRules {
     pub(crate) fn of(lists: Lists) -> Self {
         let [roles, cluster_roles, role_bindings, cluster_role_bindings] = &lists;
         let mut compiled = Self {
@@ -94,7 +94,7 @@ impl Compiled {
         &'a self,
         user: &UserInfo,
         namespace: &str,
-    ) -> impl Iterator<Item = Granted<'a>> {
+    ) -> impl Iterator<Item = UserGrant<'a>> {
         let own = self.users.get(&user.name);
         let of_groups = user.groups.iter().filter_map(|group| self.groups.get(group));
         let grants: Vec<_> = own.into_iter().chain(of_groups).flatten().collect();
@@ -104,7 +104,7 @@ impl Compiled {
                 .namespace
                 .as_ref()
                 .is_none_or(|own| !namespace.is_empty() && *own == namespace);
-            applies.then(|| Granted {
+            applies.then(|| UserGrant {
                 grant,
                 subject,
                 rules: &grant.rules,
@@ -155,7 +155,7 @@ fn service_account(subject: &Subject, namespace: &str) -> String {
     format!("system:serviceaccount:{namespace}:{}", subject.name)
 }
 
-impl fmt::Display for Granted<'_> {
+impl fmt::Display for UserGrant<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let RoleRef { kind, name, .. } = &self.grant.role;
         let subject = &self.subject;

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use berth_apimachinery::budget::{Budget, Exceeded};
+use berth_apimachinery::budget::{Budget, BudgetExceeded};
 
 use crate::core::rbac::PolicyRule;
 
@@ -20,7 +20,7 @@ const STEPS: u64 = 5_000_000;
 
 /// Rules that are not covered.
 #[derive(Debug, Default)]
-pub(crate) struct Missing {
+pub(crate) struct UncoveredRules {
     /// The first parts of it, as rules of one verb, one group, one resource and at most one name, or one verb
     /// and one path.
     pub(crate) rules: Vec<PolicyRule>,
@@ -36,7 +36,7 @@ pub(crate) fn uncovered<'a>(
     held: impl Iterator<Item = &'a PolicyRule>,
     wanted: &[PolicyRule],
     told: usize,
-) -> Result<Missing, String> {
+) -> Result<UncoveredRules, String> {
     let mut budget = budget();
     search(held, wanted, told, &mut budget)
 }
@@ -50,10 +50,10 @@ fn search<'a>(
     wanted: &[PolicyRule],
     told: usize,
     budget: &mut Budget,
-) -> Result<Missing, String> {
-    let spent = |exceeded: Exceeded| exceeded.to_string();
-    let held = Held::of(held, budget).map_err(spent)?;
-    let mut missing = Missing::default();
+) -> Result<UncoveredRules, String> {
+    let spent = |exceeded: BudgetExceeded| exceeded.to_string();
+    let held = RulesByVerb::of(held, budget).map_err(spent)?;
+    let mut missing = UncoveredRules::default();
     for rule in wanted {
         let product = Product::of(rule);
         if held.has_whole(&product, budget).map_err(spent)? {
@@ -188,7 +188,7 @@ fn once(list: &[String]) -> Vec<&str> {
 
 /// Rules held, found by verb.
 #[derive(Default)]
-struct Held<'a> {
+struct RulesByVerb<'a> {
     rules: Vec<Words<'a>>,
     by_verb: HashMap<&'a str, Vec<usize>>,
 }
@@ -202,8 +202,8 @@ struct Words<'a> {
     urls: Vec<&'a str>,
 }
 
-impl<'a> Held<'a> {
-    fn of(rules: impl Iterator<Item = &'a PolicyRule>, budget: &mut Budget) -> Result<Self, Exceeded> {
+impl<'a> RulesByVerb<'a> {
+    fn of(rules: impl Iterator<Item = &'a PolicyRule>, budget: &mut Budget) -> Result<Self, BudgetExceeded> {
         let mut held = Self::default();
         for rule in rules {
             let words = Words::of(rule);
@@ -224,7 +224,7 @@ impl<'a> Held<'a> {
     }
 
     /// Whether one rule allows `part`.
-    fn has(&self, part: &Part<'_>, budget: &mut Budget) -> Result<bool, Exceeded> {
+    fn has(&self, part: &Part<'_>, budget: &mut Budget) -> Result<bool, BudgetExceeded> {
         for words in self.with_verb(part.verb) {
             budget.spend(
                 1 + if matches!(part.on, On::Url(_)) {
@@ -241,7 +241,7 @@ impl<'a> Held<'a> {
     }
 
     /// Whether one rule allows all of `product`.
-    fn has_whole(&self, product: &Product<'_>, budget: &mut Budget) -> Result<bool, Exceeded> {
+    fn has_whole(&self, product: &Product<'_>, budget: &mut Budget) -> Result<bool, BudgetExceeded> {
         let Some(first) = product.verbs.first() else {
             return Ok(true);
         };

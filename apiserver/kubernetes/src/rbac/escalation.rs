@@ -4,14 +4,14 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use berth_admission::{Denied, Operation, Plugin, Request};
+use berth_admission::{Denial, Operation, Plugin, Request};
 use berth_apimachinery::{FieldError, GroupResource, Status};
 use berth_apiserver::Attributes;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::core::rbac::{CLUSTER_ROLES, GROUP, PolicyRule, ROLES, RoleRef};
-use crate::rbac::covering::Missing;
+use crate::rbac::covering::UncoveredRules;
 use crate::rbac::{MASTERS, Rbac};
 
 /// Most missing rules that a refusal lists.
@@ -29,7 +29,7 @@ impl EscalationGuard {
         Self { rbac }
     }
 
-    fn role(&self, request: &Request<'_>, role: &Value) -> Result<(), Denied> {
+    fn role(&self, request: &Request<'_>, role: &Value) -> Result<(), Denial> {
         if request
             .old
             .is_some_and(|old| same(old, role, &["rules", "aggregationRule"]))
@@ -54,7 +54,7 @@ impl EscalationGuard {
         self.held(request, &wanted)
     }
 
-    fn binding(&self, request: &Request<'_>, binding: &Value) -> Result<(), Denied> {
+    fn binding(&self, request: &Request<'_>, binding: &Value) -> Result<(), Denial> {
         if request
             .old
             .is_some_and(|old| same(old, binding, &["subjects", "roleRef"]))
@@ -72,17 +72,17 @@ impl EscalationGuard {
             return Ok(());
         }
         let Some(wanted) = self.rbac.rules_of(&role, request.namespace) else {
-            return Err(Denied::Status(Box::new(Status::not_found(resource, &role.name))));
+            return Err(Denial::Status(Box::new(Status::not_found(resource, &role.name))));
         };
         self.held(request, &wanted)
     }
 
-    fn held(&self, request: &Request<'_>, wanted: &[PolicyRule]) -> Result<(), Denied> {
+    fn held(&self, request: &Request<'_>, wanted: &[PolicyRule]) -> Result<(), Denial> {
         let missing = self.rbac.uncovered(request.user, request.namespace, wanted, TOLD);
         match missing {
             Ok(missing) if missing.rules.is_empty() => Ok(()),
-            Ok(missing) => Err(Denied::Forbidden(refusal(request, &missing))),
-            Err(problem) => Err(Denied::Invalid(vec![FieldError::forbidden("rules", problem)])),
+            Ok(missing) => Err(Denial::Forbidden(refusal(request, &missing))),
+            Err(problem) => Err(Denial::Invalid(vec![FieldError::forbidden("rules", problem)])),
         }
     }
 }
@@ -104,7 +104,7 @@ impl Plugin for EscalationGuard {
         request: &Request<'_>,
         object: Option<&Value>,
         _: &mut Vec<String>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Denial> {
         let Some(object) = object else { return Ok(()) };
         match request.resource.resource {
             "roles" | "clusterroles" => self.role(request, object),
@@ -146,12 +146,12 @@ fn everything() -> [PolicyRule; 2] {
     ]
 }
 
-fn malformed(problem: &serde_json::Error) -> Denied {
-    Denied::Status(Box::new(Status::bad_request(problem.to_string())))
+fn malformed(problem: &serde_json::Error) -> Denial {
+    Denial::Status(Box::new(Status::bad_request(problem.to_string())))
 }
 
 /// The refusal in kube-apiserver's form, one line for each missing rule.
-fn refusal(request: &Request<'_>, missing: &Missing) -> String {
+fn refusal(request: &Request<'_>, missing: &UncoveredRules) -> String {
     let quoted = |list: &[String]| list.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>();
     let groups = quoted(&request.user.groups).join(" ");
     let mut text = format!(

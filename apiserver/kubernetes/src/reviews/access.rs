@@ -109,7 +109,7 @@ pub struct AccessStatus {
 }
 
 /// Answers about the caller.
-pub(crate) struct Own;
+pub(crate) struct SelfReview;
 
 /// Answers about any user, cluster-wide.
 pub(crate) struct Any;
@@ -118,7 +118,7 @@ pub(crate) struct Any;
 pub(crate) struct Local;
 
 #[async_trait]
-impl Computed for Own {
+impl Computed for SelfReview {
     fn effort(&self, _: &RequestInfo) -> usize {
         0
     }

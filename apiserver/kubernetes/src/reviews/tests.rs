@@ -14,11 +14,11 @@ struct Judge;
 
 #[async_trait]
 impl Authorizer for Judge {
-    async fn authorize(&self, asked: &Attributes) -> Result<Access, berth_apiserver::Unanswered> {
+    async fn authorize(&self, asked: &Attributes) -> Result<Access, berth_apiserver::DelegationError> {
         match (asked.user.name.as_str(), asked.verb.as_str()) {
             ("jane", "get") => Ok(Access::Allow("because".to_owned())),
             ("bad", _) => Ok(Access::Deny("never".to_owned())),
-            ("broken", _) => Err(berth_apiserver::Unanswered::Other("no answer".to_owned())),
+            ("broken", _) => Err(berth_apiserver::DelegationError::Other("no answer".to_owned())),
             _ => Ok(Access::NoOpinion(String::new())),
         }
     }

@@ -2,9 +2,9 @@
 
 use super::*;
 
-fn asked<'a>(user: &'a str, verb: &'a str, resource: &'a str) -> Asked<'a> {
+fn asked<'a>(user: &'a str, verb: &'a str, resource: &'a str) -> PolicyAttributes<'a> {
     let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
-    Asked {
+    PolicyAttributes {
         user,
         groups: &[],
         verb,
@@ -18,8 +18,8 @@ fn asked<'a>(user: &'a str, verb: &'a str, resource: &'a str) -> Asked<'a> {
     }
 }
 
-fn path(path: &str) -> Asked<'_> {
-    Asked {
+fn path(path: &str) -> PolicyAttributes<'_> {
+    PolicyAttributes {
         is_resource: false,
         path,
         resource: "",
@@ -52,20 +52,24 @@ fn the_first_rule_that_matches_all_it_names_says_the_level() {
     );
     let groups = ["system:authenticated".to_owned()];
     assert_eq!(
-        level(Asked {
+        level(PolicyAttributes {
             groups: &groups,
             ..path("/apis/apps")
         }),
         Level::None
     );
-    let maps = Asked {
+    let maps = PolicyAttributes {
         namespace: "kube-system",
         ..asked("u", "update", "configmaps")
     };
     assert_eq!(level(maps), Level::Request);
-    assert_eq!(level(Asked { name: "y", ..maps }), Level::None, "no rule matches");
     assert_eq!(
-        level(Asked {
+        level(PolicyAttributes { name: "y", ..maps }),
+        Level::None,
+        "no rule matches"
+    );
+    assert_eq!(
+        level(PolicyAttributes {
             group: "apps",
             ..asked("u", "get", "deployments/status")
         }),

@@ -28,7 +28,7 @@ fn everything_a_hub_publishes_is_taken() {
         (UID_HEADERS, r#"["X-Remote-Uid"]"#),
         (EXTRA_PREFIXES, r#"["X-Remote-Extra-"]"#),
     ]);
-    let read = Delegated::read(&data).unwrap();
+    let read = HubTrust::read(&data).unwrap();
     assert!(!read.client.is_empty());
     let trust = read.request_header.unwrap();
     assert_eq!(trust.allowed_names, ["front-proxy-client"]);
@@ -45,14 +45,14 @@ fn everything_a_hub_publishes_is_taken() {
 
 #[test]
 fn a_hub_without_client_ca_or_aggregator_is_no_mistake() {
-    let read = Delegated::read(&data(&[(CLIENT_CA, ""), (ALLOWED_NAMES, "")])).unwrap();
+    let read = HubTrust::read(&data(&[(CLIENT_CA, ""), (ALLOWED_NAMES, "")])).unwrap();
     assert!(read.client.is_empty() && read.request_header.is_none());
 }
 
 #[test]
 fn every_bad_key_is_named() {
     let pem = pem();
-    let errors = Delegated::read(&data(&[
+    let errors = HubTrust::read(&data(&[
         (CLIENT_CA, "not a certificate"),
         (PROXY_CA, &pem),
         (ALLOWED_NAMES, "front-proxy-client"),

@@ -5,13 +5,13 @@ use serde_json::Value;
 
 use super::Cx;
 use crate::call::Warnings;
-use crate::decode::{self, Decoded, Expected};
+use crate::decode::{self, DecodedBody, ExpectedType};
 use crate::options::FieldValidation;
 use crate::resource::Part;
 
 /// Object as one manager wants it.
 pub(super) struct Config {
-    decoded: Decoded,
+    decoded: DecodedBody,
 }
 
 impl Config {
@@ -19,7 +19,7 @@ impl Config {
     ///
     /// # Errors
     /// 400 for a body that is not an object of the kind in the path, or has managed fields.
-    pub(super) fn read(cx: &Cx<'_>, expected: Expected<'_>) -> Result<Self, Status> {
+    pub(super) fn read(cx: &Cx<'_>, expected: ExpectedType<'_>) -> Result<Self, Status> {
         let decoded = decode::applied(&cx.request.body)?;
         let value = &decoded.value;
         let said = |field: &str| value[field].as_str().unwrap_or_default();

@@ -11,11 +11,11 @@ use crate::call::{Call, Reply};
 use crate::handlers::Cx;
 use crate::handlers::delete::{options, success};
 use crate::handlers::list::Page;
-use crate::handlers::patch::Patching;
+use crate::handlers::patch::PatchRequest;
 use crate::negotiation::Answer;
 use crate::options::{DeleteOptions, ListOptions, WriteOptions};
 use crate::patch_body::Formats;
-use crate::registry::{CONFLICT_ATTEMPTS, Writing, admit_delete, check_base, text};
+use crate::registry::{CONFLICT_ATTEMPTS, WriteInput, admit_delete, check_base, text};
 use crate::render;
 
 pub(in crate::handlers) async fn update(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
@@ -37,7 +37,7 @@ pub(in crate::handlers) async fn patch(cx: &Cx<'_>) -> Result<Response<Body>, St
         strategic: cx.served.info().strategic,
         apply: false,
     };
-    let patch = Patching::read(cx, formats)?;
+    let patch = PatchRequest::read(cx, formats)?;
     let schema = cx.served.kind().schema(cx.served.version);
     let call = cx.call(patch.options.dry_run);
     let mut attempt = 1;
@@ -61,7 +61,7 @@ async fn replace(cx: &Cx<'_>, call: &Call, current: &Object, value: Value) -> Re
     // An object without a revision has none that could be old.
     let unconditional = cx.served.info().unconditional_update || current.revision() == Revision(0);
     check_base(cx.served, &value, current, unconditional)?;
-    let writing = Writing {
+    let writing = WriteInput {
         served: cx.served,
         index: cx.state.registry.index(),
         chain: cx.state.registry.chain(),

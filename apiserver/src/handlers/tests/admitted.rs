@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use berth_admission::{Denied, Operation, Plugin, Ready, Request};
+use berth_admission::{Denial, Operation, Plugin, Ready, Request};
 use berth_apimachinery::{Object, Revision};
 use berth_storage::Limits;
 
 use super::*;
-use crate::registry::{CreateHook, Created};
+use crate::registry::{CreateHook, CreatedObject};
 
 /// Asks for a fence that others have passed meanwhile, as often as it is told to.
 struct Racer {
@@ -50,7 +50,7 @@ impl Plugin for Shared {
             Ok(())
         }))
     }
-    fn validate(&self, _: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denied> {
+    fn validate(&self, _: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denial> {
         Ok(())
     }
     fn guards(&self, _: &Request<'_>, _: Option<&Value>) -> Vec<berth_apimachinery::write::Guard> {
@@ -119,7 +119,7 @@ impl CreateHook for Paints {
         true
     }
 
-    async fn created(&self, created: Created) -> Arc<Object> {
+    async fn created(&self, created: CreatedObject) -> Arc<Object> {
         created.warnings.add(if created.dry_run {
             "would be painted"
         } else {

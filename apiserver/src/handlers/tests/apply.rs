@@ -324,7 +324,7 @@ async fn creating_by_an_apply_takes_the_right_to_create() {
                 _ => Access::Allow(String::new()),
             })
         }));
-        let response = client.api.dispatch(Authorized::new(request)).await;
+        let response = client.api.dispatch(AuthorizedRequest::new(request)).await;
         let code = response.status().as_u16();
         let body = response.into_body().collect().await.unwrap().to_bytes();
         (code, String::from_utf8_lossy(&body).into_owned())

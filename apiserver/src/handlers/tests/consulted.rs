@@ -3,7 +3,7 @@
 
 use std::sync::Mutex;
 
-use berth_admission::client::{Consulted, Form, Policies, Recorded, Rounds, Subject};
+use berth_admission::client::{Form, Policies, PolicyNotes, PolicyObjections, Rounds, Subject};
 use berth_apimachinery::Status;
 use berth_storage::Limits;
 
@@ -41,8 +41,8 @@ impl Policies for Others {
         subject: &'a Subject<'a>,
         object: &'a mut Value,
         _: &'a mut Rounds,
-        recorded: &'a mut Recorded,
-    ) -> Consulted<'a> {
+        recorded: &'a mut PolicyNotes,
+    ) -> PolicyObjections<'a> {
         Box::pin(async move {
             tokio::task::yield_now().await;
             self.note("mutate", subject, object);
@@ -63,8 +63,8 @@ impl Policies for Others {
         &'a self,
         subject: &'a Subject<'a>,
         object: Option<&'a Value>,
-        _: &'a mut Recorded,
-    ) -> Consulted<'a> {
+        _: &'a mut PolicyNotes,
+    ) -> PolicyObjections<'a> {
         Box::pin(async move {
             tokio::task::yield_now().await;
             self.note("validate", subject, object.unwrap_or(&Value::Null));
@@ -200,8 +200,8 @@ impl Policies for Curious {
         subject: &'a Subject<'a>,
         object: &'a mut Value,
         _: &'a mut Rounds,
-        _: &'a mut Recorded,
-    ) -> Consulted<'a> {
+        _: &'a mut PolicyNotes,
+    ) -> PolicyObjections<'a> {
         Box::pin(async move {
             let old = subject.request.old.map_or(Value::Null, managed);
             self.0.lock().unwrap().extend([old, managed(object)]);
@@ -216,8 +216,8 @@ impl Policies for Curious {
         &'a self,
         _: &'a Subject<'a>,
         object: Option<&'a Value>,
-        _: &'a mut Recorded,
-    ) -> Consulted<'a> {
+        _: &'a mut PolicyNotes,
+    ) -> PolicyObjections<'a> {
         Box::pin(async move {
             self.0
                 .lock()
@@ -278,16 +278,16 @@ impl Policies for Door {
         _: &'a Subject<'a>,
         _: &'a mut Value,
         _: &'a mut Rounds,
-        _: &'a mut Recorded,
-    ) -> Consulted<'a> {
+        _: &'a mut PolicyNotes,
+    ) -> PolicyObjections<'a> {
         Box::pin(async { Ok(()) })
     }
     fn validate<'a>(
         &'a self,
         subject: &'a Subject<'a>,
         object: Option<&'a Value>,
-        _: &'a mut Recorded,
-    ) -> Consulted<'a> {
+        _: &'a mut PolicyNotes,
+    ) -> PolicyObjections<'a> {
         Box::pin(async move {
             let request = subject.request;
             let (name, subresource, user) = (request.name, request.subresource, &request.user.name);
@@ -340,8 +340,8 @@ impl Policies for Bending {
         _: &'a Subject<'a>,
         object: &'a mut Value,
         rounds: &'a mut Rounds,
-        _: &'a mut Recorded,
-    ) -> Consulted<'a> {
+        _: &'a mut PolicyNotes,
+    ) -> PolicyObjections<'a> {
         Box::pin(async move {
             object["metadata"]["labels"]["policy"] = "seen".into();
             if self.everything {
@@ -355,8 +355,8 @@ impl Policies for Bending {
         &'a self,
         _: &'a Subject<'a>,
         _: Option<&'a Value>,
-        _: &'a mut Recorded,
-    ) -> Consulted<'a> {
+        _: &'a mut PolicyNotes,
+    ) -> PolicyObjections<'a> {
         Box::pin(async { Ok(()) })
     }
 }

@@ -97,6 +97,6 @@ async fn a_selector_that_compares_too_much_is_refused() {
         info: Arc::new(info),
         ..request
     };
-    let response = client.api.dispatch(Authorized::new(request)).await;
+    let response = client.api.dispatch(AuthorizedRequest::new(request)).await;
     assert_eq!(response.status(), 422);
 }

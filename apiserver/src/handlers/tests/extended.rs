@@ -9,7 +9,7 @@ use berth_storage::Source as _;
 use parking_lot::Mutex;
 
 use super::*;
-use crate::registry::{Committed, CreateHook, Created, Extension, OnCommit};
+use crate::registry::{CommittedTransaction, CreateHook, CreatedObject, Extension, OnCommit};
 
 /// Has widgets resized when they are made, and gives each a gadget.
 pub(super) struct Fitter {
@@ -29,7 +29,7 @@ type Heard = Arc<Mutex<Vec<Vec<u64>>>>;
 
 /// Notes what is committed, and panics where there is nowhere to note it.
 fn listener(heard: Option<Heard>) -> OnCommit {
-    Box::new(|Committed { made, written }| {
+    Box::new(|CommittedTransaction { made, written }| {
         Box::pin(async move {
             let along = written.iter().map(|object| object.revision().0);
             let all = std::iter::once(made.revision().0).chain(along);
@@ -45,7 +45,7 @@ impl CreateHook for Fitter {
         resource.resource == "widgets"
     }
 
-    async fn extend(&self, creating: &Created) -> Option<Extension> {
+    async fn extend(&self, creating: &CreatedObject) -> Option<Extension> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         let meta = creating.object.meta();
         let hears = !self.is_deaf.load(Ordering::SeqCst);
@@ -74,7 +74,7 @@ impl CreateHook for Fitter {
         })
     }
 
-    async fn created(&self, created: Created) -> Arc<Object> {
+    async fn created(&self, created: CreatedObject) -> Arc<Object> {
         self.alone.fetch_add(1, Ordering::SeqCst);
         created.object
     }

@@ -4,7 +4,7 @@
 
 use std::sync::Mutex;
 
-use berth_admission::{Chain, Denied, Plugin, Request};
+use berth_admission::{Chain, Denial, Plugin, Request};
 use berth_apimachinery::{Cell, Column, Kind, KindInfo, Object, Revision, Schema, Timestamp};
 use berth_apply::reference::{self, asked, expected};
 use berth_storage::MemoryStore;
@@ -65,7 +65,7 @@ impl Plugin for Others {
         request.resource.group == GROUP
     }
 
-    fn mutate(&self, _: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<(), Denied> {
+    fn mutate(&self, _: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<(), Denial> {
         let others = self.0.lock().unwrap();
         if others.is_object() {
             json_patch::merge(object, &others);
@@ -102,7 +102,7 @@ impl Server {
         let text = body.to_string();
         let mut request = Client::request(method, path, &[("content-type", kind)], text.as_bytes());
         request.now = Timestamp::from_second(now).unwrap();
-        let response = self.api.dispatch(Authorized::new(request)).await;
+        let response = self.api.dispatch(AuthorizedRequest::new(request)).await;
         let code = response.status().as_u16();
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
         (code, serde_json::from_slice(&bytes).unwrap())

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use berth_storage::{
-    Applied, At, MemoryStore, NotReady, Scope, Source, Step, Store, StoreError, Watch, Writer,
+    At, MemoryStore, NotReady, Scope, Source, Step, StepResult, Store, StoreError, Watch, Writer,
 };
 
 use super::*;
@@ -43,7 +43,7 @@ impl Source for Shared {
 
 #[async_trait]
 impl Writer for Shared {
-    async fn apply(&self, steps: Vec<Step>) -> Result<Vec<Applied>, StoreError> {
+    async fn apply(&self, steps: Vec<Step>) -> Result<Vec<StepResult>, StoreError> {
         self.newest.apply(steps).await
     }
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
-use berth_admission::{Chain, Denied, Operation, Plugin, Request};
+use berth_admission::{Chain, Denial, Operation, Plugin, Request};
 use berth_apimachinery::{
     Cell, Column, FieldError, GroupResource, Kind, KindInfo, Object, Revision, Schema, Scope,
     SelectableField, Status, Via, Write,
@@ -244,7 +244,7 @@ impl Plugin for Police {
         request: &Request<'_>,
         object: &mut Value,
         warnings: &mut Vec<String>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Denial> {
         if request.operation == Operation::Create {
             object["metadata"]["annotations"]["creator"] = request.user.name.as_str().into();
         }
@@ -259,12 +259,12 @@ impl Plugin for Police {
         request: &Request<'_>,
         object: Option<&Value>,
         _: &mut Vec<String>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Denial> {
         if object.is_some_and(|object| object["metadata"]["name"] == "forbidden") {
-            return Err(Denied::Forbidden("that name is taboo".to_owned()));
+            return Err(Denial::Forbidden("that name is taboo".to_owned()));
         }
         if request.operation == Operation::Delete && request.name == "guarded" {
-            return Err(Denied::Forbidden("it is guarded".to_owned()));
+            return Err(Denial::Forbidden("it is guarded".to_owned()));
         }
         Ok(())
     }

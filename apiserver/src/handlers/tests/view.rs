@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use berth_admission::Denied;
+use berth_admission::Denial;
 use berth_apimachinery::write::CommitError;
 use berth_apimachinery::{GroupResource, Key, Object, Status};
 use parking_lot::Mutex;
@@ -89,9 +89,9 @@ impl ViewRules for Team {
         self.lender.as_ref().map(|lender| lender as &dyn Origin)
     }
 
-    fn write(&self, _: &Key, stored: &Value, written: &Value, subresource: &str) -> Result<Value, Denied> {
+    fn write(&self, _: &Key, stored: &Value, written: &Value, subresource: &str) -> Result<Value, Denial> {
         if written["spec"]["color"] != stored["spec"]["color"] {
-            return Err(Denied::Forbidden("teams do not paint".to_owned()));
+            return Err(Denial::Forbidden("teams do not paint".to_owned()));
         }
         let mut new = stored.clone();
         match subresource {

@@ -457,7 +457,7 @@ async fn an_update_that_creates_takes_the_right_to_create() {
             _ => Access::Allow(String::new()),
         })
     }));
-    let response = client.api.dispatch(Authorized::new(request)).await;
+    let response = client.api.dispatch(AuthorizedRequest::new(request)).await;
     assert_eq!(response.status(), 403);
     client.get(&path).await.refusal(404, "NotFound");
 }

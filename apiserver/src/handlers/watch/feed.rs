@@ -18,7 +18,7 @@ use crate::list_body::CHUNK;
 use crate::options::ListOptions;
 use crate::respond::Progress;
 use crate::selection::Selection;
-use crate::served::Served;
+use crate::served::ServedVersion;
 
 /// Interval of bookmarks, and the time before the end at which the last one is sent.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
@@ -278,7 +278,7 @@ impl Feed {
 pub(super) fn present(
     collection: &Collection,
     selection: &Selection,
-    served: &Served,
+    served: &ServedVersion,
 ) -> Result<Initial, Status> {
     let mut items = Vec::new();
     if let Some((namespace, name)) = selection.single(served) {

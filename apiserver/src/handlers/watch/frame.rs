@@ -8,10 +8,10 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::super::Cx;
-use crate::negotiation::{Accepted, Encoding, MetaVersion, Shape};
+use crate::negotiation::{Encoding, MediaType, MetaVersion, Shape};
 use crate::protobuf;
 use crate::render::{Messages, View};
-use crate::served::Served;
+use crate::served::ServedVersion;
 use crate::table::{Include, TableForm};
 
 /// Type of an event, as a watcher sees it.
@@ -58,13 +58,13 @@ enum Form {
 
 /// Writes the events of one watch.
 pub(super) struct Framer {
-    served: Arc<Served>,
+    served: Arc<ServedVersion>,
     clock: Arc<dyn Clock>,
     form: Form,
 }
 
 impl Framer {
-    pub(super) fn new(cx: &Cx<'_>, accepted: Accepted) -> Result<Self, Status> {
+    pub(super) fn new(cx: &Cx<'_>, accepted: MediaType) -> Result<Self, Status> {
         let form = match accepted.shape {
             Shape::Table(version) => Form::Table {
                 version,
@@ -87,7 +87,7 @@ impl Framer {
         })
     }
 
-    pub(super) fn served(&self) -> &Served {
+    pub(super) fn served(&self) -> &ServedVersion {
         &self.served
     }
 

@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 
 use berth_engine::agreement::Agreement;
-use berth_scheduling_api::decision::Contested;
+use berth_scheduling_api::decision::ContestedCluster;
 
 use super::{Comparison, Counts, Entry};
 use crate::args::CompareOutput;
@@ -147,7 +147,7 @@ fn cells(entry: &Entry) -> [String; 6] {
 }
 
 /// The first names, and the number of the rest.
-fn some(sides: &[Contested], count: usize) -> String {
+fn some(sides: &[ContestedCluster], count: usize) -> String {
     let names: Vec<&str> = sides
         .iter()
         .take(NAMED)
@@ -182,7 +182,7 @@ fn why(entry: &Entry) -> String {
     }
 }
 
-fn of_side(side: &Contested) -> String {
+fn of_side(side: &ContestedCluster) -> String {
     let mut text = format!("{}: {}", side.cluster_name, side.reasons.join(", "));
     if let Some(score) = side.score {
         text.push_str(&format!(", score {score}"));

@@ -70,7 +70,7 @@ fn selected(objects: Vec<Value>, selector: &str) -> Comparison {
         .unwrap()
         .simulation;
     let subject = Subject {
-        wanted: Wanted::Within(None),
+        wanted: DemandFilter::Within(None),
         selector: &Selector::parse(selector).unwrap(),
         grace: GRACE,
     };
@@ -111,7 +111,7 @@ fn a_difference_names_gains_and_losses_with_the_reason_against_each() {
         panic!("{comparison:?}")
     };
     assert_eq!(entry.agreement, Agreement::Different(Verdict::Moved));
-    let names = |sides: &[Contested]| {
+    let names = |sides: &[ContestedCluster]| {
         sides
             .iter()
             .map(|side| side.cluster_name.clone())

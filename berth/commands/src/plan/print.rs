@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use berth_dialect_contract::amounts::Resized;
+use berth_dialect_contract::amounts::AmountChange;
 use berth_scheduling_api::API_VERSION;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -202,11 +202,11 @@ fn listed(entry: &Value) -> Option<String> {
     if let Some(name) = entry.as_str() {
         return Some(name.to_owned());
     }
-    let Resized {
+    let AmountChange {
         cluster_name,
         from,
         to,
-    } = Resized::deserialize(entry).ok()?;
+    } = AmountChange::deserialize(entry).ok()?;
     let amount = |amount: Option<i64>| amount.map_or_else(|| "–".to_owned(), |amount| amount.to_string());
     Some(format!("{cluster_name} {} → {}", amount(from), amount(to)))
 }

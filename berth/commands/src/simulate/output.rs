@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use berth_apimachinery::{Timestamp, time};
 use berth_dialect_contract::Outcome;
-use berth_engine::simulate::{Aside, Decided};
+use berth_engine::simulate::{Aside, DemandOutcome};
 use berth_scheduling_api::API_VERSION;
 use berth_scheduling_rest::{scheduling_of, summary_of};
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ impl List {
     pub(super) fn write(
         &mut self,
         out: &mut impl Write,
-        decided: &Decided<'_>,
+        decided: &DemandOutcome<'_>,
         advice: Option<Value>,
     ) -> io::Result<()> {
         let (snapshot, decision) = (decided.snapshot, decided.decision);

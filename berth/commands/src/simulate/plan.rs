@@ -9,14 +9,14 @@ use berth_engine::simulate::{NoPlan, Terms};
 use berth_engine::{Plan, Simulation};
 use serde_json::Value;
 
-use super::wanted::Wanted;
+use super::wanted::DemandFilter;
 use super::{By, DONE, MALFORMED, Read, SET_ASIDE, UNPLACED, load};
 use crate::args::SimulateArgs;
 use crate::catalog::catalog;
 use crate::plan::{changes, print};
 
 /// Plans, and prints those that are `wanted`.
-pub(super) fn run(args: &SimulateArgs, read: Read, terms: &Terms, wanted: &Wanted<'_>) -> ExitCode {
+pub(super) fn run(args: &SimulateArgs, read: Read, terms: &Terms, wanted: &DemandFilter<'_>) -> ExitCode {
     let mut whole = read.whole;
     match plan(args, read.simulation, terms, wanted, &mut whole) {
         Ok(plan) => told(args, &plan, whole),
@@ -33,7 +33,7 @@ fn plan(
     args: &SimulateArgs,
     mut simulation: Simulation,
     terms: &Terms,
-    wanted: &Wanted<'_>,
+    wanted: &DemandFilter<'_>,
     whole: &mut bool,
 ) -> Result<Plan, Vec<String>> {
     let wanted = |dialect: &dyn Dialect, demand: &Key| wanted.is(dialect, demand);

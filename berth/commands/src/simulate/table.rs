@@ -13,7 +13,7 @@ use berth_dialect_contract::report::{self, Entry, Places, View};
 use berth_dialect_contract::{
     Action, BindingChange, Decision, Dialect, Inventory, Outcome, Write as Planned, names,
 };
-use berth_engine::simulate::{Aside, Decided};
+use berth_engine::simulate::{Aside, DemandOutcome};
 
 use super::output::SET_ASIDE;
 use crate::terminal::{self, Cell, indented};
@@ -34,7 +34,7 @@ pub(super) struct Tables {
 
 impl Tables {
     /// Writes the block of one demand.
-    pub(super) fn write(&mut self, out: &mut impl Write, decided: &Decided<'_>) -> io::Result<()> {
+    pub(super) fn write(&mut self, out: &mut impl Write, decided: &DemandOutcome<'_>) -> io::Result<()> {
         if !self.outcomes.is_empty() {
             writeln!(out)?;
         }
@@ -121,7 +121,7 @@ fn subject(dialect: &dyn Dialect, demand: &Key, kind: &str) -> String {
     )
 }
 
-fn headline(decided: &Decided<'_>) -> String {
+fn headline(decided: &DemandOutcome<'_>) -> String {
     let decision = decided.decision;
     let view = decided.snapshot.inventory.demand(&decision.demand, decision.now);
     let made = decision

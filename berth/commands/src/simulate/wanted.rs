@@ -6,7 +6,7 @@ use berth_dialect_contract::{Dialect, names};
 use berth_engine::Simulation;
 
 /// The requested demands.
-pub(crate) enum Wanted<'a> {
+pub(crate) enum DemandFilter<'a> {
     /// Demands of a namespace, or cluster-scoped ones; without a namespace, all.
     Within(Option<&'a str>),
     /// A single one.
@@ -19,7 +19,7 @@ pub(crate) struct One {
     demand: Key,
 }
 
-impl Wanted<'_> {
+impl DemandFilter<'_> {
     /// Whether `demand` of `dialect` is among them.
     pub(crate) fn is(&self, dialect: &dyn Dialect, demand: &Key) -> bool {
         match self {
@@ -47,7 +47,7 @@ pub(super) fn find(simulation: &Simulation, text: &str, within: Option<&str>) ->
             && *demand.name == *name
             && match namespace {
                 Some(namespace) => *demand.namespace == *namespace,
-                None => Wanted::Within(within).is(&***dialect, demand),
+                None => DemandFilter::Within(within).is(&***dialect, demand),
             }
     });
     match (found.next(), found.next()) {

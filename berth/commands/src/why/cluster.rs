@@ -26,7 +26,7 @@ const SUGGESTED: usize = 3;
 
 /// A requested cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct ClusterQuestion {
     /// The name, with its system or without.
     pub name: String,
     /// Its possible systems.
@@ -36,7 +36,7 @@ pub struct Asked {
 /// The cluster that `words` ask about: `cluster/NAME`, or by the kind that the system has (`seed/NAME`).
 /// `None` where they ask about something else.
 #[must_use]
-pub fn asked(words: &[String], dialects: &[Arc<dyn Dialect>], catalog: &Catalog) -> Option<Asked> {
+pub fn asked(words: &[String], dialects: &[Arc<dyn Dialect>], catalog: &Catalog) -> Option<ClusterQuestion> {
     let (kind, name) = match words {
         [word] => word.split_once('/')?,
         [kind, name] => (kind.as_str(), name.as_str()),
@@ -53,14 +53,14 @@ pub fn asked(words: &[String], dialects: &[Arc<dyn Dialect>], catalog: &Catalog)
         .filter(|dialect| any || is_target(dialect))
         .map(|dialect| dialect.name())
         .collect();
-    (!name.is_empty() && !systems.is_empty()).then(|| Asked {
+    (!name.is_empty() && !systems.is_empty()).then(|| ClusterQuestion {
         name: name.to_owned(),
         systems,
     })
 }
 
 /// All facts about a cluster.
-struct Told {
+struct ClusterAnswer {
     target: Value,
     here: Vec<Value>,
     wanted: Vec<Value>,
@@ -72,7 +72,12 @@ struct Told {
 ///
 /// # Errors
 /// When no cluster matches, or several do, or the server refuses or does not answer.
-pub async fn run(out: &mut impl Write, asked: &Asked, source: &Source, width: Option<usize>) -> Result<()> {
+pub async fn run(
+    out: &mut impl Write,
+    asked: &ClusterQuestion,
+    source: &Source,
+    width: Option<usize>,
+) -> Result<()> {
     let told = ask(asked, source).await?;
     match print(out, &told, width) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
@@ -80,7 +85,7 @@ pub async fn run(out: &mut impl Write, asked: &Asked, source: &Source, width: Op
     }
 }
 
-async fn ask(asked: &Asked, source: &Source) -> Result<Told> {
+async fn ask(asked: &ClusterQuestion, source: &Source) -> Result<ClusterAnswer> {
     let client = &source.client;
     let targets = items(client.get(&format!("/apis/{API_VERSION}/targets")).await?);
     let is = |target: &&Value| {
@@ -134,7 +139,7 @@ async fn ask(asked: &Asked, source: &Source) -> Result<Told> {
         Ok(mut answer) => Ok(answer["status"]["plan"].take()),
         Err(status) => Err(status.message),
     };
-    Ok(Told {
+    Ok(ClusterAnswer {
         target,
         here,
         wanted,
@@ -158,7 +163,7 @@ fn items(mut list: Value) -> Vec<Value> {
     }
 }
 
-fn absent(asked: &Asked, targets: &[Value]) -> anyhow::Error {
+fn absent(asked: &ClusterQuestion, targets: &[Value]) -> anyhow::Error {
     let names = targets.iter().map(|target| text(&target["metadata"], "name"));
     let near = |name: &String| {
         let bare = name.rsplit_once('.').map_or(name.as_str(), |(bare, _)| bare);
@@ -178,7 +183,7 @@ fn absent(asked: &Asked, targets: &[Value]) -> anyhow::Error {
     }
 }
 
-fn print(out: &mut impl Write, told: &Told, width: Option<usize>) -> io::Result<()> {
+fn print(out: &mut impl Write, told: &ClusterAnswer, width: Option<usize>) -> io::Result<()> {
     let (target, status) = (&told.target, &told.target["status"]);
     let conditions = status["conditions"].as_array().into_iter().flatten();
     let ready = conditions
@@ -314,7 +319,7 @@ fn text(value: &Value, field: &str) -> String {
 mod tests {
     use super::*;
 
-    fn named(words: &[&str]) -> Option<Asked> {
+    fn named(words: &[&str]) -> Option<ClusterQuestion> {
         let dialects = berth_dialect_registry::all();
         let catalog = crate::catalog::catalog(&dialects);
         let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
@@ -349,7 +354,7 @@ mod tests {
             "metadata": {"namespace": "garden-dev"}, "spec": {"decision": "web.gardener"},
             "status": {"feasible": false, "rejections": [{"message": long}]},
         });
-        let told = Told {
+        let told = ClusterAnswer {
             target: json!({
                 "spec": {"clusterName": "aws-eu1", "dialect": "gardener", "sourceRef": {"kind": "Seed"}},
                 "status": {

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use berth_dialect_contract::report::{self, Candidate, ChangeEntry, ReasonCount, RejectionEntry};
-use berth_scheduling_api::scheduling::{Decided, Scheduling};
+use berth_scheduling_api::scheduling::{PublishedReport, Scheduling};
 use berth_scheduling_api::shared::{Manifest, SchedulingSpec};
 use serde_json::Value;
 
 use crate::args::{WhyOutput, WhyQuestion};
 use crate::terminal::{self, Cell, indented, shown};
-use crate::words::{self, NOT_PICKED, PICKED, REFUSED, Standing};
+use crate::words::{self, NOT_PICKED, PICKED, REFUSED, RequestState};
 
 /// A Scheduling in the server's bytes and as a value.
 pub(super) struct Answer<'a> {
@@ -70,7 +70,7 @@ pub(super) fn print(
 /// `Shoot garden-dev/web (gardener): would be placed on 1 of 1`, and the summary below.
 pub fn headline(
     spec: Option<&SchedulingSpec>,
-    standing: &Standing,
+    standing: &RequestState,
     message: &str,
     width: Option<usize>,
 ) -> String {
@@ -101,7 +101,7 @@ fn warnings(out: &mut impl Write, warnings: &[String], width: Option<usize>) -> 
     Ok(())
 }
 
-fn table(out: &mut impl Write, status: &Decided, wide: bool, width: Option<usize>) -> io::Result<()> {
+fn table(out: &mut impl Write, status: &PublishedReport, wide: bool, width: Option<usize>) -> io::Result<()> {
     let mut rows: Vec<Vec<Cell>> = Vec::new();
     let divides = status.amount.is_some();
     // Where not all are shown, those out of scope are only counted.
@@ -220,7 +220,7 @@ fn row(first: First, scores: Option<String>, reason: Option<String>) -> Vec<Cell
 /// Line about the clusters that are not shown.
 fn cut(
     out: &mut impl Write,
-    status: &Decided,
+    status: &PublishedReport,
     counts: &[ReasonCount],
     width: Option<usize>,
 ) -> io::Result<()> {

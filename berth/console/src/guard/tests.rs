@@ -10,7 +10,7 @@ fn guard() -> Guard {
     Guard::new(4711, &["console.example:80".to_owned()]).unwrap()
 }
 
-fn admit(guard: &Guard, method: &str, path: &str, headers: &[(&str, &str)]) -> Result<Wanted, u16> {
+fn admit(guard: &Guard, method: &str, path: &str, headers: &[(&str, &str)]) -> Result<RequestAim, u16> {
     let mut request = Request::builder().method(method).uri(path);
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -33,7 +33,7 @@ fn only_our_own_hosts_with_our_port_are_answered() {
     ] {
         assert_eq!(
             admit(&guard, "GET", "/", &[("host", host)]),
-            Ok(Wanted::Asset),
+            Ok(RequestAim::Asset),
             "{host}"
         );
     }
@@ -79,11 +79,11 @@ fn api_requests_need_the_token_of_this_run() {
     let token = (TOKEN_HEADER, guard.token());
     assert!(matches!(
         admit(&guard, "GET", TARGETS, &[HERE, token]),
-        Ok(Wanted::Api(_))
+        Ok(RequestAim::Api(_))
     ));
     assert_eq!(
         admit(&guard, "GET", "/-/about", &[HERE, token]),
-        Ok(Wanted::About)
+        Ok(RequestAim::About)
     );
     for path in [TARGETS, "/-/about"] {
         assert_eq!(admit(&guard, "GET", path, &[HERE]), Err(401), "none");

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn allowed(writes: bool) -> Allowed {
-    Allowed {
+fn allowed(writes: bool) -> Allowlist {
+    Allowlist {
         groups: [BERTH, "core.gardener.cloud"]
             .into_iter()
             .map(str::to_owned)

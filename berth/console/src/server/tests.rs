@@ -9,9 +9,9 @@ use tower::{ServiceExt, service_fn};
 
 use super::*;
 
-type Seen = Arc<Mutex<Vec<(Method, String, HeaderMap)>>>;
+type SeenRequests = Arc<Mutex<Vec<(Method, String, HeaderMap)>>>;
 
-fn behind(seen: &Seen) -> kube::Client {
+fn behind(seen: &SeenRequests) -> kube::Client {
     let seen = Arc::clone(seen);
     let service = service_fn(move |request: http::Request<kube::client::Body>| {
         let seen = Arc::clone(&seen);
@@ -66,7 +66,7 @@ const REVIEWS: &str = "/cluster/apis/scheduling.berth.dev/v1alpha1/schedulingrev
 
 #[tokio::test]
 async fn it_listens_on_loopback_at_a_free_port() {
-    let console = console(behind(&Seen::default()), &PageArgs::default()).await;
+    let console = console(behind(&SeenRequests::default()), &PageArgs::default()).await;
     let addresses = console.addresses().unwrap();
     assert!(
         addresses.iter().all(|address| address.ip().is_loopback()),
@@ -80,7 +80,7 @@ async fn it_listens_on_loopback_at_a_free_port() {
 
 #[tokio::test]
 async fn nobody_but_the_kubeconfig_says_who_asks() {
-    let seen = Seen::default();
+    let seen = SeenRequests::default();
     let console = console(behind(&seen), &PageArgs::default()).await;
     let forged = [
         ("authorization", "Bearer x"),
@@ -106,7 +106,7 @@ async fn nobody_but_the_kubeconfig_says_who_asks() {
 
 #[tokio::test]
 async fn of_the_servers_headers_only_those_that_the_page_reads_come_back() {
-    let console = console(behind(&Seen::default()), &PageArgs::default()).await;
+    let console = console(behind(&SeenRequests::default()), &PageArgs::default()).await;
     let answer = ask(&console, "GET", TARGETS, &[], Vec::new()).await;
     assert!(answer.headers().contains_key("warning"));
     assert!(!answer.headers().contains_key("set-cookie"));
@@ -115,7 +115,7 @@ async fn of_the_servers_headers_only_those_that_the_page_reads_come_back() {
 
 #[tokio::test]
 async fn every_answer_carries_the_policy_that_keeps_the_page_to_itself() {
-    let console = console(behind(&Seen::default()), &PageArgs::default()).await;
+    let console = console(behind(&SeenRequests::default()), &PageArgs::default()).await;
     for (method, path) in [
         ("GET", "/"),
         ("GET", "/app.js"),
@@ -153,7 +153,7 @@ async fn every_answer_carries_the_policy_that_keeps_the_page_to_itself() {
 
 #[tokio::test]
 async fn bodies_are_bounded_and_what_is_refused_never_leaves() {
-    let seen = Seen::default();
+    let seen = SeenRequests::default();
     let console = console(behind(&seen), &PageArgs::default()).await;
     let json = [("content-type", "application/json")];
     let big = vec![b' '; forward::LARGEST_BODY + 1];
@@ -174,7 +174,7 @@ async fn bodies_are_bounded_and_what_is_refused_never_leaves() {
 
 #[tokio::test]
 async fn too_many_requests_at_once_are_refused() {
-    let console = console(behind(&Seen::default()), &PageArgs::default()).await;
+    let console = console(behind(&SeenRequests::default()), &PageArgs::default()).await;
     let permits = console.shared.inflight.try_acquire_many(INFLIGHT as u32).unwrap();
     assert_eq!(ask(&console, "GET", TARGETS, &[], Vec::new()).await.status(), 429);
     drop(permits);
@@ -200,7 +200,7 @@ async fn a_server_that_does_not_answer_is_said_to() {
 
 #[tokio::test]
 async fn the_token_is_in_the_fragment_of_the_address() {
-    let console = console(behind(&Seen::default()), &PageArgs::default()).await;
+    let console = console(behind(&SeenRequests::default()), &PageArgs::default()).await;
     let url = console.url();
     let (address, fragment) = url.split_once('#').unwrap();
     assert!(address.ends_with('/') && !address.contains('?'), "{url}");

@@ -13,9 +13,9 @@ use berth_history::causes::Managers;
 use berth_policies::Catalog;
 use berth_publications::{self, Copies, Place};
 use berth_scheduling_rest::RegistryCommitter;
-use berth_syncer::{OnHub, Shown};
+use berth_syncer::{OnHub, SyncerObjects};
 
-use super::core_parts::{Built, Core, Homes, Judges, Surroundings, kinds};
+use super::core_parts::{Core, EarlyParts, Homes, Judges, Surroundings, kinds};
 use crate::hub::Hub;
 use crate::serve::mirrors;
 
@@ -59,7 +59,7 @@ impl Surroundings for &Hub {
         Some(Hub::managers(self))
     }
 
-    fn homes(&self, core: &Core<'_>, built: Built) -> Result<Homes> {
+    fn homes(&self, core: &Core<'_>, built: EarlyParts) -> Result<Homes> {
         let mirrored = mirrored(self, core, &built);
         let resources = mirrored.iter().map(|kind| kind.info().resource()).collect();
         let own: Arc<dyn Committer> = Arc::new(RegistryCommitter(Arc::clone(&built.registry)));
@@ -79,7 +79,7 @@ impl Surroundings for &Hub {
             },
             copies: Some(copies),
             mirrored,
-            shown: Shown {
+            shown: SyncerObjects {
                 clusters,
                 registry,
                 home: Some(Arc::new(OnHub(Arc::clone(&committer)))),
@@ -95,7 +95,7 @@ impl Surroundings for &Hub {
 
 /// Kinds that are copied from the hub: Kubernetes' own kinds that decisions read, the configurations,
 /// and the kinds of the systems there.
-fn mirrored(hub: &Hub, core: &Core<'_>, built: &Built) -> Vec<Arc<dyn Kind>> {
+fn mirrored(hub: &Hub, core: &Core<'_>, built: &EarlyParts) -> Vec<Arc<dyn Kind>> {
     let is_observer = core.options.is_observer();
     let followed = match is_observer {
         true => mirrors::observed(&core.dialects),

@@ -19,7 +19,7 @@ use berth_publications::{Copies, Place};
 use berth_scheduling_rest::records::{Bounds, Medium, Records};
 use berth_scheduling_rest::{RegistryCommitter, VirtualApi};
 use berth_storage::{Source, Store};
-use berth_syncer::{Configured, Shown};
+use berth_syncer::{ConfigurationReader, SyncerObjects};
 
 use crate::controllers::Sink;
 use crate::serve::options::Options;
@@ -41,7 +41,7 @@ pub(super) trait Surroundings {
     ///
     /// # Errors
     /// When two parts claim the same resource.
-    fn homes(&self, core: &Core<'_>, built: Built) -> Result<Homes>;
+    fn homes(&self, core: &Core<'_>, built: EarlyParts) -> Result<Homes>;
 }
 
 /// Parts that need nothing of the surroundings but settings.
@@ -81,7 +81,7 @@ impl<'a> Core<'a> {
     }
 
     /// The configuration in force of each system, for crates that do not know the engine.
-    pub(super) fn configured(&self) -> Configured {
+    pub(super) fn configured(&self) -> ConfigurationReader {
         let configurations = Arc::clone(self.engine.configurations());
         Arc::new(move |dialect: &str| configurations.of(dialect).object().cloned())
     }
@@ -132,7 +132,7 @@ pub(super) struct Judges {
 }
 
 /// The registry, with everything that a write passes.
-pub(super) struct Admitted {
+pub(super) struct AdmissionParts {
     pub(super) registry: RegistryBuilder,
     pub(super) admission: berth_placement_admission::Parts,
     pub(super) enforcer: Arc<Enforcer>,
@@ -140,7 +140,7 @@ pub(super) struct Admitted {
     pub(super) policy_metrics: Arc<PolicyMetrics>,
 }
 
-impl Admitted {
+impl AdmissionParts {
     pub(super) fn new(core: &Core<'_>, judges: &Judges) -> Self {
         let (admission_metrics, policy_metrics) = (AdmissionMetrics::new(), PolicyMetrics::new());
         let admission = berth_placement_admission::Parts {
@@ -182,7 +182,7 @@ impl Admitted {
 }
 
 /// Parts that exist before the destinations of writes are known.
-pub(super) struct Built {
+pub(super) struct EarlyParts {
     /// Kubernetes' own groups.
     pub(super) own: Vec<Group>,
     /// The group of configurations.
@@ -211,7 +211,7 @@ pub(super) struct Homes {
     /// Kinds that are copied from elsewhere.
     pub(super) mirrored: Vec<Arc<dyn Kind>>,
     /// Objects that syncers see.
-    pub(super) shown: Shown,
+    pub(super) shown: SyncerObjects,
     /// Groups before the systems'.
     pub(super) first: Vec<Group>,
     /// Groups after the virtual API's.

@@ -9,9 +9,9 @@ use berth_history::causes::Managers;
 use berth_kubernetes::{core, reviews};
 use berth_publications::{self, Place};
 use berth_scheduling_rest::RegistryCommitter;
-use berth_syncer::Shown;
+use berth_syncer::SyncerObjects;
 
-use super::core_parts::{Built, Core, Homes, Judges, Surroundings};
+use super::core_parts::{Core, EarlyParts, Homes, Judges, Surroundings};
 use crate::controllers::OwnEvents;
 use crate::definitions;
 
@@ -47,8 +47,8 @@ impl Surroundings for Standalone {
         None
     }
 
-    fn homes(&self, core: &Core<'_>, built: Built) -> Result<Homes> {
-        let Built {
+    fn homes(&self, core: &Core<'_>, built: EarlyParts) -> Result<Homes> {
+        let EarlyParts {
             own,
             configuration,
             registry,
@@ -63,7 +63,7 @@ impl Surroundings for Standalone {
             publications: Place::Here(Arc::clone(&registry)),
             copies: None,
             mirrored: Vec::new(),
-            shown: Shown {
+            shown: SyncerObjects {
                 clusters: Arc::clone(&registry),
                 registry,
                 home: None,

@@ -25,7 +25,7 @@ pub(super) struct Again(HashMap<String, Last>);
 
 /// Time for a nomination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum When {
+pub(super) enum NominationTime {
     /// It is made.
     Now,
     /// It will be recreated after a while, and reported where it has been replaced too often.
@@ -34,17 +34,17 @@ pub(super) enum When {
 
 impl Again {
     /// Earliest time for nominating `names` for the Workload with `uid`.
-    pub(super) fn when(&self, uid: &str, names: &[String], now: Duration) -> When {
+    pub(super) fn when(&self, uid: &str, names: &[String], now: Duration) -> NominationTime {
         let Some(last) = self.0.get(uid).filter(|last| last.names == names) else {
-            return When::Now;
+            return NominationTime::Now;
         };
         let pause = PAUSES
             .0
             .saturating_mul(2_u32.saturating_pow(last.times))
             .min(PAUSES.1);
         match (last.at + pause).checked_sub(now) {
-            Some(left) if !left.is_zero() => When::After(left, last.times >= ACCIDENTS),
-            _ => When::Now,
+            Some(left) if !left.is_zero() => NominationTime::After(left, last.times >= ACCIDENTS),
+            _ => NominationTime::Now,
         }
     }
 
@@ -69,23 +69,23 @@ mod tests {
     fn the_same_nomination_is_repeated_more_and_more_slowly_and_another_at_once() {
         let (mut again, names, other) = (Again::default(), ["a".to_owned()], ["b".to_owned()]);
         let mut now = Duration::ZERO;
-        assert_eq!(again.when("u", &names, now), When::Now);
+        assert_eq!(again.when("u", &names, now), NominationTime::Now);
         let mut pauses = Vec::new();
         for _ in 0..12 {
             again.done("u", &names, now);
-            let When::After(pause, is_fight) = again.when("u", &names, now) else {
+            let NominationTime::After(pause, is_fight) = again.when("u", &names, now) else {
                 panic!("it is repeated at once")
             };
             pauses.push((pause.as_secs(), is_fight));
             now += pause;
-            assert_eq!(again.when("u", &names, now), When::Now);
-            assert_eq!(again.when("u", &other, now), When::Now);
+            assert_eq!(again.when("u", &names, now), NominationTime::Now);
+            assert_eq!(again.when("u", &other, now), NominationTime::Now);
         }
         assert_eq!(pauses[..4], [(1, false), (2, false), (4, false), (8, true)]);
         assert_eq!(pauses[11], (300, true));
         // Long afterwards it is as if nothing had been.
         now += FORGET;
         again.done("v", &names, now);
-        assert_eq!(again.when("u", &names, now), When::Now);
+        assert_eq!(again.when("u", &names, now), NominationTime::Now);
     }
 }

@@ -15,8 +15,8 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::again::{Again, When};
-use super::nominate::{self, Known, Place as Cluster};
+use super::again::{Again, NominationTime};
+use super::nominate::{self, NominationFacts, Place as Cluster};
 use super::problem::Problem;
 use super::read::{self, Trouble};
 use super::tell::Teller;
@@ -39,7 +39,7 @@ struct Nomination {
 
 /// The relevant part of Kueue's configuration.
 #[derive(Clone)]
-struct Configured {
+struct KueueConfiguration {
     /// Whether dispatching is left to Berth.
     is_ours: bool,
     /// Most clusters of a Workload.
@@ -54,7 +54,7 @@ pub(super) struct Dispatcher {
     configuration: Place,
     teller: Teller,
     again: Mutex<Again>,
-    configured: tokio::sync::Mutex<Option<(Instant, Configured)>>,
+    configured: tokio::sync::Mutex<Option<(Instant, KueueConfiguration)>>,
     begun: Instant,
 }
 
@@ -108,7 +108,7 @@ impl Dispatcher {
     }
 
     /// Configuration of Kueue, read again after a while.
-    async fn configured(&self) -> Result<Configured, Trouble> {
+    async fn configured(&self) -> Result<KueueConfiguration, Trouble> {
         let mut last = self.configured.lock().await;
         if let Some((at, configured)) = &*last
             && at.elapsed() < FRESH
@@ -127,7 +127,7 @@ impl Dispatcher {
         Ok(read)
     }
 
-    async fn read_configured(&self) -> Result<Configured, Trouble> {
+    async fn read_configured(&self) -> Result<KueueConfiguration, Trouble> {
         let Place { namespace, name } = &self.configuration;
         let maps: Api<ConfigMap> = Api::namespaced(self.ends.kueue.clone(), namespace);
         let map = maps.get_opt(name).await?;
@@ -145,7 +145,7 @@ impl Dispatcher {
         let definition = definitions.get(&format!("workloads.{}", super::GROUP)).await?;
         let definition =
             serde_json::to_value(definition).map_err(|error| Trouble::Unreadable(error.to_string()))?;
-        Ok(Configured {
+        Ok(KueueConfiguration {
             is_ours,
             limit: configured::limit(&definition, &self.workloads.version).unwrap_or(configured::LIMIT),
         })
@@ -162,7 +162,7 @@ impl Dispatcher {
         let workers = read::workers(&self.ends.kueue, &self.workloads.version, config).await?;
         let (_, system) = names::split(name).unwrap_or_default();
         let targets = read::targets(&self.ends.decisions, system, &places).await?;
-        let known = Known {
+        let known = NominationFacts {
             decision: name,
             targets: &targets,
             config,
@@ -186,7 +186,7 @@ impl Dispatcher {
         }
         let uid = workload["metadata"]["uid"].as_str().unwrap_or_default();
         let when = self.again.lock().when(uid, names, self.begun.elapsed());
-        if let When::After(pause, is_fight) = when {
+        if let NominationTime::After(pause, is_fight) = when {
             if is_fight {
                 let replaced = now.into_iter().map(str::to_owned).collect();
                 self.teller.problem(workload, &Problem::Replaced(replaced)).await;

@@ -65,7 +65,7 @@ fn place(place: &ClusterBinding) -> Place {
 }
 
 /// Facts for a nomination.
-pub(super) struct Known<'a> {
+pub(super) struct NominationFacts<'a> {
     /// The decision's name.
     pub(super) decision: &'a str,
     /// The names of the Targets, without the system, of the decision's clusters.
@@ -84,7 +84,7 @@ pub(super) struct Known<'a> {
 ///
 /// # Errors
 /// When Kueue knows not all of them, or takes fewer.
-pub(super) fn nominations(places: &[Place], known: &Known<'_>) -> Result<Vec<String>, Problem> {
+pub(super) fn nominations(places: &[Place], known: &NominationFacts<'_>) -> Result<Vec<String>, Problem> {
     let (_, system) =
         names::split(known.decision).ok_or_else(|| Problem::NoName(known.decision.to_owned()))?;
     let (mut found, mut missing) = (Vec::new(), Vec::new());
@@ -116,7 +116,7 @@ pub(super) fn nominations(places: &[Place], known: &Known<'_>) -> Result<Vec<Str
 
 /// The MultiKueueCluster that is the target `target` of `system`: first by the name that only this target
 /// has.
-fn worker<'a>(known: &Known<'a>, system: &str, target: &str) -> Option<&'a Worker> {
+fn worker<'a>(known: &NominationFacts<'a>, system: &str, target: &str) -> Option<&'a Worker> {
     let profile = |names: NameRule| {
         let settings = Settings {
             namespace: known.namespace.to_owned(),
@@ -211,7 +211,7 @@ mod tests {
         let targets = clusters
             .iter()
             .map(|name| ((*name).to_owned(), name.replace('/', ".")));
-        let known = Known {
+        let known = NominationFacts {
             decision: "p.ocm",
             targets: &targets.collect(),
             config: "workers",

@@ -24,7 +24,7 @@ const RETRY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_
 pub(super) async fn run(ends: Ends, workloads: ApiResource, configuration: Place) {
     let all = |served: &ApiResource| Api::<DynamicObject>::all_with(ends.kueue.clone(), served);
     let mut controller = Controller::new_with(all(&workloads), watcher::Config::default(), workloads.clone());
-    let shown = Shown {
+    let shown = WorkloadIndex {
         store: controller.store(),
         served: workloads.clone(),
     };
@@ -68,12 +68,12 @@ pub(super) async fn run(ends: Ends, workloads: ApiResource, configuration: Place
 
 /// The Workloads there are.
 #[derive(Clone)]
-struct Shown {
+struct WorkloadIndex {
     store: Store<DynamicObject>,
     served: ApiResource,
 }
 
-impl Shown {
+impl WorkloadIndex {
     /// The Workloads that name `decision`.
     fn about(&self, decision: &DynamicObject) -> Vec<ObjectRef<DynamicObject>> {
         let (name, namespace) = (decision.name_any(), decision.namespace());

@@ -18,7 +18,7 @@ use super::kinds::SyncedKind;
 const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(15));
 
 /// Observations of one list or watch.
-pub(super) enum Seen {
+pub(super) enum Observations {
     /// A list begins.
     Begin,
     /// An object was added or changed.
@@ -36,7 +36,7 @@ pub(super) struct Observation {
     pub(super) side: Side,
     /// The number of the kind.
     pub(super) kind: usize,
-    pub(super) seen: Seen,
+    pub(super) seen: Observations,
 }
 
 /// Follows one kind.
@@ -76,9 +76,9 @@ impl Reflector {
                     let told = match is_absent {
                         // A kind that the cluster does not have is as good as one without objects. The view
                         // has all.
-                        true => vec![Seen::Begin, Seen::End],
+                        true => vec![Observations::Begin, Observations::End],
                         // A watch that broke is mostly begun again at once.
-                        false if failures > 1 => vec![Seen::Failed(text.clone())],
+                        false if failures > 1 => vec![Observations::Failed(text.clone())],
                         false => Vec::new(),
                     };
                     for seen in told {
@@ -101,10 +101,10 @@ impl Reflector {
 
     async fn tell(&self, event: Event<DynamicObject>) -> bool {
         let seen = match event {
-            Event::Init => Some(Seen::Begin),
-            Event::InitApply(object) | Event::Apply(object) => self.value(object).map(Seen::Object),
-            Event::InitDone => Some(Seen::End),
-            Event::Delete(object) => self.value(object).map(Seen::Gone),
+            Event::Init => Some(Observations::Begin),
+            Event::InitApply(object) | Event::Apply(object) => self.value(object).map(Observations::Object),
+            Event::InitDone => Some(Observations::End),
+            Event::Delete(object) => self.value(object).map(Observations::Gone),
         };
         match seen {
             Some(seen) => self.send(seen).await,
@@ -112,7 +112,7 @@ impl Reflector {
         }
     }
 
-    async fn send(&self, seen: Seen) -> bool {
+    async fn send(&self, seen: Observations) -> bool {
         let observation = Observation {
             side: self.side,
             kind: self.number,

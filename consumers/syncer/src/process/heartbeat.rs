@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::problems::Problems;
-use super::said::{Said, complains};
+use super::said::{ConditionText, complains};
 
 /// Wait after a heartbeat that did not arrive.
 const RETRY: Duration = Duration::from_secs(1);
@@ -55,7 +55,7 @@ pub(super) struct Heart<'a> {
 }
 
 /// Outcome of a request about the WorkloadCluster.
-enum Told {
+enum ReportOutcome {
     Arrived(Value),
     /// It is another one than before.
     Replaced,
@@ -77,12 +77,14 @@ impl Heart<'_> {
                 Err(problem) => self.complain(problem).await,
             };
             let problem = match (told, below) {
-                (Told::Replaced, _) => return,
-                (Told::Lost(problem) | Told::Outdated(problem), _) => {
+                (ReportOutcome::Replaced, _) => return,
+                (ReportOutcome::Lost(problem) | ReportOutcome::Outdated(problem), _) => {
                     Some(format!("the heartbeat did not arrive: {problem}"))
                 }
-                (Told::Arrived(_), Err(problem)) => Some(format!("the cluster does not answer: {problem}")),
-                (Told::Arrived(_), Ok(())) => None,
+                (ReportOutcome::Arrived(_), Err(problem)) => {
+                    Some(format!("the cluster does not answer: {problem}"))
+                }
+                (ReportOutcome::Arrived(_), Ok(())) => None,
             };
             // One line for each kind of problem: it may last.
             if let Some(problem) = problem.as_ref().filter(|problem| last.as_ref() != Some(problem)) {
@@ -110,16 +112,16 @@ impl Heart<'_> {
     }
 
     /// A heartbeat, and the report about synced objects.
-    async fn alive(&self) -> Told {
+    async fn alive(&self) -> ReportOutcome {
         let status = json!({
             "lastSyncerHeartbeatTime": time::rfc3339(SystemClock.now()),
             "syncedResources": self.resources,
         });
         match self.patch(&json!({"status": status})).await {
-            Told::Arrived(cluster) => {
+            ReportOutcome::Arrived(cluster) => {
                 let synced = self.problems.lock().said();
-                let back = complains(&cluster).then(Said::reachable);
-                let said: Vec<Said> = back.into_iter().chain([synced]).collect();
+                let back = complains(&cluster).then(ConditionText::reachable);
+                let said: Vec<ConditionText> = back.into_iter().chain([synced]).collect();
                 self.say(cluster, &said).await
             }
             told => told,
@@ -127,27 +129,29 @@ impl Heart<'_> {
     }
 
     /// Reports that the cluster does not answer, unless that is reported already.
-    async fn complain(&self, problem: &str) -> Told {
+    async fn complain(&self, problem: &str) -> ReportOutcome {
         match self.look().await {
-            Told::Arrived(cluster) => self.say(cluster, &[Said::unreachable(problem)]).await,
+            ReportOutcome::Arrived(cluster) => {
+                self.say(cluster, &[ConditionText::unreachable(problem)]).await
+            }
             told => told,
         }
     }
 
     /// Writes the conditions of `cluster` that differ. Controllers of the hub write conditions, too.
-    async fn say(&self, mut cluster: Value, said: &[Said]) -> Told {
-        let mut told = Told::Outdated(String::new());
+    async fn say(&self, mut cluster: Value, said: &[ConditionText]) -> ReportOutcome {
+        let mut told = ReportOutcome::Outdated(String::new());
         for _ in 0..TRIES {
             let Some(conditions) = added(&cluster["status"]["conditions"], said) else {
-                return Told::Arrived(cluster);
+                return ReportOutcome::Arrived(cluster);
             };
             let version = &cluster["metadata"]["resourceVersion"];
             let patch =
                 json!({"metadata": {"resourceVersion": version}, "status": {"conditions": conditions}});
             told = self.patch(&patch).await;
-            let Told::Outdated(_) = told else { break };
+            let ReportOutcome::Outdated(_) = told else { break };
             cluster = match self.look().await {
-                Told::Arrived(cluster) => cluster,
+                ReportOutcome::Arrived(cluster) => cluster,
                 lost => return lost,
             };
         }
@@ -155,29 +159,29 @@ impl Heart<'_> {
     }
 
     /// The present WorkloadCluster.
-    async fn look(&self) -> Told {
+    async fn look(&self) -> ReportOutcome {
         self.told(self.hub.send(Method::GET, &path(self.target), None).await)
     }
 
-    async fn patch(&self, patch: &Value) -> Told {
+    async fn patch(&self, patch: &Value) -> ReportOutcome {
         let path = format!("{}/status", path(self.target));
         let body = Some(("application/merge-patch+json", patch));
         self.told(self.hub.send(Method::PATCH, &path, body).await)
     }
 
-    fn told(&self, answer: berth_client::Result<Answer>) -> Told {
+    fn told(&self, answer: berth_client::Result<Answer>) -> ReportOutcome {
         match answer {
-            Ok(Ok(cluster)) if identifier(&cluster) != self.expected => Told::Replaced,
-            Ok(Ok(cluster)) => Told::Arrived(cluster),
-            Ok(Err(status)) if status.code == 409 => Told::Outdated(status.message),
-            Ok(Err(status)) => Told::Lost(status.message),
-            Err(problem) => Told::Lost(format!("{problem:#}")),
+            Ok(Ok(cluster)) if identifier(&cluster) != self.expected => ReportOutcome::Replaced,
+            Ok(Ok(cluster)) => ReportOutcome::Arrived(cluster),
+            Ok(Err(status)) if status.code == 409 => ReportOutcome::Outdated(status.message),
+            Ok(Err(status)) => ReportOutcome::Lost(status.message),
+            Err(problem) => ReportOutcome::Lost(format!("{problem:#}")),
         }
     }
 }
 
 /// `conditions` with all those in `said`; `None` when they are equal already.
-fn added(conditions: &Value, said: &[Said]) -> Option<Value> {
+fn added(conditions: &Value, said: &[ConditionText]) -> Option<Value> {
     let now = SystemClock.now();
     let mut new = None;
     for said in said {

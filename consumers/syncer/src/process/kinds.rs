@@ -38,14 +38,14 @@ impl SyncedKind {
 
 /// Kinds that are synced.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Synced {
+pub(super) struct SyncedKinds {
     /// The kinds, namespaces first.
     pub(super) kinds: Vec<SyncedKind>,
     /// Names that were asked for and are not shown.
     pub(super) unknown: Vec<String>,
 }
 
-impl Synced {
+impl SyncedKinds {
     /// The names of the kinds but namespaces.
     pub(super) fn names(&self) -> Vec<String> {
         self.kinds.iter().skip(1).map(SyncedKind::name).collect()
@@ -72,7 +72,7 @@ impl Synced {
 ///
 /// # Errors
 /// When the view does not answer, or shows no namespaces.
-pub(super) async fn discover(view: &kube::Client, only: &[String]) -> Result<Synced> {
+pub(super) async fn discover(view: &kube::Client, only: &[String]) -> Result<SyncedKinds> {
     let view = Client::new(view.clone());
     let mut versions = vec!["v1".to_owned()];
     let groups = view.get("/apis").await?;
@@ -87,7 +87,7 @@ pub(super) async fn discover(view: &kube::Client, only: &[String]) -> Result<Syn
         let list = view.get(&format!("{path}/{version}")).await?;
         found.extend(of_list(&version, &list));
     }
-    Synced::of(found, only)
+    SyncedKinds::of(found, only)
 }
 
 /// The kinds of one version's resource list that can be followed.
@@ -140,12 +140,12 @@ mod tests {
         ]});
         let found = of_list("v1", &list);
         let only = ["configmaps", "widgets.example.com", "gadgets"].map(str::to_owned);
-        let synced = Synced::of(found.clone(), &only).unwrap();
+        let synced = SyncedKinds::of(found.clone(), &only).unwrap();
         assert_eq!(synced.names(), ["configmaps"]);
         assert_eq!(synced.unknown, ["gadgets", "widgets.example.com"]);
-        let all = Synced::of(found, &[]).unwrap();
+        let all = SyncedKinds::of(found, &[]).unwrap();
         assert_eq!((all.names().len(), all.unknown.len()), (2, 0));
         assert_eq!(all.kinds[0].name(), "namespaces");
-        assert!(Synced::of(Vec::new(), &[]).is_err());
+        assert!(SyncedKinds::of(Vec::new(), &[]).is_err());
     }
 }

@@ -35,7 +35,7 @@ pub(super) struct Leftover {
 
 /// Result of a search.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct SearchResult {
     pub(super) earlier: Vec<Leftover>,
     /// Number of namespaces of each other identifier, which may have been this cluster's.
     pub(super) unproven: BTreeMap<String, usize>,
@@ -48,7 +48,7 @@ pub(super) struct Search {
     pub(super) kinds: Vec<SyncedKind>,
     /// Time for which objects that the hub does not show are left alone.
     pub(super) patience: Duration,
-    pub(super) out: mpsc::Sender<Found>,
+    pub(super) out: mpsc::Sender<SearchResult>,
 }
 
 impl Search {
@@ -74,8 +74,8 @@ impl Search {
         }
     }
 
-    async fn look(&self) -> Result<Found> {
-        let mut found = Found::default();
+    async fn look(&self) -> Result<SearchResult> {
+        let mut found = SearchResult::default();
         let mut own = HashMap::new();
         for object in self.list(&self.kinds[NAMESPACES], "").await? {
             let Some(name) = located(&self.of.logical_cluster, &object) else {

@@ -10,7 +10,7 @@ use berth_dialect_kcp::syncer_view::{downstream_namespace, located};
 use serde_json::Value;
 
 use super::ends::Side;
-use super::follow::{Observation, Seen};
+use super::follow::{Observation, Observations};
 use super::kinds::SyncedKind;
 
 /// The number of the kind Namespace.
@@ -42,40 +42,40 @@ struct Mirror {
 
 impl Mirror {
     /// Applies an event; returns its subject: one object, or all.
-    fn take(&mut self, seen: Seen) -> Option<Touched> {
+    fn take(&mut self, seen: Observations) -> Option<MirrorSubject> {
         match (seen, &mut self.incoming) {
-            (Seen::Begin, incoming) => {
+            (Observations::Begin, incoming) => {
                 *incoming = Some(BTreeMap::new());
                 None
             }
-            (Seen::Object(object), Some(incoming)) => {
+            (Observations::Object(object), Some(incoming)) => {
                 incoming.insert(place(&object), object);
                 None
             }
-            (Seen::End, incoming) => {
+            (Observations::End, incoming) => {
                 let old = std::mem::replace(&mut self.objects, incoming.take().unwrap_or_default());
                 self.complete = true;
-                Some(Touched::All(old))
+                Some(MirrorSubject::All(old))
             }
-            (Seen::Object(object), None) => {
+            (Observations::Object(object), None) => {
                 self.objects.insert(place(&object), Arc::clone(&object));
-                Some(Touched::One(object))
+                Some(MirrorSubject::One(object))
             }
-            (Seen::Failed(_), _) => None,
-            (Seen::Gone(object), incoming) => {
+            (Observations::Failed(_), _) => None,
+            (Observations::Gone(object), incoming) => {
                 let at = place(&object);
                 self.objects.remove(&at);
                 if let Some(incoming) = incoming {
                     incoming.remove(&at);
                 }
-                Some(Touched::One(object))
+                Some(MirrorSubject::One(object))
             }
         }
     }
 }
 
 /// Subject of an observation.
-enum Touched {
+enum MirrorSubject {
     One(Arc<Value>),
     /// All present objects, and the former ones.
     All(BTreeMap<At, Arc<Value>>),
@@ -161,8 +161,8 @@ impl Mirrors {
         };
         match mirror.take(seen) {
             None => Vec::new(),
-            Some(Touched::One(object)) => self.touched(side, kind, &object),
-            Some(Touched::All(before)) => {
+            Some(MirrorSubject::One(object)) => self.touched(side, kind, &object),
+            Some(MirrorSubject::All(before)) => {
                 let mut due: Vec<Key> = before
                     .values()
                     .flat_map(|object| self.touched(side, kind, object))

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::ends::Side;
 use super::mirrors::Key;
-use super::said::Said;
+use super::said::ConditionText;
 
 /// Most problems of a sort that are named in the condition.
 const NAMED: usize = 3;
@@ -96,7 +96,7 @@ impl Problems {
     }
 
     /// The condition Synced.
-    pub(super) fn said(&mut self) -> Said {
+    pub(super) fn said(&mut self) -> ConditionText {
         let now = Instant::now();
         self.objects
             .retain(|_, problem| problem.until.is_none_or(|until| now < until));
@@ -109,8 +109,8 @@ impl Problems {
         let parts: Vec<(&'static str, String)> = parts.into_iter().flatten().collect();
         let texts: Vec<&str> = parts.iter().map(|(_, text)| text.as_str()).collect();
         match parts.first() {
-            Some((reason, _)) => Said::not_synced(reason, texts.join("; ")),
-            None => Said::synced(),
+            Some((reason, _)) => ConditionText::not_synced(reason, texts.join("; ")),
+            None => ConditionText::synced(),
         }
     }
 

@@ -9,14 +9,14 @@ const UNREACHABLE: &str = "ClusterUnreachable";
 
 /// Content of a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct ConditionText {
     kind: &'static str,
     /// The severity and the reason of a condition that is False.
     wrong: Option<(&'static str, &'static str)>,
     message: String,
 }
 
-impl Said {
+impl ConditionText {
     /// The cluster does not answer.
     pub(super) fn unreachable(problem: &str) -> Self {
         Self {
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn a_cluster_that_does_not_answer_is_told_once_and_taken_back() {
         let others = json!([{"type": "Ready", "status": "True"}]);
-        let told = Said::unreachable("connection refused")
+        let told = ConditionText::unreachable("connection refused")
             .among(&others, at(0))
             .unwrap();
         assert_eq!(told[0], others[0]);
@@ -124,19 +124,19 @@ mod tests {
             told[1]["message"],
             "the cluster does not answer the syncer: connection refused"
         );
-        let again = Said::unreachable("no answer within 10 s").among(&told, at(1));
+        let again = ConditionText::unreachable("no answer within 10 s").among(&told, at(1));
         assert_eq!(again, None);
         let cluster = json!({"status": {"conditions": told}});
         assert!(complains(&cluster) && !complains(&json!({"status": {"conditions": others}})));
-        let back = Said::reachable().among(&told, at(2)).unwrap();
+        let back = ConditionText::reachable().among(&told, at(2)).unwrap();
         assert_eq!(back[1]["status"], "True");
         assert_eq!(back[1].get("reason"), None);
-        assert_eq!(Said::reachable().among(&back, at(3)), None);
+        assert_eq!(ConditionText::reachable().among(&back, at(3)), None);
     }
 
     #[test]
     fn other_words_of_what_is_not_synced_are_told_and_its_time_moves_only_with_the_reason() {
-        let said = |reason, message: &str| Said::not_synced(reason, message.to_owned());
+        let said = |reason, message: &str| ConditionText::not_synced(reason, message.to_owned());
         let told = said("A", "1 of 2").among(&Value::Null, at(1)).unwrap();
         let time = |list: &Value| list[0]["lastTransitionTime"].clone();
         assert_eq!(said("A", "1 of 2").among(&told, at(2)), None);
@@ -147,11 +147,11 @@ mod tests {
         );
         let other = said("B", "2 of 2").among(&more, at(3)).unwrap();
         assert_ne!(time(&other), time(&told));
-        let fine = Said::synced().among(&other, at(4)).unwrap();
+        let fine = ConditionText::synced().among(&other, at(4)).unwrap();
         assert_eq!(
             (fine.as_array().unwrap().len(), &fine[0]["status"]),
             (1, &json!("True"))
         );
-        assert_eq!(Said::synced().among(&fine, at(5)), None);
+        assert_eq!(ConditionText::synced().among(&fine, at(5)), None);
     }
 }

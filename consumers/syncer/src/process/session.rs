@@ -16,8 +16,8 @@ use super::SyncerArgs;
 use super::ends::{Ends, Side};
 use super::follow::{Observation, Reflector};
 use super::heartbeat::{self, Heart};
-use super::kinds::{Synced, discover};
-use super::leftovers::{Found, Search};
+use super::kinds::{SyncedKinds, discover};
+use super::leftovers::{Search, SearchResult};
 use super::problems::Problems;
 use super::work::Work;
 
@@ -41,7 +41,7 @@ pub(super) struct Session<'a> {
     args: &'a SyncerArgs,
     ends: &'a Ends,
     of: Owner,
-    synced: Synced,
+    synced: SyncedKinds,
 }
 
 impl<'a> Session<'a> {
@@ -135,7 +135,7 @@ impl<'a> Session<'a> {
     }
 
     /// Searches copies of earlier registrations, as one of `tasks`.
-    fn search(&self, tasks: &mut JoinSet<()>) -> mpsc::Receiver<Found> {
+    fn search(&self, tasks: &mut JoinSet<()>) -> mpsc::Receiver<SearchResult> {
         let (out, found) = mpsc::channel(1);
         let search = Search {
             cluster: berth_client::Client::new(self.ends.cluster.clone()),

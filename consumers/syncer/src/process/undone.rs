@@ -18,7 +18,7 @@ pub(super) const STANDS: Duration = Duration::from_mins(5);
 const TOLD: u32 = 3;
 
 /// The last write downstream.
-struct Written {
+struct LastWrite {
     /// The step, and the hash of the copy that it made.
     what: (&'static str, String),
     at: Instant,
@@ -29,7 +29,7 @@ struct Written {
 /// The last write of each object below.
 #[derive(Default)]
 pub(super) struct Undone {
-    written: HashMap<Key, Written>,
+    written: HashMap<Key, LastWrite>,
 }
 
 impl Undone {
@@ -57,7 +57,8 @@ impl Undone {
             Some(before) if before.what == what && now - before.at < STANDS => before.times + 1,
             _ => 1,
         };
-        self.written.insert(key.clone(), Written { what, at: now, times });
+        self.written
+            .insert(key.clone(), LastWrite { what, at: now, times });
         (times >= TOLD).then_some(times)
     }
 

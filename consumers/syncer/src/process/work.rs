@@ -14,9 +14,9 @@ use tokio::time::{Duration, Instant};
 
 use super::act::Hands;
 use super::ends::Ends;
-use super::follow::{Observation, Seen};
-use super::kinds::{Synced, SyncedKind};
-use super::leftovers::{Found, Leftover};
+use super::follow::{Observation, Observations};
+use super::kinds::{SyncedKind, SyncedKinds};
+use super::leftovers::{Leftover, SearchResult};
 use super::mirrors::{Key, Mirrors, Plan};
 use super::problems::Problems;
 use super::queue::Queue;
@@ -29,14 +29,14 @@ const UNDONE: &str = "the workload cluster undoes it; it is made again with grow
 
 /// The result of a step: the status that it reported, if it reported one, or the write that it made
 /// downstream.
-type Made = Result<(Option<Value>, Option<(&'static str, String)>)>;
+type WorkResult = Result<(Option<Value>, Option<(&'static str, String)>)>;
 
 /// See the module.
 pub(super) struct Work {
     mirrors: Mirrors,
     pub(super) queue: Queue,
     hands: Arc<Hands>,
-    pub(super) running: JoinSet<(Key, Made)>,
+    pub(super) running: JoinSet<(Key, WorkResult)>,
     /// The last reported status of each object. Where several clusters report, the last one counts: it
     /// is not repeated until it changes.
     reported: HashMap<Key, Value>,
@@ -53,7 +53,7 @@ pub(super) struct Work {
 
 impl Work {
     /// The start of the work for `of`, with nothing done yet.
-    pub(super) fn new(of: &Owner, synced: &Synced, ends: &Ends, patience: Duration) -> Self {
+    pub(super) fn new(of: &Owner, synced: &SyncedKinds, ends: &Ends, patience: Duration) -> Self {
         let hands = Hands {
             of: of.clone(),
             view: berth_client::Client::new(ends.view.clone()),
@@ -86,7 +86,7 @@ impl Work {
         let mut next = Some(first);
         while let Some(observation) = next {
             let problem = match &observation.seen {
-                Seen::Failed(problem) => Some(problem.clone()),
+                Observations::Failed(problem) => Some(problem.clone()),
                 _ => None,
             };
             self.problems
@@ -102,7 +102,7 @@ impl Work {
 
     /// Records copies of earlier registrations. Steps take over those that the hub shows; the others
     /// are removed after a while.
-    pub(super) fn found(&mut self, found: Found) {
+    pub(super) fn found(&mut self, found: SearchResult) {
         let (names, now) = (found.unproven.keys().cloned().collect::<Vec<_>>(), Instant::now());
         if self.problems.lock().found_unproven(found.unproven) && !names.is_empty() {
             tracing::warn!(
@@ -193,7 +193,7 @@ impl Work {
     }
 
     /// Records the outcome of a step.
-    pub(super) fn ended(&mut self, (key, made): (Key, Made)) {
+    pub(super) fn ended(&mut self, (key, made): (Key, WorkResult)) {
         let problem = match made {
             Ok((reported, written)) => {
                 let writes = written.is_some();

@@ -19,7 +19,7 @@ impl SyncerViews {
     pub fn spawn(self: &Arc<Self>) -> JoinHandle<()> {
         let follower = Follower {
             views: Arc::clone(self),
-            changed: Changed::All,
+            changed: ViewChanges::All,
         };
         let scope = Scope::Many(vec![WORKLOAD_CLUSTERS, config::RESOURCE]);
         let source = Arc::clone(&self.shown.source);
@@ -42,19 +42,19 @@ impl SyncerViews {
 }
 
 /// Changes since the last check of the views.
-enum Changed {
+enum ViewChanges {
     All,
     Clusters(BTreeSet<Arc<str>>),
 }
 
 struct Follower {
     views: Arc<SyncerViews>,
-    changed: Changed,
+    changed: ViewChanges,
 }
 
 impl Handler for Follower {
     async fn list(&mut self) -> Result<(), StoreError> {
-        self.changed = Changed::All;
+        self.changed = ViewChanges::All;
         Ok(())
     }
 
@@ -62,8 +62,8 @@ impl Handler for Follower {
         for event in events {
             let key = &event.change.key;
             match &mut self.changed {
-                _ if *key == config::key(DIALECT) => self.changed = Changed::All,
-                Changed::Clusters(names) if key.resource == WORKLOAD_CLUSTERS => {
+                _ if *key == config::key(DIALECT) => self.changed = ViewChanges::All,
+                ViewChanges::Clusters(names) if key.resource == WORKLOAD_CLUSTERS => {
                     names.insert(Arc::clone(&key.name));
                 }
                 _ => {}
@@ -72,13 +72,13 @@ impl Handler for Follower {
     }
 
     async fn work(&mut self) -> bool {
-        let none = Changed::Clusters(BTreeSet::new());
+        let none = ViewChanges::Clusters(BTreeSet::new());
         match std::mem::replace(&mut self.changed, none) {
-            Changed::All => {
+            ViewChanges::All => {
                 let names: Vec<String> = self.views.views.lock().keys().cloned().collect();
                 names.iter().for_each(|name| self.views.review(name));
             }
-            Changed::Clusters(names) => names.iter().for_each(|name| self.views.review(name)),
+            ViewChanges::Clusters(names) => names.iter().for_each(|name| self.views.review(name)),
         }
         true
     }

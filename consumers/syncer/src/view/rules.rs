@@ -4,16 +4,18 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use berth_admission::{Denied, UserInfo};
+use berth_admission::{Denial, UserInfo};
 use berth_apimachinery::{GroupResource, Key, Object, Revision, Status};
 use berth_apiserver::view::{Origin, ViewRules};
-use berth_apiserver::{Registry, Served};
+use berth_apiserver::{Registry, ServedVersion};
 use berth_dialect_kcp::names::{NAMESPACES, WORKLOAD_CLUSTERS};
-use berth_dialect_kcp::syncer_view::{SEEN, Seen, Syncer, identifier, is_advanced, state_label, user};
+use berth_dialect_kcp::syncer_view::{
+    SEEN, Syncer, SyncerObject, identifier, is_advanced, state_label, user,
+};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{Home, Shown};
+use super::{Home, SyncerObjects};
 
 /// Period of the rules of a view.
 pub(super) struct Term {
@@ -44,7 +46,7 @@ impl SyncerRules {
     pub(super) fn new(
         identifier: &str,
         advanced: bool,
-        shown: &Shown,
+        shown: &SyncerObjects,
         synced: &[GroupResource],
         term: Term,
     ) -> Self {
@@ -77,7 +79,7 @@ impl SyncerRules {
     }
 
     /// The names of the objects of `served` in `namespace` that the cluster still has, from the copies.
-    fn known(&self, served: &Served, namespace: &str) -> BTreeSet<String> {
+    fn known(&self, served: &ServedVersion, namespace: &str) -> BTreeSet<String> {
         let Some(source) = served.source() else {
             return BTreeSet::new();
         };
@@ -88,7 +90,7 @@ impl SyncerRules {
         concerned.map(|(name, _)| name.name.to_string()).collect()
     }
 
-    fn served(&self) -> impl Iterator<Item = &Arc<Served>> {
+    fn served(&self) -> impl Iterator<Item = &Arc<ServedVersion>> {
         let index = self.registry.index();
         self.content
             .iter()
@@ -133,7 +135,7 @@ impl ViewRules for SyncerRules {
         if self.syncer().looks_as_stored(object) {
             return Arc::clone(object);
         }
-        let Seen {
+        let SyncerObject {
             object: seen,
             problems,
         } = self.syncer().show(object.value());
@@ -200,7 +202,7 @@ impl ViewRules for SyncerRules {
         Ok(())
     }
 
-    fn write(&self, key: &Key, stored: &Value, written: &Value, subresource: &str) -> Result<Value, Denied> {
+    fn write(&self, key: &Key, stored: &Value, written: &Value, subresource: &str) -> Result<Value, Denial> {
         if subresource == "status" {
             return self.syncer().update_status(stored, written);
         }

@@ -79,10 +79,10 @@ fn report(outcome: &'static str, candidates: &[&'static str]) -> Report {
 fn shown(difference: &Difference) -> Vec<String> {
     let one = |candidate: &CandidateDifference| {
         let mut line = candidate.cluster_name.clone();
-        if let Some(Changed { from, to }) = candidate.verdict {
+        if let Some(ValueChange { from, to }) = candidate.verdict {
             line.push_str(&format!(" {}->{}", from.as_str(), to.as_str()));
         }
-        if let Some(Changed { from, to }) = candidate.score {
+        if let Some(ValueChange { from, to }) = candidate.score {
             line.push_str(&format!(" score {from:?}->{to:?}"));
         }
         for entry in &candidate.appeared {
@@ -177,7 +177,7 @@ fn the_counts_are_of_verdicts_and_of_scores_alone() {
     );
     assert_eq!(
         found.outcome,
-        Changed::of("Scheduled".to_owned(), "Partial".to_owned())
+        ValueChange::of("Scheduled".to_owned(), "Partial".to_owned())
     );
 }
 
@@ -216,7 +216,7 @@ fn the_same_clusters_with_other_amounts_are_a_difference() {
         panic!("{found:?}")
     };
     assert_eq!((a.cluster_name.as_str(), &a.verdict), ("a", &None));
-    assert_eq!(a.amount, Changed::of(Some(5), Some(7)));
+    assert_eq!(a.amount, ValueChange::of(Some(5), Some(7)));
     assert!(difference(&sized(5), &sized(5)).is_empty());
 }
 

@@ -6,7 +6,7 @@ use std::fmt;
 use berth_apimachinery::selector::{Operator, Requirement, Selector};
 use berth_scheduling::Rejection;
 
-use super::steps::{Asked, Steps};
+use super::steps::{LabelDemands, Steps};
 use super::{Places, out_of_scope};
 use crate::decision::{Decision, Outcome};
 use crate::inventory::Inventory;
@@ -93,7 +93,7 @@ fn labels(inventory: &dyn Inventory, decision: &Decision, refused: &[&[Rejection
             .then_some(selector)
     };
     let selector = first.iter().find_map(|refusal| asks(refusal.plugin))?;
-    let asked = Asked::of(inventory, selector);
+    let asked = LabelDemands::of(inventory, selector);
     let meet = |number: usize| {
         let candidates = refused.iter().map(|refusals| refusals[0].candidate);
         candidates

@@ -7,12 +7,12 @@ use crate::decision::Decision;
 use crate::inventory::Inventory;
 
 /// The labels that a filter asks for, each with the targets that meet it.
-pub(super) struct Asked<'a> {
+pub(super) struct LabelDemands<'a> {
     inventory: &'a dyn Inventory,
     requirements: Vec<(&'a Requirement, Option<Vec<u64>>)>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> LabelDemands<'a> {
     pub(super) fn of(inventory: &'a dyn Inventory, selector: &'a Selector) -> Self {
         let requirements = selector.requirements.iter();
         Self {
@@ -46,14 +46,14 @@ impl<'a> Asked<'a> {
 pub(super) struct Steps<'a> {
     inventory: &'a dyn Inventory,
     /// The labels that each filter asks for, where these are all that it asks for.
-    labels: Vec<Option<Asked<'a>>>,
+    labels: Vec<Option<LabelDemands<'a>>>,
 }
 
 impl<'a> Steps<'a> {
     pub(super) fn of(inventory: &'a dyn Inventory, decision: &'a Decision) -> Self {
         let labels = (0..).zip(inventory.filters()).map(|(filter, _)| {
             let selector = inventory.asked_labels(decision, filter)?;
-            Some(Asked::of(inventory, selector))
+            Some(LabelDemands::of(inventory, selector))
         });
         Self {
             inventory,

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use berth_apimachinery::budget::{self, Exceeded};
+use berth_apimachinery::budget::{self, BudgetExceeded};
 use berth_scheduling::{Reason, Rejection};
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ const MOST: usize = 1024;
 
 /// Candidates that are made while they are written, so that those of a large fleet are never all there at
 /// once. They read as a list of [`super::Candidate`]s.
-pub struct Written<'a> {
+pub struct StreamedCandidates<'a> {
     /// View of the candidates' decision.
     pub view: View<'a>,
     /// Name of the candidate.
@@ -29,14 +29,14 @@ pub struct Written<'a> {
 }
 
 /// Places in the text of refusals that many candidates share.
-type Known = HashMap<(u16, Reason, u32), Range<usize>>;
+type TextPlaces = HashMap<(u16, Reason, u32), Range<usize>>;
 
-impl Written<'_> {
+impl StreamedCandidates<'_> {
     /// Appends the list to `out`.
     ///
     /// # Errors
     /// When the caller no longer waits for the answer.
-    pub fn write(&self, out: &mut Vec<u8>) -> Result<(), Exceeded> {
+    pub fn write(&self, out: &mut Vec<u8>) -> Result<(), BudgetExceeded> {
         let mut writer = Writer::new(self.view, self.with_reasons);
         out.reserve(self.entries.len() * USUAL);
         out.push(b'[');
@@ -58,7 +58,7 @@ impl Written<'_> {
 pub struct Writer<'a> {
     view: View<'a>,
     with_reasons: bool,
-    known: Known,
+    known: TextPlaces,
 }
 
 impl<'a> Writer<'a> {
@@ -68,7 +68,7 @@ impl<'a> Writer<'a> {
         Self {
             view,
             with_reasons,
-            known: Known::new(),
+            known: TextPlaces::new(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The scheduler's hold on placements: a placement with its finalizer is deleted once its bindings are
 //! gone, so no other user may remove the finalizer (docs/systems/fleet.md, "What is guarded").
 
-use berth_admission::{Denied, Operation, Plugin, Request};
+use berth_admission::{Denial, Operation, Plugin, Request};
 use berth_apimachinery::FieldError;
 use berth_dialect_contract::SystemUsers;
 use serde_json::Value;
@@ -41,7 +41,7 @@ impl Plugin for PlacementHold {
         request: &Request<'_>,
         object: Option<&Value>,
         _warnings: &mut Vec<String>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Denial> {
         if !request.old.is_some_and(is_held) || object.is_some_and(is_held) {
             return Ok(());
         }
@@ -56,7 +56,7 @@ impl Plugin for PlacementHold {
             "it keeps the placement until its bindings are gone; only {ACTOR} takes it off: leave it in the list, or \
              delete the placement"
         );
-        Err(Denied::owned(request, &[FieldError::forbidden(field, detail)]))
+        Err(Denial::owned(request, &[FieldError::forbidden(field, detail)]))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use berth_admission::{Denied, Operation, Request};
+use berth_admission::{Denial, Operation, Request};
 use serde_json::{Map, Value};
 
 use crate::kind::State;
@@ -21,12 +21,12 @@ const FILLED: [&str; 5] = [
 const SERVERS: [&str; 3] = ["resourceVersion", "managedFields", "generation"];
 
 /// Judges a write of the rollout to a binding.
-pub(super) fn judge(request: &Request<'_>, object: Option<&Value>) -> Result<(), Denied> {
+pub(super) fn judge(request: &Request<'_>, object: Option<&Value>) -> Result<(), Denial> {
     match (request.operation, request.old, object) {
         (Operation::Update, Some(old), Some(new)) => changes(old, new),
         // Unscheduled bindings, evicted ones, and those of a placement that is being deleted.
         (Operation::Delete, ..) => Ok(()),
-        _ => Err(Denied::Forbidden(
+        _ => Err(Denial::Forbidden(
             "the rollout makes no bindings; the scheduler does, one for each cluster it selects".to_owned(),
         )),
     }
@@ -42,7 +42,7 @@ fn state(binding: &Value) -> &str {
     binding["spec"]["state"].as_str().unwrap_or("no state")
 }
 
-fn changes(old: &Value, new: &Value) -> Result<(), Denied> {
+fn changes(old: &Value, new: &Value) -> Result<(), Denial> {
     let mut problems = Vec::new();
     for name in differing(old, new) {
         match name {
@@ -56,7 +56,7 @@ fn changes(old: &Value, new: &Value) -> Result<(), Denied> {
     if problems.is_empty() {
         return Ok(());
     }
-    Err(Denied::Forbidden(problems.join("; ")))
+    Err(Denial::Forbidden(problems.join("; ")))
 }
 
 fn spec(old: &Value, new: &Value, problems: &mut Vec<String>) {

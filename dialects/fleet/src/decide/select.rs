@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use berth_apimachinery::FieldError;
 use berth_dialect_columns::Bits;
-use berth_dialect_contract::{Ask, Refused};
-use berth_scheduling::{Filter, Ix, Rejection, Rejections, Scorer, Solved};
+use berth_dialect_contract::{Ask, ChoiceRefusal};
+use berth_scheduling::{Filter, Ix, PipelineOutcome, Rejection, Rejections, Scorer};
 
 use super::classify::Classes;
 use super::selection::Selection;
@@ -22,11 +22,11 @@ use crate::fleet::Fleet;
 use crate::fleet::record::BindingRecord;
 use crate::kind::State;
 use crate::policy::{Mode, Policy};
-use crate::scores::{self, Known, Ranking, Standing, best_first};
+use crate::scores::{self, CandidateRank, KnownScorer, Ranking, best_first};
 use crate::words;
 
 /// Facts that are known before anything is picked.
-struct Case<'a> {
+struct SelectionFacts<'a> {
     fleet: &'a Fleet,
     columns: &'a Arc<Columns>,
     policy: &'a Policy,
@@ -44,12 +44,12 @@ pub(super) fn select(
     policy: &Policy,
     classes: &Classes<'_>,
     ask: &Ask<'_>,
-) -> Result<Selection, Refused> {
+) -> Result<Selection, ChoiceRefusal> {
     let mut held = Bits::none(columns.count());
     for &(candidate, _) in &classes.present {
         held.set(candidate, true);
     }
-    let case = Case {
+    let case = SelectionFacts {
         fleet,
         columns,
         policy,
@@ -65,9 +65,9 @@ pub(super) fn select(
 }
 
 /// The scores recorded with a binding.
-fn recorded(candidate: Ix, binding: &BindingRecord) -> Standing {
+fn recorded(candidate: Ix, binding: &BindingRecord) -> CandidateRank {
     let score = binding.decision.cluster_score.unwrap_or_default();
-    Standing {
+    CandidateRank {
         topology: score.priority_score.unwrap_or(0),
         affinity: score.affinity_score.unwrap_or(0),
         sticky: false,
@@ -75,7 +75,7 @@ fn recorded(candidate: Ix, binding: &BindingRecord) -> Standing {
     }
 }
 
-impl Case<'_> {
+impl SelectionFacts<'_> {
     /// The clusters the caller chose, with their places; `None` lets the policy pick.
     fn chosen(&self) -> Option<&[String]> {
         self.ask.chosen.filter(|chosen| !chosen.is_empty())
@@ -87,7 +87,7 @@ impl Case<'_> {
     }
 
     /// PickAll and PickN.
-    fn scheduled(&self) -> Result<Selection, Refused> {
+    fn scheduled(&self) -> Result<Selection, ChoiceRefusal> {
         let (columns, policy) = (self.columns, self.policy);
         let affinity_filter = ClusterAffinity::judge(&policy.required, columns);
         let namespaces = NamespaceAffinity {
@@ -116,10 +116,10 @@ impl Case<'_> {
         })?;
         let kept = self.kept(asked.as_ref());
         let mut spread = Spread::new(&policy.spread, columns, kept.iter().copied());
-        let mut candidates: Vec<Standing> = pickable
+        let mut candidates: Vec<CandidateRank> = pickable
             .iter()
             .filter(|&candidate| asked.as_ref().is_none_or(|asked| asked.has(candidate)))
-            .map(|candidate| Standing {
+            .map(|candidate| CandidateRank {
                 topology: 0,
                 affinity: affinity[candidate as usize],
                 sticky: self.sticky(candidate),
@@ -194,7 +194,7 @@ impl Case<'_> {
             .present
             .iter()
             .map(|&(candidate, binding)| {
-                let Standing {
+                let CandidateRank {
                     topology, affinity, ..
                 } = recorded(candidate, binding);
                 let scored = binding.decision.cluster_score.is_some();
@@ -215,7 +215,7 @@ impl Case<'_> {
     fn rank(
         &self,
         kept: Vec<Ix>,
-        picks: Vec<Standing>,
+        picks: Vec<CandidateRank>,
         affinity: &[i32],
         spread: &Spread<'_>,
         feasible: Vec<Ix>,
@@ -223,7 +223,7 @@ impl Case<'_> {
     ) -> Selection {
         let count = self.columns.count();
         let by_score = matches!(self.policy.mode, Mode::Number(_));
-        let mut chosen: Vec<Standing> = kept
+        let mut chosen: Vec<CandidateRank> = kept
             .iter()
             .filter_map(|&candidate| {
                 Classes::find(&self.classes.present, candidate).map(|binding| recorded(candidate, binding))
@@ -235,16 +235,17 @@ impl Case<'_> {
             .iter()
             .for_each(|standing| taken.set(standing.candidate, true));
         let rest = feasible.iter().filter(|&&candidate| !taken.has(candidate));
-        let mut others: Vec<Standing> = rest
-            .map(|&candidate| Standing {
+        let mut others: Vec<CandidateRank> = rest
+            .map(|&candidate| CandidateRank {
                 topology: spread.score(candidate),
                 affinity: affinity[candidate as usize],
                 sticky: self.sticky(candidate),
                 candidate,
             })
             .collect();
-        let order =
-            |chosen: &[Standing]| -> Vec<Ix> { chosen.iter().map(|standing| standing.candidate).collect() };
+        let order = |chosen: &[CandidateRank]| -> Vec<Ix> {
+            chosen.iter().map(|standing| standing.candidate).collect()
+        };
         if by_score {
             chosen.sort_unstable_by_key(|standing| Reverse(standing.unstuck()));
             best_first(&mut others);
@@ -279,7 +280,7 @@ impl Case<'_> {
             scorers,
             let_go: self.let_go(&kept),
             unknown: Vec::new(),
-            solved: Solved {
+            solved: PipelineOutcome {
                 rejections,
                 feasible,
                 scores,
@@ -310,8 +311,8 @@ impl Case<'_> {
     /// and has no total.
     fn score(
         &self,
-        chosen: &[Standing],
-        others: &[Standing],
+        chosen: &[CandidateRank],
+        others: &[CandidateRank],
         feasible: &[Ix],
     ) -> (Vec<Ranking>, Vec<berth_scheduling::ScoreColumn>) {
         let has_a_say = |scorer: &Ranking| match scorer {
@@ -322,7 +323,7 @@ impl Case<'_> {
         let scorers: Vec<Ranking> = Ranking::ALL.into_iter().filter(has_a_say).collect();
         let mut columns = vec![vec![None; self.columns.count() as usize]; scorers.len()];
         // A kept binding without a score was not scored when it was made.
-        let unscored = |standing: &&Standing| {
+        let unscored = |standing: &&CandidateRank| {
             let binding = Classes::find(&self.classes.present, standing.candidate);
             binding.is_some_and(|binding| binding.decision.cluster_score.is_none())
         };
@@ -331,14 +332,14 @@ impl Case<'_> {
                 column[standing.candidate as usize] = Some(scorer.value(standing));
             }
         }
-        let known: Vec<Known<'_>> = columns.iter().map(|column| Known(column)).collect();
+        let known: Vec<KnownScorer<'_>> = columns.iter().map(|column| KnownScorer(column)).collect();
         let known: Vec<&dyn Scorer<Columns>> = known.iter().map(|known| known as _).collect();
         let columns = berth_scheduling::score(&**self.columns, feasible, &known).0;
         (scorers, columns)
     }
 
     /// PickFixed: the named clusters, if they are eligible. A named cluster with a binding keeps it.
-    fn fixed(&self, names: &[Arc<str>]) -> Result<Selection, Refused> {
+    fn fixed(&self, names: &[Arc<str>]) -> Result<Selection, ChoiceRefusal> {
         let columns = self.columns;
         let mut named = Bits::none(columns.count());
         let mut order = Vec::new();
@@ -370,13 +371,13 @@ impl Case<'_> {
                 || self.eligibility.passes(candidate);
             may && !self.held.has(candidate) && wanted(candidate)
         });
-        let unscored = |candidate| Standing {
+        let unscored = |candidate| CandidateRank {
             topology: 0,
             affinity: 0,
             sticky: false,
             candidate,
         };
-        let picks: Vec<Standing> = fresh.map(unscored).collect();
+        let picks: Vec<CandidateRank> = fresh.map(unscored).collect();
         let (feasible, rejections) = berth_scheduling::filter(&**columns, columns.count(), &[&fixed]);
         let mut chosen = Bits::none(columns.count());
         kept.iter().for_each(|&candidate| chosen.set(candidate, true));
@@ -398,12 +399,12 @@ impl Case<'_> {
             emptiest: Vec::new(),
             scorers: Vec::new(),
             recorded: picked.clone(),
-            solved: Solved {
+            solved: PipelineOutcome {
                 rejections,
                 feasible,
                 ranked,
                 picked,
-                ..Solved::default()
+                ..PipelineOutcome::default()
             },
             chosen,
             columns: Arc::clone(columns),
@@ -415,7 +416,7 @@ impl Case<'_> {
 
     /// The clusters the caller chose; `None` where the policy picks. `refused` gives the reason why a
     /// cluster cannot be bound.
-    fn asked(&self, refused: impl Fn(Ix) -> Option<String>) -> Result<Option<Bits>, Refused> {
+    fn asked(&self, refused: impl Fn(Ix) -> Option<String>) -> Result<Option<Bits>, ChoiceRefusal> {
         let Some(chosen) = self.chosen() else {
             return Ok(None);
         };
@@ -444,7 +445,7 @@ impl Case<'_> {
         if errors.is_empty() {
             Ok(Some(asked))
         } else {
-            Err(Refused { errors })
+            Err(ChoiceRefusal { errors })
         }
     }
 
@@ -454,9 +455,9 @@ impl Case<'_> {
         &self,
         asked: Option<&Bits>,
         kept: &[Ix],
-        picks: &[Standing],
+        picks: &[CandidateRank],
         spread: &Spread<'_>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), ChoiceRefusal> {
         let (Some(asked), Some(chosen)) = (asked, self.chosen()) else {
             return Ok(());
         };
@@ -489,7 +490,7 @@ impl Case<'_> {
         if errors.is_empty() {
             Ok(())
         } else {
-            Err(Refused { errors })
+            Err(ChoiceRefusal { errors })
         }
     }
 

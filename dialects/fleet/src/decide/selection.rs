@@ -3,29 +3,29 @@
 use std::sync::Arc;
 
 use berth_dialect_columns::Bits;
-use berth_scheduling::{Ix, Solved};
+use berth_scheduling::{Ix, PipelineOutcome};
 
 use crate::columns::Columns;
 use crate::filters::spread::Emptiest;
-use crate::scores::{Ranking, Standing};
+use crate::scores::{CandidateRank, Ranking};
 
 /// Kept bindings, picked clusters and released bindings.
 pub(super) struct Selection {
     /// Present bindings that stay, by candidate.
     pub(super) kept: Vec<Ix>,
     /// Clusters picked now, in the order they were picked, with the scores they had then.
-    pub(super) picks: Vec<Standing>,
+    pub(super) picks: Vec<CandidateRank>,
     /// Present bindings that are released, in order.
     pub(super) let_go: Vec<Ix>,
     /// Named clusters that do not exist, in the order they are named.
     pub(super) unknown: Vec<Arc<str>>,
     /// All refusals, scores and ranks.
-    pub(super) solved: Solved,
+    pub(super) solved: PipelineOutcome,
     /// Picked clusters in the order of the status, without stickiness: no object records that, and an
     /// interrupted decision must list the same as a complete one.
     pub(super) recorded: Vec<Ix>,
     /// The scores of feasible clusters that are not chosen, by candidate.
-    pub(super) others: Vec<Standing>,
+    pub(super) others: Vec<CandidateRank>,
     /// See [`crate::detail::Detail::skews`].
     pub(super) skews: Vec<(Ix, u32, u32)>,
     /// See [`crate::detail::Detail::emptiest`].

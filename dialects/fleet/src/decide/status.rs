@@ -19,8 +19,8 @@ use crate::kind::{ClusterDecision, ClusterScore};
 use crate::names::{DECISIONS_LISTED, FULFILLED, SCHEDULED, UNFULFILLED, UNSELECTED_LISTED};
 use crate::plan::{CurrentSnapshot, SnapshotPlan};
 use crate::policy::{Mode, Policy};
-use crate::satisfied::Satisfied;
-use crate::scores::{Standing, best_first};
+use crate::satisfied::PolicyFulfilment;
+use crate::scores::{CandidateRank, best_first};
 use crate::words;
 use crate::words::Words;
 
@@ -33,7 +33,7 @@ const SENTENCES: Sentences = Sentences(&[
     "found # of the #",
 ]);
 
-impl Satisfied {
+impl PolicyFulfilment {
     /// Judges the selection.
     pub(super) fn of(policy: &Policy, selection: &Selection, columns: &Columns) -> Self {
         let count = selection.kept.len() + selection.picks.len();
@@ -97,7 +97,7 @@ fn clusters(count: usize) -> String {
 }
 
 /// The scores in their recorded form.
-pub(super) fn score(standing: &Standing) -> ClusterScore {
+pub(super) fn score(standing: &CandidateRank) -> ClusterScore {
     ClusterScore {
         affinity_score: Some(standing.affinity),
         priority_score: Some(standing.topology),
@@ -144,7 +144,7 @@ pub(super) fn listed(
         return list;
     }
     let room = room.min(UNSELECTED_LISTED);
-    let mut others: Vec<Standing> = selection.others.iter().map(|other| other.unstuck()).collect();
+    let mut others: Vec<CandidateRank> = selection.others.iter().map(|other| other.unstuck()).collect();
     best_first(&mut others);
     let outranked = others.iter().map(|standing| ClusterDecision {
         cluster_name: selection.name(standing.candidate),
@@ -238,7 +238,7 @@ pub(super) fn joined(words: &Words<'_>, rejections: &[Rejection]) -> String {
 pub(super) fn changes(
     plan: &SnapshotPlan,
     listed: &[ClusterDecision],
-    satisfied: &Satisfied,
+    satisfied: &PolicyFulfilment,
     record: &PlacementRecord,
 ) -> bool {
     let CurrentSnapshot::Known(snapshot, _) = &plan.current else {
@@ -267,7 +267,7 @@ fn alike(stored: &[ClusterDecision], listed: &[ClusterDecision]) -> bool {
 }
 
 /// Whether the condition of the placement must be written.
-pub(super) fn placement_changes(record: &PlacementRecord, satisfied: &Satisfied) -> bool {
+pub(super) fn placement_changes(record: &PlacementRecord, satisfied: &PolicyFulfilment) -> bool {
     condition(&record.conditions, record.form.scheduled).is_none_or(|known| {
         known.status != satisfied.status()
             || known.reason != satisfied.reason()

@@ -14,7 +14,7 @@ use berth_scheduling::Ix;
 
 use crate::columns::Columns;
 use crate::policy::Constraint;
-use crate::scores::Standing;
+use crate::scores::CandidateRank;
 
 /// Score of a soft violation.
 const SOFT_VIOLATION: i32 = -1_000;
@@ -22,12 +22,12 @@ const SOFT_VIOLATION: i32 = -1_000;
 /// The constraints of one placement with the clusters counted that it has.
 #[derive(Clone)]
 pub(crate) struct Spread<'a> {
-    constraints: Vec<Counted<'a>>,
+    constraints: Vec<ConstraintCount<'a>>,
 }
 
 /// One constraint with its counts.
 #[derive(Clone)]
-struct Counted<'a> {
+struct ConstraintCount<'a> {
     constraint: &'a Constraint,
     domains: Domains,
     /// Number of clusters of each domain that the placement has.
@@ -74,7 +74,7 @@ impl Extremes {
     }
 }
 
-impl Counted<'_> {
+impl ConstraintCount<'_> {
     fn emptiest(&self, columns: &Columns) -> Option<Emptiest> {
         let mut clusters: HashMap<u32, Vec<Ix>> = HashMap::new();
         for (candidate, &domain) in (0..).zip(&self.domains.of) {
@@ -132,7 +132,7 @@ impl<'a> Spread<'a> {
             for domain in domains_held.filter(|&domain| domain != NO_DOMAIN) {
                 counts[domain as usize] += 1;
             }
-            Counted {
+            ConstraintCount {
                 constraint,
                 extremes: Extremes::of(&counts),
                 domains,
@@ -207,7 +207,7 @@ impl<'a> Spread<'a> {
     }
 
     /// The cell of every candidate in `candidates`, and how many cells there are.
-    fn cells(&self, candidates: &[Standing]) -> (Vec<usize>, usize) {
+    fn cells(&self, candidates: &[CandidateRank]) -> (Vec<usize>, usize) {
         let mut cells = vec![0; candidates.len()];
         let mut count = 1;
         for counted in &self.constraints {
@@ -224,9 +224,9 @@ impl<'a> Spread<'a> {
 
     /// Picks up to `wanted` of `candidates` (best first, their topology scores not yet known), one at a time,
     /// and counts them. Returns them in the order they were picked, with the score each had then.
-    pub(crate) fn pick(&mut self, candidates: &[Standing], wanted: usize) -> Vec<Standing> {
+    pub(crate) fn pick(&mut self, candidates: &[CandidateRank], wanted: usize) -> Vec<CandidateRank> {
         let (cells, count) = self.cells(candidates);
-        let mut members: Vec<Vec<Standing>> = vec![Vec::new(); count];
+        let mut members: Vec<Vec<CandidateRank>> = vec![Vec::new(); count];
         // The best of each cell goes last, to be taken first.
         for (cell, standing) in cells.iter().zip(candidates).rev() {
             members[*cell].push(*standing);
@@ -239,7 +239,7 @@ impl<'a> Spread<'a> {
                 .filter_map(|(cell, members)| Some((cell, members.last()?)));
             let scored = heads.filter_map(|(cell, head)| match self.judge(head.candidate) {
                 (_, true) => None,
-                (topology, false) => Some((Standing { topology, ..*head }, cell)),
+                (topology, false) => Some((CandidateRank { topology, ..*head }, cell)),
             });
             let Some((best, cell)) = scored.max() else { break };
             members[cell].pop();

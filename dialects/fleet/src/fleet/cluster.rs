@@ -7,7 +7,7 @@ use berth_apimachinery::quantity::Quantity;
 use berth_apimachinery::types::{QuantityText, condition};
 use berth_apimachinery::{Key, Labels, Object};
 
-use crate::eligibility::{Limits, Standing};
+use crate::eligibility::{EligibilityReports, Limits};
 use crate::kind::{self, MemberCluster, MemberClusterStatus, PropertyValue, Taint};
 use crate::names::{NAMESPACES_COLLECTED, RESOURCE_PROPERTY_PREFIX};
 
@@ -42,7 +42,7 @@ pub(crate) struct Cluster {
     /// The object.
     pub(crate) object: Arc<Object>,
     /// Reports for eligibility.
-    pub(crate) standing: Standing,
+    pub(crate) standing: EligibilityReports,
     /// The taints.
     pub(crate) taints: Arc<[Taint]>,
     /// The properties that are quantities, including those from the resource usage.
@@ -120,7 +120,7 @@ impl Cluster {
         Ok(Self {
             name: Arc::clone(&key.name),
             object: Arc::clone(object),
-            standing: Standing::of(&view, leaving),
+            standing: EligibilityReports::of(&view, leaving),
             namespaces: Namespaces::of(&view.status),
             properties: properties(&view),
             unreadable: unreadable(&view),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use berth_apimachinery::Key;
-use berth_dialect_contract::{Affected, Due};
+use berth_dialect_contract::{AffectedDemands, Consequences};
 
 use super::Fleet;
 use crate::fleet::cluster::Cluster;
@@ -11,11 +11,11 @@ use crate::fleet::record::PlacementRecord;
 use crate::policy::Mode;
 
 /// These, or none.
-pub(super) fn of(keys: Vec<Key>) -> Affected {
+pub(super) fn of(keys: Vec<Key>) -> AffectedDemands {
     if keys.is_empty() {
-        Affected::None
+        AffectedDemands::None
     } else {
-        Affected::Some(keys)
+        AffectedDemands::Some(keys)
     }
 }
 
@@ -43,7 +43,12 @@ pub(super) fn snapshot(fleet: &Fleet, placement: &Key, lost: bool) -> Option<Key
 }
 
 /// A cluster changed.
-pub(super) fn cluster(fleet: &Fleet, name: &Arc<str>, old: Option<&Cluster>, new: Option<&Cluster>) -> Due {
+pub(super) fn cluster(
+    fleet: &Fleet,
+    name: &Arc<str>,
+    old: Option<&Cluster>,
+    new: Option<&Cluster>,
+) -> Consequences {
     let mut decide = Vec::new();
     if new.is_none() {
         let bound = fleet.bound_to(name).map(|(placement, _)| placement);
@@ -64,9 +69,9 @@ pub(super) fn cluster(fleet: &Fleet, name: &Arc<str>, old: Option<&Cluster>, new
             decide.extend(wanting.map(|(key, _)| key.clone()));
         }
     }
-    Due {
+    Consequences {
         decide: of(decide),
-        demands: Affected::None,
+        demands: AffectedDemands::None,
         targets: Some(vec![Arc::clone(name)]),
     }
 }

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use berth_apimachinery::{Change, Key, Object};
-use berth_dialect_contract::{Affected, Due, config};
+use berth_dialect_contract::{AffectedDemands, Consequences, config};
 
-use super::{Fleet, Own, due};
+use super::{Fleet, ObjectsByName, due};
 use crate::eligibility::Limits;
 use crate::fleet::cluster::Cluster;
 use crate::fleet::record::{BindingRecord, PlacementRecord, SnapshotRecord};
@@ -16,7 +16,7 @@ use crate::names::{
 };
 
 /// Applies `change`.
-pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Due {
+pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Consequences {
     let (key, new) = (&change.key, change.new.as_ref());
     match key.resource {
         CLUSTERS => cluster(fleet, key, new),
@@ -24,7 +24,7 @@ pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Due {
         SNAPSHOTS | RESOURCE_SNAPSHOTS => snapshot(fleet, key, new),
         BINDINGS | RESOURCE_BINDINGS => binding(fleet, key, new),
         _ if *key == config::key(DIALECT) => configuration(fleet, key, new),
-        _ => Due::nothing(),
+        _ => Consequences::nothing(),
     }
 }
 
@@ -39,7 +39,7 @@ fn read<R>(
     fleet.unusable.note(key, read(object?))
 }
 
-fn cluster(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+fn cluster(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let new = read(fleet, key, object, |object| Cluster::read(key, object)).map(Arc::new);
     let old = match &new {
         Some(row) => fleet.clusters.insert(Arc::clone(&key.name), Arc::clone(row)),
@@ -51,14 +51,14 @@ fn cluster(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
                 columns.replace(row);
             }
         }
-        (None, None) => return Due::nothing(),
+        (None, None) => return Consequences::nothing(),
         // A cluster was added or removed: candidates get new numbers at the next read.
         _ => drop(fleet.columns.take()),
     }
     due::cluster(fleet, &key.name, old.as_deref(), new.as_deref())
 }
 
-fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let known = fleet.placements.get(key).cloned();
     let new = read(fleet, key, object, |object| {
         PlacementRecord::read(key, object, known.as_deref())
@@ -80,16 +80,16 @@ fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due 
         (Some(old), Some(new)) => !old.decides_like(new),
         (_, new) => new.is_some(),
     };
-    Due {
+    Consequences {
         decide: due::of(if again { vec![key.clone()] } else { Vec::new() }),
-        demands: Affected::Some(vec![key.clone()]),
+        demands: AffectedDemands::Some(vec![key.clone()]),
         targets: Some(Vec::new()),
     }
 }
 
 /// Moves an object of a placement in one of the maps; returns the old reading with its placement.
 fn place<T>(
-    own: &mut imbl::HashMap<Key, Own<T>>,
+    own: &mut imbl::HashMap<Key, ObjectsByName<T>>,
     parents: &mut imbl::HashMap<Key, Key>,
     key: &Key,
     new: Option<(&Key, &Arc<T>)>,
@@ -111,7 +111,7 @@ fn place<T>(
     old
 }
 
-fn snapshot(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+fn snapshot(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let new = read(fleet, key, object, |object| SnapshotRecord::read(key, object));
     let new = new.map(|(parent, record)| (parent, Arc::new(record)));
     let entry = new.as_ref().map(|(parent, record)| (parent, record));
@@ -126,13 +126,13 @@ fn snapshot(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
     let again = parents
         .into_iter()
         .filter_map(|parent| due::snapshot(fleet, parent, lost));
-    Due {
+    Consequences {
         decide: due::of(again.collect()),
-        ..Due::nothing()
+        ..Consequences::nothing()
     }
 }
 
-fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let new = read(fleet, key, object, |object| BindingRecord::read(key, object));
     let new = new.map(|(parent, record)| (parent, Arc::new(record)));
     let entry = new.as_ref().map(|(parent, record)| (parent, record));
@@ -165,7 +165,7 @@ fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
         // begins to be, leaves a gap.
         old.live() && new.as_ref().is_none_or(|(_, new)| new.deleting())
     });
-    Due {
+    Consequences {
         decide: due::of(
             removed
                 .and_then(|(parent, _)| due::gap(fleet, parent))
@@ -199,7 +199,7 @@ fn count(fleet: &mut Fleet, placement: &Key, cluster: &Arc<str>, up: bool) {
 }
 
 /// A bad configuration leaves the last good one in force.
-fn configuration(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+fn configuration(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let path = format!("spec.{DIALECT}");
     let limits = read(fleet, key, object, |object| {
         let spec = object.value().get("spec").and_then(|spec| spec.get(DIALECT));
@@ -211,12 +211,12 @@ fn configuration(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> 
         (None, Some(_)) => fleet.limits,
     };
     if fleet.limits == limits {
-        return Due::nothing();
+        return Consequences::nothing();
     }
     fleet.limits = limits;
-    Due {
-        decide: Affected::All,
-        demands: Affected::None,
+    Consequences {
+        decide: AffectedDemands::All,
+        demands: AffectedDemands::None,
         targets: None,
     }
 }

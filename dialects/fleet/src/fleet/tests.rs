@@ -1,6 +1,6 @@
 //! Changes that make a placement due (docs/systems/fleet.md, "When it runs").
 
-use berth_dialect_contract::{Affected, Inventory};
+use berth_dialect_contract::{AffectedDemands, Inventory};
 use serde_json::{Value, json};
 
 use crate::testing::{World, cluster, hub_wide, key, placement, resource_placement};
@@ -17,18 +17,21 @@ fn settled(placement: &Value) -> World {
         placement.clone(),
     ]);
     let due = world.settle();
-    assert!(due.iter().all(|due| due.decide == Affected::None), "{due:?}");
+    assert!(
+        due.iter().all(|due| due.decide == AffectedDemands::None),
+        "{due:?}"
+    );
     world
 }
 
-fn due(affected: &Affected) -> bool {
+fn due(affected: &AffectedDemands) -> bool {
     match affected {
-        Affected::None => false,
-        Affected::Some(keys) => {
+        AffectedDemands::None => false,
+        AffectedDemands::Some(keys) => {
             assert_eq!(*keys, [key(&pick(0))]);
             true
         }
-        Affected::All => true,
+        AffectedDemands::All => true,
     }
 }
 
@@ -154,12 +157,12 @@ fn a_bad_configuration_leaves_the_last_good_one_in_force() {
         world
             .put(&config(json!({"clusterHealthCheckTimeout": "1h"})))
             .decide,
-        Affected::All
+        AffectedDemands::All
     );
     let limits = world.fleet.limits;
     assert_eq!(
         world.put(&config(json!({"clusterHealthCheckTimeout": 1}))).decide,
-        Affected::None
+        AffectedDemands::None
     );
     assert_eq!(world.fleet.limits, limits);
     let unusable = world.fleet.unusable();
@@ -170,7 +173,7 @@ fn a_bad_configuration_leaves_the_last_good_one_in_force() {
             .contains("spec.fleet.clusterHealthCheckTimeout: Invalid value: \"integer\""),
         "{unusable:?}"
     );
-    assert_eq!(world.remove(&config(json!({}))).decide, Affected::All);
+    assert_eq!(world.remove(&config(json!({}))).decide, AffectedDemands::All);
     assert!(world.fleet.unusable().is_empty());
 }
 
@@ -219,9 +222,9 @@ fn a_namespace_that_a_cluster_got_is_due_for_the_placements_of_that_namespace() 
     ] {
         let mut world = World::of([with_namespaces(before), own.clone(), other.clone(), hub.clone()]);
         let mut found = match world.put(&with_namespaces(after)).decide {
-            Affected::Some(keys) => keys,
-            Affected::None => Vec::new(),
-            Affected::All => panic!("only those concerned"),
+            AffectedDemands::Some(keys) => keys,
+            AffectedDemands::None => Vec::new(),
+            AffectedDemands::All => panic!("only those concerned"),
         };
         found.sort();
         assert_eq!(found, wanted, "from {before} to {after}");

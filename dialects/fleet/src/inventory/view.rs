@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use berth_apimachinery::{Key, Timestamp};
-use berth_dialect_contract::{DemandView, Phase, Placed, Quantities, Taint, TargetView};
+use berth_dialect_contract::{DemandView, Phase, PlacedCluster, Quantities, Taint, TargetView};
 
 use crate::fleet::Fleet;
 use crate::fleet::cluster::Cluster;
@@ -100,8 +100,8 @@ pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> Dema
     let by_affinity =
         policy.is_some_and(|policy| matches!(policy.mode, Mode::Number(_)) && policy.spread.is_empty());
     let places = fleet.places_of(key).into_iter();
-    let placed: Vec<Placed> = places
-        .map(|binding| Placed {
+    let placed: Vec<PlacedCluster> = places
+        .map(|binding| PlacedCluster {
             cluster_name: Arc::clone(&binding.cluster),
             reason: binding.decision.reason.clone(),
             score: binding

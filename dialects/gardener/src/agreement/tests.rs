@@ -1,6 +1,6 @@
 //! Every change of a Shoot that other objects have a say in.
 
-use berth_dialect_contract::{Dialect, Guarding};
+use berth_dialect_contract::{Dialect, Guards};
 use serde_json::{Value, json};
 
 use super::of_seed;

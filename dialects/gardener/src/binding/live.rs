@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::fleet::Fleet;
-use crate::fleet::region::Apart;
+use crate::fleet::region::RegionDistance;
 use crate::fleet::seed::Row;
 use crate::fleet::shoot::Wants;
 use crate::kind::common::Gardener;
@@ -84,14 +84,16 @@ fn version(gardener: Option<&Gardener>) -> &str {
 fn distance(fleet: &Fleet, from: &Row, to: &Row, wants: &Wants) -> Option<String> {
     let [was, is] = [from, to].map(|row| row.record.seed.spec.provider.region.as_str());
     let why = match fleet.apart(wants, was, is) {
-        Apart::Near => return None,
+        RegionDistance::Near => return None,
         // A server on a hub reads no ConfigMaps: the distance is for Gardener's own API server to judge
         // there.
-        Apart::NoMap if fleet.on_hub => return None,
-        Apart::NoMap => "no ConfigMap has distances for its profile".to_owned(),
-        Apart::Unknown(map) => format!("ConfigMap garden/{map} does not have that distance"),
-        Apart::Unreadable(map, problem) => format!("ConfigMap garden/{map} cannot be read: {problem}"),
-        Apart::Far(map, distance, limit) => format!(
+        RegionDistance::NoMap if fleet.on_hub => return None,
+        RegionDistance::NoMap => "no ConfigMap has distances for its profile".to_owned(),
+        RegionDistance::Unknown(map) => format!("ConfigMap garden/{map} does not have that distance"),
+        RegionDistance::Unreadable(map, problem) => {
+            format!("ConfigMap garden/{map} cannot be read: {problem}")
+        }
+        RegionDistance::Far(map, distance, limit) => format!(
             "ConfigMap garden/{map} has {distance}, and allows {limit} (its annotation {DISTANCES_LIMIT})"
         ),
     };
@@ -103,7 +105,7 @@ fn distance(fleet: &Fleet, from: &Row, to: &Row, wants: &Wants) -> Option<String
 
 #[cfg(test)]
 mod tests {
-    use berth_admission::Denied;
+    use berth_admission::Denial;
     use serde_json::json;
 
     use super::*;
@@ -147,7 +149,7 @@ mod tests {
         let mut new = with(old.clone(), "/spec/seedName", json!("to"));
         match check_binding(&fleet(objects), old, &mut new) {
             Ok(_) => Vec::new(),
-            Err(Denied::Invalid(errors)) => errors.iter().map(ToString::to_string).collect(),
+            Err(Denial::Invalid(errors)) => errors.iter().map(ToString::to_string).collect(),
             Err(other) => panic!("{other:?}"),
         }
     }

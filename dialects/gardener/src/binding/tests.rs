@@ -1,6 +1,6 @@
 //! Binding by hand.
 
-use berth_admission::Denied;
+use berth_admission::Denial;
 use serde_json::{Value, json};
 
 use super::check_binding;
@@ -23,7 +23,7 @@ fn problems(seed: Value, old: &Value, new: &Value) -> Vec<String> {
     );
     match check_binding(&fleet(&[profile, seed]), old, &mut new.clone()) {
         Ok(_) => Vec::new(),
-        Err(Denied::Invalid(errors)) => errors.iter().map(ToString::to_string).collect(),
+        Err(Denial::Invalid(errors)) => errors.iter().map(ToString::to_string).collect(),
         Err(other) => panic!("{other:?}"),
     }
 }
@@ -106,7 +106,7 @@ fn a_foreign_provider_is_for_the_profile_to_forbid() {
     let old = shoot("foo", "eu-west-1");
     let mut new = with(old.clone(), "/spec/seedName", json!("s"));
     let refused = check_binding(&fleet(&[strict, foreign]), &old, &mut new);
-    let Err(Denied::Invalid(errors)) = refused else {
+    let Err(Denial::Invalid(errors)) = refused else {
         panic!("{refused:?}")
     };
     assert!(
@@ -163,7 +163,7 @@ fn moving_needs_a_backup_on_both_seeds() {
     let backup = |seed: Value| with(seed, "/spec/backup", json!({"provider": "aws"}));
     let from = seed("r", "aws", "eu-west-1");
     let refused = check_binding(&fleet(&[from.clone(), wide()]), &old, &mut new).unwrap_err();
-    let Denied::Invalid(errors) = refused else {
+    let Denial::Invalid(errors) = refused else {
         panic!("{refused:?}")
     };
     assert_eq!(errors.len(), 2);
@@ -228,7 +228,7 @@ fn a_control_plane_moves_with_the_domains_that_it_has() {
         let seeds = [backed("from", from), backed("to", to)];
         match check_binding(&fleet(&seeds), &old, &mut new.clone()) {
             Ok(_) => Vec::new(),
-            Err(Denied::Invalid(errors)) => errors.iter().map(ToString::to_string).collect(),
+            Err(Denial::Invalid(errors)) => errors.iter().map(ToString::to_string).collect(),
             Err(other) => panic!("{other:?}"),
         }
     };

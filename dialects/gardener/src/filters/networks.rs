@@ -6,7 +6,7 @@ use berth_scheduling::Verdict;
 use crate::cidr::Range;
 use crate::code::Code;
 use crate::fleet::seed::{Row, reserved};
-use crate::fleet::shoot::{Held, Wants};
+use crate::fleet::shoot::{StatusNetworks, Wants};
 
 /// Offset of the bits about ranges in a shoot's status above the bits about ranges in its spec: for single
 /// ranges, and for pairs.
@@ -24,7 +24,8 @@ pub(super) fn check(row: &Row, wants: &Wants, rules: Rules) -> Verdict {
     } else {
         0
     };
-    let missing_of = |held: &Held| absent(wants, [1, 2].map(|index: usize| held.networks[index].is_empty()));
+    let missing_of =
+        |held: &StatusNetworks| absent(wants, [1, 2].map(|index: usize| held.networks[index].is_empty()));
     match missing | held.map_or(0, missing_of) << HELD {
         0 => {}
         bits => return Verdict::Reject(Code::RangeMissing.with(bits)),
@@ -51,7 +52,7 @@ fn absent(wants: &Wants, [pods, services]: [bool; 2]) -> u32 {
 }
 
 /// Union of `of` over the ranges in a status, which may have several of a kind.
-fn any(held: &Held, of: impl Fn([Range; 3]) -> u32) -> u32 {
+fn any(held: &StatusNetworks, of: impl Fn([Range; 3]) -> u32) -> u32 {
     let mut bits = 0;
     for (kind, ranges) in held.networks.iter().enumerate() {
         for range in ranges {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use berth_apimachinery::{Change, Key, Object};
 use berth_dialect_contract::config;
 use berth_dialect_contract::rules::RulesChoice;
-use berth_dialect_contract::{Affected, Due};
+use berth_dialect_contract::{AffectedDemands, Consequences};
 use serde::Deserialize;
 
 use super::exposure::Exposure;
@@ -24,7 +24,7 @@ use crate::names::{
 
 impl Fleet {
     /// Applies one change of any resource that is read.
-    pub(crate) fn take_in(&mut self, change: &Change) -> Due {
+    pub(crate) fn take_in(&mut self, change: &Change) -> Consequences {
         let resource = change.key.resource;
         let new = change.new.as_ref();
         if resource == SHOOTS {
@@ -46,11 +46,11 @@ impl Fleet {
         } else if change.key == config::key(DIALECT) {
             self.take_config(&change.key, new)
         } else {
-            Due::nothing()
+            Consequences::nothing()
         }
     }
 
-    fn take_shoot(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+    fn take_shoot(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let old = self.shoots.remove(key);
         let resident = match new {
             Some(object) => {
@@ -88,28 +88,28 @@ impl Fleet {
         let decide = if freed || !relabelled.is_empty() {
             self.all_waiting()
         } else if again {
-            Affected::Some(vec![key.clone()])
+            AffectedDemands::Some(vec![key.clone()])
         } else {
-            Affected::None
+            AffectedDemands::None
         };
         let mut demands = vec![key.clone()];
-        if let Affected::Some(others) = &decide {
+        if let AffectedDemands::Some(others) = &decide {
             demands.extend(others.iter().filter(|other| *other != key).cloned());
         }
         targets.extend(relabelled);
-        Due {
+        Consequences {
             decide,
-            demands: Affected::Some(demands),
+            demands: AffectedDemands::Some(demands),
             targets: Some(targets),
         }
     }
 
-    fn take_managed_seed(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+    fn take_managed_seed(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         if !self.managed.take(key, new) || !self.relabel(&key.name) {
-            return Due::nothing();
+            return Consequences::nothing();
         }
         let decide = self.all_waiting();
-        Due {
+        Consequences {
             demands: decide.clone(),
             decide,
             targets: Some(vec![Arc::clone(&key.name)]),
@@ -170,7 +170,7 @@ impl Fleet {
         (touched, freed)
     }
 
-    fn take_seed(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+    fn take_seed(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let used = self.seats.get(&key.name).copied().unwrap_or(0);
         let row = match new {
             Some(object) => {
@@ -203,17 +203,21 @@ impl Fleet {
             }
             (Err(_), None) => true,
         };
-        let decide = if same { Affected::None } else { self.all_waiting() };
+        let decide = if same {
+            AffectedDemands::None
+        } else {
+            self.all_waiting()
+        };
         // By other rules, other seeds are ready and hidden.
         let alone = self.rules() == rules;
-        Due {
+        Consequences {
             demands: decide.clone(),
             decide,
             targets: alone.then(|| vec![Arc::clone(&key.name)]),
         }
     }
 
-    fn take_profile(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+    fn take_profile(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let profile = match new {
             Some(object) => self.unusable.note(key, Profile::read(object)).map(Arc::new),
             None => {
@@ -226,12 +230,12 @@ impl Fleet {
             None => self.profiles.remove(&key.name),
         };
         if old == profile {
-            return Due::nothing();
+            return Consequences::nothing();
         }
         self.due_that(|wants| self.root_of(&wants.namespace, &wants.profile) == Some(&*key.name))
     }
 
-    fn take_own_profile(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+    fn take_own_profile(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let profile = match new {
             Some(object) => self.unusable.note(key, OwnProfile::read(object)).map(Arc::new),
             None => {
@@ -245,7 +249,7 @@ impl Fleet {
             None => self.own_profiles.remove(&place),
         };
         if old == profile {
-            return Due::nothing();
+            return Consequences::nothing();
         }
         self.due_that(|wants| {
             let (kind, name) = &wants.profile;
@@ -254,7 +258,7 @@ impl Fleet {
     }
 
     /// No decision depends on a class: its requirements are part of a new shoot.
-    fn take_exposure_class(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+    fn take_exposure_class(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let class = match new {
             Some(object) => self.unusable.note(key, Exposure::read(object)),
             None => {
@@ -269,12 +273,12 @@ impl Fleet {
             ),
             None => drop(self.exposure_classes.remove(&key.name)),
         }
-        Due::nothing()
+        Consequences::nothing()
     }
 
-    fn take_config_map(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+    fn take_config_map(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         if *key.namespace != *GARDEN_NAMESPACE {
-            return Due::nothing();
+            return Consequences::nothing();
         }
         let map = new.and_then(|object| RegionMap::read(key, object)).map(Arc::new);
         let old = match &map {
@@ -282,17 +286,17 @@ impl Fleet {
             None => self.region_maps.remove(&key.name),
         };
         if old == map {
-            return Due::nothing();
+            return Consequences::nothing();
         }
         let decide = self.all_waiting();
-        Due {
+        Consequences {
             demands: decide.clone(),
             decide,
             targets: Some(Vec::new()),
         }
     }
 
-    fn take_project(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+    fn take_project(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let project = match new {
             Some(object) => {
                 let read = self.unusable.note(key, Project::read(object));
@@ -313,7 +317,7 @@ impl Fleet {
             _ => false,
         };
         if is_same {
-            return Due::nothing();
+            return Consequences::nothing();
         }
         if let Some(old) = &old {
             self.give_up(old);
@@ -342,13 +346,13 @@ impl Fleet {
     }
 
     /// The shoots without a seed that `concerns` is true for are due.
-    fn due_that(&self, concerns: impl Fn(&Wants) -> bool) -> Due {
+    fn due_that(&self, concerns: impl Fn(&Wants) -> bool) -> Consequences {
         let waiting = self
             .waiting
             .iter()
             .filter(|key| self.shoot(key).is_some_and(|record| concerns(&record.wants)));
         let decide = some(waiting.cloned().collect());
-        Due {
+        Consequences {
             demands: decide.clone(),
             decide,
             targets: Some(Vec::new()),
@@ -356,7 +360,7 @@ impl Fleet {
     }
 
     /// A bad configuration leaves the last good one in force; with none before it, nothing is decided.
-    fn take_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+    fn take_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let before = (self.config.clone(), self.config_problem.clone(), self.choice);
         let rules = self.rules();
         let read = new.map(|object| {
@@ -387,26 +391,26 @@ impl Fleet {
             }
         }
         if before == (self.config.clone(), self.config_problem.clone(), self.choice) {
-            return Due::nothing();
+            return Consequences::nothing();
         }
         let decide = self.all_waiting();
-        Due {
+        Consequences {
             demands: decide.clone(),
             decide,
             targets: (self.rules() == rules).then(Vec::new),
         }
     }
 
-    fn all_waiting(&self) -> Affected {
+    fn all_waiting(&self) -> AffectedDemands {
         some(self.waiting.iter().cloned().collect())
     }
 }
 
-fn some(keys: Vec<Key>) -> Affected {
+fn some(keys: Vec<Key>) -> AffectedDemands {
     if keys.is_empty() {
-        Affected::None
+        AffectedDemands::None
     } else {
-        Affected::Some(keys)
+        AffectedDemands::Some(keys)
     }
 }
 
@@ -414,12 +418,12 @@ fn some(keys: Vec<Key>) -> Affected {
 fn seats_of(object: &Object) -> Seats {
     #[derive(Default, Deserialize)]
     #[serde(rename_all = "camelCase", default)]
-    struct Named {
+    struct NamedReference {
         seed_name: Option<String>,
     }
     let name = |part: &str| {
         let part = object.value().get(part)?;
-        Named::deserialize(part).ok()?.seed_name
+        NamedReference::deserialize(part).ok()?.seed_name
     };
     Seats::of(name("spec").as_deref(), name("status").as_deref())
 }

@@ -10,12 +10,12 @@ use crate::names::{GARDEN_NAMESPACE, SHOOTS};
 
 /// Seeds that are Shoots, and Shoots that are Seeds.
 #[derive(Clone, Default)]
-pub(super) struct Managed {
+pub(super) struct ManagedSeeds {
     shoots: OrdMap<Arc<str>, Key>,
     seeds: OrdMap<Key, OrdSet<Arc<str>>>,
 }
 
-impl Managed {
+impl ManagedSeeds {
     /// Records the ManagedSeed at `key`; returns whether it names another Shoot than before. Those of other
     /// namespaces than the garden's mean nothing.
     pub(super) fn take(&mut self, key: &Key, object: Option<&Arc<Object>>) -> bool {

@@ -101,7 +101,7 @@ impl FromRegion<'_> {
 
 /// Distance of two regions and the limit, by the ConfigMap of this name.
 #[derive(Debug)]
-pub(crate) enum Apart<'a> {
+pub(crate) enum RegionDistance<'a> {
     /// Within the limit.
     Near,
     /// Nothing has distances for the profile.
@@ -117,22 +117,22 @@ pub(crate) enum Apart<'a> {
 impl Fleet {
     /// Distance of the regions `from` and `to` and the limit, for a control plane of `wants` that moves
     /// while it runs.
-    pub(crate) fn apart<'a>(&'a self, wants: &Wants, from: &str, to: &str) -> Apart<'a> {
+    pub(crate) fn apart<'a>(&'a self, wants: &Wants, from: &str, to: &str) -> RegionDistance<'a> {
         if from == to {
-            return Apart::Near;
+            return RegionDistance::Near;
         }
         let Some((name, map)) = self.region_map(wants) else {
-            return Apart::NoMap;
+            return RegionDistance::NoMap;
         };
         let (limit, distances) = match (&map.limit, map.regions.get(from)) {
-            (Err(problem), _) | (_, Some(Err(problem))) => return Apart::Unreadable(name, problem),
-            (_, None) => return Apart::Unknown(name),
+            (Err(problem), _) | (_, Some(Err(problem))) => return RegionDistance::Unreadable(name, problem),
+            (_, None) => return RegionDistance::Unknown(name),
             (Ok(limit), Some(Ok(distances))) => (*limit, distances),
         };
         match distances.get(to) {
-            None => Apart::Unknown(name),
-            Some(distance) if *distance > limit => Apart::Far(name, *distance, limit),
-            Some(_) => Apart::Near,
+            None => RegionDistance::Unknown(name),
+            Some(distance) if *distance > limit => RegionDistance::Far(name, *distance, limit),
+            Some(_) => RegionDistance::Near,
         }
     }
 

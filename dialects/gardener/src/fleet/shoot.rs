@@ -70,7 +70,7 @@ pub(crate) struct Wants {
     /// Ranges of its own that meet one that Gardener keeps for itself, as bits.
     pub(crate) reserved: u32,
     /// The networks that it has already.
-    pub(crate) held: Option<Held>,
+    pub(crate) held: Option<StatusNetworks>,
     /// The taints it tolerates, as listed.
     pub(crate) tolerations: Vec<Toleration>,
     /// The labels its seed must have.
@@ -81,14 +81,14 @@ pub(crate) struct Wants {
 
 /// The networks that a shoot has, by its status: nodes, pods, services.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Held {
+pub(crate) struct StatusNetworks {
     /// As written.
     pub(crate) texts: [Vec<String>; 3],
     /// Read.
     pub(crate) networks: [Vec<Range>; 3],
 }
 
-impl Held {
+impl StatusNetworks {
     fn read(status: &NetworkingStatus) -> Self {
         let lists = status.lists();
         let read = |list: &[String]| list.iter().map(|text| Range::of(Some(text))).collect();
@@ -159,7 +159,7 @@ impl Wants {
                 .iter()
                 .map(|one| one.name.clone())
                 .collect(),
-            held: shoot.status.networking.as_ref().map(Held::read),
+            held: shoot.status.networking.as_ref().map(StatusNetworks::read),
             families: Families::of(networking.ip_families.iter().map(String::as_str)),
             reserved: reserved(&networks),
             networks,

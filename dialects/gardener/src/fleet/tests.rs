@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use berth_apimachinery::Timestamp;
 use berth_dialect_contract::view::Phase;
-use berth_dialect_contract::{Affected, Due, Inventory, Targets};
+use berth_dialect_contract::{AffectedDemands, Consequences, Inventory, Targets};
 use serde_json::{Value, json};
 
 use super::Fleet;
@@ -14,15 +14,15 @@ fn used(fleet: &Fleet, name: &str) -> i64 {
     fleet.seed(name).unwrap().1.used
 }
 
-fn decides(due: &Due) -> Vec<String> {
+fn decides(due: &Consequences) -> Vec<String> {
     match &due.decide {
-        Affected::None => Vec::new(),
-        Affected::Some(keys) => keys.iter().map(|key| key.name.to_string()).collect(),
-        Affected::All => vec!["*".to_owned()],
+        AffectedDemands::None => Vec::new(),
+        AffectedDemands::Some(keys) => keys.iter().map(|key| key.name.to_string()).collect(),
+        AffectedDemands::All => vec!["*".to_owned()],
     }
 }
 
-fn targets(due: &Due) -> Vec<&str> {
+fn targets(due: &Consequences) -> Vec<&str> {
     due.targets.iter().flatten().map(|name| &**name).collect()
 }
 
@@ -354,18 +354,18 @@ fn a_config_map_with_distances_is_due_for_the_shoots_that_wait_and_any_other_is_
     let waiting = shoot("web", "eu-west-1");
     fleet.fold(&stored(&waiting));
     let due = fleet.fold(&stored(&map("garden", "region-config", "us-east-1: 1")));
-    assert_eq!(due.decide, Affected::Some(vec![key(&waiting)]));
+    assert_eq!(due.decide, AffectedDemands::Some(vec![key(&waiting)]));
     for (namespace, purpose, data) in [
         ("garden", "region-config", "us-east-1: 1"),
         ("other", "region-config", "us-east-1: 2"),
     ] {
         let due = fleet.fold(&stored(&map(namespace, purpose, data)));
-        assert_eq!(due.decide, Affected::None, "{namespace} {purpose} {data}");
+        assert_eq!(due.decide, AffectedDemands::None, "{namespace} {purpose} {data}");
     }
     let due = fleet.fold(&stored(&map("garden", "another", "us-east-1: 1")));
     assert_eq!(
         due.decide,
-        Affected::Some(vec![key(&waiting)]),
+        AffectedDemands::Some(vec![key(&waiting)]),
         "it no longer counts"
     );
 }

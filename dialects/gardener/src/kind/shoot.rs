@@ -89,7 +89,7 @@ impl Kind for ShootKind {
             .and_then(|value| Some((view(self.schema(VERSION), value).ok()?, value)));
         errors.extend(rules::old_form(&shoot, old.as_ref().map(|(old, _)| old)));
         if let Some((old, old_value)) = old {
-            let changed = immutable::Changed {
+            let changed = immutable::ShootUpdate {
                 old: &old,
                 new: &shoot,
                 old_value,

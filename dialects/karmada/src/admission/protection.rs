@@ -1,6 +1,6 @@
 //! Protection from deletion by a label, as Karmada's webhook has it (docs/systems/karmada.md, "What is guarded").
 
-use berth_admission::{Denied, Operation, Plugin, Request};
+use berth_admission::{Denial, Operation, Plugin, Request};
 use serde_json::Value;
 
 use crate::names::{APPS_GROUP, CLUSTER_GROUP, DELETION_PROTECTED, POLICY_GROUP, WORK_GROUP};
@@ -36,11 +36,11 @@ impl Plugin for DeletionProtection {
         request: &Request<'_>,
         _object: Option<&Value>,
         _warnings: &mut Vec<String>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Denial> {
         let labels = request.old.map(|old| &old["metadata"]["labels"]);
         match labels.is_some_and(|labels| labels[DELETION_PROTECTED] == ALWAYS) {
             false => Ok(()),
-            true => Err(Denied::Forbidden(format!(
+            true => Err(Denial::Forbidden(format!(
                 "it is protected by the label {DELETION_PROTECTED}={ALWAYS}: remove the label first"
             ))),
         }

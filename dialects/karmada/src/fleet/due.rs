@@ -1,7 +1,7 @@
 //! Bindings that a change makes due again (docs/systems/karmada.md, "When it decides").
 
 use berth_apimachinery::Key;
-use berth_dialect_contract::Affected;
+use berth_dialect_contract::AffectedDemands;
 
 use super::Fleet;
 use crate::affinity::Affinity;
@@ -10,25 +10,25 @@ use crate::record::Record;
 use crate::settled;
 
 /// These, or none.
-fn of(keys: Vec<Key>) -> Affected {
+fn of(keys: Vec<Key>) -> AffectedDemands {
     match keys.is_empty() {
-        true => Affected::None,
-        false => Affected::Some(keys),
+        true => AffectedDemands::None,
+        false => AffectedDemands::Some(keys),
     }
 }
 
 /// Bindings that a cluster makes due which was `old` and is `new`: those whose affinity matches either,
 /// where its labels or its spec changed or it begins to go. Its status makes none due, and neither does
 /// a new or a deleted cluster.
-pub(super) fn cluster(fleet: &Fleet, old: Option<&Cluster>, new: Option<&Cluster>) -> Affected {
+pub(super) fn cluster(fleet: &Fleet, old: Option<&Cluster>, new: Option<&Cluster>) -> AffectedDemands {
     let (Some(old), Some(new)) = (old, new) else {
-        return Affected::None;
+        return AffectedDemands::None;
     };
     let leaves = new.is_leaving() && !old.is_leaving();
     let spec = |cluster: &Cluster| cluster.object.value()["spec"].clone();
     let differs = old.labels() != new.labels() || spec(old) != spec(new);
     if !leaves && !differs {
-        return Affected::None;
+        return AffectedDemands::None;
     }
     let looks = fleet.bindings.iter().filter(|(_, record)| {
         let Some(affinity) = looked_at(record) else {
@@ -54,9 +54,14 @@ fn looked_at(record: &Record) -> Option<&Affinity> {
 
 /// Whether the binding at `key` is due, which was `old` and is `new`. The scheduler's own writes make
 /// nothing due: where only clusters changed, it is due if a decision would change them.
-pub(super) fn binding(fleet: &Fleet, key: &Key, old: Option<&Record>, new: Option<&Record>) -> Affected {
+pub(super) fn binding(
+    fleet: &Fleet,
+    key: &Key,
+    old: Option<&Record>,
+    new: Option<&Record>,
+) -> AffectedDemands {
     let Some(new) = new else {
-        return Affected::None;
+        return AffectedDemands::None;
     };
     let again = match old {
         None => true,

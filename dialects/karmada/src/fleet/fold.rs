@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use berth_apimachinery::{Change, Key, Object};
-use berth_dialect_contract::{Affected, Due, config as settings};
+use berth_dialect_contract::{AffectedDemands, Consequences, config as settings};
 
 use super::{Fleet, due};
 use crate::cluster::Cluster;
@@ -17,7 +17,7 @@ use crate::quota::{self, Quota};
 use crate::record::Record;
 
 /// Applies `change`.
-pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Due {
+pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Consequences {
     let (key, new) = (&change.key, change.new.as_ref());
     match key.resource {
         CLUSTERS => cluster(fleet, key, new),
@@ -25,7 +25,7 @@ pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Due {
         PROPAGATION_POLICIES | CLUSTER_PROPAGATION_POLICIES => policy(fleet, key, new),
         QUOTAS => quota(fleet, key, new),
         _ if *key == settings::key(DIALECT) => configuration(fleet, key, new),
-        _ => Due::nothing(),
+        _ => Consequences::nothing(),
     }
 }
 
@@ -40,14 +40,14 @@ fn read<R>(
     fleet.unusable.note(key, read(object?))
 }
 
-fn cluster(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+fn cluster(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let new = read(fleet, key, object, |object| Cluster::read(key, object)).map(Arc::new);
     let old = match &new {
         Some(row) => fleet.clusters.insert(Arc::clone(&key.name), Arc::clone(row)),
         None => fleet.clusters.remove(&key.name),
     };
     if old.is_none() && new.is_none() {
-        return Due::nothing();
+        return Consequences::nothing();
     }
     match (&old, &new) {
         (Some(_), Some(row)) => {
@@ -57,14 +57,14 @@ fn cluster(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
         }
         _ => drop(fleet.columns.take()),
     }
-    Due {
+    Consequences {
         decide: due::cluster(fleet, old.as_deref(), new.as_deref()),
-        demands: Affected::None,
+        demands: AffectedDemands::None,
         targets: Some(vec![Arc::clone(&key.name)]),
     }
 }
 
-fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let new = read(fleet, key, object, |object| Record::read(key, object)).map(Arc::new);
     let old = match &new {
         Some(record) => fleet.bindings.insert(key.clone(), Arc::clone(record)),
@@ -93,9 +93,9 @@ fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
     }
     targets.sort_unstable();
     targets.dedup();
-    Due {
+    Consequences {
         decide: due::binding(fleet, key, old.as_deref(), new.as_deref()),
-        demands: Affected::Some(vec![key.clone()]),
+        demands: AffectedDemands::Some(vec![key.clone()]),
         targets: Some(targets),
     }
 }
@@ -119,23 +119,23 @@ fn count(fleet: &mut Fleet, key: &Key, old: Option<&Record>, new: Option<&Record
 }
 
 /// Applies a quota. Bindings that wait for it are tried again by time.
-fn quota(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+fn quota(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     match read(fleet, key, object, |object| Quota::read(key, object)) {
         Some(quota) => fleet.quotas.insert(key.clone(), Arc::new(quota)),
         None => fleet.quotas.remove(key),
     };
-    Due::nothing()
+    Consequences::nothing()
 }
 
 /// A policy makes nothing due by itself: the detector writes its rules into bindings.
-fn policy(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+fn policy(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let new = read(fleet, key, object, |object| PolicyRecord::read(key, object));
     fleet.policies.replace(key, new.map(Arc::new));
-    Due::nothing()
+    Consequences::nothing()
 }
 
 /// A bad configuration leaves the last good one in force.
-fn configuration(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+fn configuration(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let path = format!("spec.{DIALECT}");
     let read = read(fleet, key, object, |object| {
         let spec = object.value().get("spec").and_then(|spec| spec.get(DIALECT));
@@ -144,10 +144,10 @@ fn configuration(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> 
     let settings = match (read, object) {
         (Some(settings), _) => settings,
         (None, None) => Settings::default(),
-        (None, Some(_)) => return Due::nothing(),
+        (None, Some(_)) => return Consequences::nothing(),
     };
     if fleet.settings == settings {
-        return Due::nothing();
+        return Consequences::nothing();
     }
     fleet.settings = settings;
     fleet.lately = Lately::default();
@@ -157,10 +157,10 @@ fn configuration(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> 
             .values()
             .for_each(|record| fleet.lately.count(record, true));
     }
-    Due {
-        decide: Affected::All,
+    Consequences {
+        decide: AffectedDemands::All,
         // A binding with another scheduler's name is left alone.
-        demands: Affected::All,
+        demands: AffectedDemands::All,
         targets: Some(Vec::new()),
     }
 }

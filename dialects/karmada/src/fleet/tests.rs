@@ -1,7 +1,7 @@
 //! Bindings that a change makes due, and objects that are left out.
 
 use berth_apimachinery::{Change, Key, Revision};
-use berth_dialect_contract::{Affected, Due, Inventory};
+use berth_dialect_contract::{AffectedDemands, Consequences, Inventory};
 use serde_json::{Value, json};
 
 use super::*;
@@ -13,7 +13,7 @@ fn key() -> Key {
 }
 
 /// Folds `value` over what is there.
-fn fold(fleet: &mut Fleet, key: &Key, value: &Value) -> Due {
+fn fold(fleet: &mut Fleet, key: &Key, value: &Value) -> Consequences {
     Inventory::fold(fleet, &Change::added(key.clone(), object(value)))
 }
 
@@ -27,7 +27,7 @@ fn fleet(placement: &Value) -> Fleet {
 fn due(fleet: &mut Fleet, change: impl FnOnce(&mut Value)) -> bool {
     let mut value = cluster_value("a", 10);
     change(&mut value);
-    fold(fleet, &Key::new(CLUSTERS, "", "a"), &value).decide == Affected::Some(vec![key()])
+    fold(fleet, &Key::new(CLUSTERS, "", "a"), &value).decide == AffectedDemands::Some(vec![key()])
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn a_cluster_that_is_new_or_gone_makes_nothing_due() {
     let place = Key::new(CLUSTERS, "", "b");
     assert_eq!(
         fold(&mut fleet, &place, &cluster_value("b", 1)).decide,
-        Affected::None
+        AffectedDemands::None
     );
     let gone = Change {
         revision: Revision(2),
@@ -73,7 +73,7 @@ fn a_cluster_that_is_new_or_gone_makes_nothing_due() {
         old: Some(object(&cluster_value("b", 1))),
         new: None,
     };
-    assert_eq!(Inventory::fold(&mut fleet, &gone).decide, Affected::None);
+    assert_eq!(Inventory::fold(&mut fleet, &gone).decide, AffectedDemands::None);
 }
 
 #[test]
@@ -82,12 +82,12 @@ fn clusters_that_others_take_away_make_due_and_those_that_are_as_decided_do_not(
     let mut fleet = fleet(&divided);
     let mut decided = binding_value(&divided, 3, "a3");
     decided["metadata"]["annotations"] = json!({"policy.karmada.io/applied-placement": divided.to_string()});
-    assert_eq!(fold(&mut fleet, &key(), &decided).decide, Affected::None);
+    assert_eq!(fold(&mut fleet, &key(), &decided).decide, AffectedDemands::None);
     let mut lowered = decided.clone();
     lowered["spec"]["clusters"][0]["replicas"] = 1.into();
     assert_eq!(
         fold(&mut fleet, &key(), &lowered).decide,
-        Affected::Some(vec![key()])
+        AffectedDemands::Some(vec![key()])
     );
 }
 

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use berth_apimachinery::Key;
 use berth_apimachinery::types::condition;
-use berth_dialect_contract::{Amount, Decision, DemandView, Phase, Placed, Quantities, TargetView};
+use berth_dialect_contract::{Amount, Decision, DemandView, Phase, PlacedCluster, Quantities, TargetView};
 
 use crate::cluster::Cluster;
 use crate::detail::Detail;
 use crate::fleet::Fleet;
-use crate::ignored::Ignored;
+use crate::ignored::IgnoreReason;
 use crate::names::CLUSTER_BINDINGS;
 use crate::record::Record;
 use crate::strategy::Strategy;
@@ -76,11 +76,11 @@ fn ready_reason(known: Option<&str>) -> &'static str {
 pub(super) fn demand(fleet: &Fleet, key: &Key, record: &Record) -> DemandView {
     let divides = record.divides();
     let targets = record.spec.clusters.iter();
-    let mut placed: Vec<Placed> = targets
-        .map(|target| Placed {
+    let mut placed: Vec<PlacedCluster> = targets
+        .map(|target| PlacedCluster {
             cluster_name: target.name.as_str().into(),
             amount: divides.then_some(i64::from(target.replicas)),
-            ..Placed::default()
+            ..PlacedCluster::default()
         })
         .collect();
     placed.sort_by(|one, other| one.cluster_name.cmp(&other.cluster_name));
@@ -99,7 +99,7 @@ pub(super) fn demand(fleet: &Fleet, key: &Key, record: &Record) -> DemandView {
     };
     view.phase = match () {
         () if record.is_leaving() && !view.placed.is_empty() => Phase::Releasing,
-        () if record.is_leaving() || Ignored::of(record, &fleet.settings).is_some() => Phase::Ignored,
+        () if record.is_leaving() || IgnoreReason::of(record, &fleet.settings).is_some() => Phase::Ignored,
         () => view.by_number(),
     };
     view

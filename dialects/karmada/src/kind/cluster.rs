@@ -145,14 +145,14 @@ pub(crate) struct ResourceSummary {
     /// Requests of pods on nodes.
     pub(crate) allocated: ResourceList,
     /// Numbers of nodes by size, by their free resources.
-    pub(crate) allocatable_modelings: Vec<Modeling>,
+    pub(crate) allocatable_modelings: Vec<GradeCount>,
 }
 
 /// Number of nodes of one size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["count", "grade"]))]
-pub(crate) struct Modeling {
+pub(crate) struct GradeCount {
     /// The number of the size.
     pub(crate) grade: u32,
     /// The nodes.

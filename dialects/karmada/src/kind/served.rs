@@ -24,7 +24,7 @@ const CATEGORY: &[&str] = &["karmada-io"];
 const LONGEST_CLUSTER: usize = 48;
 
 /// One of the kinds.
-struct Served {
+struct ServedKind {
     info: KindInfo,
     schema: &'static LazyLock<Schema>,
     columns: &'static [Column],
@@ -34,7 +34,7 @@ struct Served {
     is_cluster: bool,
 }
 
-impl Kind for Served {
+impl Kind for ServedKind {
     fn info(&self) -> &KindInfo {
         &self.info
     }
@@ -224,7 +224,7 @@ fn served(info: KindInfo, form: Form) -> Arc<dyn Kind> {
         rules,
         changes,
     } = form;
-    Arc::new(Served {
+    Arc::new(ServedKind {
         is_cluster: info.group == CLUSTER_GROUP,
         changes,
         info,

@@ -29,7 +29,7 @@ pub(crate) struct Estimate {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Stored {
+struct StoredEstimates {
     #[serde(default)]
     resource_request: BTreeMap<String, QuantityText>,
     replicas: i64,
@@ -52,7 +52,8 @@ pub(super) fn read(object: &Object) -> Result<Vec<Estimate>, String> {
         return Ok(Vec::new());
     };
     let wrong = |problem: String| format!("metadata.annotations[{ANNOTATION}]: {problem}");
-    let stored: Vec<Stored> = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    let stored: Vec<StoredEstimates> =
+        serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     let mut estimates = Vec::new();
     for entry in stored.into_iter().filter(|entry| entry.replicas >= 0) {
         let mut request = Vec::new();

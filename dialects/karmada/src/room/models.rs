@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use berth_apimachinery::quantity::QuantityError;
 
-use super::{Amount, Bound, CPU, PODS, Request};
-use crate::kind::cluster::{Modeling, ResourceModel};
+use super::{Amount, CPU, PODS, Request, RoomLimit};
+use crate::kind::cluster::{GradeCount, ResourceModel};
 
 /// Pods that a node takes, of any size.
 const PODS_PER_NODE: i64 = 110;
@@ -28,7 +28,7 @@ impl Grades {
     /// The figure that is not a quantity.
     pub(super) fn read(
         models: &[ResourceModel],
-        counted: &[Modeling],
+        counted: &[GradeCount],
     ) -> Result<Option<(Self, Vec<i64>)>, String> {
         if models.is_empty() || counted.is_empty() || counted.iter().any(|entry| entry.count < 0) {
             return Ok(None);
@@ -60,10 +60,10 @@ impl Grades {
     ///
     /// # Errors
     /// Why no node takes any.
-    pub(super) fn per_node(&self, request: &Request) -> Result<Vec<i64>, Bound> {
+    pub(super) fn per_node(&self, request: &Request) -> Result<Vec<i64>, RoomLimit> {
         let asked: Vec<(&Arc<str>, Amount)> = request.asked().filter(|(name, _)| is_counted(name)).collect();
         if let Some((name, _)) = asked.iter().find(|(name, _)| !self.names(name)) {
-            return Err(Bound::NotModelled(Arc::clone(name)));
+            return Err(RoomLimit::NotModelled(Arc::clone(name)));
         }
         let per_node = self.least.iter().map(|least| {
             asked.iter().fold(PODS_PER_NODE, |most, (name, wanted)| {

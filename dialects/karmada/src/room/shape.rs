@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::models::Grades;
-use super::{Amount, Bound, Request};
+use super::{Amount, Request, RoomLimit};
 
 /// Resources of a cluster and sizes of its nodes, without how much and how many there are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -22,7 +22,7 @@ pub(crate) enum Measure {
     /// Nothing but a pod.
     Pod,
     /// There is no room, for this reason.
-    None(Bound),
+    None(RoomLimit),
     /// So much of these resources.
     Resources(Vec<Part>),
     /// A node takes so many replicas, by size.
@@ -65,7 +65,7 @@ impl Shape {
         for (name, wanted) in request.asked() {
             let place = self.resources.binary_search_by(|known| (**known).cmp(&**name));
             let Ok(place) = place else {
-                return Measure::None(Bound::Missing(Arc::clone(name)));
+                return Measure::None(RoomLimit::Missing(Arc::clone(name)));
             };
             let name = Arc::clone(name);
             parts.push(Part { place, name, wanted });

@@ -40,15 +40,19 @@ fn models(value: &mut Value) {
 fn the_scarcest_resource_binds() {
     let plain = reserve(|_| {});
     for (resources, replicas, bound) in [
-        (json!({"cpu": "500m"}), 32, Bound::Resource("cpu".into())),
-        (json!({"memory": "1Gi"}), 64, Bound::Resource("memory".into())),
-        (json!({"memory": "1500M"}), 45, Bound::Resource("memory".into())),
-        (json!({"cpu": "1m"}), 1000, Bound::Pods),
-        (json!({"cpu": "0"}), 1000, Bound::Pods),
+        (json!({"cpu": "500m"}), 32, RoomLimit::Resource("cpu".into())),
+        (json!({"memory": "1Gi"}), 64, RoomLimit::Resource("memory".into())),
+        (
+            json!({"memory": "1500M"}),
+            45,
+            RoomLimit::Resource("memory".into()),
+        ),
+        (json!({"cpu": "1m"}), 1000, RoomLimit::Pods),
+        (json!({"cpu": "0"}), 1000, RoomLimit::Pods),
         (
             json!({"nvidia.com/gpu": "1"}),
             0,
-            Bound::Missing("nvidia.com/gpu".into()),
+            RoomLimit::Missing("nvidia.com/gpu".into()),
         ),
     ] {
         let told = room(&plain, Some(&request(&resources)));
@@ -70,7 +74,7 @@ fn what_is_in_use_is_taken_off_and_what_is_not_reported_is_nothing() {
         room(&full, None),
         Room {
             replicas: 0,
-            bound: Bound::Pods
+            bound: RoomLimit::Pods
         }
     );
     let silent = reserve(|value| value["status"] = json!({}));
@@ -78,7 +82,7 @@ fn what_is_in_use_is_taken_off_and_what_is_not_reported_is_nothing() {
         room(&silent, None),
         Room {
             replicas: 0,
-            bound: Bound::NoSummary
+            bound: RoomLimit::NoSummary
         }
     );
 }
@@ -87,14 +91,14 @@ fn what_is_in_use_is_taken_off_and_what_is_not_reported_is_nothing() {
 fn with_models_nodes_are_counted_by_the_least_of_their_size() {
     let modelled = reserve(models);
     for (resources, replicas, bound) in [
-        (json!({"cpu": "500m"}), 16, Bound::Models),
-        (json!({"cpu": "3"}), 0, Bound::Models),
+        (json!({"cpu": "500m"}), 16, RoomLimit::Models),
+        (json!({"cpu": "3"}), 0, RoomLimit::Models),
         (
             json!({"nvidia.com/gpu": "1"}),
             0,
-            Bound::NotModelled("nvidia.com/gpu".into()),
+            RoomLimit::NotModelled("nvidia.com/gpu".into()),
         ),
-        (json!({}), 1000, Bound::Pods),
+        (json!({}), 1000, RoomLimit::Pods),
     ] {
         let told = room(&modelled, Some(&request(&resources)));
         assert_eq!(told, Room { replicas, bound }, "{resources}");
@@ -112,7 +116,7 @@ fn an_estimators_answer_counts_where_it_is_smaller_and_about_the_same_request() 
     });
     let told = room(&answered, Some(&request(&json!({"cpu": "500m"}))));
     assert_eq!(told.replicas, 5);
-    assert!(matches!(told.bound, Bound::Estimator(_)), "{told:?}");
+    assert!(matches!(told.bound, RoomLimit::Estimator(_)), "{told:?}");
     assert_eq!(room(&answered, Some(&request(&json!({"cpu": "1"})))).replicas, 16);
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::{Limits, Terms};
 use crate::failure::Failure;
-use crate::standing::Standing;
+use crate::standing::RankedCluster;
 
 /// Number of combinations of regions that are considered.
 const COMBINATIONS: usize = 100_000;
@@ -22,7 +22,7 @@ const UNIT: i64 = 1000;
 struct Region {
     name: Arc<str>,
     score: i64,
-    clusters: Vec<Standing>,
+    clusters: Vec<RankedCluster>,
 }
 
 /// Selects of `ranked`, best first.
@@ -30,10 +30,10 @@ struct Region {
 /// # Errors
 /// Reason why no selection is one.
 pub(super) fn select(
-    ranked: Vec<Standing>,
+    ranked: Vec<RankedCluster>,
     terms: &Terms<'_>,
     limits: Limits,
-) -> Result<Vec<Standing>, Failure> {
+) -> Result<Vec<RankedCluster>, Failure> {
     let of_clusters = terms.limits("cluster").unwrap_or_default();
     let mut regions = group(ranked, terms, limits, of_clusters);
     if i64::try_from(regions.len()).is_ok_and(|count| count < limits.least) {
@@ -54,15 +54,15 @@ pub(super) fn select(
         selected.extend(clusters.next());
         rest.extend(clusters);
     }
-    rest.sort_by_key(Standing::rank);
+    rest.sort_by_key(RankedCluster::rank);
     let wanted = of_clusters.of(selected.len() + rest.len());
     let more = wanted.saturating_sub(selected.len());
     selected.extend(rest.into_iter().take(more));
     Ok(selected)
 }
 
-fn group(ranked: Vec<Standing>, terms: &Terms<'_>, limits: Limits, of_clusters: Limits) -> Vec<Region> {
-    let mut by_name: BTreeMap<Arc<str>, Vec<Standing>> = BTreeMap::new();
+fn group(ranked: Vec<RankedCluster>, terms: &Terms<'_>, limits: Limits, of_clusters: Limits) -> Vec<Region> {
+    let mut by_name: BTreeMap<Arc<str>, Vec<RankedCluster>> = BTreeMap::new();
     for standing in ranked {
         let region = &terms.columns.row(standing.candidate).region;
         if !region.is_empty() {
@@ -83,7 +83,7 @@ fn group(ranked: Vec<Standing>, terms: &Terms<'_>, limits: Limits, of_clusters: 
 }
 
 /// Number of clusters that have room for all, then number of those that have the template already.
-fn duplicated_score(clusters: &[Standing], replicas: i64) -> i64 {
+fn duplicated_score(clusters: &[RankedCluster], replicas: i64) -> i64 {
     let able = clusters
         .iter()
         .filter(|standing| standing.available() >= replicas);
@@ -95,7 +95,7 @@ fn duplicated_score(clusters: &[Standing], replicas: i64) -> i64 {
 }
 
 /// The room, up to the region's share of the wanted replicas, then the scores.
-fn divided_score(clusters: &[Standing], replicas: i64, limits: Limits, of_clusters: Limits) -> i64 {
+fn divided_score(clusters: &[RankedCluster], replicas: i64, limits: Limits, of_clusters: Limits) -> i64 {
     let part = replicas.div_euclid(limits.least.max(1)) + i64::from(replicas % limits.least.max(1) > 0);
     let need = of_clusters.least.max(limits.least);
     let (mut count, mut room, mut scores) = (0_i64, 0_i64, 0_i64);

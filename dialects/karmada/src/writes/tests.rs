@@ -74,7 +74,7 @@ fn decided_again_it_writes_nothing() {
     let due = Inventory::fold(&mut fleet, &Change::added(key(), object(&stored)));
     assert_eq!(
         due.decide,
-        berth_dialect_contract::Affected::None,
+        berth_dialect_contract::AffectedDemands::None,
         "its own write"
     );
     let (decision, writes) = decide(&fleet);

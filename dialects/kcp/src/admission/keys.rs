@@ -15,7 +15,7 @@ use crate::names::{
 };
 
 /// One key that differs.
-struct Changed<'a> {
+struct KeyChange<'a> {
     path: String,
     key: &'a str,
     old: Option<&'a str>,
@@ -40,7 +40,7 @@ pub(super) fn judge(writer: &Writer, namespace: bool, old: &Value, new: &Value, 
 }
 
 /// The keys of `metadata.<name>` that differ, those outside kcp's domain included.
-fn differing<'a>(old: &'a Value, new: &'a Value, name: &str) -> Vec<Changed<'a>> {
+fn differing<'a>(old: &'a Value, new: &'a Value, name: &str) -> Vec<KeyChange<'a>> {
     let (before, after) = (part(old, name), part(new, name));
     if before == after {
         return Vec::new();
@@ -52,7 +52,7 @@ fn differing<'a>(old: &'a Value, new: &'a Value, name: &str) -> Vec<Changed<'a>>
         .into_iter()
         .filter(|key| value(before, key) != value(after, key));
     differ
-        .map(|key| Changed {
+        .map(|key| KeyChange {
             path: format!("metadata.{name}[{key}]"),
             key,
             old: value(before, key).and_then(Value::as_str),
@@ -66,7 +66,7 @@ fn is_for(role: &Role, identifier: &str) -> bool {
     !matches!(role, Role::Syncer(own) if own != identifier)
 }
 
-fn identifier_is_one(identifier: &str, change: &Changed<'_>, findings: &mut Findings) {
+fn identifier_is_one(identifier: &str, change: &KeyChange<'_>, findings: &mut Findings) {
     if change.old.is_none()
         && let Err(problem) = check_identifier(identifier)
     {
@@ -79,7 +79,13 @@ fn identifier_is_one(identifier: &str, change: &Changed<'_>, findings: &mut Find
 }
 
 /// A state label.
-fn state(writer: &Writer, namespace: bool, identifier: &str, change: &Changed<'_>, findings: &mut Findings) {
+fn state(
+    writer: &Writer,
+    namespace: bool,
+    identifier: &str,
+    change: &KeyChange<'_>,
+    findings: &mut Findings,
+) {
     identifier_is_one(identifier, change, findings);
     let (from, to) = (
         change.old.and_then(SyncState::named),
@@ -121,7 +127,7 @@ fn deletion(
     writer: &Writer,
     namespace: bool,
     identifier: &str,
-    change: &Changed<'_>,
+    change: &KeyChange<'_>,
     findings: &mut Findings,
 ) {
     identifier_is_one(identifier, change, findings);
@@ -164,7 +170,7 @@ fn deletion(
 }
 
 /// Any other key of the internal domains.
-fn internal(writer: &Writer, change: &Changed<'_>, findings: &mut Findings) {
+fn internal(writer: &Writer, change: &KeyChange<'_>, findings: &mut Findings) {
     let allowed = match writer {
         Writer::Trusted => true,
         Writer::Role(Role::Placement) => change.key.starts_with(INTERNAL_SCHEDULING),

@@ -5,9 +5,9 @@ use serde_json::Value;
 use super::roles::named;
 use super::{Findings, Role, Writer};
 use crate::edit::{ANNOTATIONS, part};
-use crate::machine::{Actor, Moved, TRANSITIONS, may, moved, who_may};
+use crate::machine::{Actor, EntryChange, TRANSITIONS, may, moved, who_may};
 use crate::names::PLACEMENT;
-use crate::placement::{Placement, Reading, State};
+use crate::placement::{Placement, State, StoredPlacement};
 
 const PATH: &str = "metadata.annotations[scheduling.kcp.dev/placement]";
 
@@ -19,7 +19,7 @@ pub(super) fn judge(writer: &Writer, old: &Value, new: &Value, findings: &mut Fi
         return;
     }
     // A stored value that cannot be parsed counts as none.
-    let before = Reading::of(before.and_then(Value::as_str)).placement;
+    let before = StoredPlacement::of(before.and_then(Value::as_str)).placement;
     let after = match after {
         None => Placement::default(),
         Some(value) => match value.as_str().map(Placement::parse) {
@@ -57,7 +57,7 @@ pub(super) fn judge(writer: &Writer, old: &Value, new: &Value, findings: &mut Fi
 
 /// The entries that differ, as words: `entry "root:compute+east+x" from Bound to Removing`.
 pub(super) fn transitions(old: &Value, new: &Value) -> String {
-    let placement = |object| Reading::of(raw(object).and_then(Value::as_str)).placement;
+    let placement = |object| StoredPlacement::of(raw(object).and_then(Value::as_str)).placement;
     let changes = moved(&placement(old), &placement(new));
     let texts: Vec<String> = changes.iter().map(ToString::to_string).collect();
     texts.join(", ")
@@ -80,7 +80,7 @@ fn only_controllers(writer: &Writer, findings: &mut Findings) {
 }
 
 /// The entry, the transition, and the actor that may make it.
-fn sentence(change: &Moved) -> String {
+fn sentence(change: &EntryChange) -> String {
     match who_may(change.from, change.to) {
         Some(actor) => format!("{change}: only {} may do this", named(actor)),
         None => {

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::testing::{ask, cluster, decide, fleet, location, namespace, now, put, with, written};
 
-fn errors(answer: Result<Decision, Refused>) -> Vec<String> {
+fn errors(answer: Result<Decision, ChoiceRefusal>) -> Vec<String> {
     answer
         .unwrap_err()
         .errors

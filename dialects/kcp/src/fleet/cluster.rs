@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 
 use crate::kind::workload_cluster::WorkloadCluster;
 use crate::location_string::check_identifier;
-use crate::readiness::{self, Reported};
+use crate::readiness::{self, ReportedConditions};
 
 /// Facts for every decision, in one stretch of memory.
 #[derive(Clone)]
@@ -27,7 +27,7 @@ pub(crate) struct ClusterRecord {
     pub(crate) object: Arc<Object>,
     pub(crate) view: WorkloadCluster,
     /// State of its conditions, heartbeats left aside.
-    pub(crate) reported: Reported,
+    pub(crate) reported: ReportedConditions,
 }
 
 /// Facts for the filters.
@@ -79,7 +79,7 @@ impl Row {
         })?;
         let reported = readiness::reported(&view.status);
         let facts = Facts {
-            ready: reported == Reported::Ready,
+            ready: reported == ReportedConditions::Ready,
             fresh_until: readiness::fresh_until(&view.status, threshold),
             unschedulable: view.spec.unschedulable,
             evict_after: view.spec.evict_after.unwrap_or(Timestamp::MAX),

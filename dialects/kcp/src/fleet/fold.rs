@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use berth_apimachinery::{Change, Key, Object};
 use berth_dialect_contract::config;
-use berth_dialect_contract::{Affected, Due};
+use berth_dialect_contract::{AffectedDemands, Consequences};
 
 use super::Fleet;
 use super::cluster::Row;
@@ -15,7 +15,7 @@ use crate::names::{DIALECT, LOCATIONS, NAMESPACES, WORKLOAD_CLUSTERS};
 
 impl Fleet {
     /// Applies one change of any resource that is read.
-    pub(crate) fn take_in(&mut self, change: &Change) -> Due {
+    pub(crate) fn take_in(&mut self, change: &Change) -> Consequences {
         let (key, new) = (&change.key, change.new.as_ref());
         if key.resource == NAMESPACES {
             return self.take_namespace(key, new);
@@ -28,22 +28,22 @@ impl Fleet {
         } else if *key == config::key(DIALECT) {
             self.take_config(key, new)
         } else {
-            return Due::nothing();
+            return Consequences::nothing();
         };
         if served != self.serves() {
             // Namespaces become demands, or cease to be.
-            due.decide = Affected::All;
-            due.demands = Affected::All;
+            due.decide = AffectedDemands::All;
+            due.demands = AffectedDemands::All;
         }
         due
     }
 
-    fn take_cluster(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+    fn take_cluster(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let mut due = self.put_cluster(key, new);
         // A cluster that waited for the released identifier can take it now.
         if let Some((next, object)) = self.next_in_line() {
             let more = self.put_cluster(&next, Some(&object));
-            due = Due {
+            due = Consequences {
                 decide: join(due.decide, more.decide),
                 demands: join(due.demands, more.demands),
                 targets: due.targets.zip(more.targets).map(|(mut one, two)| {
@@ -63,7 +63,7 @@ impl Fleet {
         free.map(|((_, name), object)| (Key::new(WORKLOAD_CLUSTERS, "", name), Arc::clone(object)))
     }
 
-    fn put_cluster(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+    fn put_cluster(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         self.unusable.forget(key);
         let shadow = self.shadowed.keys().find(|(_, name)| *name == key.name).cloned();
         if let Some(shadow) = shadow {
@@ -80,7 +80,7 @@ impl Fleet {
                 self.rows.insert(place, row);
                 None
             }
-            (Err(_), None) => return Due::nothing(),
+            (Err(_), None) => return Consequences::nothing(),
         };
         if let Some(old) = &old {
             self.names.remove(&old.identifier);
@@ -123,7 +123,7 @@ impl Fleet {
 
     /// Namespaces that are due when a workload cluster changes: those on it, since they may have to leave or
     /// to stay; and, unless it is gone, those that lack a place.
-    fn due_by_cluster(&self, old: Option<&Row>, new: Option<&Row>) -> Due {
+    fn due_by_cluster(&self, old: Option<&Row>, new: Option<&Row>) -> Consequences {
         let both = [old, new];
         let mut targets: Vec<Arc<str>> = both
             .into_iter()
@@ -139,14 +139,14 @@ impl Fleet {
             }
         }
         let decide = some(due.into_iter().collect());
-        Due {
+        Consequences {
             demands: decide.clone(),
             decide,
             targets: Some(targets),
         }
     }
 
-    fn take_location(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+    fn take_location(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         self.unusable.forget(key);
         let selector = new.and_then(|object| self.unusable.note(key, LocationRecord::read(object)));
         let old = self
@@ -154,7 +154,7 @@ impl Fleet {
             .get(&key.name)
             .map(|location| location.selector.clone());
         if old == selector {
-            return Due::nothing();
+            return Consequences::nothing();
         }
         let number = self.numbers.number(&key.name);
         match selector {
@@ -167,9 +167,9 @@ impl Fleet {
             }
         }
         self.assign(&key.name, number);
-        Due {
-            decide: Affected::All,
-            demands: Affected::All,
+        Consequences {
+            decide: AffectedDemands::All,
+            demands: AffectedDemands::All,
             targets: Some(Vec::new()),
         }
     }
@@ -207,13 +207,13 @@ impl Fleet {
     }
 
     /// A bad configuration leaves the last good one in force.
-    fn take_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+    fn take_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         self.unusable.forget(key);
         let spec = new.and_then(|object| object.value().get("spec")?.get(DIALECT));
         let read = Config::read_within(spec, &format!("spec.{DIALECT}"), self.syncable.as_deref());
         let read = read.map_err(|errors| berth_apimachinery::field::aggregate(&errors));
         let Some(mut config) = self.unusable.note(key, read) else {
-            return Due::nothing();
+            return Consequences::nothing();
         };
         let silent = |field: &str| spec.is_none_or(|spec| spec[field].is_null());
         if silent("namespaceSelector") {
@@ -223,7 +223,7 @@ impl Fleet {
             config.location_cluster = Arc::clone(&self.usual.location_cluster);
         }
         if config == self.config {
-            return Due::nothing();
+            return Consequences::nothing();
         }
         let threshold = config.heartbeat_threshold;
         let retimed = threshold != self.config.heartbeat_threshold;
@@ -233,31 +233,31 @@ impl Fleet {
                 row.facts.fresh_until = crate::readiness::fresh_until(&row.record.view.status, threshold);
             });
         }
-        Due {
-            decide: Affected::All,
-            demands: Affected::All,
+        Consequences {
+            decide: AffectedDemands::All,
+            demands: AffectedDemands::All,
             targets: if retimed { None } else { Some(Vec::new()) },
         }
     }
 }
 
-fn some(keys: Vec<Key>) -> Affected {
+fn some(keys: Vec<Key>) -> AffectedDemands {
     if keys.is_empty() {
-        Affected::None
+        AffectedDemands::None
     } else {
-        Affected::Some(keys)
+        AffectedDemands::Some(keys)
     }
 }
 
-fn join(one: Affected, two: Affected) -> Affected {
+fn join(one: AffectedDemands, two: AffectedDemands) -> AffectedDemands {
     match (one, two) {
-        (Affected::All, _) | (_, Affected::All) => Affected::All,
-        (Affected::None, other) | (other, Affected::None) => other,
-        (Affected::Some(mut keys), Affected::Some(more)) => {
+        (AffectedDemands::All, _) | (_, AffectedDemands::All) => AffectedDemands::All,
+        (AffectedDemands::None, other) | (other, AffectedDemands::None) => other,
+        (AffectedDemands::Some(mut keys), AffectedDemands::Some(more)) => {
             keys.extend(more);
             keys.sort_unstable();
             keys.dedup();
-            Affected::Some(keys)
+            AffectedDemands::Some(keys)
         }
     }
 }

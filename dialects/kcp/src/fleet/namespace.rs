@@ -8,13 +8,13 @@ use berth_apimachinery::Object;
 use crate::condition;
 use crate::machine::{Actor, may};
 use crate::names::{PLACEMENT, SCHEDULING_DISABLED};
-use crate::placement::{Form, Reading, State};
+use crate::placement::{Form, State, StoredPlacement};
 
 /// A namespace and its placement.
 pub(crate) struct Record {
     pub(crate) object: Arc<Object>,
     /// Its placement annotation, read.
-    pub(crate) reading: Reading,
+    pub(crate) reading: StoredPlacement,
     /// A label disables its scheduling.
     pub(crate) disabled: bool,
     /// It is being deleted.
@@ -29,7 +29,7 @@ impl Record {
     /// Reads a Namespace; this cannot fail.
     pub(crate) fn read(object: &Arc<Object>) -> Self {
         let meta = object.meta();
-        let reading = Reading::of(object.annotations().get(PLACEMENT).as_deref());
+        let reading = StoredPlacement::of(object.annotations().get(PLACEMENT).as_deref());
         let disabled = meta
             .labels()
             .get(SCHEDULING_DISABLED)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use berth_apimachinery::{Key, Object};
-use berth_dialect_contract::{Affected, Due};
+use berth_dialect_contract::{AffectedDemands, Consequences};
 use imbl::HashMap;
 
 use super::{Fleet, Record};
@@ -11,9 +11,9 @@ use crate::names::is_system_namespace;
 
 impl Fleet {
     /// Records a namespace, or that it is gone.
-    pub(super) fn take_namespace(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+    pub(super) fn take_namespace(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         if is_system_namespace(&key.name) {
-            return Due::nothing();
+            return Consequences::nothing();
         }
         let record = new.map(|object| Arc::new(Record::read(object)));
         let old = match &record {
@@ -29,13 +29,13 @@ impl Fleet {
             (None, Some(new)) => self.is_demand(new),
             (_, None) => false,
         };
-        Due {
+        Consequences {
             decide: if again {
-                Affected::Some(vec![key.clone()])
+                AffectedDemands::Some(vec![key.clone()])
             } else {
-                Affected::None
+                AffectedDemands::None
             },
-            demands: Affected::Some(vec![key.clone()]),
+            demands: AffectedDemands::Some(vec![key.clone()]),
             targets: Some(targets),
         }
     }

@@ -1,7 +1,7 @@
 //! Folding: what is kept, what becomes due.
 
 use berth_apimachinery::selector::Selector;
-use berth_dialect_contract::{Affected, Due, Targets};
+use berth_dialect_contract::{AffectedDemands, Consequences, Targets};
 use berth_dialect_contract::{Inventory, Phase};
 use serde_json::{Value, json};
 
@@ -9,15 +9,15 @@ use super::*;
 use crate::names::NAMESPACES;
 use crate::testing::{cluster, configuration, fleet, location, namespace, now, put, remove, with};
 
-fn names(affected: &Affected) -> Vec<String> {
+fn names(affected: &AffectedDemands) -> Vec<String> {
     match affected {
-        Affected::None => Vec::new(),
-        Affected::Some(keys) => keys.iter().map(|key| key.name.to_string()).collect(),
-        Affected::All => vec!["*".to_owned()],
+        AffectedDemands::None => Vec::new(),
+        AffectedDemands::Some(keys) => keys.iter().map(|key| key.name.to_string()).collect(),
+        AffectedDemands::All => vec!["*".to_owned()],
     }
 }
 
-fn due(due: &Due) -> Vec<String> {
+fn due(due: &Consequences) -> Vec<String> {
     names(&due.decide)
 }
 

@@ -62,15 +62,15 @@ fn every_malformed_value_is_named() {
 
 #[test]
 fn controllers_go_on_with_what_they_understand() {
-    assert_eq!(Reading::of(None).form, Form::Absent);
-    assert_eq!(Reading::of(Some("")).form, Form::Absent);
-    assert_eq!(Reading::of(Some("null")).form, Form::Null);
-    assert!(matches!(Reading::of(Some("{]")).form, Form::Malformed(_)));
+    assert_eq!(StoredPlacement::of(None).form, Form::Absent);
+    assert_eq!(StoredPlacement::of(Some("")).form, Form::Absent);
+    assert_eq!(StoredPlacement::of(Some("null")).form, Form::Null);
+    assert!(matches!(StoredPlacement::of(Some("{]")).form, Form::Malformed(_)));
     assert!(matches!(
-        Reading::of(Some(r#"{"root+a+x":{}}"#)).form,
+        StoredPlacement::of(Some(r#"{"root+a+x":{}}"#)).form,
         Form::Malformed(_)
     ));
-    let reading = Reading::of(Some(
+    let reading = StoredPlacement::of(Some(
         r#"{"root+a+x":"Pending","root+b+x":"Bound","root+c+y":"Odd","z":"Bound","root+d+w":"Bound","root+d+w":"Removing"}"#,
     ));
     assert_eq!(reading.form, Form::Map);

@@ -14,7 +14,7 @@ pub enum Step {
     /// Both sides are as they should be.
     Rest,
     /// Nothing can be done until something else changes.
-    Wait(Waiting),
+    Wait(SyncerWait),
     /// Write this upstream: the object with the syncer's finalizer. Nothing is made downstream before.
     Hold(Value),
     /// Make this downstream.
@@ -51,7 +51,7 @@ impl Step {
 
 /// Waits of a syncer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waiting {
+pub enum SyncerWait {
     /// Coordination controllers still hold the object on this cluster.
     SoftFinalizers,
     /// The downstream namespace does not exist yet.
@@ -95,16 +95,16 @@ impl Place<'_> {
         }
         match down {
             Some(down) => self.keep(up, down),
-            None if is_leaving(up) => Step::Wait(Waiting::SoftFinalizers),
+            None if is_leaving(up) => Step::Wait(SyncerWait::SoftFinalizers),
             None if !has_syncer_finalizer(up, self.identifier) => Step::Hold(held(up, self.identifier, true)),
-            None if !self.ready => Step::Wait(Waiting::Namespace),
+            None if !self.ready => Step::Wait(SyncerWait::Namespace),
             None => Step::Create(copy(self.identifier, up, self.namespace)),
         }
     }
 
     fn removal(&self, down: &Value) -> Step {
         match owner(down) {
-            Some(owner) if owner == self.identifier && is_leaving(down) => Step::Wait(Waiting::Removal),
+            Some(owner) if owner == self.identifier && is_leaving(down) => Step::Wait(SyncerWait::Removal),
             Some(owner) if owner == self.identifier => Step::Delete,
             _ => Step::Rest,
         }
@@ -120,7 +120,7 @@ impl Place<'_> {
             ));
         }
         if is_leaving(down) {
-            return Step::Wait(Waiting::Removal);
+            return Step::Wait(SyncerWait::Removal);
         }
         if !is_leaving(up) && !has_syncer_finalizer(up, self.identifier) {
             return Step::Hold(held(up, self.identifier, true));
@@ -143,7 +143,7 @@ impl Place<'_> {
                 reported["status"] = status;
                 Step::Report(reported)
             }
-            _ if is_leaving(up) => Step::Wait(Waiting::SoftFinalizers),
+            _ if is_leaving(up) => Step::Wait(SyncerWait::SoftFinalizers),
             _ => Step::Rest,
         }
     }
@@ -157,22 +157,22 @@ pub fn namespace_next(of: &Owner, up: Option<&Value>, down: Option<&Value>, cont
     let ours = |down: &&Value| owner(down) == Some(identifier);
     let leaving = up.is_none_or(|up| is_leaving(up) && !softly_held(up, identifier));
     if leaving && content > 0 {
-        return Step::Wait(Waiting::Content);
+        return Step::Wait(SyncerWait::Content);
     }
     match (up, down) {
         (_, Some(down)) if leaving && ours(&down) => match is_leaving(down) {
-            true => Step::Wait(Waiting::Removal),
+            true => Step::Wait(SyncerWait::Removal),
             false => Step::Delete,
         },
         (None, _) => Step::Rest,
         (Some(up), _) if leaving => Step::Release(held(up, identifier, false)),
-        (Some(up), None) if is_leaving(up) => Step::Wait(Waiting::SoftFinalizers),
+        (Some(up), None) if is_leaving(up) => Step::Wait(SyncerWait::SoftFinalizers),
         (Some(up), None) => Step::Create(of.namespace_copy(crate::edit::name(up))),
         (Some(_), Some(down)) if !ours(&down) => Step::Blocked(format!(
             "the namespace {} already exists and is not managed by this syncer",
             crate::edit::name(down)
         )),
-        (Some(_), Some(down)) if is_leaving(down) => Step::Wait(Waiting::Removal),
+        (Some(_), Some(down)) if is_leaving(down) => Step::Wait(SyncerWait::Removal),
         (Some(up), Some(down)) => {
             // The locator identifies it even if its label is lost.
             let wanted = of.namespace_copy(crate::edit::name(up));

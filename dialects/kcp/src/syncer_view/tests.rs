@@ -217,7 +217,7 @@ fn whatever_else_a_syncer_changes_is_refused() {
     written["metadata"]["labels"]["state.internal.workloads.kcp.dev/z"] = "Sync".into();
     written["metadata"]["annotations"]["note"] = "changed".into();
     written["metadata"]["finalizers"] = json!(["mine"]);
-    let Denied::Invalid(errors) = SYNCER.update(&stored, &written, 0).unwrap_err() else {
+    let Denial::Invalid(errors) = SYNCER.update(&stored, &written, 0).unwrap_err() else {
         panic!("fields are wrong");
     };
     let paths: Vec<&str> = errors.iter().map(|error| error.path.as_str()).collect();
@@ -235,11 +235,11 @@ fn whatever_else_a_syncer_changes_is_refused() {
     unseen["metadata"]["labels"] = json!({});
     assert!(matches!(
         SYNCER.update(&unseen, &written, 0),
-        Err(Denied::Forbidden(_))
+        Err(Denial::Forbidden(_))
     ));
     assert!(matches!(
         SYNCER.update_status(&unseen, &written),
-        Err(Denied::Forbidden(_))
+        Err(Denial::Forbidden(_))
     ));
 }
 

@@ -1,13 +1,13 @@
 //! Rights that changes take, and messages about their lack.
 
-use berth_admission::{Denied, UserInfo};
+use berth_admission::{Denial, UserInfo};
 use berth_apimachinery::GroupResource;
 use serde_json::json;
 
 use super::*;
 use crate::names::SETS;
 
-fn needs(resource: GroupResource, old: Option<&Value>, new: &Value) -> Vec<Needed> {
+fn needs(resource: GroupResource, old: Option<&Value>, new: &Value) -> Vec<RequiredRight> {
     let user = UserInfo {
         name: "jane".to_owned(),
         ..UserInfo::default()
@@ -28,11 +28,11 @@ fn needs(resource: GroupResource, old: Option<&Value>, new: &Value) -> Vec<Neede
     Membership.needs(&request, Some(new))
 }
 
-fn forbidden(text: &str) -> Denied {
-    Denied::Forbidden(text.to_owned())
+fn forbidden(text: &str) -> Denial {
+    Denial::Forbidden(text.to_owned())
 }
 
-fn spoken(needs: &[Needed]) -> Vec<String> {
+fn spoken(needs: &[RequiredRight]) -> Vec<String> {
     needs
         .iter()
         .map(|needed| format!("{} {}", needed.right.spoken(), needed.right.name))

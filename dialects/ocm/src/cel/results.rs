@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 /// Result of an expression on a cluster.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Judged {
+pub(crate) struct ExpressionVerdict {
     pub(crate) holds: bool,
     /// Whether it has no value, or one that is not a bool.
     pub(crate) fails: bool,
@@ -17,7 +17,7 @@ pub(crate) struct Judged {
 
 /// The readings of judged objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Reading {
+pub(crate) struct ObjectReadings {
     /// The stamp of the cluster.
     pub(crate) cluster: u64,
     /// The stamp of its scores, where it asks for them.
@@ -31,8 +31,8 @@ pub(crate) struct Reading {
 /// evaluation, not one per cluster.
 #[derive(Debug, Default)]
 pub(crate) struct Results {
-    young: HashMap<Reading, Judged>,
-    old: HashMap<Reading, Judged>,
+    young: HashMap<ObjectReadings, ExpressionVerdict>,
+    old: HashMap<ObjectReadings, ExpressionVerdict>,
 }
 
 impl Results {
@@ -41,10 +41,10 @@ impl Results {
 
     pub(crate) fn get(
         &mut self,
-        reading: Reading,
+        reading: ObjectReadings,
         clusters: usize,
-        judge: impl FnOnce() -> Judged,
-    ) -> Judged {
+        judge: impl FnOnce() -> ExpressionVerdict,
+    ) -> ExpressionVerdict {
         if let Some(&held) = self.young.get(&reading) {
             return held;
         }
@@ -68,14 +68,14 @@ mod tests {
         for round in 0..10u64 {
             // One of 1,000 clusters changes in each round.
             for stamp in (0..999).chain([10_000 + round]) {
-                let reading = Reading {
+                let reading = ObjectReadings {
                     cluster: stamp,
                     scores: 0,
                     expired: 0,
                 };
                 results.get(reading, 1_000, || {
                     runs += 1;
-                    Judged {
+                    ExpressionVerdict {
                         holds: true,
                         fails: false,
                         cost: 1,

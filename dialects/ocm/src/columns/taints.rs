@@ -31,7 +31,7 @@ pub(crate) struct Taints {
 
 /// Taints of one cluster, with their compared fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tainted {
+pub(crate) enum ClusterTaints {
     /// It has none.
     Not,
     /// It has the taints of [`Taints::list`], except for their times.
@@ -64,11 +64,11 @@ impl Taints {
 
     /// The taints of `candidate`.
     #[inline]
-    pub(crate) fn of(&self, candidate: Ix) -> Tainted {
+    pub(crate) fn of(&self, candidate: Ix) -> ClusterTaints {
         match self.numbers.get(candidate) {
-            NONE => Tainted::Not,
-            OWN => Tainted::Somehow,
-            number => Tainted::Like(number - 1),
+            NONE => ClusterTaints::Not,
+            OWN => ClusterTaints::Somehow,
+            number => ClusterTaints::Like(number - 1),
         }
     }
 
@@ -81,7 +81,7 @@ impl Taints {
         numbers.map(|(candidate, number)| (candidate, (number != OWN).then(|| number - 1)))
     }
 
-    /// Number of lists; [`Tainted::Like`] is smaller.
+    /// Number of lists; [`ClusterTaints::Like`] is smaller.
     pub(crate) fn count(&self) -> usize {
         self.lists.len()
     }
@@ -165,26 +165,29 @@ mod tests {
         let lists = [vec![taint("a", "")], vec![], vec![late], vec![taint("a", "b")]];
         let mut taints = Taints::build(lists.iter().map(Vec::as_slice));
         let of = |taints: &Taints| [0, 1, 2, 3].map(|candidate| taints.of(candidate));
-        let (one, two) = (Tainted::Like(0), Tainted::Like(1));
-        assert_eq!(of(&taints), [one, Tainted::Not, one, two]);
+        let (one, two) = (ClusterTaints::Like(0), ClusterTaints::Like(1));
+        assert_eq!(of(&taints), [one, ClusterTaints::Not, one, two]);
         assert_eq!(taints.list(1)[0].value, "b");
         taints.set(3, &[]);
         taints.set(1, &lists[3]);
-        assert_eq!(of(&taints), [one, two, one, Tainted::Not]);
+        assert_eq!(of(&taints), [one, two, one, ClusterTaints::Not]);
         let moved = taints.moved(&Renumbering::new(4, &[0], &[4]));
-        assert_eq!(of(&moved), [two, one, Tainted::Not, Tainted::Not]);
+        assert_eq!(of(&moved), [two, one, ClusterTaints::Not, ClusterTaints::Not]);
     }
 
     #[test]
     fn long_lists_and_very_many_of_them_stay_with_their_clusters() {
         let long = vec![taint("a", ""); LONGEST + 1];
         let mut taints = Taints::build([long.as_slice(), &[]].into_iter());
-        assert_eq!(taints.of(0), Tainted::Somehow);
+        assert_eq!(taints.of(0), ClusterTaints::Somehow);
         for number in 0..=MOST {
             taints.set(1, &[taint("n", &number.to_string())]);
         }
-        assert_eq!((taints.of(1), taints.count()), (Tainted::Somehow, MOST as usize));
+        assert_eq!(
+            (taints.of(1), taints.count()),
+            (ClusterTaints::Somehow, MOST as usize)
+        );
         taints.set(1, &[taint("n", "7")]);
-        assert_eq!(taints.of(1), Tainted::Like(7));
+        assert_eq!(taints.of(1), ClusterTaints::Like(7));
     }
 }

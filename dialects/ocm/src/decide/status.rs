@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use berth_dialect_contract::wording::Sentences;
-use berth_scheduling::Solved;
+use berth_scheduling::PipelineOutcome;
 
 use crate::code::Plugin;
 use crate::detail::Detail;
 use crate::kind::{Condition, PlacementStatus};
 use crate::names::{MISCONFIGURED, SATISFIED};
-use crate::satisfied::Satisfied;
+use crate::satisfied::SatisfiedCondition;
 
 /// Beginnings of the conditions' messages; a problem is `<plugin>:<text>`.
 const SENTENCES: Sentences = Sentences(&[
@@ -64,8 +64,12 @@ pub(crate) struct Offer<'a> {
 }
 
 /// The condition PlacementSatisfied: the first rule that holds.
-pub(crate) fn satisfied(offer: &Offer<'_>, wanted: Option<usize>, solved: &Solved) -> Satisfied {
-    let unmet = |reason, message| Satisfied {
+pub(crate) fn satisfied(
+    offer: &Offer<'_>,
+    wanted: Option<usize>,
+    solved: &PipelineOutcome,
+) -> SatisfiedCondition {
+    let unmet = |reason, message| SatisfiedCondition {
         status: false,
         reason,
         message,
@@ -109,7 +113,7 @@ pub(crate) fn satisfied(offer: &Offer<'_>, wanted: Option<usize>, solved: &Solve
     if unscheduled > 0 {
         return unmet(NOT_ALL, format!("{unscheduled} cluster decisions unscheduled"));
     }
-    Satisfied {
+    SatisfiedCondition {
         status: true,
         reason: "AllDecisionsScheduled",
         message: "every cluster decision is scheduled".to_owned(),
@@ -123,7 +127,7 @@ const NOT_ALL: &str = "NotAllDecisionsScheduled";
 
 /// Adds the reason why no cluster fits, or no further one, to the condition's message: after the count,
 /// where the message begins with it.
-pub(crate) fn tell_cause(satisfied: &mut Satisfied, cause: &str) {
+pub(crate) fn tell_cause(satisfied: &mut SatisfiedCondition, cause: &str) {
     match satisfied.reason {
         NOTHING_MATCHED => cause.clone_into(&mut satisfied.message),
         NOT_ALL => satisfied.message = format!("{}. {cause}", satisfied.message),
@@ -136,7 +140,7 @@ fn list(names: &[impl AsRef<str>]) -> String {
 }
 
 /// Names the reason for the empty selection, taints separately from predicates.
-fn why_nothing(wanted: Option<usize>, solved: &Solved) -> String {
+fn why_nothing(wanted: Option<usize>, solved: &PipelineOutcome) -> String {
     if wanted == Some(0) {
         return "numberOfClusters is 0".to_owned();
     }

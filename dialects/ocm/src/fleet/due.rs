@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use berth_apimachinery::Key;
-use berth_dialect_contract::{Affected, Due};
+use berth_dialect_contract::{AffectedDemands, Consequences};
 
 use super::Fleet;
 use crate::cluster::Cluster;
@@ -26,7 +26,7 @@ struct Reach<'a> {
 impl Reach<'_> {
     /// They are due, and nothing else changes. Of a cluster that concerns all of thousands, each of thousands of
     /// changes would name them all.
-    fn due(self, fleet: &Fleet) -> Due {
+    fn due(self, fleet: &Fleet) -> Consequences {
         let Self {
             namespaces,
             mut placements,
@@ -38,27 +38,27 @@ impl Reach<'_> {
                 .all(|namespace| namespaces.contains(namespace))
         };
         let decide = if fleet.placements.len() > MANY && are_all() {
-            Affected::All
+            AffectedDemands::All
         } else {
             let all = namespaces
                 .into_iter()
                 .flat_map(|namespace| fleet.placements_in(namespace));
             placements.extend(all.map(|(key, _)| key.clone()));
             match placements.is_empty() {
-                true => Affected::None,
-                false => Affected::Some(placements.into_iter().collect()),
+                true => AffectedDemands::None,
+                false => AffectedDemands::Some(placements.into_iter().collect()),
             }
         };
-        Due {
+        Consequences {
             decide,
-            demands: Affected::None,
+            demands: AffectedDemands::None,
             targets: Some(Vec::new()),
         }
     }
 }
 
 /// The placements in the namespaces that bind `set`.
-pub(super) fn bound_to(fleet: &Fleet, set: &Arc<str>) -> Due {
+pub(super) fn bound_to(fleet: &Fleet, set: &Arc<str>) -> Consequences {
     let reach = Reach {
         namespaces: namespaces(fleet, set).collect(),
         ..Reach::default()
@@ -67,7 +67,7 @@ pub(super) fn bound_to(fleet: &Fleet, set: &Arc<str>) -> Due {
 }
 
 /// The placements in `namespace`.
-pub(super) fn in_namespace(fleet: &Fleet, namespace: &Arc<str>) -> Due {
+pub(super) fn in_namespace(fleet: &Fleet, namespace: &Arc<str>) -> Consequences {
     let reach = Reach {
         namespaces: [namespace].into(),
         ..Reach::default()
@@ -85,9 +85,14 @@ fn namespaces<'a>(fleet: &'a Fleet, set: &'a Arc<str>) -> impl Iterator<Item = &
 
 /// For a changed cluster: the placements bound to its sets before or after, where the change matters to
 /// them.
-pub(super) fn cluster(fleet: &Fleet, name: &Arc<str>, old: Option<&Cluster>, new: Option<&Cluster>) -> Due {
+pub(super) fn cluster(
+    fleet: &Fleet,
+    name: &Arc<str>,
+    old: Option<&Cluster>,
+    new: Option<&Cluster>,
+) -> Consequences {
     if old.is_none() && new.is_none() {
-        return Due::nothing();
+        return Consequences::nothing();
     }
     // Two readings that differ in labels and claims at most differ for selectors alone.
     let both = old.zip(new).filter(|(old, new)| old.acts_like(new));
@@ -116,7 +121,7 @@ pub(super) fn cluster(fleet: &Fleet, name: &Arc<str>, old: Option<&Cluster>, new
             }
         }
     }
-    Due {
+    Consequences {
         targets: Some(vec![Arc::clone(name)]),
         ..reach.due(fleet)
     }
@@ -124,9 +129,9 @@ pub(super) fn cluster(fleet: &Fleet, name: &Arc<str>, old: Option<&Cluster>, new
 
 /// The scores of `cluster` in objects named `resource` changed: the placements that use them and may choose
 /// it.
-pub(super) fn scores(fleet: &Fleet, cluster: &Arc<str>, resource: &Arc<str>) -> Due {
+pub(super) fn scores(fleet: &Fleet, cluster: &Arc<str>, resource: &Arc<str>) -> Consequences {
     let Some(row) = fleet.clusters.get(cluster) else {
-        return Due::nothing();
+        return Consequences::nothing();
     };
     let mut reach = Reach::default();
     for (name, _) in fleet

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use berth_apimachinery::{Change, Key, Object};
-use berth_dialect_contract::{Affected, Due};
+use berth_dialect_contract::{AffectedDemands, Consequences};
 use serde::de::DeserializeOwned;
 
 use super::{Fleet, due};
@@ -15,7 +15,7 @@ use crate::record::{ClusterSet, DecisionRecord, PlacementRecord};
 use crate::scored::Scores;
 
 /// Applies `change`.
-pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Due {
+pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Consequences {
     fleet.unusable.forget(&change.key);
     let (key, new) = (&change.key, change.new.as_ref());
     match key.resource {
@@ -26,7 +26,7 @@ pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Due {
         DECISIONS => decision(fleet, key, new),
         SCORES => scores(fleet, key, new),
         // The configuration of this dialect has no settings yet, so nothing can change by it.
-        _ => Due::nothing(),
+        _ => Consequences::nothing(),
     }
 }
 
@@ -42,7 +42,7 @@ fn read<T: DeserializeOwned, R>(
     fleet.unusable.note(key, record).map(Arc::new)
 }
 
-fn cluster(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+fn cluster(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let name = &key.name;
     let new = read(fleet, key, object, |object, view: kind::ManagedCluster| {
         Cluster::new(Arc::clone(name), Arc::clone(object), view)
@@ -64,7 +64,7 @@ fn cluster(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
     due::cluster(fleet, name, old.as_deref(), new.as_deref())
 }
 
-fn set(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+fn set(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let new = read(fleet, key, object, |_, view: kind::ManagedClusterSet| {
         ClusterSet::new(&view)
     });
@@ -83,13 +83,13 @@ fn set(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
         (old, new) => old.is_none() && new.is_none(),
     };
     if same {
-        Due::nothing()
+        Consequences::nothing()
     } else {
         due::bound_to(fleet, &key.name)
     }
 }
 
-fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     // Placements use the binding's name (docs/systems/ocm.md, "API objects"); the view only proves that
     // it is one.
     let new = read(fleet, key, object, |_, _: kind::ManagedClusterSetBinding| Ok(()));
@@ -104,12 +104,12 @@ fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
         fleet.bound.remove(&swapped);
     }
     if known == new.is_some() {
-        return Due::nothing();
+        return Consequences::nothing();
     }
     due::in_namespace(fleet, &key.namespace)
 }
 
-fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let (known, cache) = (fleet.placements.get(key).cloned(), Arc::clone(&fleet.cache));
     let new = read(fleet, key, object, |object, view: kind::Placement| {
         Ok(PlacementRecord::new(
@@ -133,13 +133,13 @@ fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due 
         (Some(old), Some(new)) => !old.decides_like(new),
         (_, new) => new.is_some(),
     };
-    Due {
+    Consequences {
         decide: if again {
-            Affected::Some(vec![key.clone()])
+            AffectedDemands::Some(vec![key.clone()])
         } else {
-            Affected::None
+            AffectedDemands::None
         },
-        demands: Affected::Some(vec![key.clone()]),
+        demands: AffectedDemands::Some(vec![key.clone()]),
         targets: Some(Vec::new()),
     }
 }
@@ -170,7 +170,7 @@ fn mention(fleet: &mut Fleet, key: &Key, old: Option<&PlacementRecord>, new: Opt
     }
 }
 
-fn decision(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+fn decision(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let new = read(fleet, key, object, |object, view: kind::PlacementDecision| {
         Ok(DecisionRecord::new(Arc::clone(object), &view))
     });
@@ -213,16 +213,16 @@ fn decision(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
             .collect(),
         Some(_) => Vec::new(),
     };
-    Due {
+    Consequences {
         decide: if decide.is_empty() {
-            Affected::None
+            AffectedDemands::None
         } else {
-            Affected::Some(decide)
+            AffectedDemands::Some(decide)
         },
         demands: if owners.is_empty() {
-            Affected::None
+            AffectedDemands::None
         } else {
-            Affected::Some(owners)
+            AffectedDemands::Some(owners)
         },
         targets: Some(counted),
     }
@@ -278,7 +278,7 @@ fn recount(fleet: &mut Fleet, old: Option<&DecisionRecord>, new: Option<&Decisio
     changed
 }
 
-fn scores(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
+fn scores(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let new = read(fleet, key, object, |_, view: kind::AddOnPlacementScore| {
         Ok(Scores::new(&key.namespace, &key.name, &view))
     });
@@ -287,7 +287,7 @@ fn scores(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Due {
         None => fleet.scores.remove(key),
     };
     if old == new {
-        return Due::nothing();
+        return Consequences::nothing();
     }
     fleet.gather_scores(&key.namespace);
     if let Some(columns) = fleet.columns_mut() {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use berth_apimachinery::Key;
-use berth_dialect_contract::{DemandView, Phase, Placed, Quantities, Taint, TargetView};
+use berth_dialect_contract::{DemandView, Phase, PlacedCluster, Quantities, Taint, TargetView};
 
 use crate::cluster::Cluster;
 use crate::fleet::Fleet;
@@ -85,13 +85,13 @@ pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> Dema
         .own_decisions(key)
         .into_iter()
         .flat_map(|decision| &decision.clusters);
-    let mut placed: Vec<Placed> = listed
+    let mut placed: Vec<PlacedCluster> = listed
         .filter(|cluster| seen.insert(&cluster.name))
-        .map(|cluster| Placed {
+        .map(|cluster| PlacedCluster {
             cluster_name: Arc::clone(&cluster.name),
             reason: cluster.reason.to_string(),
             score: cluster.score,
-            ..Placed::default()
+            ..PlacedCluster::default()
         })
         .collect();
     placed.sort_by(|a, b| a.cluster_name.cmp(&b.cluster_name));

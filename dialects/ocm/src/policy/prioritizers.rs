@@ -13,12 +13,12 @@ pub(crate) struct Prioritizer {
     /// Factor of its values.
     pub(crate) weight: i64,
     /// Source of its values.
-    pub(crate) scoring: Scoring,
+    pub(crate) scoring: ScoreSource,
 }
 
 /// Source of the values of a prioritizer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Scoring {
+pub(crate) enum ScoreSource {
     /// Few decisions are better.
     Balance,
     /// Clusters that are selected already are better.
@@ -36,7 +36,7 @@ pub(crate) enum Scoring {
     },
 }
 
-impl Scoring {
+impl ScoreSource {
     fn of(coordinate: &Coordinate) -> Option<Self> {
         Some(match coordinate {
             Coordinate::AddOn(resource, score) => Self::AddOn {
@@ -90,7 +90,7 @@ pub(super) fn settle(policy: &PrioritizerPolicy) -> Result<Vec<Prioritizer>, Pro
     list.retain(|&(_, weight)| weight != 0);
     list.into_iter()
         .map(|(coordinate, weight)| {
-            let scoring = Scoring::of(&coordinate).ok_or_else(|| {
+            let scoring = ScoreSource::of(&coordinate).ok_or_else(|| {
                 Problem::policy(format!(
                     "there is no built-in prioritizer \"{coordinate}\", only {}",
                     BUILT_IN.join(", ")

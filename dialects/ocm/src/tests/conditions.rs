@@ -244,7 +244,7 @@ fn chosen_targets_are_bound_or_refused_with_every_reason() {
     let decision = ask(&["b"]).unwrap();
     assert_eq!(world.picked(&decision), ["b"]);
     assert_eq!(decision.outcome, Outcome::Partial);
-    let lines = |refused: Result<_, berth_dialect_contract::Refused>| -> Vec<String> {
+    let lines = |refused: Result<_, berth_dialect_contract::ChoiceRefusal>| -> Vec<String> {
         refused
             .err()
             .unwrap()

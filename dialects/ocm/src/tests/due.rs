@@ -1,7 +1,7 @@
 //! Placements that are due after each change, and objects that cannot be read.
 
 use berth_apimachinery::Key;
-use berth_dialect_contract::{Affected, Inventory, Targets};
+use berth_dialect_contract::{AffectedDemands, Inventory, Targets};
 use serde_json::json;
 
 use super::world::{binding, cluster, columns, placement, scores, wants};
@@ -12,19 +12,19 @@ fn only_what_a_decision_can_tell_makes_placements_due() {
     let mut world = columns(&["a"]);
     let key = placement("ns", "p");
     let due = world.put(&wants("p", &json!({})));
-    let this = Affected::Some(vec![key.clone()]);
+    let this = AffectedDemands::Some(vec![key.clone()]);
     assert_eq!((&due.decide, &due.demands), (&this, &this));
     let cluster_key = Key::new(CLUSTERS, "", "a");
     let heartbeat = world.edit(&cluster_key, |value| {
         value["status"] =
             json!({"conditions": [{"type": "ManagedClusterConditionAvailable", "status": "True"}]});
     });
-    assert_eq!(heartbeat.decide, Affected::None);
+    assert_eq!(heartbeat.decide, AffectedDemands::None);
     assert_eq!(heartbeat.targets.unwrap().len(), 1);
     let labelled = world.edit(&cluster_key, |value| {
         value["metadata"]["labels"]["x"] = json!("y")
     });
-    assert_eq!(labelled.decide, Affected::None);
+    assert_eq!(labelled.decide, AffectedDemands::None);
     let moved = world.edit(&cluster_key, |value| {
         value["metadata"]["labels"]["cluster.open-cluster-management.io/clusterset"] = json!("other");
     });
@@ -32,17 +32,20 @@ fn only_what_a_decision_can_tell_makes_placements_due() {
     let elsewhere = world.edit(&cluster_key, |value| {
         value["metadata"]["labels"]["x"] = json!("z")
     });
-    assert_eq!(elsewhere.decide, Affected::None);
+    assert_eq!(elsewhere.decide, AffectedDemands::None);
     assert_eq!(world.put(&cluster("b")).decide, this);
     assert_eq!(world.delete(&Key::new(CLUSTERS, "", "b")).decide, this);
     assert_eq!(
         world.put(&scores("a", &json!([]), &json!(null))).decide,
-        Affected::None
+        AffectedDemands::None
     );
-    assert_eq!(world.put(&binding("elsewhere", "fleet")).decide, Affected::None);
+    assert_eq!(
+        world.put(&binding("elsewhere", "fleet")).decide,
+        AffectedDemands::None
+    );
     assert_eq!(world.delete(&Key::new(BINDINGS, "ns", "fleet")).decide, this);
     assert_eq!(world.put(&binding("ns", "fleet")).decide, this);
-    assert_eq!(world.put(&binding("ns", "fleet")).decide, Affected::None);
+    assert_eq!(world.put(&binding("ns", "fleet")).decide, AffectedDemands::None);
     let set = Key::new(SETS, "", "fleet");
     let selecting = world.edit(&set, |value| {
         value["spec"]["clusterSelector"] = json!({"selectorType": "LabelSelector", "labelSelector": {}});
@@ -73,9 +76,9 @@ fn a_label_makes_due_the_placements_that_select_by_it() {
     let mut label = |name: &str, value: &str| {
         let due = world.edit(&a, |object| object["metadata"]["labels"][name] = json!(value));
         match due.decide {
-            Affected::None => Vec::new(),
-            Affected::Some(keys) => keys.iter().map(|key| key.name.to_string()).collect(),
-            Affected::All => panic!("only some are concerned"),
+            AffectedDemands::None => Vec::new(),
+            AffectedDemands::Some(keys) => keys.iter().map(|key| key.name.to_string()).collect(),
+            AffectedDemands::All => panic!("only some are concerned"),
         }
     };
     assert_eq!(label("unheard-of", "x"), [""; 0]);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use berth_apimachinery::Key;
-use berth_dialect_contract::{Affected, Inventory};
+use berth_dialect_contract::{AffectedDemands, Inventory};
 use serde_json::{Value, json};
 
 use super::world::{World, cluster, columns, foreign, placement, wants};
@@ -114,7 +114,7 @@ fn never_missing(world: &mut World, key: &Key) {
     let after: BTreeSet<String> = world.picked(&decision).into_iter().collect();
     for write in world.fleet.writes(&decision) {
         let due = world.apply(&write);
-        assert_eq!(due.decide, Affected::None, "{}", write.key);
+        assert_eq!(due.decide, AffectedDemands::None, "{}", write.key);
         let listed: BTreeSet<String> = world.bound(key).into_iter().collect();
         assert!(
             before.intersection(&after).all(|name| listed.contains(name)),
@@ -197,7 +197,7 @@ fn unknown_fields_survive_and_foreign_hands_are_mended() {
     );
     // Somebody deletes what the status lists: the placement is due, and it comes back.
     let due = world.delete(&first);
-    assert_eq!(due.decide, Affected::Some(vec![key.clone()]));
+    assert_eq!(due.decide, AffectedDemands::Some(vec![key.clone()]));
     world.settle(&key);
     assert_eq!(world.bound(&key), ["c0000", "c0001"]);
 }

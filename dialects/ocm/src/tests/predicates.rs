@@ -106,7 +106,7 @@ fn an_expression_follows_changes_of_the_cluster() {
     });
     assert_eq!(
         due.decide,
-        berth_dialect_contract::Affected::Some(vec![key.clone()])
+        berth_dialect_contract::AffectedDemands::Some(vec![key.clone()])
     );
     assert_eq!(world.picked(&world.decide(&key)), ["b"]);
     // Candidates are numbered anew: kept results must not be taken for those of others.

@@ -1,6 +1,6 @@
 //! PlacementDecisions belong to a placement, by their label.
 
-use berth_dialect_contract::{Guarding, Reserved};
+use berth_dialect_contract::{Guards, ReservedDecision};
 use serde_json::{Value, json};
 
 use super::world::World;
@@ -30,7 +30,7 @@ fn a_decision_is_reserved_by_its_label_whether_or_not_its_placement_is_there() {
     let reserved = |world: &World, is_known| {
         let found = world.fleet.reserved(DECISIONS, &decision_of("p"));
         let whose = "Placement \"p\"".to_owned();
-        assert_eq!(found, Some(Reserved { whose, is_known }));
+        assert_eq!(found, Some(ReservedDecision { whose, is_known }));
     };
     reserved(&world, false);
     world.put(&placement(&json!({})));

@@ -2,7 +2,7 @@
 //! fleet.
 
 use berth_apimachinery::{Key, Timestamp};
-use berth_dialect_contract::{Affected, Targets, Words};
+use berth_dialect_contract::{AffectedDemands, Targets, Words};
 use serde_json::{Value, json};
 
 use super::world::{World, cluster, columns, foreign, now, placement, scores, wants};
@@ -50,11 +50,11 @@ fn a_changed_score_makes_its_placements_due_and_moves_the_decision() {
     world.settle(&key);
     assert_eq!(world.bound(&key), ["b"]);
     let due = world.put(&scores("a", &json!([{"name": "cpu", "value": 30}]), &Value::Null));
-    assert_eq!(due.decide, Affected::Some(vec![key.clone()]));
+    assert_eq!(due.decide, AffectedDemands::Some(vec![key.clone()]));
     world.settle(&key);
     assert_eq!(world.bound(&key), ["a"]);
     let same = world.put(&scores("a", &json!([{"name": "cpu", "value": 30}]), &Value::Null));
-    assert_eq!(same.decide, Affected::None);
+    assert_eq!(same.decide, AffectedDemands::None);
 }
 
 #[test]

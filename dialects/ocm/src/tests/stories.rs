@@ -65,7 +65,7 @@ fn story_3_a_tainted_primary_gives_way_to_the_backup_and_comes_back() {
     });
     assert_eq!(
         due.decide,
-        berth_dialect_contract::Affected::Some(vec![key.clone()])
+        berth_dialect_contract::AffectedDemands::Some(vec![key.clone()])
     );
     let decision = world.settle(&key);
     assert_eq!(world.bound(&key), ["backup"]);

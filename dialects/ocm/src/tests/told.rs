@@ -143,7 +143,7 @@ fn a_filter_by_scores_selects_by_what_is_valid_and_follows_changes_and_expiry() 
     let due = world.put(&scores("b", &score(7), &Value::Null));
     assert_eq!(
         due.decide,
-        berth_dialect_contract::Affected::Some(vec![key.clone()])
+        berth_dialect_contract::AffectedDemands::Some(vec![key.clone()])
     );
     assert_eq!(world.picked(&world.decide(&key)), ["a", "b"]);
     world.delete(&Key::new(crate::names::SCORES, "b", "default"));

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use berth_apimachinery::{Change, GroupResource, Key, Object, Revision, Timestamp};
-use berth_dialect_contract::{Ask, Decision, Due, Inventory, Refused, Report, Targets, Verb, Write};
+use berth_dialect_contract::{
+    Ask, ChoiceRefusal, Consequences, Decision, Inventory, Report, Targets, Verb, Write,
+};
 use serde_json::{Value, json};
 
 use crate::fleet::Fleet;
@@ -63,7 +65,7 @@ impl World {
     }
 
     /// Stores `value` over what is there.
-    pub(super) fn put(&mut self, value: &Value) -> Due {
+    pub(super) fn put(&mut self, value: &Value) -> Consequences {
         let key = key_of(value).unwrap();
         let mut value = value.clone();
         if value["metadata"]["uid"].is_null() {
@@ -81,7 +83,7 @@ impl World {
     }
 
     /// Takes an object away.
-    pub(super) fn delete(&mut self, key: &Key) -> Due {
+    pub(super) fn delete(&mut self, key: &Key) -> Consequences {
         self.revision += 1;
         let old = self.objects.remove(key);
         assert!(old.is_some(), "{key} not found");
@@ -94,7 +96,7 @@ impl World {
     }
 
     /// Changes an object in place.
-    pub(super) fn edit(&mut self, key: &Key, edit: impl FnOnce(&mut Value)) -> Due {
+    pub(super) fn edit(&mut self, key: &Key, edit: impl FnOnce(&mut Value)) -> Consequences {
         let mut value = self.objects[key].parse();
         edit(&mut value);
         self.put(&value)
@@ -117,7 +119,7 @@ impl World {
         placement: &Key,
         now: Timestamp,
         chosen: Option<&[String]>,
-    ) -> Result<Decision, Refused> {
+    ) -> Result<Decision, ChoiceRefusal> {
         self.fleet
             .decide(&Ask {
                 demand: placement,
@@ -143,7 +145,7 @@ impl World {
     }
 
     /// Applies one write as an API server would: creates and main updates leave the status alone.
-    pub(super) fn apply(&mut self, write: &Write) -> Due {
+    pub(super) fn apply(&mut self, write: &Write) -> Consequences {
         let known = self.objects.get(&write.key).map(|object| object.parse());
         if let Some(base) = write.base {
             assert_eq!(self.objects[&write.key].revision(), base, "{}", write.key);

@@ -89,13 +89,13 @@ pub(super) struct Metadata {
     /// Annotations.
     pub(super) annotations: BTreeMap<String, String>,
     #[serde(flatten)]
-    unused: Unused,
+    unused: IgnoredMetadata,
 }
 
 /// Further fields of ObjectMeta, which new Clusters do not take over.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-struct Unused {
+struct IgnoredMetadata {
     /// Ignored.
     creation_timestamp: Value,
     /// Ignored.

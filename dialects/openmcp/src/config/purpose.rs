@@ -2,7 +2,7 @@
 
 use berth_apimachinery::name::NameError;
 use berth_apimachinery::selector::{Selector, validate_label_key, validate_labels};
-use berth_apimachinery::{FieldError, Reading, name};
+use berth_apimachinery::{FieldError, ReadValue, name};
 use serde_json::{Map, Value, json};
 
 use super::form::{Form, Metadata, PurposeMapping};
@@ -12,7 +12,7 @@ use crate::naming::Naming;
 
 /// Reads the mapping of `purpose` at `path`. `clusters` is `selectors.clusters`, if it could be read.
 pub(super) fn read(
-    form: &mut Reading<Form>,
+    form: &mut ReadValue<Form>,
     purpose: &str,
     mapping: PurposeMapping,
     path: &str,
@@ -59,7 +59,7 @@ pub(super) fn read(
 
 /// Clusters made from the template must match the selectors, or each request would create another one.
 fn finds_again(
-    form: &mut Reading<Form>,
+    form: &mut ReadValue<Form>,
     metadata: &Metadata,
     path: &str,
     clusters: Option<&Selector>,
@@ -83,7 +83,7 @@ fn finds_again(
     }
 }
 
-fn judge_metadata(form: &mut Reading<Form>, metadata: &Metadata, path: &str) {
+fn judge_metadata(form: &mut ReadValue<Form>, metadata: &Metadata, path: &str) {
     let mut judge = |field: &str, text: &str, judge: &dyn Fn(&str) -> Result<(), NameError>| {
         if !text.is_empty()
             && let Err(problem) = judge(text)
@@ -109,7 +109,7 @@ fn judge_metadata(form: &mut Reading<Form>, metadata: &Metadata, path: &str) {
 }
 
 /// Judges the parts that the spec of every Cluster needs, and that a template may lack as a whole.
-fn judge_spec(form: &mut Reading<Form>, spec: &Map<String, Value>, path: &str) {
+fn judge_spec(form: &mut ReadValue<Form>, spec: &Map<String, Value>, path: &str) {
     let needed = [
         ("profile", "the name of a ClusterProfile"),
         ("tenancy", "Exclusive or Shared"),

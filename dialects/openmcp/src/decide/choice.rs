@@ -3,17 +3,17 @@
 use std::fmt::Display;
 
 use berth_apimachinery::FieldError;
-use berth_dialect_contract::Refused;
-use berth_scheduling::{Ix, Solved};
+use berth_dialect_contract::ChoiceRefusal;
+use berth_scheduling::{Ix, PipelineOutcome};
 
-use super::Case;
+use super::DecisionParts;
 use crate::code::Code;
-use crate::fleet::{Granted, Place};
+use crate::fleet::{GrantedCluster, Place};
 use crate::words;
 
-impl Case<'_> {
+impl DecisionParts<'_> {
     /// Requires that the choice, if there is one, is the Cluster granted already.
-    pub(super) fn must_be_kept(&self, granted: &Granted) -> Result<(), Refused> {
+    pub(super) fn must_be_kept(&self, granted: &GrantedCluster) -> Result<(), ChoiceRefusal> {
         let why = format!(
             "the request is granted cluster {}, and a granted cluster cannot change",
             granted.cluster_name
@@ -23,12 +23,12 @@ impl Case<'_> {
 
     /// Requires that the choice, if there is one, is the Cluster that carries the request's finalizer
     /// already.
-    pub(super) fn must_be(&self, place: &Place) -> Result<(), Refused> {
+    pub(super) fn must_be(&self, place: &Place) -> Result<(), ChoiceRefusal> {
         let why = format!("cluster {place} carries the finalizer of the request already");
         self.must_name(place, &why)
     }
 
-    fn must_name(&self, only: &dyn Display, why: &str) -> Result<(), Refused> {
+    fn must_name(&self, only: &dyn Display, why: &str) -> Result<(), ChoiceRefusal> {
         let Some(names) = self.ask.chosen else {
             return Ok(());
         };
@@ -47,7 +47,7 @@ impl Case<'_> {
     }
 
     /// The one Cluster the caller chose, if no filter refuses it.
-    pub(super) fn choose(&self, names: &[String], solved: &Solved) -> Result<Ix, Refused> {
+    pub(super) fn choose(&self, names: &[String], solved: &PipelineOutcome) -> Result<Ix, ChoiceRefusal> {
         let mut errors = too_many(names);
         let mut chosen = None;
         for (index, name) in names.iter().enumerate() {
@@ -74,7 +74,7 @@ impl Case<'_> {
         chosen.ok_or_else(|| {
             let detail =
                 "name one cluster as <namespace>/<name>, or give no targets to let the scheduler pick";
-            Refused {
+            ChoiceRefusal {
                 errors: vec![FieldError::required("spec.targets", detail)],
             }
         })
@@ -98,10 +98,10 @@ fn too_many(names: &[String]) -> Vec<FieldError> {
     }
 }
 
-fn refuse(errors: Vec<FieldError>) -> Result<(), Refused> {
+fn refuse(errors: Vec<FieldError>) -> Result<(), ChoiceRefusal> {
     if errors.is_empty() {
         Ok(())
     } else {
-        Err(Refused { errors })
+        Err(ChoiceRefusal { errors })
     }
 }

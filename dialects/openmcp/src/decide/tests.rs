@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use berth_apimachinery::{Change, Key, Object, Revision, Timestamp};
 use berth_dialect_contract::{
-    Affected, Ask, Decision, Due, Inventory, Outcome, Refused, Targets, Words, config,
+    AffectedDemands, Ask, ChoiceRefusal, Consequences, Decision, Inventory, Outcome, Targets, Words, config,
 };
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ impl World {
         world
     }
 
-    fn change(&mut self, key: Key, new: Option<Arc<Object>>) -> Due {
+    fn change(&mut self, key: Key, new: Option<Arc<Object>>) -> Consequences {
         let old = match &new {
             Some(new) => self.objects.insert(key.clone(), Arc::clone(new)),
             None => self.objects.remove(&key),
@@ -51,23 +51,23 @@ impl World {
         })
     }
 
-    fn put(&mut self, value: &Value) -> Due {
+    fn put(&mut self, value: &Value) -> Consequences {
         self.revision += 1;
         let object = Object::new(value, Revision(self.revision)).unwrap();
         self.change(key_of(value), Some(Arc::new(object)))
     }
 
-    fn delete(&mut self, key: &Key) -> Due {
+    fn delete(&mut self, key: &Key) -> Consequences {
         self.change(key.clone(), None)
     }
 
-    fn edit(&mut self, key: &Key, edit: impl FnOnce(&mut Value)) -> Due {
+    fn edit(&mut self, key: &Key, edit: impl FnOnce(&mut Value)) -> Consequences {
         let mut value = self.objects[key].parse();
         edit(&mut value);
         self.put(&value)
     }
 
-    fn ask(&self, request: &str, chosen: Option<&[&str]>) -> Result<Decision, Refused> {
+    fn ask(&self, request: &str, chosen: Option<&[&str]>) -> Result<Decision, ChoiceRefusal> {
         let chosen: Option<Vec<String>> =
             chosen.map(|names| names.iter().map(|&name| name.to_owned()).collect());
         let ask = Ask {
@@ -130,8 +130,8 @@ fn configuration() -> Value {
     })
 }
 
-fn only(name: &str) -> Affected {
-    Affected::Some(vec![demand(name)])
+fn only(name: &str) -> AffectedDemands {
+    AffectedDemands::Some(vec![demand(name)])
 }
 
 #[test]
@@ -244,18 +244,18 @@ fn a_waiting_request_is_due_when_a_cluster_becomes_more_use_to_it() {
     let mut world = World::new(&[configuration(), request("r", "few"), request("other", "one")]);
     assert_eq!(world.put(&cluster("a", &[])).decide, only("r"));
     let joined = world.put(&cluster("a", &["x"]));
-    assert_eq!(joined.decide, Affected::None, "less room is no reason");
+    assert_eq!(joined.decide, AffectedDemands::None, "less room is no reason");
     assert_eq!(joined.targets, Some(vec!["ns/a".into()]));
     assert_eq!(world.put(&cluster("a", &[])).decide, only("r"), "room is");
     let heartbeat = world.edit(&at("a"), |value| {
         value["status"] = json!({"observedGeneration": 1, "phase": "Ready"})
     });
-    assert_eq!(heartbeat.decide, Affected::None);
+    assert_eq!(heartbeat.decide, AffectedDemands::None);
     let labelled = world.edit(&at("a"), |value| value["metadata"]["labels"] = json!({"a": "b"}));
     assert_eq!(labelled.decide, only("r"));
     let other = world.edit(&at("a"), |value| value["spec"]["purposes"] = json!(["none"]));
-    assert_eq!(other.decide, Affected::None);
-    assert_eq!(world.delete(&at("a")).decide, Affected::None);
+    assert_eq!(other.decide, AffectedDemands::None);
+    assert_eq!(world.delete(&at("a")).decide, AffectedDemands::None);
 }
 
 #[test]
@@ -278,7 +278,11 @@ fn a_granted_request_is_due_when_its_cluster_or_its_finalizer_is_lost() {
     let lost = world.edit(&at("a"), |value| value["metadata"]["finalizers"] = json!([]));
     assert_eq!(lost.decide, only("r"));
     let back = world.put(&cluster("a", &["r"]));
-    assert_eq!(back.decide, Affected::None, "which is the scheduler's own write");
+    assert_eq!(
+        back.decide,
+        AffectedDemands::None,
+        "which is the scheduler's own write"
+    );
     assert_eq!(world.delete(&at("a")).decide, only("r"));
 }
 
@@ -286,7 +290,7 @@ fn a_granted_request_is_due_when_its_cluster_or_its_finalizer_is_lost() {
 fn a_request_is_due_when_it_changes_and_not_when_the_scheduler_changes_it() {
     let mut world = World::new(&[configuration(), cluster("a", &["r"])]);
     assert_eq!(world.put(&request("r", "few")).decide, only("r"));
-    assert_eq!(world.put(&granted("r", "a")).decide, Affected::None);
+    assert_eq!(world.put(&granted("r", "a")).decide, AffectedDemands::None);
     let annotate = |operation: &'static str| {
         move |value: &mut Value| {
             value["metadata"]["annotations"] = json!({"openmcp.cloud/operation": operation})
@@ -294,10 +298,13 @@ fn a_request_is_due_when_it_changes_and_not_when_the_scheduler_changes_it() {
     };
     assert_eq!(
         world.edit(&demand("r"), annotate("ignore")).decide,
-        Affected::None
+        AffectedDemands::None
     );
     assert_eq!(world.edit(&demand("r"), annotate("reconcile")).decide, only("r"));
-    assert_eq!(world.edit(&demand("r"), annotate("other")).decide, Affected::None);
+    assert_eq!(
+        world.edit(&demand("r"), annotate("other")).decide,
+        AffectedDemands::None
+    );
     let lost = world.edit(&demand("r"), |value| value["status"] = Value::Null);
     assert_eq!(lost.decide, only("r"));
     let refused = world.edit(&demand("r"), |value| {
@@ -305,7 +312,7 @@ fn a_request_is_due_when_it_changes_and_not_when_the_scheduler_changes_it() {
             json!({"type": "Scheduled", "status": "False", "reason": "ClusterConflict", "message": "x"});
         value["status"] = json!({"phase": "Pending", "observedGeneration": 0, "conditions": [cause]});
     });
-    assert_eq!(refused.decide, Affected::None);
+    assert_eq!(refused.decide, AffectedDemands::None);
     let deleting = world.edit(&demand("r"), |value| {
         value["metadata"]["deletionTimestamp"] = json!("2021-10-28T09:00:00Z")
     });
@@ -313,7 +320,7 @@ fn a_request_is_due_when_it_changes_and_not_when_the_scheduler_changes_it() {
     let leaving = world.put(&cluster("a", &[]));
     assert_eq!(
         leaving.decide,
-        Affected::None,
+        AffectedDemands::None,
         "which is the scheduler's own write"
     );
 }
@@ -324,7 +331,7 @@ fn a_bad_configuration_leaves_the_last_good_one_in_force() {
     assert_eq!(world.ask("r", None).unwrap().reason, "ConfigInvalid");
     let mut bad = configuration();
     bad["spec"]["openmcp"]["scheduler"]["scope"] = json!("All");
-    assert_eq!(world.put(&bad).decide, Affected::All);
+    assert_eq!(world.put(&bad).decide, AffectedDemands::All);
     let decision = world.ask("r", None).unwrap();
     assert!(
         world
@@ -332,12 +339,12 @@ fn a_bad_configuration_leaves_the_last_good_one_in_force() {
             .message(&decision)
             .contains("scheduler.scope: Unsupported value")
     );
-    assert_eq!(world.put(&configuration()).decide, Affected::All);
+    assert_eq!(world.put(&configuration()).decide, AffectedDemands::All);
     assert_eq!(world.ask("r", None).unwrap().outcome, Outcome::Provision);
-    assert_eq!(world.put(&bad).decide, Affected::None);
+    assert_eq!(world.put(&bad).decide, AffectedDemands::None);
     assert_eq!(world.fleet.unusable().len(), 1);
     assert_eq!(world.ask("r", None).unwrap().outcome, Outcome::Provision);
-    assert_eq!(world.delete(&config::key("openmcp")).decide, Affected::All);
+    assert_eq!(world.delete(&config::key("openmcp")).decide, AffectedDemands::All);
     assert_eq!(world.ask("r", None).unwrap().reason, "ConfigInvalid");
 }
 
@@ -388,7 +395,7 @@ fn metadata_that_a_request_passes_on_is_repaired_on_its_own_cluster() {
         writes[0].object["metadata"]["annotations"],
         json!({"metadata.open-control-plane.io/workspace": "w"})
     );
-    assert_eq!(world.put(&writes[0].object).decide, Affected::None);
+    assert_eq!(world.put(&writes[0].object).decide, AffectedDemands::None);
     assert_eq!(world.ask("r", None).unwrap().outcome, Outcome::Unchanged);
     // What is taken off the request stays on the Cluster, what is added is due.
     let more = world.edit(&demand("r"), |value| {
@@ -453,6 +460,6 @@ fn a_scope_that_is_not_set_is_of_the_release_that_decides() {
         } else {
             "Current"
         };
-        assert_eq!(world.put(&choosing(other)).decide, Affected::All);
+        assert_eq!(world.put(&choosing(other)).decide, AffectedDemands::All);
     }
 }

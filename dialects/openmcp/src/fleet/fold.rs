@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use berth_apimachinery::{Change, Key, Object};
 use berth_dialect_contract::rules::RulesChoice;
-use berth_dialect_contract::{Affected, Due, config};
+use berth_dialect_contract::{AffectedDemands, Consequences, config};
 use imbl::OrdSet;
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ struct Shift {
 
 impl Fleet {
     /// Applies one change of any resource that is read.
-    pub(crate) fn take_in(&mut self, change: &Change) -> Due {
+    pub(crate) fn take_in(&mut self, change: &Change) -> Consequences {
         // An object being deleted that nothing holds back is gone: no API server keeps one.
         let ended = |object: &&Arc<Object>| {
             let meta = object.meta();
@@ -44,11 +44,11 @@ impl Fleet {
         } else if change.key == config::key(DIALECT) {
             self.take_config(&change.key, new)
         } else {
-            Due::nothing()
+            Consequences::nothing()
         }
     }
 
-    fn take_cluster(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+    fn take_cluster(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let place = Place::from(key);
         let before = self.cluster(&place).cloned();
         let holders = |object: Option<&Arc<Object>>| -> BTreeSet<Arc<str>> {
@@ -90,7 +90,7 @@ impl Fleet {
         }
         let (decide, mut demands) = self.shaken_by(&shift, &had);
         demands.extend(decide.iter().cloned());
-        Due {
+        Consequences {
             decide: some(decide),
             demands: some(demands),
             targets: Some(vec![cluster_name]),
@@ -169,7 +169,7 @@ impl Fleet {
         (decide, demands)
     }
 
-    fn take_request(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+    fn take_request(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let old = self.requests.remove(key);
         if let Some(old) = &old {
             self.unlink(key, old);
@@ -190,13 +190,13 @@ impl Fleet {
             self.link(key, &record);
             self.requests.insert(key.clone(), record);
         }
-        Due {
+        Consequences {
             decide: if again {
-                Affected::Some(vec![key.clone()])
+                AffectedDemands::Some(vec![key.clone()])
             } else {
-                Affected::None
+                AffectedDemands::None
             },
-            demands: Affected::Some(vec![key.clone()]),
+            demands: AffectedDemands::Some(vec![key.clone()]),
             targets: Some(Vec::new()),
         }
     }
@@ -272,7 +272,7 @@ impl Fleet {
     }
 
     /// A bad configuration leaves the last good one in force; with none before it, nothing is decided.
-    fn take_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Due {
+    fn take_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let before = (self.config.clone(), self.config_problem.clone(), self.choice);
         self.unusable.forget(key);
         let path = format!("spec.{DIALECT}");
@@ -296,7 +296,7 @@ impl Fleet {
             }
         }
         if before == (self.config.clone(), self.config_problem.clone(), self.choice) {
-            return Due::nothing();
+            return Consequences::nothing();
         }
         // The waiting requests, with the names that they wait for, follow from the configuration.
         self.by_cluster = OrdSet::new();
@@ -305,9 +305,9 @@ impl Fleet {
         for (key, record) in self.requests.clone() {
             self.link(&key, &record);
         }
-        Due {
-            decide: Affected::All,
-            demands: Affected::All,
+        Consequences {
+            decide: AffectedDemands::All,
+            demands: AffectedDemands::All,
             // Limits follow from it.
             targets: None,
         }
@@ -336,10 +336,10 @@ fn at<'a, T: Ord + Clone>(index: &'a OrdSet<(T, Key)>, first: &'a T) -> impl Ite
         .map(|(_, key)| key)
 }
 
-fn some(keys: BTreeSet<Key>) -> Affected {
+fn some(keys: BTreeSet<Key>) -> AffectedDemands {
     if keys.is_empty() {
-        Affected::None
+        AffectedDemands::None
     } else {
-        Affected::Some(keys.into_iter().collect())
+        AffectedDemands::Some(keys.into_iter().collect())
     }
 }

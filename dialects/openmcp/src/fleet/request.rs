@@ -19,7 +19,7 @@ pub(crate) struct Record {
     /// Requirements of the request.
     pub(crate) wants: Wants,
     /// Content of its status.
-    pub(crate) said: Said,
+    pub(crate) said: RequestStatus,
     /// Whether it carries the scheduler's own finalizer.
     pub(crate) finalized: bool,
 }
@@ -98,20 +98,20 @@ impl PassedOn {
 
 /// Content of the status of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct RequestStatus {
     /// The phase, as one of the words the scheduler writes; empty for none and for all others.
     pub(crate) phase: &'static str,
     /// The generation it was written for.
     pub(crate) observed: i64,
     /// The Cluster granted.
-    pub(crate) cluster: Option<Granted>,
+    pub(crate) cluster: Option<GrantedCluster>,
     /// The condition with the cause: status, reason and message.
     pub(crate) cause: Option<[String; 3]>,
 }
 
 /// A granted Cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Granted {
+pub(crate) struct GrantedCluster {
     pub(crate) place: Place,
     /// `<namespace>/<name>`.
     pub(crate) cluster_name: Arc<str>,
@@ -146,7 +146,7 @@ impl Record {
         Ok(Self {
             object: Arc::clone(object),
             wants,
-            said: Said::read(&view),
+            said: RequestStatus::read(&view),
             finalized: meta
                 .finalizers()
                 .iter()
@@ -155,7 +155,7 @@ impl Record {
     }
 }
 
-impl Said {
+impl RequestStatus {
     fn read(view: &ClusterRequest) -> Self {
         let Some(status) = &view.status else {
             return Self::default();
@@ -166,7 +166,7 @@ impl Said {
             .find(|known| *known == status.phase);
         let granted = status.cluster.as_ref().map(|cluster| {
             let place = Place::new(&cluster.namespace, &cluster.name);
-            Granted {
+            GrantedCluster {
                 cluster_name: place.to_string().into(),
                 place,
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use berth_dialect_contract::{DemandView, Phase, Placed, Quantities, TargetView};
+use berth_dialect_contract::{DemandView, Phase, PlacedCluster, Quantities, TargetView};
 
 use crate::config::Tenancy;
 use crate::fleet::{Fleet, Record, Row, holders_of};
@@ -93,10 +93,10 @@ impl Fleet {
             () if self.ignores(request) => Phase::Ignored,
             () => Phase::Pending,
         };
-        let placed = bound.into_iter().map(|current| Placed {
+        let placed = bound.into_iter().map(|current| PlacedCluster {
             cluster_name: current.cluster_name,
             state: current.state.to_owned(),
-            ..Placed::default()
+            ..PlacedCluster::default()
         });
         DemandView {
             object: Arc::clone(&request.object),

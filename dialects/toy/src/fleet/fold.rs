@@ -3,37 +3,37 @@
 use std::sync::Arc;
 
 use berth_apimachinery::{Change, Object};
-use berth_dialect_contract::{Affected, Due};
+use berth_dialect_contract::{AffectedDemands, Consequences};
 use serde_json::Value;
 
 use super::{Fleet, place_of};
 use crate::names::{BOXES, TOYS};
 
 /// Applies `change`.
-pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Due {
+pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Consequences {
     match change.key.resource {
         TOYS => fold_toy(fleet, change),
         BOXES => fold_box(fleet, change),
-        _ => Due::nothing(),
+        _ => Consequences::nothing(),
     }
 }
 
 /// A toy is due again when its wish changes, and all are when one leaves its box. That its box was written is
 /// the scheduler's own doing, and makes nothing due.
-fn fold_toy(fleet: &mut Fleet, change: &Change) -> Due {
+fn fold_toy(fleet: &mut Fleet, change: &Change) -> Consequences {
     let old = match &change.new {
         Some(toy) => fleet.toys.insert(change.key.clone(), Arc::clone(toy)),
         None => fleet.toys.remove(&change.key),
     };
     let leaves = old.as_deref().and_then(place_of).is_some();
     let decide = match (&old, &change.new) {
-        (_, None) if leaves => Affected::All,
-        (Some(old), Some(new)) if wish(old) == wish(new) => Affected::None,
-        _ => Affected::Some(vec![change.key.clone()]),
+        (_, None) if leaves => AffectedDemands::All,
+        (Some(old), Some(new)) if wish(old) == wish(new) => AffectedDemands::None,
+        _ => AffectedDemands::Some(vec![change.key.clone()]),
     };
-    Due {
+    Consequences {
         decide,
-        demands: Affected::Some(vec![change.key.clone()]),
+        demands: AffectedDemands::Some(vec![change.key.clone()]),
         targets: None,
     }
 }
@@ -47,7 +47,7 @@ fn wish(toy: &Object) -> Value {
     spec
 }
 
-fn fold_box(fleet: &mut Fleet, change: &Change) -> Due {
+fn fold_box(fleet: &mut Fleet, change: &Change) -> Consequences {
     let name = &change.key.name;
     let old = match &change.new {
         Some(object) => fleet.boxes.insert(Arc::clone(name), Arc::clone(object)),
@@ -55,9 +55,13 @@ fn fold_box(fleet: &mut Fleet, change: &Change) -> Due {
     };
     let spec = |object: &Option<Arc<Object>>| object.as_ref().map(|object| object.value()["spec"].clone());
     let same = spec(&old) == spec(&change.new);
-    Due {
-        decide: if same { Affected::None } else { Affected::All },
-        demands: Affected::None,
+    Consequences {
+        decide: if same {
+            AffectedDemands::None
+        } else {
+            AffectedDemands::All
+        },
+        demands: AffectedDemands::None,
         targets: Some(vec![Arc::clone(name)]),
     }
 }

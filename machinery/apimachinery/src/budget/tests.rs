@@ -20,24 +20,24 @@ fn a_spent_budget_names_the_work_and_the_limit() {
 
 #[test]
 fn work_nobody_waits_for_ends_within_some_steps() {
-    let ended = Ended::default();
+    let ended = AbandonedFlag::default();
     let mut budget = ended.during(|| Budget::new("the patch", u64::MAX, 0));
     budget.spend(1).unwrap();
     ended.end();
     let steps = (0..2 * LOOK_EVERY).find(|_| budget.spend(1).is_err());
     assert!(steps.is_some_and(|steps| steps <= LOOK_EVERY));
-    assert_eq!(Status::from(Exceeded::Ended).code, 504);
+    assert_eq!(Status::from(BudgetExceeded::Ended).code, 504);
 }
 
 #[test]
 fn what_nobody_waits_for_is_unwanted_on_its_own_thread_only() {
-    let (outer, inner) = (Ended::default(), Ended::default());
+    let (outer, inner) = (AbandonedFlag::default(), AbandonedFlag::default());
     inner.end();
     outer.during(|| {
-        assert_eq!(inner.during(wanted), Err(Exceeded::Ended));
+        assert_eq!(inner.during(wanted), Err(BudgetExceeded::Ended));
         assert_eq!(wanted(), Ok(()), "the outer work goes on");
         outer.end();
-        assert_eq!(wanted(), Err(Exceeded::Ended));
+        assert_eq!(wanted(), Err(BudgetExceeded::Ended));
         std::thread::scope(|scope| {
             scope.spawn(|| assert_eq!(wanted(), Ok(())));
         });

@@ -74,9 +74,9 @@ fn text(between: &[u8]) -> Cow<'_, str> {
 
 /// Read from metadata in the annotations' place: that they are texts, and nothing of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Checked;
+pub(super) struct TextsOnly;
 
-impl<'de> Deserialize<'de> for Checked {
+impl<'de> Deserialize<'de> for TextsOnly {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(Texts)
     }
@@ -85,15 +85,15 @@ impl<'de> Deserialize<'de> for Checked {
 struct Texts;
 
 impl<'de> Visitor<'de> for Texts {
-    type Value = Checked;
+    type Value = TextsOnly;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a map of texts")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Checked, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<TextsOnly, A::Error> {
         while map.next_entry::<IgnoredAny, Text>()?.is_some() {}
-        Ok(Checked)
+        Ok(TextsOnly)
     }
 }
 

@@ -18,7 +18,7 @@ use crate::selector::LabelPrint;
 /// Reason why a JSON value cannot be an object.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {problem}")]
-pub struct Malformed {
+pub struct DraftError {
     /// The offending field.
     pub path: String,
     /// Description of the error.
@@ -27,8 +27,8 @@ pub struct Malformed {
 
 const REVISION: &str = "resourceVersion";
 
-fn malformed(path: &str, problem: impl Into<String>) -> Malformed {
-    Malformed {
+fn malformed(path: &str, problem: impl Into<String>) -> DraftError {
+    DraftError {
         path: path.to_owned(),
         problem: problem.into(),
     }
@@ -50,7 +50,7 @@ impl Draft {
     /// # Errors
     /// When `value` is no JSON object, has no `apiVersion`, `kind` or `metadata.name`, or has metadata of
     /// wrong types.
-    pub fn new(value: &Value) -> Result<Self, Malformed> {
+    pub fn new(value: &Value) -> Result<Self, DraftError> {
         Self::write(value, None)
     }
 
@@ -59,11 +59,11 @@ impl Draft {
     ///
     /// # Errors
     /// As [`Draft::new`].
-    pub fn managed(value: &Value, managed: &[u8]) -> Result<Self, Malformed> {
+    pub fn managed(value: &Value, managed: &[u8]) -> Result<Self, DraftError> {
         Self::write(value, Some(managed))
     }
 
-    fn write(value: &Value, managed: Option<&[u8]>) -> Result<Self, Malformed> {
+    fn write(value: &Value, managed: Option<&[u8]>) -> Result<Self, DraftError> {
         let root = value
             .as_object()
             .ok_or_else(|| malformed("", "must be an object"))?;
@@ -184,7 +184,7 @@ impl Draft {
     }
 }
 
-fn text<'a>(root: &'a Map<String, Value>, name: &str) -> Result<&'a str, Malformed> {
+fn text<'a>(root: &'a Map<String, Value>, name: &str) -> Result<&'a str, DraftError> {
     match root.get(name) {
         Some(Value::String(text)) if !text.is_empty() => Ok(text),
         _ => Err(malformed(name, format!("{name} is required"))),

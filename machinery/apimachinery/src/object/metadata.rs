@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::annotations::Checked;
+use super::annotations::TextsOnly;
 use crate::labels::Labels;
 use jiff::Timestamp;
 
@@ -61,7 +61,7 @@ struct Read {
     finalizers: Vec<String>,
     owner_references: Vec<OwnerReference>,
     #[serde(rename = "annotations")]
-    _annotations: Checked,
+    _annotations: TextsOnly,
 }
 
 impl From<Read> for Meta {

@@ -66,17 +66,17 @@ impl Drop for Set {
 }
 
 /// All sets that some object has.
-struct Known {
+struct SetPool {
     hasher: RandomState,
     parts: [Mutex<Part>; PARTS],
 }
 
-static KNOWN: LazyLock<Known> = LazyLock::new(|| Known {
+static KNOWN: LazyLock<SetPool> = LazyLock::new(|| SetPool {
     hasher: RandomState::new(),
     parts: Default::default(),
 });
 
-impl Known {
+impl SetPool {
     fn part(&self, hash: u64) -> MutexGuard<'_, Part> {
         let part = &self.parts[hash as usize % PARTS];
         // A panic in between leaves every set unchanged.

@@ -34,7 +34,7 @@ fn a_patch_that_doubles_a_value_is_refused_after_counted_bytes() {
     let copy = json!({"op": "copy", "from": "/a", "path": "/a/-"});
     let (result, budget) = applied(json!(vec![copy; 40]), &mut value);
     assert!(
-        matches!(result, Err(Problem::Exceeded(Exceeded::Bytes { .. }))),
+        matches!(result, Err(Problem::Exceeded(BudgetExceeded::Bytes { .. }))),
         "{result:?}"
     );
     assert!(budget.bytes() < 2 * COPY_LIMIT, "{}", budget.bytes());
@@ -48,7 +48,7 @@ fn measuring_the_nesting_again_and_again_is_paid_for() {
     let copy = json!({"op": "copy", "from": "/scalar", "path": format!("/deep{}", "/d".repeat(60))});
     let (result, budget) = applied(json!(vec![copy; 10_000]), &mut value);
     assert!(
-        matches!(result, Err(Problem::Exceeded(Exceeded::Steps { .. }))),
+        matches!(result, Err(Problem::Exceeded(BudgetExceeded::Steps { .. }))),
         "{result:?}"
     );
     assert!(budget.steps() < STEPS + 200_000, "{}", budget.steps());

@@ -11,7 +11,7 @@ use super::validate::{has_format, has_type, is_int32, type_name, wanted};
 
 /// A value that does not fit the type of its field, and its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mistyped {
+pub struct TypeMismatch {
     /// The field.
     pub path: String,
     /// The type of the value.
@@ -21,9 +21,9 @@ pub struct Mistyped {
 }
 
 /// The first one below `value`, which is at `node`. A `null` fits every type.
-pub(super) fn first(node: &Node, value: &Value, path: &Path<'_>) -> Option<Mistyped> {
+pub(super) fn first(node: &Node, value: &Value, path: &Path<'_>) -> Option<TypeMismatch> {
     let mistyped = |want: &str| {
-        Some(Mistyped {
+        Some(TypeMismatch {
             path: path.to_string(),
             have: type_name(value),
             want: want.to_owned(),

@@ -19,7 +19,7 @@ const MOST_UNKNOWN: usize = 100;
 
 /// Value that was read, with its errors.
 #[derive(Debug)]
-pub struct Reading<T> {
+pub struct ReadValue<T> {
     /// The value. Where the schema was violated the violation is taken out: the field counts as absent, and
     /// an element of a list as empty, so that the places of the others stay.
     pub value: T,
@@ -29,7 +29,7 @@ pub struct Reading<T> {
     found: usize,
 }
 
-impl<T> Reading<T> {
+impl<T> ReadValue<T> {
     /// Adds an error of a rule that the schema cannot express; its path is below that of the part. It
     /// is dropped where the schema already reports the same place, or one around it.
     pub fn refuse(&mut self, error: FieldError) {
@@ -110,7 +110,7 @@ impl Schema {
     /// `T` must accept every value that the schema allows. It does where the schema is derived from `T`
     /// and every field has a default.
     #[must_use]
-    pub fn read<T: DeserializeOwned + Default>(&self, value: &Value, path: &str) -> Reading<T> {
+    pub fn read<T: DeserializeOwned + Default>(&self, value: &Value, path: &str) -> ReadValue<T> {
         let (mut reading, unknown) = self.read_known(value, path);
         reading.errors.extend(unknown);
         reading.found = reading.errors.len();
@@ -124,7 +124,7 @@ impl Schema {
         &self,
         value: &Value,
         path: &str,
-    ) -> (Reading<T>, Vec<FieldError>) {
+    ) -> (ReadValue<T>, Vec<FieldError>) {
         let empty = json!({});
         let value = if value.is_null() { &empty } else { value };
         let at = match path {
@@ -145,7 +145,7 @@ impl Schema {
             errors.push(FieldError::invalid(path, value, error.to_string()));
             T::default()
         });
-        let reading = Reading {
+        let reading = ReadValue {
             value,
             path: path.to_owned(),
             found: errors.len(),
@@ -268,11 +268,11 @@ mod tests {
         rows: i64,
     }
 
-    fn read(value: &Value, path: &str) -> Reading<Garden> {
+    fn read(value: &Value, path: &str) -> ReadValue<Garden> {
         Schema::part::<Garden>().read(value, path)
     }
 
-    fn texts(reading: Reading<Garden>) -> Vec<String> {
+    fn texts(reading: ReadValue<Garden>) -> Vec<String> {
         let errors = reading.into_errors();
         errors.iter().map(ToString::to_string).collect()
     }

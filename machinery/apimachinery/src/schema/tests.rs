@@ -14,7 +14,7 @@ use crate::field_error::FieldError;
 /// A thing.
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-struct Thing {
+struct Sample {
     /// Wanted state.
     spec: Spec,
     /// Actual state.
@@ -46,7 +46,7 @@ struct Spec {
     #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
     extra: Option<Open>,
     raw: Option<Value>,
-    nested: Option<Nested>,
+    nested: Option<NestedObject>,
     #[schemars(extend("nullable" = true))]
     maybe: Option<String>,
     limit: Option<u32>,
@@ -78,7 +78,7 @@ struct Open {
 
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("x-default" = {}))]
-struct Nested {
+struct NestedObject {
     #[schemars(extend("default" = true))]
     on: Option<bool>,
 }
@@ -91,7 +91,7 @@ struct Status {
 }
 
 fn schema() -> Schema {
-    Schema::of::<Thing>()
+    Schema::of::<Sample>()
 }
 
 fn thing(spec: Value) -> Value {
@@ -371,7 +371,7 @@ enum Either {
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "type")]
-enum Tagged {
+enum TaggedUnion {
     First { a: i64 },
     Second { b: String },
 }
@@ -385,7 +385,7 @@ struct Tree {
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct Unions {
     either: Either,
-    tagged: Option<Tagged>,
+    tagged: Option<TaggedUnion>,
     tree: Option<Tree>,
     #[serde(flatten)]
     rest: Part,
@@ -484,7 +484,7 @@ proptest! {
         let schema = schema();
         schema.default(&mut value);
         if schema.validate(&value).is_empty() {
-            let read = serde_json::from_value::<Thing>(value);
+            let read = serde_json::from_value::<Sample>(value);
             prop_assert!(read.is_ok(), "{:?}", read.err());
         }
     }

@@ -85,7 +85,7 @@ fn united(mut have: Vec<Value>, elements: &[Value], path: &str) -> Result<Vec<Va
 }
 
 /// A list whose elements are found by the value of their merge key.
-struct Keyed<'a> {
+struct KeyedList<'a> {
     key: &'a str,
     /// `None` is an element that was deleted.
     elements: Vec<Option<Value>>,
@@ -93,7 +93,7 @@ struct Keyed<'a> {
     places: HashMap<Value, VecDeque<usize>>,
 }
 
-impl<'a> Keyed<'a> {
+impl<'a> KeyedList<'a> {
     fn of(key: &'a str, list: Vec<Value>) -> Self {
         let mut keyed = Self {
             key,
@@ -150,7 +150,7 @@ fn by_key(
     path: &str,
     budget: &mut Budget,
 ) -> Result<Vec<Value>, Problem> {
-    let mut have = Keyed::of(key, have);
+    let mut have = KeyedList::of(key, have);
     for (index, element) in elements.iter().enumerate() {
         let path = format!("{path}[{index}]");
         let fields = element

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 /// A request.
-pub struct Asked {
+pub struct ReferenceRequest {
     /// Its method.
     pub method: &'static str,
     /// Its path and query.
@@ -32,7 +32,7 @@ pub fn path(version: &str, name: &str) -> String {
 /// # Panics
 /// When the step does nothing.
 #[must_use]
-pub fn asked(step: &Value, name: &str, live: Option<&Value>) -> Asked {
+pub fn asked(step: &Value, name: &str, live: Option<&Value>) -> ReferenceRequest {
     let of = |verb: &'static str| step[verb].as_str().map(|manager| (verb, manager));
     let verbs = ["A", "A!", "MP", "PUT", "POST", "SEED"];
     let (verb, manager) = verbs.into_iter().find_map(of).expect("a step does something");
@@ -67,7 +67,7 @@ pub fn asked(step: &Value, name: &str, live: Option<&Value>) -> Asked {
     path.extend(["?fieldManager=", manager]);
     path.push_str(if verb == "A!" { "&force=true" } else { "" });
     path.push_str(if step["dryRun"] == true { "&dryRun=All" } else { "" });
-    Asked {
+    ReferenceRequest {
         method,
         path,
         content,

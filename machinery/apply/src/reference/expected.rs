@@ -9,7 +9,7 @@ use crate::Managers;
 /// Parts of an object that are compared: itself with its empty metadata left out, and its entries by owner,
 /// without their times.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Seen {
+pub struct ComparedParts {
     /// The object.
     pub object: Value,
     owns: BTreeMap<String, Vec<String>>,
@@ -43,7 +43,7 @@ fn empty(value: &Value) -> bool {
 /// # Panics
 /// When its managed fields cannot be read.
 #[must_use]
-pub fn seen(object: &Value) -> Seen {
+pub fn seen(object: &Value) -> ComparedParts {
     let mut object = object.clone();
     whole(&mut object);
     let mut entries = Value::Null;
@@ -70,7 +70,7 @@ pub fn seen(object: &Value) -> Seen {
         (name, paths)
     });
     let owns = owns.collect();
-    Seen { object, owns }
+    ComparedParts { object, owns }
 }
 
 /// Compares the expectations of `step` with its result, `object` or `error`.

@@ -21,7 +21,7 @@ const BEFORE: &str = "before-first-apply";
 
 /// Outcome of an apply.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Applied {
+pub struct ApplyOutcome {
     /// The object, before defaults. `metadata.managedFields` is not in it.
     pub object: Value,
     /// Its owners.
@@ -41,7 +41,7 @@ pub struct Conflict {
 
 /// Reason why nothing was applied. [`fmt::Display`] is the message of kube-apiserver.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refused {
+pub enum ApplyError {
     /// The configuration does not fit the schema. `object` identifies it: `ns/name; group/version,
     /// Kind=kind`.
     Configuration {
@@ -63,7 +63,7 @@ pub enum Refused {
     Conflicts(Vec<Conflict>),
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for ApplyError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Configuration { object, problems } => {
@@ -86,9 +86,9 @@ impl fmt::Display for Refused {
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for ApplyError {}
 
-impl Refused {
+impl ApplyError {
     /// The first conflicts one by one, as in the causes of a `Status`: the message and the field.
     pub fn causes(&self) -> impl Iterator<Item = (String, String)> {
         let conflicts = match self {
@@ -154,15 +154,15 @@ impl Managers {
         config: &Value,
         by: &Writer<'_>,
         force: bool,
-    ) -> Result<Applied, Refused> {
+    ) -> Result<ApplyOutcome, ApplyError> {
         let types = versions
             .types(by.api_version)
-            .ok_or_else(|| Refused::Version(by.api_version.to_owned()))?;
-        let mine = fits(types, config).map_err(|problems| Refused::Configuration {
+            .ok_or_else(|| ApplyError::Version(by.api_version.to_owned()))?;
+        let mine = fits(types, config).map_err(|problems| ApplyError::Configuration {
             object: called(config),
             problems,
         })?;
-        let stored = |problems| Refused::Stored {
+        let stored = |problems| ApplyError::Stored {
             object: called(live),
             problems,
         };
@@ -202,7 +202,7 @@ impl Managers {
             };
         }
         self.tidy();
-        Ok(Applied {
+        Ok(ApplyOutcome {
             object: if changed { merged } else { live.clone() },
             managers: self,
             changed,
@@ -215,7 +215,7 @@ impl Managers {
         me: &Identity,
         comparisons: &mut Comparisons<'_>,
         force: bool,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), ApplyError> {
         let mut conflicts = Vec::new();
         for (owner, entry) in self.entries.iter_mut().filter(|(owner, _)| *owner != me) {
             let Some(Changes { changed, removed }) = comparisons.of(&entry.api_version) else {
@@ -233,7 +233,7 @@ impl Managers {
             return Ok(());
         }
         conflicts.sort_by_cached_key(|conflict| conflict.owner.sort_key());
-        Err(Refused::Conflicts(conflicts))
+        Err(ApplyError::Conflicts(conflicts))
     }
 
     /// `merged` without fields that only `last` owned, computed in the version of `last`.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use berth_apimachinery::Timestamp;
-use berth_apply::{Managers, Refused, Reset, Types, Versions, Writer};
+use berth_apply::{ApplyError, Managers, Reset, Types, Versions, Writer};
 use serde_json::{Value, json};
 
 use crate::generate::{Sequence, Step, VERSIONS};
@@ -112,13 +112,13 @@ impl World {
             object["metadata"]["managedFields"] = managers;
         }
         Outcome {
-            conflicts: matches!(refused, Some(Refused::Conflicts(_))),
+            conflicts: matches!(refused, Some(ApplyError::Conflicts(_))),
             error: refused.map(|refused| refused.to_string()),
             object,
         }
     }
 
-    fn write(&mut self, step: &Step) -> Result<(), Refused> {
+    fn write(&mut self, step: &Step) -> Result<(), ApplyError> {
         let mut new = step.object.clone();
         let body = new["metadata"]
             .as_object_mut()

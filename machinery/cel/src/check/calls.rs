@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Checked, Checker, nothing, qualified};
+use super::{Checker, TypedNode, nothing, qualified};
 use crate::ast::{Expr, Kind, Select};
-use crate::environment::Declared;
+use crate::environment::OverloadEntry;
 use crate::error::Error;
 use crate::evaluate::Evaluator;
 use crate::meter::Meter;
@@ -36,7 +36,7 @@ impl Checker<'_> {
         function: String,
         target: Option<Expr>,
         args: Vec<Expr>,
-    ) -> Checked {
+    ) -> TypedNode {
         if let Some(target) = &target
             && let Some(name) = package(target, &function)
             && self.environment.function(&name).is_some()
@@ -55,7 +55,7 @@ impl Checker<'_> {
         self.locals.iter().any(|(local, _)| local == first)
     }
 
-    fn resolved(&mut self, at: usize, function: String, member: bool, args: Vec<Expr>) -> Checked {
+    fn resolved(&mut self, at: usize, function: String, member: bool, args: Vec<Expr>) -> TypedNode {
         let environment = self.environment;
         let places: Vec<usize> = args.iter().map(|argument| argument.at).collect();
         let formats = usize::from(function == "format");
@@ -110,7 +110,7 @@ impl Checker<'_> {
     }
 
     /// The overloads that take `types`, and their results.
-    fn fitting(&mut self, overloads: &[&Declared], types: &[Type]) -> Option<(Box<[Candidate]>, Type)> {
+    fn fitting(&mut self, overloads: &[&OverloadEntry], types: &[Type]) -> Option<(Box<[Candidate]>, Type)> {
         let mut candidates = Vec::new();
         let mut result = None;
         for declared in overloads {
@@ -183,7 +183,7 @@ fn impossible(node: &Node) -> Option<String> {
     }
 }
 
-fn conditional(nodes: Vec<Node>, result: Type) -> Checked {
+fn conditional(nodes: Vec<Node>, result: Type) -> TypedNode {
     match <[Node; 3]>::try_from(nodes) {
         Ok(parts) => (Node::Conditional(Box::new(parts)), result),
         Err(_) => nothing(),

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Checked, Checker};
+use super::{Checker, TypedNode};
 use crate::ast::{Comprehension, Expr, Fold, Item};
-use crate::program::{Folding, Node};
+use crate::program::{FoldMacro, Node};
 use crate::types::Type;
 
 impl Checker<'_> {
@@ -42,7 +42,7 @@ impl Checker<'_> {
         self.types.join(known, &next)
     }
 
-    pub(super) fn list(&mut self, items: Vec<Item>) -> Checked {
+    pub(super) fn list(&mut self, items: Vec<Item>) -> TypedNode {
         let mut of = None;
         let mut nodes = Vec::with_capacity(items.len());
         for item in items {
@@ -55,7 +55,7 @@ impl Checker<'_> {
         (Node::List(nodes.into()), Type::list(of))
     }
 
-    pub(super) fn map(&mut self, entries: Vec<(Expr, Item)>) -> Checked {
+    pub(super) fn map(&mut self, entries: Vec<(Expr, Item)>) -> TypedNode {
         let (mut keys, mut values) = (None, None);
         let mut nodes = Vec::with_capacity(entries.len());
         for (key, item) in entries {
@@ -71,7 +71,7 @@ impl Checker<'_> {
         (Node::Map(nodes.into()), Type::map(keys, values))
     }
 
-    pub(super) fn message(&mut self, name: &str, fields: Vec<(String, Item)>) -> Checked {
+    pub(super) fn message(&mut self, name: &str, fields: Vec<(String, Item)>) -> TypedNode {
         let patch = name == "JSONPatch";
         let mut nodes = Vec::with_capacity(fields.len());
         for (field, item) in fields {
@@ -90,7 +90,7 @@ impl Checker<'_> {
         (Node::Message { name, fields }, of)
     }
 
-    pub(super) fn fold(&mut self, at: usize, fold: Fold) -> Checked {
+    pub(super) fn fold(&mut self, at: usize, fold: Fold) -> TypedNode {
         let range_at = fold.range.at;
         let (range, of) = self.expression(fold.range);
         let (key, value) = self.elements(range_at, &of);
@@ -133,7 +133,7 @@ impl Checker<'_> {
                 of
             }
         };
-        let folding = Folding {
+        let folding = FoldMacro {
             comprehension: fold.comprehension,
             range,
             pairs,
@@ -199,7 +199,7 @@ impl Checker<'_> {
         variable: String,
         target: Expr,
         body: Expr,
-    ) -> Checked {
+    ) -> TypedNode {
         let (target, of) = self.expression(target);
         let inside = self.types.fresh();
         self.expect(at, &of, &Type::optional(inside.clone()));

@@ -7,11 +7,11 @@ use super::{Evaluator, Outcome, insert};
 use crate::ast::Comprehension;
 use crate::error::Error;
 use crate::library::sorted_by;
-use crate::program::Folding;
+use crate::program::FoldMacro;
 use crate::value::{Key, Map, Value};
 
 /// Result of the elements so far.
-struct Gathered<'a> {
+struct FoldResult<'a> {
     /// A condition that could not be judged of an element.
     failure: Option<Error>,
     count: usize,
@@ -21,7 +21,7 @@ struct Gathered<'a> {
 }
 
 impl<'a> Evaluator<'a, '_> {
-    pub(super) fn fold(&mut self, folding: &'a Folding) -> Outcome<'a> {
+    pub(super) fn fold(&mut self, folding: &'a FoldMacro) -> Outcome<'a> {
         let range = self.value(&folding.range)?;
         // The cost of upstream's macro expansion in addition to the elements.
         self.meter.charge(match folding.comprehension {
@@ -29,7 +29,7 @@ impl<'a> Evaluator<'a, '_> {
             Comprehension::MapValues | Comprehension::MapEntries => 31,
             _ => 1,
         })?;
-        let mut gathered = Gathered {
+        let mut gathered = FoldResult {
             failure: None,
             count: 0,
             list: Vec::new(),
@@ -48,9 +48,9 @@ impl<'a> Evaluator<'a, '_> {
     /// Evaluates the elements in order, until one decides.
     fn elements(
         &mut self,
-        folding: &'a Folding,
+        folding: &'a FoldMacro,
         range: &Value<'a>,
-        gathered: &mut Gathered<'a>,
+        gathered: &mut FoldResult<'a>,
     ) -> Result<Option<Value<'a>>, Error> {
         match range {
             Value::List(list) => {
@@ -82,10 +82,10 @@ impl<'a> Evaluator<'a, '_> {
     /// One element; `index` is a variable only of macros over pairs. A value ends the fold.
     fn element(
         &mut self,
-        folding: &'a Folding,
+        folding: &'a FoldMacro,
         index: Value<'a>,
         element: Value<'a>,
-        gathered: &mut Gathered<'a>,
+        gathered: &mut FoldResult<'a>,
     ) -> Result<Option<Value<'a>>, Error> {
         let base = self.locals.len();
         if folding.pairs {
@@ -99,9 +99,9 @@ impl<'a> Evaluator<'a, '_> {
 
     fn judged(
         &mut self,
-        folding: &'a Folding,
+        folding: &'a FoldMacro,
         element: Value<'a>,
-        gathered: &mut Gathered<'a>,
+        gathered: &mut FoldResult<'a>,
     ) -> Result<Option<Value<'a>>, Error> {
         if let Some(condition) = &folding.condition {
             match self.value(condition)? {
@@ -161,7 +161,7 @@ impl<'a> Evaluator<'a, '_> {
         Ok(None)
     }
 
-    fn folded(&mut self, comprehension: Comprehension, gathered: Gathered<'a>) -> Outcome<'a> {
+    fn folded(&mut self, comprehension: Comprehension, gathered: FoldResult<'a>) -> Outcome<'a> {
         if let Some(failure) = gathered.failure {
             return Err(failure);
         }

@@ -8,7 +8,7 @@ use super::{Function, function};
 use crate::error::Error;
 use crate::library::Outcome;
 use crate::meter::Meter;
-use crate::review::{Asked, Decision, Review};
+use crate::review::{Decision, Review, ReviewSubject};
 use crate::value::{Access, Text, Value};
 
 /// Cost of a review, as in Kubernetes.
@@ -79,7 +79,7 @@ fn with_text<'v>(meter: &mut Meter, args: &'v [Value<'_>]) -> Result<(&'v Access
 fn path<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     match with_text(meter, args)? {
         (_, path) if path.trim().is_empty() => Err(Error::failed("path must not be empty")),
-        (Access::Of(account), path) => given(Access::Check(account.clone(), Asked::Path(path))),
+        (Access::Of(account), path) => given(Access::Check(account.clone(), ReviewSubject::Path(path))),
         _ => Err(Error::no_such_overload()),
     }
 }
@@ -117,15 +117,20 @@ fn is_label(text: &str) -> bool {
 fn resource<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     match with_text(meter, args)? {
         (_, resource) if resource.trim().is_empty() => Err(Error::failed("resource must not be empty")),
-        (Access::Group(account, group), resource) => {
-            given(Access::Check(account.clone(), Asked::resource(group, &resource)))
-        }
+        (Access::Group(account, group), resource) => given(Access::Check(
+            account.clone(),
+            ReviewSubject::resource(group, &resource),
+        )),
         _ => Err(Error::no_such_overload()),
     }
 }
 
 /// Returns the receiver, an access check, with one more property set.
-fn said<'a>(meter: &mut Meter, args: &[Value<'a>], say: impl FnOnce(&mut Asked, Arc<str>)) -> Outcome<'a> {
+fn said<'a>(
+    meter: &mut Meter,
+    args: &[Value<'a>],
+    say: impl FnOnce(&mut ReviewSubject, Arc<str>),
+) -> Outcome<'a> {
     match with_text(meter, args)? {
         (Access::Check(account, asked), text) => {
             let mut asked = asked.clone();
@@ -140,7 +145,7 @@ macro_rules! said {
     ($($function:ident: $field:ident),* $(,)?) => {
         $(fn $function<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
             said(meter, args, |asked, text| {
-                if let Asked::Resource { $field, .. } = asked {
+                if let ReviewSubject::Resource { $field, .. } = asked {
                     *$field = text;
                 }
             })

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::{
-    AdmissionVariable, Asked, Decision, Decisions, Environment, Error, Lazy, PER_CALL_LIMIT, Program, Value,
-    Variable,
+    AdmissionVariable, Decision, Decisions, Environment, Error, Lazy, PER_CALL_LIMIT, Program, ReviewSubject,
+    Value, Variable,
 };
 
 const PLACES: usize = 8;
@@ -15,7 +15,7 @@ fn values() -> Vec<Value<'static>> {
     let mut values = vec![Value::Null; PLACES];
     values[AdmissionVariable::Authorizer as usize] = Value::authorizer();
     values[AdmissionVariable::AuthorizerRequestResource as usize] =
-        Value::authorizer_of(Asked::resource("apps", "deployments"));
+        Value::authorizer_of(ReviewSubject::resource("apps", "deployments"));
     values
 }
 
@@ -44,7 +44,7 @@ fn the_documented_examples_of_authorizer_ask_for_what_they_say() {
         let mut parts: [Arc<str>; 7] = std::array::from_fn(|_| "".into());
         change(&mut parts);
         let [group, resource, subresource, namespace, name, fields, labels] = parts;
-        Asked::Resource {
+        ReviewSubject::Resource {
             group,
             resource,
             subresource,
@@ -59,7 +59,7 @@ fn the_documented_examples_of_authorizer_ask_for_what_they_say() {
             "authorizer.path('/healthz').check('get').allowed()",
             None,
             "get",
-            Asked::Path("/healthz".into()),
+            ReviewSubject::Path("/healthz".into()),
         ),
         (
             "authorizer.group('apps').resource('deployments').check('create').allowed()",
@@ -89,7 +89,7 @@ fn the_documented_examples_of_authorizer_ask_for_what_they_say() {
             "authorizer.requestResource.check('update').allowed()",
             None,
             "update",
-            Asked::resource("apps", "deployments"),
+            ReviewSubject::resource("apps", "deployments"),
         ),
     ] {
         let seen = std::cell::RefCell::new(Vec::new());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Value;
-use crate::review::{Asked, Decision};
+use crate::review::{Decision, ReviewSubject};
 
 /// Rights of a user, or a part of a question about them.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ pub enum Access {
     /// `authorizer.group('apps')`
     Group(Option<(Arc<str>, Arc<str>)>, Arc<str>),
     /// All parts but the verb.
-    Check(Option<(Arc<str>, Arc<str>)>, Asked),
+    Check(Option<(Arc<str>, Arc<str>)>, ReviewSubject),
     /// A decision.
     Decided(Arc<Decision>),
 }
@@ -23,8 +23,8 @@ impl Access {
         match self {
             Self::Of(_) => "kubernetes.authorization.Authorizer",
             Self::Group(..) => "kubernetes.authorization.GroupCheck",
-            Self::Check(_, Asked::Path(_)) => "kubernetes.authorization.PathCheck",
-            Self::Check(_, Asked::Resource { .. }) => "kubernetes.authorization.ResourceCheck",
+            Self::Check(_, ReviewSubject::Path(_)) => "kubernetes.authorization.PathCheck",
+            Self::Check(_, ReviewSubject::Resource { .. }) => "kubernetes.authorization.ResourceCheck",
             Self::Decided(_) => "kubernetes.authorization.Decision",
         }
     }
@@ -39,7 +39,7 @@ impl Value<'_> {
 
     /// `authorizer.requestResource`: the user's rights to the written object.
     #[must_use]
-    pub fn authorizer_of(asked: Asked) -> Self {
+    pub fn authorizer_of(asked: ReviewSubject) -> Self {
         Self::Access(Arc::new(Access::Check(None, asked)))
     }
 }

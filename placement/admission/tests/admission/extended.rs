@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use berth_apimachinery::Revision;
 use berth_apimachinery::write::CommitError;
-use berth_apiserver::{CreateHook, Created, Warnings};
+use berth_apiserver::{CreateHook, CreatedObject, Warnings};
 use berth_engine::{Commit, Committer};
 
 use super::*;
@@ -28,8 +28,8 @@ impl World {
     }
 }
 
-fn creating(shoot: &Value) -> Created {
-    Created {
+fn creating(shoot: &Value) -> CreatedObject {
+    CreatedObject {
         resource: SHOOTS,
         object: Arc::new(Object::new(shoot, Revision::default()).unwrap()),
         user: UserInfo::default(),

@@ -11,7 +11,7 @@ mod webhooks;
 
 use std::sync::Arc;
 
-use berth_admission::{Chain, Observed, Observer, UserInfo};
+use berth_admission::{Chain, Observer, PluginPass, UserInfo};
 use berth_apimachinery::write::Verb;
 use berth_apimachinery::write::Write;
 use berth_apimachinery::{Clock, GroupResource, Key, Object, Status};
@@ -33,7 +33,7 @@ const PROFILES: GroupResource = GroupResource::new("core.gardener.cloud", "cloud
 struct Silent;
 
 impl Observer for Silent {
-    fn observed(&self, _: &Observed) {}
+    fn observed(&self, _: &PluginPass) {}
 }
 
 /// A server without a port.

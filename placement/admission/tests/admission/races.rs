@@ -1,6 +1,6 @@
 //! Verdicts hold at the moment of the write, however the writes interleave.
 
-use berth_engine::{Bind, BindError, Unplaced};
+use berth_engine::{Bind, BindError, UnplacedTreatment};
 
 use super::*;
 
@@ -24,7 +24,7 @@ async fn a_seed_is_never_deleted_under_a_shoot_that_is_being_bound() {
                     demand: &key,
                     chosen: Some(&chosen),
                     dry_run: false,
-                    unplaced: Unplaced::Refuse,
+                    unplaced: UnplacedTreatment::Refuse,
                     by: None,
                 };
                 world.engine.bind(&*world.committer, wish).await.map(drop)

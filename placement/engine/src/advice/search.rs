@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use berth_apimachinery::budget::{Budget, Exceeded};
+use berth_apimachinery::budget::{Budget, BudgetExceeded};
 use berth_apimachinery::{GroupResource, Key};
 use berth_dialect_contract::{Decision, Edit, Inventory, Remedy, Whose, config, names};
 use berth_scheduling::Ix;
@@ -33,16 +33,16 @@ const EXPRESSIONS: usize = 64;
 /// Reason why a search ends early.
 pub(super) enum Stop {
     /// It took too long.
-    Spent(Exceeded),
+    Spent(BudgetExceeded),
     /// The caller no longer waits for the advice.
-    Ended(Exceeded),
+    Ended(BudgetExceeded),
 }
 
-impl From<Exceeded> for Stop {
-    fn from(exceeded: Exceeded) -> Self {
+impl From<BudgetExceeded> for Stop {
+    fn from(exceeded: BudgetExceeded) -> Self {
         match exceeded {
-            Exceeded::Ended => Self::Ended(exceeded),
-            Exceeded::Steps { .. } | Exceeded::Bytes { .. } => Self::Spent(exceeded),
+            BudgetExceeded::Ended => Self::Ended(exceeded),
+            BudgetExceeded::Steps { .. } | BudgetExceeded::Bytes { .. } => Self::Spent(exceeded),
         }
     }
 }

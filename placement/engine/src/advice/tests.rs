@@ -26,7 +26,7 @@ fn lidded(name: &str, capacity: i64) -> Value {
 }
 
 /// Each set as `then: what; what`.
-fn shown(advised: &Advised) -> Vec<String> {
+fn shown(advised: &TargetAdvice) -> Vec<String> {
     let sets = advised.advice.iter();
     sets.map(|set| {
         let words: Vec<&str> = set.changes.iter().map(|change| change.message.as_str()).collect();

@@ -6,7 +6,7 @@ use berth_scheduling_api::advice::{
 use berth_scheduling_api::shared::{AnyValue, present};
 
 use super::patch::Form;
-use super::{Advice, Advised, Change, Patch, Set};
+use super::{Advice, Change, Patch, Set, TargetAdvice};
 use crate::snapshot::Snapshot;
 
 impl Advice {
@@ -34,14 +34,14 @@ impl Advice {
     #[must_use]
     pub fn short(&self) -> ShortAdvice {
         ShortAdvice {
-            targets: self.targets.iter().map(Advised::wire).collect(),
+            targets: self.targets.iter().map(TargetAdvice::wire).collect(),
             remaining_targets: self.remaining,
             gave_up: self.gave_up.clone().unwrap_or_default(),
         }
     }
 }
 
-impl Advised {
+impl TargetAdvice {
     fn wire(&self) -> AdvisedTarget {
         AdvisedTarget {
             cluster_name: self.cluster_name.clone(),

@@ -1,6 +1,6 @@
 //! A comparison in one sentence, as conditions, records and tables have it.
 
-use berth_scheduling_api::decision::Contested;
+use berth_scheduling_api::decision::ContestedCluster;
 
 use super::{Agreement, Comparison, Unknown};
 
@@ -36,7 +36,7 @@ impl Comparison {
 
     /// Changes that Berth would make.
     fn difference(&self) -> String {
-        let part = |verb: &str, sides: &[Contested], count: usize| {
+        let part = |verb: &str, sides: &[ContestedCluster], count: usize| {
             (count > 0).then(|| format!("{verb} {}", named(sides, count)))
         };
         let parts = [
@@ -60,7 +60,7 @@ impl Comparison {
 }
 
 /// The first names, the very first with its reason, and the number of the others.
-fn named(sides: &[Contested], count: usize) -> String {
+fn named(sides: &[ContestedCluster], count: usize) -> String {
     let mut shown = sides.iter().take(NAMED);
     let first = shown.next().map(|side| {
         let score = side.score.map(|score| format!("score {score}"));

@@ -66,7 +66,7 @@ fn a_difference_is_none_yet_while_the_other_scheduler_has_time() {
 
 #[test]
 fn the_sentence_names_the_first_clusters_and_is_bounded() {
-    let side = |name: &str| Contested {
+    let side = |name: &str| ContestedCluster {
         cluster_name: name.to_owned(),
         reasons: vec![format!("Plugin/Reason: {}", "why ".repeat(300))],
         rank: None,

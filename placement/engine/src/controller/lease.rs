@@ -47,10 +47,10 @@ pub trait LeaderElector: Send + Sync + 'static {
 
 /// There is only one replica, such as the one process that holds an embedded store.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Alone;
+pub struct SingleReplica;
 
 #[async_trait]
-impl LeaderElector for Alone {
+impl LeaderElector for SingleReplica {
     async fn hold(&self, _: Timestamp) -> Result<Hold, StoreError> {
         Ok(Hold {
             until: Some(Timestamp::MAX),

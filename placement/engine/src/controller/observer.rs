@@ -48,7 +48,7 @@ impl StepResult {
 
 /// One finished step of a reconciler.
 #[derive(Clone, Copy, Debug)]
-pub struct Stepped<'a> {
+pub struct FinishedStep<'a> {
     /// The reconciler's dialect.
     pub dialect: &'static str,
     /// The reconciler's name.
@@ -80,7 +80,7 @@ pub trait Observer: Send + Sync + 'static {
     fn retried(&self, dialect: &'static str);
 
     /// A reconciler took a step, or failed to.
-    fn stepped(&self, _stepped: &Stepped<'_>) {}
+    fn stepped(&self, _stepped: &FinishedStep<'_>) {}
 
     /// Whether these controllers are the ones that work.
     fn leading(&self, is_leading: bool);

@@ -10,7 +10,7 @@ use berth_apimachinery::{Key, Timestamp};
 
 /// Next treatment of a demand that was worked on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum NextTreatment {
     /// The next decision comes at this time, or only after a change.
     Rest(Option<Timestamp>),
     /// It is tried again at this time.
@@ -109,26 +109,26 @@ impl Queue {
     }
 
     /// `key` was worked on. Whether it is in the queue again.
-    pub(super) fn done(&mut self, key: Key, next: Next) -> bool {
+    pub(super) fn done(&mut self, key: Key, next: NextTreatment) -> bool {
         let Some(entry) = self.entries.get_mut(&key) else {
             return false;
         };
         entry.running = false;
-        entry.held = matches!(next, Next::Hold(_));
+        entry.held = matches!(next, NextTreatment::Hold(_));
         if std::mem::take(&mut entry.again) && !entry.held {
             entry.failures = 0;
             return self.enqueue(key);
         }
         let at = match next {
-            Next::Rest(at) => {
+            NextTreatment::Rest(at) => {
                 entry.failures = 0;
                 at
             }
-            Next::Retry(at) | Next::Hold(at) => {
+            NextTreatment::Retry(at) | NextTreatment::Hold(at) => {
                 entry.failures = entry.failures.saturating_add(1);
                 Some(at)
             }
-            Next::Forget => {
+            NextTreatment::Forget => {
                 self.entries.remove(&key);
                 return false;
             }
@@ -195,10 +195,13 @@ mod tests {
         assert!(!queue.add(key("a")) && !queue.add(key("a")));
         assert_eq!(take(&mut queue), Some(key("b")));
         assert_eq!(take(&mut queue), None);
-        assert!(queue.done(key("a"), Next::Rest(None)), "it became due meanwhile");
-        assert!(!queue.done(key("b"), Next::Rest(None)));
+        assert!(
+            queue.done(key("a"), NextTreatment::Rest(None)),
+            "it became due meanwhile"
+        );
+        assert!(!queue.done(key("b"), NextTreatment::Rest(None)));
         assert_eq!(take(&mut queue), Some(key("a")));
-        assert!(!queue.done(key("a"), Next::Forget));
+        assert!(!queue.done(key("a"), NextTreatment::Forget));
         assert!(queue.entries.is_empty() && queue.alarms.is_empty());
     }
 
@@ -208,7 +211,7 @@ mod tests {
         for name in ["a", "b"] {
             queue.add(key(name));
             let taken = take(&mut queue).unwrap();
-            queue.done(taken, Next::Rest(Some(at(10))));
+            queue.done(taken, NextTreatment::Rest(Some(at(10))));
         }
         assert_eq!((queue.ring(at(9)), queue.next_alarm()), (0, Some(at(10))));
         assert!(queue.add(key("b")));
@@ -227,7 +230,7 @@ mod tests {
         for expected in 1..=3 {
             let taken = take(&mut queue).unwrap();
             assert_eq!(queue.failures(&taken), expected);
-            queue.done(taken, Next::Retry(at(1)));
+            queue.done(taken, NextTreatment::Retry(at(1)));
             queue.ring(at(1));
         }
         queue.add(key("a"));
@@ -243,13 +246,13 @@ mod tests {
             assert_eq!(queue.failures(&taken), round);
             // Its own write comes back while it is worked on, and after.
             assert!(!queue.add(key("a")));
-            assert!(!queue.done(taken, Next::Hold(at(10 * i64::from(round)))));
+            assert!(!queue.done(taken, NextTreatment::Hold(at(10 * i64::from(round)))));
             assert!(!queue.add(key("a")));
             assert_eq!(take(&mut queue), None);
             assert_eq!(queue.ring(at(10 * i64::from(round))), 1);
         }
         let taken = take(&mut queue).unwrap();
-        queue.done(taken, Next::Rest(None));
+        queue.done(taken, NextTreatment::Rest(None));
         assert!(queue.add(key("a")), "once it went well, changes count again");
         assert_eq!(queue.failures(&key("a")), 1);
     }
@@ -262,7 +265,7 @@ mod tests {
         queue.add(taken.clone());
         queue.clear();
         assert_eq!(take(&mut queue), None);
-        assert!(!queue.done(taken, Next::Rest(None)));
+        assert!(!queue.done(taken, NextTreatment::Rest(None)));
         assert!(queue.entries.is_empty());
         assert!(queue.add(key("b")));
     }

@@ -10,7 +10,7 @@ mod objects;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use berth_apimachinery::write::Why;
+use berth_apimachinery::write::WriteRefusal;
 use berth_apimachinery::{GroupResource, Key, Timestamp};
 use berth_dialect_contract::{Context, Dialect, Pace, Reconciler, config};
 use berth_storage::{Event, Scope, StoreError};
@@ -19,8 +19,8 @@ use tracing::Instrument as _;
 
 use self::objects::Lists;
 use super::Settings;
-use super::observer::{StepResult, Stepped};
-use super::queue::Next;
+use super::observer::{FinishedStep, StepResult};
+use super::queue::NextTreatment;
 use super::runner::{AGAIN, NAP, OVERRULED, Signals};
 use super::workers::Workers;
 use crate::behind::Behind;
@@ -243,10 +243,12 @@ impl ReconcilerRunner {
         });
         let workers = &mut self.workers;
         let next = match done {
-            _ if !self.active => Next::Forget,
-            Done::Rest(at) => Next::Rest(at.map(|at| at.max(workers.later(AGAIN)))),
-            Done::Failed => Next::Retry(workers.later(Pace::default().failed.delay(workers.failures(&key)))),
-            Done::Overruled => Next::Hold(workers.later(OVERRULED.delay(workers.failures(&key)))),
+            _ if !self.active => NextTreatment::Forget,
+            Done::Rest(at) => NextTreatment::Rest(at.map(|at| at.max(workers.later(AGAIN)))),
+            Done::Failed => {
+                NextTreatment::Retry(workers.later(Pace::default().failed.delay(workers.failures(&key))))
+            }
+            Done::Overruled => NextTreatment::Hold(workers.later(OVERRULED.delay(workers.failures(&key)))),
         };
         workers.done(key, next);
     }
@@ -317,7 +319,7 @@ impl Work {
         );
         let (result, done) = self.step(&key).instrument(span.clone()).await;
         span.record("result", result.as_str());
-        self.settings.observer.stepped(&Stepped {
+        self.settings.observer.stepped(&FinishedStep {
             dialect: self.dialect.name(),
             controller: self.reconciler.name(),
             key: &key,
@@ -354,7 +356,7 @@ impl Work {
                 tracing::debug!(problem = %error, "conflict in a reconcile; retrying");
                 (StepResult::Conflict, Done::Failed)
             }
-            Err(error) if error.why == Why::Overruled => {
+            Err(error) if error.why == WriteRefusal::Overruled => {
                 tracing::warn!(problem = %error, "a write of the reconcile was changed as it was stored; retrying later");
                 (StepResult::Failed, Done::Overruled)
             }

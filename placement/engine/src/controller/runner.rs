@@ -12,10 +12,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::Settings;
 use super::observer::Attempt;
-use super::queue::Next;
+use super::queue::NextTreatment;
 use super::workers::Workers;
 use crate::bound::BindError;
-use crate::dirty::{Batch, Marked, Subscription};
+use crate::dirty::{Batch, MarkedSet, Subscription};
 use crate::engine::Engine;
 
 /// The longest sleep before the clock is considered again, since clocks can be set.
@@ -136,12 +136,12 @@ impl Runner {
             return;
         }
         match dirty.decide {
-            Marked::Some(keys) => {
+            MarkedSet::Some(keys) => {
                 let since = dirty.since;
                 self.since.extend(keys.iter().map(|key| (key.clone(), since)));
                 self.workers.add(keys);
             }
-            Marked::All => self.add_all(),
+            MarkedSet::All => self.add_all(),
         }
     }
 
@@ -197,28 +197,28 @@ impl Runner {
         });
         let next = match self.active {
             true => self.next(&key, &done),
-            false => Next::Forget,
+            false => NextTreatment::Forget,
         };
         self.workers.done(key, next);
     }
 
     /// When a demand is considered again.
-    fn next(&self, key: &Key, done: &Done) -> Next {
+    fn next(&self, key: &Key, done: &Done) -> NextTreatment {
         let workers = &self.workers;
         let failures = workers.failures(key);
         match *done {
-            Done::Gone => Next::Forget,
-            Done::LeftAlone => Next::Rest(Some(workers.later(CONTESTED))),
-            Done::Failed => Next::Retry(workers.later(self.pace.failed.delay(failures))),
-            Done::Overruled => Next::Hold(workers.later(OVERRULED.delay(failures))),
+            Done::Gone => NextTreatment::Forget,
+            Done::LeftAlone => NextTreatment::Rest(Some(workers.later(CONTESTED))),
+            Done::Failed => NextTreatment::Retry(workers.later(self.pace.failed.delay(failures))),
+            Done::Overruled => NextTreatment::Hold(workers.later(OVERRULED.delay(failures))),
             Done::Decided(outcome, due_at) => {
                 let due_at = due_at.map(|due| due.max(workers.later(AGAIN)));
                 match self.pace.unplaced {
                     Some(backoff) if is_unplaced(outcome) => {
                         let retry = workers.later(backoff.delay(failures).max(AGAIN));
-                        Next::Retry(due_at.map_or(retry, |due| due.min(retry)))
+                        NextTreatment::Retry(due_at.map_or(retry, |due| due.min(retry)))
                     }
-                    _ => Next::Rest(due_at),
+                    _ => NextTreatment::Rest(due_at),
                 }
             }
         }

@@ -20,7 +20,9 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use super::{Alone, Attempt, Controllers, LeaderElector, Observer, Settings, StepResult, Stepped};
+use super::{
+    Attempt, Controllers, FinishedStep, LeaderElector, Observer, Settings, SingleReplica, StepResult,
+};
 use crate::tests::{StoreCommitter, put};
 use crate::{Committer, Engine};
 use berth_dialect_toy::{BOXES, TOYS, Toys, object};
@@ -46,7 +48,7 @@ impl Observer for Counter {
             self.wake.notify_waiters();
         }
     }
-    fn stepped(&self, stepped: &Stepped<'_>) {
+    fn stepped(&self, stepped: &FinishedStep<'_>) {
         self.results.lock().push(stepped.result);
         self.wake.notify_waiters();
     }
@@ -118,7 +120,7 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn replica(&self) -> Replica {
-        self.replica_with(Arc::new(Alone))
+        self.replica_with(Arc::new(SingleReplica))
     }
 
     pub(super) fn replica_with(&self, elector: Arc<dyn LeaderElector>) -> Replica {

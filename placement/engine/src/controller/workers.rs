@@ -8,7 +8,7 @@ use berth_apimachinery::{Clock, Key, Timestamp};
 use tokio::task::{Id, JoinError, JoinSet};
 
 use super::observer::Observer;
-use super::queue::{Next, Queue};
+use super::queue::{NextTreatment, Queue};
 
 /// Workers whose work ends with a `D`.
 pub(super) struct Workers<D> {
@@ -84,8 +84,8 @@ impl<D: Send + 'static> Workers<D> {
     }
 
     /// `key` was worked on.
-    pub(super) fn done(&mut self, key: Key, next: Next) {
-        if matches!(next, Next::Retry(_) | Next::Hold(_)) {
+    pub(super) fn done(&mut self, key: Key, next: NextTreatment) {
+        if matches!(next, NextTreatment::Retry(_) | NextTreatment::Hold(_)) {
             self.observer.retried(self.name);
         }
         if self.queue.done(key, next) {

@@ -18,12 +18,12 @@ pub struct Step {
     /// The field path of the change in a review; empty in a file of plain objects.
     pub path: String,
     /// The change.
-    pub what: What,
+    pub what: ChangeKind,
 }
 
 /// Kinds of changes.
 #[derive(Clone, Debug, PartialEq)]
-pub enum What {
+pub enum ChangeKind {
     /// The whole object, created or replaced. Without a status, the present one stays.
     Object(Value),
     /// A JSON merge patch, with apiVersion, kind and the name of the patched object.
@@ -60,10 +60,10 @@ impl Step {
         };
         let value = entry[*field].clone();
         let what = match (*field, &value) {
-            ("drain", Value::String(target)) => What::Drain(target.clone()),
-            ("object", Value::Object(_)) => What::Object(value),
-            ("patch", Value::Object(_)) => What::Patch(value),
-            ("delete", Value::Object(_)) => What::Delete(value),
+            ("drain", Value::String(target)) => ChangeKind::Drain(target.clone()),
+            ("object", Value::Object(_)) => ChangeKind::Object(value),
+            ("patch", Value::Object(_)) => ChangeKind::Patch(value),
+            ("delete", Value::Object(_)) => ChangeKind::Delete(value),
             _ => {
                 let detail = if *field == "drain" {
                     "the name of a Target is expected"
@@ -124,9 +124,9 @@ impl Step {
     /// What is missing or unknown.
     pub fn key(&self, catalog: &Catalog) -> Result<Option<Key>, Vec<FieldError>> {
         let (value, metadata) = match &self.what {
-            What::Drain(_) => return Ok(None),
-            What::Object(value) | What::Patch(value) => (value, "metadata."),
-            What::Delete(value) => (value, ""),
+            ChangeKind::Drain(_) => return Ok(None),
+            ChangeKind::Object(value) | ChangeKind::Patch(value) => (value, "metadata."),
+            ChangeKind::Delete(value) => (value, ""),
         };
         let place = if metadata.is_empty() {
             value

@@ -1,7 +1,7 @@
 //! Report on one decision: its places before and after, and the reason.
 
 use berth_apimachinery::{Key, Timestamp};
-use berth_dialect_contract::amounts::{self, Held, Resized};
+use berth_dialect_contract::amounts::{self, AmountChange, AmountsByCluster};
 use berth_dialect_contract::difference::{self, CandidateDifference};
 use berth_dialect_contract::report::{Candidate, Entry as Listed, Places, View};
 use berth_dialect_contract::{Decision, names};
@@ -128,13 +128,13 @@ impl Counts {
 
 /// Words of a decision.
 #[derive(Clone, Debug)]
-pub(super) struct Said {
+pub(super) struct DecisionText {
     outcome: &'static str,
     reason: String,
     message: String,
 }
 
-impl Said {
+impl DecisionText {
     pub(super) fn of(snapshot: &Snapshot, decision: &Decision) -> Self {
         Self {
             outcome: decision.outcome.as_str(),
@@ -156,7 +156,7 @@ pub struct Side {
     /// The clusters it has, by the system's own names, with their amounts. Not serialized: an entry
     /// lists the changes.
     #[serde(skip)]
-    pub clusters: Held,
+    pub clusters: AmountsByCluster,
     /// Number of clusters it has.
     pub count: usize,
     /// Total amount of its clusters, where the system divides one.
@@ -166,7 +166,7 @@ pub struct Side {
 
 impl Side {
     /// Reports the decision that made this place, instead of a later one that finds it.
-    pub(super) fn say(&mut self, said: &Said) {
+    pub(super) fn say(&mut self, said: &DecisionText) {
         self.outcome = said.outcome;
         self.reason.clone_from(&said.reason);
         self.message.clone_from(&said.message);
@@ -174,18 +174,18 @@ impl Side {
 }
 
 /// The state of a demand in one world, with the decision on it.
-pub(super) struct Seen<'a> {
+pub(super) struct DemandState<'a> {
     snapshot: &'a Snapshot,
     decision: &'a Decision,
-    clusters: Held,
+    clusters: AmountsByCluster,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> DemandState<'a> {
     /// `None` where the demand does not exist.
     pub(super) fn of(
         snapshot: &'a Snapshot,
         decision: Option<&'a Decision>,
-        clusters: Option<Held>,
+        clusters: Option<AmountsByCluster>,
     ) -> Option<Self> {
         Some(Self {
             snapshot,
@@ -195,11 +195,11 @@ impl<'a> Seen<'a> {
     }
 
     fn side(&self) -> Side {
-        let Said {
+        let DecisionText {
             outcome,
             reason,
             message,
-        } = Said::of(self.snapshot, self.decision);
+        } = DecisionText::of(self.snapshot, self.decision);
         Side {
             outcome,
             reason,
@@ -219,14 +219,14 @@ impl<'a> Seen<'a> {
 /// The clusters of `demand` with their amounts, read from the objects; `None` where the demand does not
 /// exist.
 #[must_use]
-pub fn clusters(snapshot: &Snapshot, demand: &Key, now: Timestamp) -> Option<Held> {
+pub fn clusters(snapshot: &Snapshot, demand: &Key, now: Timestamp) -> Option<AmountsByCluster> {
     let view = snapshot.inventory.demand(demand, now)?;
     Some(amounts::held(&view))
 }
 
 /// Verdict on a demand that has `before` and gets `after`.
 #[must_use]
-pub fn verdict(before: Option<&Held>, after: Option<&Held>) -> Verdict {
+pub fn verdict(before: Option<&AmountsByCluster>, after: Option<&AmountsByCluster>) -> Verdict {
     match (before, after) {
         (_, None) => Verdict::Removed,
         (None, Some(after)) if after.is_empty() => Verdict::Unplaced,
@@ -276,7 +276,7 @@ pub struct Entry {
     pub joined: Vec<String>,
     /// The clusters it keeps with another amount, by name; at most [`SHOWN`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub resized: Vec<Resized>,
+    pub resized: Vec<AmountChange>,
     /// Number of clusters it leaves.
     pub left_count: usize,
     /// Number of clusters it gets.
@@ -292,11 +292,11 @@ impl Entry {
     pub(super) fn of(
         demand: &Key,
         verdict: Verdict,
-        before: Option<Seen<'_>>,
-        after: Option<Seen<'_>>,
+        before: Option<DemandState<'_>>,
+        after: Option<DemandState<'_>>,
     ) -> Self {
-        let none = Held::new();
-        let held = |seen: Option<&Seen<'_>>| seen.map_or(&none, |seen| &seen.clusters).clone();
+        let none = AmountsByCluster::new();
+        let held = |seen: Option<&DemandState<'_>>| seen.map_or(&none, |seen| &seen.clusters).clone();
         let (was, is) = (held(before.as_ref()), held(after.as_ref()));
         let (left, joined) = (amounts::only(&was, &is), amounts::only(&is, &was));
         let resized = amounts::resized(&was, &is);
@@ -312,7 +312,7 @@ impl Entry {
             .copied()
             .collect();
         let concerned: Vec<&str> = concerned.into_iter().chain(other.take(SHOWN)).collect();
-        let told = |seen: Option<&Seen<'_>>| {
+        let told = |seen: Option<&DemandState<'_>>| {
             seen.map_or(Vec::new(), |seen| {
                 candidates(seen.snapshot, seen.decision, &concerned)
             })
@@ -331,8 +331,8 @@ impl Entry {
             ..Self::about(
                 snapshot,
                 demand,
-                before.as_ref().map(Seen::side),
-                after.as_ref().map(Seen::side),
+                before.as_ref().map(DemandState::side),
+                after.as_ref().map(DemandState::side),
             )
         }
     }

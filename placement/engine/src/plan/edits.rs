@@ -10,7 +10,7 @@ use berth_dialect_contract::{Edit, config};
 use berth_scheduling::Ix;
 use serde_json::Value;
 
-use super::change::{Step, What};
+use super::change::{ChangeKind, Step};
 use crate::fault::Problem;
 use crate::snapshot::Snapshot;
 use crate::spelling;
@@ -70,7 +70,7 @@ pub fn changed(
     step: &Step,
     now: Timestamp,
 ) -> Result<Vec<Key>, Vec<FieldError>> {
-    let What::Drain(target) = &step.what else {
+    let ChangeKind::Drain(target) = &step.what else {
         return Ok(step.key(catalog)?.into_iter().collect());
     };
     let [(world, cluster)] = &find(worlds, target)[..] else {
@@ -97,7 +97,7 @@ type Errors = Vec<FieldError>;
 
 impl Editor<'_> {
     fn step(&mut self, step: &Step, all: &[Step]) -> Result<(), Errors> {
-        if let What::Drain(target) = &step.what {
+        if let ChangeKind::Drain(target) = &step.what {
             return self.drain(step, target, all);
         }
         let Some(key) = step.key(self.catalog)? else {
@@ -105,19 +105,19 @@ impl Editor<'_> {
         };
         self.claim(&key, step, all)?;
         match &step.what {
-            What::Object(value) => {
+            ChangeKind::Object(value) => {
                 let mut value = value.clone();
                 if let Some(stored) = self.stored(&key) {
                     leave(&mut value, &stored.parse());
                 }
                 self.put(&key, step, value)
             }
-            What::Patch(patch) => self.merge(&key, step, patch),
-            What::Delete(_) => {
+            ChangeKind::Patch(patch) => self.merge(&key, step, patch),
+            ChangeKind::Delete(_) => {
                 self.unused(&key, step)?;
                 self.delete(&key, step)
             }
-            What::Drain(_) => Ok(()),
+            ChangeKind::Drain(_) => Ok(()),
         }
     }
 
@@ -128,9 +128,9 @@ impl Editor<'_> {
             return Ok(());
         }
         let field = match step.what {
-            What::Object(_) | What::Patch(_) => step.field("metadata.name"),
-            What::Delete(_) => step.field("name"),
-            What::Drain(_) => step.field(""),
+            ChangeKind::Object(_) | ChangeKind::Patch(_) => step.field("metadata.name"),
+            ChangeKind::Delete(_) => step.field("name"),
+            ChangeKind::Drain(_) => step.field(""),
         };
         let mut error = FieldError::duplicate(field.trim_end_matches('.'), key.name.to_string());
         let other = [&all[first].path, &all[first].at].map(String::as_str);
@@ -366,7 +366,7 @@ pub fn on_drained(before: &Snapshot, steps: &[Step], now: Timestamp) -> BTreeSet
     let drained: HashSet<Arc<str>> = steps
         .iter()
         .filter_map(|step| match &step.what {
-            What::Drain(target) => named(before, target),
+            ChangeKind::Drain(target) => named(before, target),
             _ => None,
         })
         .map(|(candidate, _)| inventory.cluster_name(candidate))

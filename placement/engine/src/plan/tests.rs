@@ -244,7 +244,7 @@ fn two_worlds_at_rest_are_compared_by_all_their_demands() {
 
 #[test]
 fn a_plan_nobody_waits_for_ends_at_the_next_decision() {
-    let ended = berth_apimachinery::budget::Ended::default();
+    let ended = berth_apimachinery::budget::AbandonedFlag::default();
     ended.end();
     let mut world = world(&[shelf("a", 1), toy("t1")]);
     let before = world.begin();

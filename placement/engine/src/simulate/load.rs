@@ -9,15 +9,15 @@ use berth_dialect_contract::{DemandKind, Dialect, config};
 use serde_json::Value;
 
 use super::findings::Findings;
-use super::{Aside, Configured, Input, Simulation};
+use super::{Aside, DefaultConfiguration, Input, Simulation};
 use crate::fault::Problem;
-use crate::what_if::{Catalog, Judged, Unreadable, World};
+use crate::what_if::{Catalog, Unreadable, World, WriteVerdict};
 
 /// Reads `inputs` into one world for each of `dialects`.
 pub(super) fn load(
     dialects: &[Arc<dyn Dialect>],
     catalog: &Catalog,
-    configurations: Vec<Configured>,
+    configurations: Vec<DefaultConfiguration>,
     inputs: impl IntoIterator<Item = Input>,
     now: Timestamp,
 ) -> Simulation {
@@ -56,7 +56,7 @@ pub(super) fn load(
 }
 
 /// Given names of an object.
-struct Given {
+struct ObjectNames {
     namespace: String,
     name: String,
     api_version: String,
@@ -98,7 +98,7 @@ impl Loader<'_> {
         }
         self.note_other_group(&api_version, &kind, &at);
         let name = |field: &str| value["metadata"][field].as_str().unwrap_or_default().to_owned();
-        let given = Given {
+        let given = ObjectNames {
             namespace: name("namespace"),
             name: name("name"),
             api_version: api_version.clone(),
@@ -107,7 +107,7 @@ impl Loader<'_> {
         if self.passed_by(&api_version, &kind) {
             // Its content is not judged here.
             self.simulation.findings.unread(kind);
-            if let Ok(Judged {
+            if let Ok(WriteVerdict {
                 key, object, errors, ..
             }) = judged
                 && errors.is_empty()
@@ -153,7 +153,7 @@ impl Loader<'_> {
     }
 
     /// Records that an object is not placed, if it is one to place.
-    fn note_aside(&mut self, at: String, given: &Given, kind: &str, errors: Vec<FieldError>) {
+    fn note_aside(&mut self, at: String, given: &ObjectNames, kind: &str, errors: Vec<FieldError>) {
         let Some((known, _)) = self.catalog.find(&given.api_version, kind) else {
             return;
         };
@@ -205,7 +205,7 @@ impl Loader<'_> {
         }
     }
 
-    fn put_built_in(&mut self, Judged { key, object, .. }: &Judged) {
+    fn put_built_in(&mut self, WriteVerdict { key, object, .. }: &WriteVerdict) {
         self.simulation.objects.push((key.clone(), Arc::clone(object)));
         for world in &mut self.simulation.worlds {
             if world.reads(key.resource)
@@ -286,7 +286,7 @@ impl Loader<'_> {
             for world in &mut self.simulation.worlds {
                 world.remove(&key);
             }
-            let given = Given {
+            let given = ObjectNames {
                 namespace: key.namespace.to_string(),
                 name: key.name.to_string(),
                 api_version,
@@ -370,8 +370,8 @@ impl Loader<'_> {
         }
     }
 
-    fn put(&mut self, at: String, judged: Judged, kind: String, given: &Given) {
-        let Judged {
+    fn put(&mut self, at: String, judged: WriteVerdict, kind: String, given: &ObjectNames) {
+        let WriteVerdict {
             key,
             object,
             is_new,
@@ -459,7 +459,7 @@ impl Loader<'_> {
     }
 
     /// Takes a configuration that counts where none is stored.
-    fn fall_back(&mut self, configured: &Configured) {
+    fn fall_back(&mut self, configured: &DefaultConfiguration) {
         let dialect = &*configured.dialect;
         match self.seen.get(&config::key(dialect.name())) {
             None => {

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use berth_apimachinery::write::{CommitError, Verb};
 use berth_apimachinery::{Draft, Key, Object, Revision};
 use berth_dialect_contract::Outcome;
-use berth_storage::{Applied, Expect, Source, Step, Writer};
+use berth_storage::{Expect, Source, Step, StepResult, Writer};
 use serde_json::json;
 
 use super::{StoreCommitter, World, step};
@@ -54,7 +54,10 @@ impl World {
         });
         let steps = std::iter::once(first).chain(along).collect();
         let applied = self.store.apply(steps).await.unwrap();
-        applied.into_iter().map(|Applied { object, .. }| object).collect()
+        applied
+            .into_iter()
+            .map(|StepResult { object, .. }| object)
+            .collect()
     }
 
     fn is_answered(&self, name: &str, since: Revision) -> bool {

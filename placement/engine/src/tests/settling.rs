@@ -11,7 +11,7 @@ use berth_storage::Source;
 use tokio::sync::Notify;
 
 use super::{StoreCommitter, World};
-use crate::{Commit, Committer, Settled};
+use crate::{Commit, Committer, Settlement};
 
 /// Holds every commit up until it is let through.
 struct Gate {
@@ -40,7 +40,7 @@ fn gate(world: &World) -> Arc<Gate> {
     })
 }
 
-fn outcome(settled: &Settled) -> Outcome {
+fn outcome(settled: &Settlement) -> Outcome {
     settled
         .as_ref()
         .as_ref()

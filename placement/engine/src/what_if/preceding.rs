@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use berth_apimachinery::{Change, GroupResource, Key, Malformed, Object, Timestamp};
+use berth_apimachinery::{Change, DraftError, GroupResource, Key, Object, Timestamp};
 use berth_dialect_contract::{Context, Objects, Reconciler};
 
 use super::World;
@@ -14,7 +14,7 @@ const MOST: u32 = 8;
 
 /// Keys that are due, while they are followed.
 #[derive(Clone)]
-pub(super) struct Preceding {
+pub(super) struct DueKeys {
     reconcilers: Arc<[Arc<dyn Reconciler>]>,
     now: Timestamp,
     /// The number of a reconciler, and one of its keys.
@@ -33,7 +33,7 @@ impl World {
     /// Follows, from now on, the keys that changes make due before decisions.
     pub(crate) fn follow(&mut self, now: Timestamp) {
         let reconcilers = self.snapshot.dialect.controllers().preceding();
-        self.preceding = (!reconcilers.is_empty()).then(|| Preceding {
+        self.preceding = (!reconcilers.is_empty()).then(|| DueKeys {
             reconcilers: reconcilers.into(),
             now,
             due: BTreeSet::new(),
@@ -75,7 +75,7 @@ impl World {
     ///
     /// # Errors
     /// When a written object is invalid; an error of the dialect.
-    pub(crate) fn carry_out(&mut self) -> Result<BTreeSet<Key>, Malformed> {
+    pub(crate) fn carry_out(&mut self) -> Result<BTreeSet<Key>, DraftError> {
         let mut written = BTreeSet::new();
         let mut times: BTreeMap<(usize, Key), u32> = BTreeMap::new();
         while let Some(turn) = self.next_turn() {

@@ -2,7 +2,7 @@
 
 use berth_apimachinery::time::testing::SteppedClock;
 use berth_apimachinery::{Change, Draft};
-use berth_dialect_contract::{Affected, Due};
+use berth_dialect_contract::{AffectedDemands, Consequences};
 use serde_json::json;
 
 use super::*;
@@ -43,11 +43,11 @@ impl World {
     }
 
     /// A change of the cluster `name` at `revision` that makes `decide` due and `view` look different.
-    fn change(&self, name: &str, revision: u64, decide: Affected, view: Affected) {
+    fn change(&self, name: &str, revision: u64, decide: AffectedDemands, view: AffectedDemands) {
         self.change_of(Key::new(CLUSTERS, "", name), revision, decide, view);
     }
 
-    fn change_of(&self, key: Key, revision: u64, decide: Affected, view: Affected) {
+    fn change_of(&self, key: Key, revision: u64, decide: AffectedDemands, view: AffectedDemands) {
         let name = &*key.name;
         let value = json!({
             "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
@@ -64,7 +64,7 @@ impl World {
             old: Some(Arc::clone(&object)),
             new: Some(object),
         };
-        let due = Due {
+        let due = Consequences {
             decide,
             demands: view,
             targets: None,
@@ -73,7 +73,12 @@ impl World {
     }
 
     fn due(&self, name: &str, revision: u64) {
-        self.change(name, revision, Affected::Some(vec![demand()]), Affected::None);
+        self.change(
+            name,
+            revision,
+            AffectedDemands::Some(vec![demand()]),
+            AffectedDemands::None,
+        );
     }
 
     fn taken(&self, through: u64) -> Option<(String, u64)> {
@@ -131,7 +136,12 @@ fn an_object_of_another_namespace_is_not_named_unless_it_describes_a_cluster() {
         (Key::new(SCORES, "cluster1", "score"), ["cluster1", "score"]),
     ];
     for (revision, (key, told)) in (5..).zip(cases) {
-        world.change_of(key, revision, Affected::Some(vec![demand()]), Affected::None);
+        world.change_of(
+            key,
+            revision,
+            AffectedDemands::Some(vec![demand()]),
+            AffectedDemands::None,
+        );
         let cause = world
             .causes
             .take_due("ocm", &demand(), Revision(revision))
@@ -152,7 +162,7 @@ fn a_change_after_the_world_that_was_decided_on_is_no_cause_yet() {
 #[test]
 fn what_concerns_all_is_the_cause_of_each() {
     let world = world();
-    world.change("one", 5, Affected::All, Affected::None);
+    world.change("one", 5, AffectedDemands::All, AffectedDemands::None);
     assert_eq!(world.taken(9), Some(("one".to_owned(), 0)));
     world.due("two", 6);
     assert_eq!(world.taken(9), Some(("two".to_owned(), 0)));
@@ -186,11 +196,11 @@ fn a_change_that_was_acted_on_without_effect_explains_nothing_later() {
 #[test]
 fn what_only_looks_different_is_told_for_a_moment() {
     let world = world();
-    let view = || Affected::Some(vec![demand()]);
-    world.change("one", 5, Affected::None, view());
+    let view = || AffectedDemands::Some(vec![demand()]);
+    world.change("one", 5, AffectedDemands::None, view());
     assert_eq!(world.taken(9), None, "nothing is due");
     assert_eq!(world.seen().as_deref(), Some("one"));
-    world.change("one", 6, Affected::None, view());
+    world.change("one", 6, AffectedDemands::None, view());
     world.wait(11);
     assert_eq!(world.seen(), None);
 }
@@ -211,12 +221,17 @@ fn own_change(revision: u64, was: bool, is: bool) -> Change {
 #[test]
 fn a_deletion_is_the_cause_of_its_end_whatever_follows_from_it() {
     let world = world();
-    let due = Due {
-        demands: Affected::Some(vec![demand()]),
-        ..Due::nothing()
+    let due = Consequences {
+        demands: AffectedDemands::Some(vec![demand()]),
+        ..Consequences::nothing()
     };
     world.causes.folded("ocm", &own_change(5, true, false), &due);
-    world.change("one", 6, Affected::None, Affected::Some(vec![demand()]));
+    world.change(
+        "one",
+        6,
+        AffectedDemands::None,
+        AffectedDemands::Some(vec![demand()]),
+    );
     let cause = world.causes.take_gone(&demand(), world.clock.now()).unwrap();
     assert_eq!(
         (cause.kind.as_str(), cause.verb.as_str()),
@@ -228,9 +243,9 @@ fn a_deletion_is_the_cause_of_its_end_whatever_follows_from_it() {
 #[test]
 fn of_an_object_that_is_replaced_each_change_has_its_own_cause() {
     let world = world();
-    let due = || Due {
-        decide: Affected::Some(vec![demand()]),
-        demands: Affected::Some(vec![demand()]),
+    let due = || Consequences {
+        decide: AffectedDemands::Some(vec![demand()]),
+        demands: AffectedDemands::Some(vec![demand()]),
         targets: None,
     };
     for (revision, was, is) in [(5, false, true), (6, true, false), (7, false, true)] {
@@ -252,9 +267,9 @@ fn of_an_object_that_is_replaced_each_change_has_its_own_cause() {
 #[test]
 fn a_deletion_right_after_is_not_the_cause_of_the_beginning() {
     let world = world();
-    let due = || Due {
-        decide: Affected::Some(vec![demand()]),
-        ..Due::nothing()
+    let due = || Consequences {
+        decide: AffectedDemands::Some(vec![demand()]),
+        ..Consequences::nothing()
     };
     world.causes.folded("ocm", &own_change(5, false, true), &due());
     world.causes.folded("ocm", &own_change(6, true, false), &due());
@@ -268,7 +283,7 @@ fn a_deletion_right_after_is_not_the_cause_of_the_beginning() {
 fn what_is_over_is_forgotten() {
     let world = world();
     world.due("one", 5);
-    world.change("two", 6, Affected::All, Affected::All);
+    world.change("two", 6, AffectedDemands::All, AffectedDemands::All);
     world.causes.sweep();
     assert_eq!(world.causes.notes.lock().of.len(), 1);
     world.wait(601);
@@ -306,8 +321,8 @@ fn of_two_changes_right_after_one_another_each_decision_is_told_its_own() {
 #[test]
 fn what_was_seen_before_a_change_is_not_put_down_to_it() {
     let world = world();
-    let both = || Affected::Some(vec![demand()]);
-    world.change("one", 5, Affected::None, both());
+    let both = || AffectedDemands::Some(vec![demand()]);
+    world.change("one", 5, AffectedDemands::None, both());
     let first = world.clock.now();
     world.clock.advance(jiff::SignedDuration::from_millis(80));
     world.change("two", 6, both(), both());

@@ -21,7 +21,11 @@ fn about() -> About {
     }
 }
 
-fn change<'a>(about: &'a About, from: Option<&'a Standing>, to: Option<&'a Standing>) -> Change<'a> {
+fn change<'a>(
+    about: &'a About,
+    from: Option<&'a DecisionState>,
+    to: Option<&'a DecisionState>,
+) -> Change<'a> {
     Change {
         decision: "p.ocm",
         about,
@@ -54,8 +58,8 @@ fn counts(of: &[(&str, i64)]) -> Reasons {
         .collect()
 }
 
-fn said() -> Said {
-    Said {
+fn said() -> DecisionText {
+    DecisionText {
         actor: "berth:scheduler",
         message: "1 of 2 fit".to_owned(),
         reasons: counts(&[("R", 2)]),
@@ -65,7 +69,7 @@ fn said() -> Said {
             score: Some(30),
             ..MovedCluster::named("b", Move::Joined)
         }],
-        ..Said::default()
+        ..DecisionText::default()
     }
 }
 
@@ -132,11 +136,11 @@ fn the_cause_is_an_object_a_person_time_or_unseen() {
     let about = about();
     let (a, b) = (standing("Bound", &["a"]), standing("Bound", &["b"]));
     let plain = || change(&about, Some(&a), Some(&b));
-    let due = Said {
+    let due = DecisionText {
         cause: Some(object_cause("one", "kubectl-edit")),
         ..said()
     };
-    let asked = Said {
+    let asked = DecisionText {
         by: Some("alice".to_owned()),
         ..due.clone()
     };
@@ -195,7 +199,7 @@ fn counts_go_on_where_the_last_record_ended() {
     });
     assert_eq!(spec.reasons[0].from, None, "nobody counted before");
     assert_eq!(counts_after(&spec), Some(counts(&[("R", 2)])));
-    let none = Said {
+    let none = DecisionText {
         reasons: counts(&[]),
         ..said.clone()
     };

@@ -12,7 +12,7 @@ use crate::wire::{self, Ask};
 
 /// A configuration to apply.
 #[derive(Clone, Copy, Debug)]
-pub struct Applying<'a> {
+pub struct ApplyRequest<'a> {
     /// The user of the request.
     pub actor: &'a str,
     /// Field manager of the write.
@@ -34,8 +34,8 @@ impl HubCommitter {
     ///
     /// # Errors
     /// Reason why it was not applied: the object has changed, or the hub refuses it.
-    pub async fn apply(&self, wanted: Applying<'_>) -> Result<Arc<Object>, CommitError> {
-        let Applying {
+    pub async fn apply(&self, wanted: ApplyRequest<'_>) -> Result<Arc<Object>, CommitError> {
+        let ApplyRequest {
             actor,
             manager,
             key,

@@ -10,10 +10,10 @@ use berth_apimachinery::{Key, Object};
 use berth_engine::{Commit, Committer};
 use serde_json::Value;
 
-use super::{Doubt, HubCommitter};
+use super::{Conflict, HubCommitter};
 
 /// Outcome of one write.
-enum Made<'a> {
+enum WriteOutcome<'a> {
     /// The hub's object after it.
     There(&'a Write, Value),
     /// The object stored here.
@@ -23,7 +23,7 @@ enum Made<'a> {
 /// Progress of a list.
 struct Progress<'a> {
     commit: &'a Commit,
-    done: Vec<Made<'a>>,
+    done: Vec<WriteOutcome<'a>>,
     /// The hub's resourceVersion of objects written there.
     written: HashMap<&'a Key, String>,
     /// Keys that were created.
@@ -75,8 +75,8 @@ impl HubCommitter {
         let mut objects = Vec::new();
         for done in progress.done {
             objects.push(match done {
-                Made::There(write, answer) => self.result(write, &answer, commit.dry_run).await?,
-                Made::Here(object) => object,
+                WriteOutcome::There(write, answer) => self.result(write, &answer, commit.dry_run).await?,
+                WriteOutcome::Here(object) => object,
             });
         }
         made.map(|()| objects)
@@ -113,7 +113,9 @@ impl HubCommitter {
     async fn make_there<'a>(&self, progress: &mut Progress<'a>, write: &'a Write) -> Result<(), CommitError> {
         let commit = progress.commit;
         if progress.is_moot(write) {
-            progress.done.push(Made::There(write, write.object.clone()));
+            progress
+                .done
+                .push(WriteOutcome::There(write, write.object.clone()));
             return Ok(());
         }
         let version = match (write.verb, progress.written.get(&write.key)) {
@@ -130,7 +132,7 @@ impl HubCommitter {
             .await?;
         if let Err(overruled) = self.stands(commit, write, &before, &answer).await {
             // Wait for the copy of the object that stays on the hub, as after a write.
-            let left = overruled.left.map(|left| Made::There(write, left));
+            let left = overruled.left.map(|left| WriteOutcome::There(write, left));
             progress.done.extend(left);
             return Err(overruled.error);
         }
@@ -138,14 +140,14 @@ impl HubCommitter {
             Verb::Create if !commit.dry_run => self.stays(commit, write, &answer).await,
             _ => Ok(()),
         };
-        if matches!(stays, Err(Doubt::TakenBack(_))) {
+        if matches!(stays, Err(Conflict::TakenBack(_))) {
             return stays.map_err(CommitError::from);
         }
         if let Some(version) = answer["metadata"]["resourceVersion"].as_str() {
             progress.written.insert(&write.key, version.to_owned());
         }
         // It is on the hub, so wait for it, even if it is unknown whether it may stay.
-        progress.done.push(Made::There(write, answer));
+        progress.done.push(WriteOutcome::There(write, answer));
         stays.map_err(CommitError::from)
     }
 
@@ -153,7 +155,7 @@ impl HubCommitter {
     /// a new one.
     fn before(&self, progress: &Progress<'_>, write: &Write) -> Value {
         let earlier = progress.done.iter().rev().find_map(|made| match made {
-            Made::There(earlier, answer) if earlier.key == write.key => Some(answer.clone()),
+            WriteOutcome::There(earlier, answer) if earlier.key == write.key => Some(answer.clone()),
             _ => None,
         });
         let copy = || self.copies.get(&write.key).map(|copy| copy.parse_unmanaged());
@@ -184,7 +186,7 @@ impl HubCommitter {
                 made.next()
             };
             let object = object.map_or_else(|| self.shown(&write.object), Ok)?;
-            progress.done.push(Made::Here(object));
+            progress.done.push(WriteOutcome::Here(object));
         }
         let created = run.iter().filter(|write| write.verb == Verb::Create);
         progress.created.extend(created.map(|write| &write.key));

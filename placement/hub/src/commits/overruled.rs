@@ -3,7 +3,7 @@
 //! reverted, and reported.
 
 use berth_apimachinery::overruled::{self, Absent};
-use berth_apimachinery::write::{CommitError, Verb, Why, Write};
+use berth_apimachinery::write::{CommitError, Verb, Write, WriteRefusal};
 use berth_apimachinery::{FieldError, Status};
 use berth_engine::Commit;
 use http::Method;
@@ -13,7 +13,7 @@ use super::HubCommitter;
 use crate::wire::{self, Ask};
 
 /// A write whose content the hub changed.
-pub(super) struct Overruled {
+pub(super) struct OverruledWrite {
     /// The hub's present object; `None` where a created object is gone again.
     pub(super) left: Option<Value>,
     /// Refusal with that message.
@@ -29,7 +29,7 @@ impl HubCommitter {
         write: &Write,
         before: &Value,
         answer: &Value,
-    ) -> Result<(), Box<Overruled>> {
+    ) -> Result<(), Box<OverruledWrite>> {
         let Some(path) = changed(write, before, answer) else {
             return Ok(());
         };
@@ -46,9 +46,9 @@ impl HubCommitter {
         let error = FieldError::forbidden(path, detail);
         let status = Status::forbidden(write.key.resource, &write.key.name, &error.to_string());
         let status = status.with_cause(error.kind.reason(), error.message(), &error.path);
-        Err(Box::new(Overruled {
+        Err(Box::new(OverruledWrite {
             left,
-            error: CommitError::new(Why::Overruled, status),
+            error: CommitError::new(WriteRefusal::Overruled, status),
         }))
     }
 

@@ -2,7 +2,7 @@
 //! and reason, so the hub is asked about the writer's rights.
 
 use berth_apimachinery::StatusReason;
-use berth_apimachinery::write::{CommitError, Why, Write};
+use berth_apimachinery::write::{CommitError, Write, WriteRefusal};
 use http::Method;
 use serde_json::json;
 
@@ -13,13 +13,13 @@ use crate::wire::Ask;
 const SELF_REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
 impl HubCommitter {
-    /// The hub's refusal of `write` as `actor`; as [`Why::Forbidden`] where a right is missing.
+    /// The hub's refusal of `write` as `actor`; as [`WriteRefusal::Forbidden`] where a right is missing.
     pub(super) async fn explained(&self, actor: &str, write: &Write, refused: CommitError) -> CommitError {
-        if refused.why == Why::Refused
+        if refused.why == WriteRefusal::Refused
             && refused.status.is(StatusReason::Forbidden)
             && self.lacks_right(actor, write).await
         {
-            return CommitError::new(Why::Forbidden, refused.status);
+            return CommitError::new(WriteRefusal::Forbidden, refused.status);
         }
         refused
     }

@@ -23,7 +23,7 @@ struct World {
     versions: Arc<HubVersions>,
     committer: Arc<HubCommitter>,
     key: Key,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<HubRequest>>>,
 }
 
 /// The thing as it is on the hub at `version`, without its version.
@@ -37,13 +37,13 @@ fn draft(version: &str) -> Draft {
 }
 
 /// Request that a hub was sent: the method and the path, as whom, and the body.
-type Asked = (String, String, Value);
+type HubRequest = (String, String, Value);
 
 /// A client of a hub that answers as `says` says to the method and path; what it is asked is noted in
 /// `asked`.
 fn client(
     says: impl Fn(&str) -> (u16, Value) + Send + Sync + 'static,
-    asked: &Arc<Mutex<Vec<Asked>>>,
+    asked: &Arc<Mutex<Vec<HubRequest>>>,
 ) -> Client {
     let (asked, says) = (Arc::clone(asked), Arc::new(says));
     let answer = move |request: Request<Body>| {
@@ -180,7 +180,7 @@ enum News {
 use News::{Copied, Seen};
 
 /// One write that is lost, and what is to be waited for.
-struct Lost {
+struct LostWrite {
     what: &'static str,
     verb: Verb,
     /// The version it was decided on.
@@ -191,8 +191,8 @@ struct Lost {
     learned: Option<u32>,
 }
 
-const LOST: &[Lost] = &[
-    Lost {
+const LOST: &[LostWrite] = &[
+    LostWrite {
         what: "somebody else changed it",
         verb: Verb::Update,
         on: Some("5"),
@@ -200,7 +200,7 @@ const LOST: &[Lost] = &[
         news: &[Seen(Some("7")), Copied(Some("7")), Seen(Some("8"))],
         learned: Some(2),
     },
-    Lost {
+    LostWrite {
         what: "what is known already, once more, is no news",
         verb: Verb::Update,
         on: Some("5"),
@@ -208,7 +208,7 @@ const LOST: &[Lost] = &[
         news: &[Seen(Some("5")), Seen(Some("10")), Copied(Some("10"))],
         learned: Some(3),
     },
-    Lost {
+    LostWrite {
         what: "somebody deleted it, and the hub says conflict",
         verb: Verb::Update,
         on: Some("5"),
@@ -216,7 +216,7 @@ const LOST: &[Lost] = &[
         news: &[Seen(None), Copied(None)],
         learned: Some(2),
     },
-    Lost {
+    LostWrite {
         what: "somebody deleted it, and the hub says so",
         verb: Verb::Update,
         on: Some("5"),
@@ -224,7 +224,7 @@ const LOST: &[Lost] = &[
         news: &[Seen(None), Copied(None)],
         learned: Some(2),
     },
-    Lost {
+    LostWrite {
         what: "a delete of what was changed",
         verb: Verb::Delete,
         on: Some("5"),
@@ -232,7 +232,7 @@ const LOST: &[Lost] = &[
         news: &[Seen(Some("6")), Copied(Some("6"))],
         learned: Some(2),
     },
-    Lost {
+    LostWrite {
         what: "somebody else made it first",
         verb: Verb::Create,
         on: None,
@@ -240,7 +240,7 @@ const LOST: &[Lost] = &[
         news: &[Seen(Some("9")), Copied(Some("9"))],
         learned: Some(2),
     },
-    Lost {
+    LostWrite {
         what: "the hub shows nothing",
         verb: Verb::Update,
         on: Some("5"),
@@ -248,7 +248,7 @@ const LOST: &[Lost] = &[
         news: &[],
         learned: None,
     },
-    Lost {
+    LostWrite {
         what: "the news is known, but its copy does not come",
         verb: Verb::Update,
         on: Some("5"),
@@ -291,7 +291,7 @@ async fn a_refusal_is_told_at_once() {
     let start = Instant::now();
     let result = world.committer.commit(world.commit(Verb::Update)).await;
     assert!(
-        matches!(&result, Err(error) if error.why == Why::Refused && error.status.code == 403),
+        matches!(&result, Err(error) if error.why == WriteRefusal::Refused && error.status.code == 403),
         "{result:?}"
     );
     assert_eq!(start.elapsed(), Duration::ZERO);
@@ -307,7 +307,7 @@ async fn a_stale_write_that_a_guard_refuses_is_a_conflict() {
         .await;
         let commit = world.commit(Verb::Update);
         let refused = world.committer.commit(commit).await.unwrap_err();
-        let moved = refused.why == Why::Changed && refused.status.code == 409;
+        let moved = refused.why == WriteRefusal::Changed && refused.status.code == 409;
         assert_eq!(moved, is_conflict, "{refused:?}");
     }
 }
@@ -319,13 +319,13 @@ async fn a_copy_that_is_behind_what_is_known_of_the_hub_is_not_written_on() {
     world.seen(Some("6"));
     let result = world.committer.commit(world.commit(Verb::Update)).await;
     assert!(
-        matches!(&result, Err(error) if error.why == Why::Changed && error.status.code == 409),
+        matches!(&result, Err(error) if error.why == WriteRefusal::Changed && error.status.code == 409),
         "{result:?}"
     );
 }
 
 /// One write that the hub takes, and when its echo is complete.
-struct Taken {
+struct TakenWrite {
     what: &'static str,
     verb: Verb,
     answer: fn() -> Value,
@@ -344,8 +344,8 @@ fn at(version: &str, metadata: &Value) -> Value {
     answer
 }
 
-const TAKEN: &[Taken] = &[
-    Taken {
+const TAKEN: &[TakenWrite] = &[
+    TakenWrite {
         what: "an update is seen and copied",
         verb: Verb::Update,
         answer: || at("7", &json!({})),
@@ -357,21 +357,21 @@ const TAKEN: &[Taken] = &[
         ],
         echoed: 4,
     },
-    Taken {
+    TakenWrite {
         what: "an update takes the last finalizer off, and the object goes",
         verb: Verb::Update,
         answer: || at("7", &json!({"deletionTimestamp": "2026-01-01T00:00:00Z"})),
         news: &[Seen(None), Copied(None)],
         echoed: 2,
     },
-    Taken {
+    TakenWrite {
         what: "a delete is done",
         verb: Verb::Delete,
         answer: || json!({"apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Success"}),
         news: &[Seen(None), Copied(None)],
         echoed: 2,
     },
-    Taken {
+    TakenWrite {
         what: "a delete is held up by a finalizer",
         verb: Verb::Delete,
         answer: || {
@@ -449,11 +449,15 @@ async fn a_refusal_of_a_write_alone_is_the_hubs() {
     let body = serde_json::to_value(Status::failure(403, "Forbidden", said)).unwrap();
     let review = |allowed: bool| (201, json!({"status": {"allowed": allowed}}));
     for (verb, may, why) in [
-        (Verb::Update, review(true), Why::Refused),
-        (Verb::Update, review(false), Why::Forbidden),
-        (Verb::Delete, review(false), Why::Forbidden),
-        (Verb::Update, (403, body.clone()), Why::Forbidden),
-        (Verb::Update, (500, says(500, "InternalError")), Why::Refused),
+        (Verb::Update, review(true), WriteRefusal::Refused),
+        (Verb::Update, review(false), WriteRefusal::Forbidden),
+        (Verb::Delete, review(false), WriteRefusal::Forbidden),
+        (Verb::Update, (403, body.clone()), WriteRefusal::Forbidden),
+        (
+            Verb::Update,
+            (500, says(500, "InternalError")),
+            WriteRefusal::Refused,
+        ),
     ] {
         let body = body.clone();
         let world = World::with(Some("5"), move |line| match line {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// A noted write.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Noted {
+pub(super) struct NotedWrite {
     pub(super) api_version: String,
     group: String,
     resource: String,
@@ -18,7 +18,7 @@ pub(super) struct Noted {
     pub(super) holder: String,
 }
 
-impl Noted {
+impl NotedWrite {
     /// The note of `write`, made on the hub's `version`, by `holder`.
     pub(super) fn of(write: &Write, version: &str, holder: &str) -> Self {
         let is_create = write.verb == Verb::Create;
@@ -78,15 +78,15 @@ impl Noted {
 }
 
 /// The notes in the annotation `name` of a fence.
-pub(super) fn read(fence: &Value, name: &str) -> Vec<Noted> {
+pub(super) fn read(fence: &Value, name: &str) -> Vec<NotedWrite> {
     let text = fence["metadata"]["annotations"][name].as_str().unwrap_or("[]");
     let noted: Vec<Value> = serde_json::from_str(text).unwrap_or_default();
-    noted.iter().filter_map(Noted::read).collect()
+    noted.iter().filter_map(NotedWrite::read).collect()
 }
 
 /// The value of an annotation with `notes`.
-pub(super) fn text(notes: &[Noted]) -> String {
-    Value::Array(notes.iter().map(Noted::value).collect()).to_string()
+pub(super) fn text(notes: &[NotedWrite]) -> String {
+    Value::Array(notes.iter().map(NotedWrite::value).collect()).to_string()
 }
 
 #[cfg(test)]
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn what_is_noted_is_read_back() {
-        let noted = Noted {
+        let noted = NotedWrite {
             api_version: "core.gardener.cloud/v1beta1".to_owned(),
             group: "core.gardener.cloud".to_owned(),
             resource: "shoots".to_owned(),
@@ -108,7 +108,7 @@ mod tests {
             json!({"metadata": {"annotations": {"noted": text(std::slice::from_ref(&noted)), "bad": "no"}}});
         assert_eq!(read(&fence, "noted"), std::slice::from_ref(&noted));
         assert_eq!((read(&fence, "bad"), read(&fence, "none")), (vec![], vec![]));
-        assert_eq!(Noted::read(&json!({"name": "one"})), None);
+        assert_eq!(NotedWrite::read(&json!({"name": "one"})), None);
         let shoots = GroupResource::new("core.gardener.cloud", "shoots");
         let (one, two) = (
             Key::new(shoots, "garden-dev", "one"),

@@ -148,7 +148,11 @@ async fn who_comes_second_waits_for_what_the_first_makes_and_counts_it() {
         world.made("x").await;
     };
     let (passed, ()) = tokio::join!(world.pass(&world.two, &second), comes);
-    assert_eq!(passed.unwrap_err().why, Why::Fenced, "it was decided without x");
+    assert_eq!(
+        passed.unwrap_err().why,
+        WriteRefusal::Fenced,
+        "it was decided without x"
+    );
     assert!(start.elapsed() < PATIENCE);
     world.pass(&world.two, &second).await.unwrap();
     assert!(!world.one.abandoned(FENCE, &key("x")).await.unwrap());

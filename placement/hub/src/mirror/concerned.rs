@@ -15,7 +15,7 @@ pub(super) const NAMESPACES: GroupResource = GroupResource::new("", "namespaces"
 const TOGETHER: usize = 256;
 
 /// The namespaces that concern a system, kept current by their copies.
-pub(super) struct Concerned {
+pub(super) struct NamespaceScope {
     concerns: Concerns,
     namespaces: HashSet<Arc<str>>,
     /// Namespaces that no longer concern a system, but may have objects that do.
@@ -23,7 +23,7 @@ pub(super) struct Concerned {
     changes: Box<dyn Watch>,
 }
 
-impl Concerned {
+impl NamespaceScope {
     /// The namespaces that are known now.
     ///
     /// # Errors
@@ -146,7 +146,7 @@ mod tests {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
         write(&store, NAMESPACES, "", "mine", "yes").await;
         write(&store, NAMESPACES, "", "other", "no").await;
-        let mut concerned = Concerned::begin(Arc::from([concern as Concern]), &store)
+        let mut concerned = NamespaceScope::begin(Arc::from([concern as Concern]), &store)
             .await
             .unwrap();
         let plain = json!({"metadata": {"name": "a"}});

@@ -20,9 +20,9 @@ use kube::{Api, Client};
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::concerned::{Concerned, NAMESPACES};
+use super::concerned::{NAMESPACES, NamespaceScope};
 use super::versions::{HubVersion, HubVersions};
-use super::{Copied, FROM_FILE, Progress};
+use super::{CopyProgress, FROM_FILE, Progress};
 
 /// Number of objects of a list that are stored at once.
 const BATCH: usize = 256;
@@ -41,7 +41,7 @@ const PAGE: u32 = 500;
 
 /// Parts that the reflectors of all kinds share.
 #[derive(Clone)]
-pub(super) struct Shared {
+pub(super) struct ReflectorContext {
     pub(super) client: Client,
     pub(super) store: Arc<dyn Store>,
     pub(super) versions: Arc<HubVersions>,
@@ -52,7 +52,7 @@ pub(super) struct Shared {
 
 /// Follows one kind.
 pub(super) struct Reflector {
-    shared: Shared,
+    shared: ReflectorContext,
     objects: Api<DynamicObject>,
     resource: GroupResource,
     served: ApiResource,
@@ -71,7 +71,7 @@ pub(super) struct Reflector {
 }
 
 impl Reflector {
-    pub(super) fn new(shared: Shared, kind: &Arc<dyn Kind>, concerns: Option<Concerns>) -> Self {
+    pub(super) fn new(shared: ReflectorContext, kind: &Arc<dyn Kind>, concerns: Option<Concerns>) -> Self {
         let info = kind.info();
         let api_version = if info.group.is_empty() {
             info.storage_version.to_owned()
@@ -171,18 +171,18 @@ impl Reflector {
     }
 
     /// Objects to copy, where not all are: known once the copies of the namespaces exist.
-    async fn concerned(&self) -> Result<Option<Concerned>, StoreError> {
+    async fn concerned(&self) -> Result<Option<NamespaceScope>, StoreError> {
         let Some(concerns) = &self.concerns else {
             return Ok(None);
         };
         let is_known = |progress: &Progress| {
             // Where none are copied, none is concerned.
             let namespaces = progress.get(&NAMESPACES);
-            namespaces.is_none_or(|copied| matches!(copied, Copied::Complete | Copied::Absent))
+            namespaces.is_none_or(|copied| matches!(copied, CopyProgress::Complete | CopyProgress::Absent))
         };
         // It fails only when the sender is gone, which `shared` holds.
         drop(self.shared.progress.subscribe().wait_for(is_known).await);
-        Concerned::begin(Arc::clone(concerns), &self.shared.store)
+        NamespaceScope::begin(Arc::clone(concerns), &self.shared.store)
             .await
             .map(Some)
     }
@@ -215,7 +215,7 @@ impl Reflector {
     }
 
     /// Removes the copies that no longer concern a system.
-    async fn tidy(&mut self, concerned: Option<&mut Concerned>) {
+    async fn tidy(&mut self, concerned: Option<&mut NamespaceScope>) {
         let past = concerned.map(|concerned| concerned.past(&self.shared.store, self.resource));
         for (namespace, name) in past.into_iter().flatten() {
             self.remove(Key {
@@ -229,7 +229,7 @@ impl Reflector {
 
     /// Applies an event of the hub. Of objects without need of a copy, only existing copies are
     /// updated.
-    async fn take(&mut self, event: Event<DynamicObject>, concerned: Option<&mut Concerned>) {
+    async fn take(&mut self, event: Event<DynamicObject>, concerned: Option<&mut NamespaceScope>) {
         // Not shared across an await: a watch is for one task.
         match event {
             Event::Init => {
@@ -249,7 +249,7 @@ impl Reflector {
                 if self.is_awaiting {
                     self.look();
                 } else {
-                    self.say(Copied::Complete);
+                    self.say(CopyProgress::Complete);
                 }
             }
             Event::Apply(object) => {
@@ -268,7 +268,7 @@ impl Reflector {
         *self.shared.leading.borrow()
     }
 
-    fn say(&self, copied: Copied) {
+    fn say(&self, copied: CopyProgress) {
         self.shared.progress.send_if_modified(|progress| {
             let before = progress.insert(self.resource, copied.clone());
             before.as_ref() != Some(&copied)
@@ -277,7 +277,7 @@ impl Reflector {
 
     /// The hub does not have the kind: as if there were no objects.
     async fn miss(&mut self) {
-        let is_news = self.shared.progress.borrow().get(&self.resource) != Some(&Copied::Absent);
+        let is_news = self.shared.progress.borrow().get(&self.resource) != Some(&CopyProgress::Absent);
         if is_news {
             tracing::info!(resource = %self.resource, "the hub does not serve this resource; waiting for it");
         }
@@ -285,17 +285,17 @@ impl Reflector {
         self.pending.clear();
         self.finish().await;
         self.is_awaiting = false;
-        self.say(Copied::Absent);
+        self.say(CopyProgress::Absent);
     }
 
     /// A problem keeps the first copies from coming. Existing copies stay unchanged.
     fn stumble(&self, problem: &str) {
         let is_waiting = !matches!(
             self.shared.progress.borrow().get(&self.resource),
-            Some(Copied::Complete | Copied::Absent)
+            Some(CopyProgress::Complete | CopyProgress::Absent)
         );
         if is_waiting {
-            self.say(Copied::Waiting(Some(problem.to_owned())));
+            self.say(CopyProgress::Waiting(Some(problem.to_owned())));
         }
     }
 
@@ -305,7 +305,7 @@ impl Reflector {
         let is_there = |key: &Key| copies.get(&key.namespace, &key.name).is_some();
         if self.listed.iter().all(is_there) {
             self.is_awaiting = false;
-            self.say(Copied::Complete);
+            self.say(CopyProgress::Complete);
         }
     }
 
@@ -318,7 +318,7 @@ impl Reflector {
     }
 
     /// Records `object` and plans the write of a copy, unless it is not among the `concerned` ones.
-    fn put(&mut self, mut object: DynamicObject, concerned: Option<&Concerned>) -> Option<Key> {
+    fn put(&mut self, mut object: DynamicObject, concerned: Option<&NamespaceScope>) -> Option<Key> {
         let key = self.key(&object);
         let manager = manager(&object.metadata);
         object.metadata.managed_fields = None;
@@ -450,7 +450,7 @@ impl Reflector {
 }
 
 /// The namespaces that are newly `concerned`; none where everything is copied.
-async fn news(concerned: &mut Option<Concerned>) -> Result<Vec<Arc<str>>, StoreError> {
+async fn news(concerned: &mut Option<NamespaceScope>) -> Result<Vec<Arc<str>>, StoreError> {
     match concerned {
         Some(concerned) => concerned.next().await,
         None => std::future::pending().await,

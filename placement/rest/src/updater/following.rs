@@ -6,28 +6,28 @@ use std::sync::Arc;
 use berth_apimachinery::Key;
 
 use super::Subject;
-use super::make::Made;
-use crate::observed::Compared;
+use super::make::ObjectDraft;
+use crate::observed::ComparisonCache;
 use crate::tallies::Tally;
 
 /// Subjects with an object.
 #[derive(Default)]
-pub(super) struct Following {
+pub(super) struct SubjectIndex {
     /// Targets, with the names of their objects, which may differ from the names of clusters.
     targets: HashMap<Arc<str>, Arc<str>>,
-    demands: HashMap<Key, Followed>,
+    demands: HashMap<Key, DemandState>,
 }
 
 /// Knowledge of a demand in addition to its object.
-struct Followed {
+struct DemandState {
     tally: Tally,
     /// The last comparison, where it is observed.
-    compared: Option<Arc<Compared>>,
+    compared: Option<Arc<ComparisonCache>>,
 }
 
-impl Following {
+impl SubjectIndex {
     /// Stores rendered objects. `count` gets the added and removed Decisions, by their classes.
-    pub(super) fn put(&mut self, made: &Made, mut count: impl FnMut(Tally, isize)) {
+    pub(super) fn put(&mut self, made: &ObjectDraft, mut count: impl FnMut(Tally, isize)) {
         let place = made.draft.as_ref().and(made.key.as_ref());
         match (&made.subject, place) {
             (Subject::Target(cluster), Some(place)) => {
@@ -35,7 +35,7 @@ impl Following {
             }
             (Subject::Target(cluster), None) => drop(self.targets.remove(cluster)),
             (Subject::Demand(demand), _) => {
-                let is = made.tally.filter(|_| place.is_some()).map(|tally| Followed {
+                let is = made.tally.filter(|_| place.is_some()).map(|tally| DemandState {
                     tally,
                     compared: made.compared.clone(),
                 });
@@ -62,7 +62,7 @@ impl Following {
     }
 
     /// The last comparison of an observed demand.
-    pub(super) fn compared(&self, subject: &Subject) -> Option<Arc<Compared>> {
+    pub(super) fn compared(&self, subject: &Subject) -> Option<Arc<ComparisonCache>> {
         match subject {
             Subject::Target(_) => None,
             Subject::Demand(demand) => self.demands.get(demand)?.compared.clone(),

@@ -11,22 +11,22 @@ use berth_storage::{Collection, Name, Source};
 
 use super::Subject;
 use crate::names;
-use crate::observed::{self, Budget, Compared};
+use crate::observed::{self, Budget, ComparisonCache};
 use crate::projection::{CLUSTER_DECISIONS, DECISIONS, Projection, TARGETS};
-use crate::render::{self, Rendered};
+use crate::render::{self, RenderedDecision};
 use crate::tallies::Tally;
 
 /// A subject whose object is to be made.
-pub(super) struct Demanded {
+pub(super) struct MissingObject {
     pub(super) subject: Subject,
     /// The name of the object about a target, if it was made before.
     pub(super) name: Option<Arc<str>>,
     /// The last comparison of an observed demand.
-    pub(super) compared: Option<Arc<Compared>>,
+    pub(super) compared: Option<Arc<ComparisonCache>>,
 }
 
 /// One made object (or, with no draft, a deleted one).
-pub(super) struct Made {
+pub(super) struct ObjectDraft {
     pub(super) subject: Subject,
     pub(super) key: Option<Key>,
     pub(super) draft: Option<Draft>,
@@ -34,12 +34,12 @@ pub(super) struct Made {
     /// Properties of a Decision for counting.
     pub(super) tally: Option<Tally>,
     /// The last comparison, where the demand is observed.
-    pub(super) compared: Option<Arc<Compared>>,
+    pub(super) compared: Option<Arc<ComparisonCache>>,
     /// Whether its comparison was postponed for lack of time.
     pub(super) waits: bool,
 }
 
-impl Made {
+impl ObjectDraft {
     fn nothing(subject: Subject, key: Option<Key>) -> Self {
         Self {
             subject,
@@ -53,8 +53,8 @@ impl Made {
     }
 
     /// Adds the rendered objects of it.
-    fn with(mut self, rendered: Option<Rendered>) -> Self {
-        let Some(Rendered { value, due_at }) = rendered else {
+    fn with(mut self, rendered: Option<RenderedDecision>) -> Self {
+        let Some(RenderedDecision { value, due_at }) = rendered else {
             return self;
         };
         match Draft::new(&value) {
@@ -71,9 +71,9 @@ impl Made {
 }
 
 /// The present virtual objects.
-pub(super) struct Shown(BTreeMap<GroupResource, Collection>);
+pub(super) struct VirtualObjects(BTreeMap<GroupResource, Collection>);
 
-impl Shown {
+impl VirtualObjects {
     pub(super) fn of(projection: &Projection) -> Self {
         let resources = [TARGETS, DECISIONS, CLUSTER_DECISIONS];
         Self(
@@ -96,7 +96,7 @@ impl Shown {
 /// Makes objects at one instant.
 pub(super) struct Maker {
     pub(super) snapshot: Snapshot,
-    pub(super) shown: Shown,
+    pub(super) shown: VirtualObjects,
     pub(super) engine: Arc<Engine>,
     /// Whether all there is is known. On half of it nothing is compared.
     pub(super) is_complete: bool,
@@ -108,7 +108,7 @@ pub(super) struct Maker {
 
 impl Maker {
     /// Makes the object about the `demanded` one.
-    pub(super) fn make(&mut self, demanded: Demanded) -> Made {
+    pub(super) fn make(&mut self, demanded: MissingObject) -> ObjectDraft {
         match &demanded.subject {
             Subject::Target(cluster) => {
                 let cluster = Arc::clone(cluster);
@@ -121,7 +121,7 @@ impl Maker {
         }
     }
 
-    fn target(&self, cluster: &str, demanded: Demanded) -> Made {
+    fn target(&self, cluster: &str, demanded: MissingObject) -> ObjectDraft {
         let target = self.snapshot.inventory.target_of(cluster, self.now);
         let made = target.map(|(name, view)| {
             let dialect = self.snapshot.dialect.name();
@@ -132,13 +132,13 @@ impl Maker {
         });
         let (key, rendered) = made.unzip();
         let key = key.or_else(|| demanded.name.map(|name| Key::new(TARGETS, "", &name)));
-        Made::nothing(demanded.subject, key).with(rendered)
+        ObjectDraft::nothing(demanded.subject, key).with(rendered)
     }
 
-    fn decision(&mut self, demand: &Key, demanded: Demanded) -> Made {
+    fn decision(&mut self, demand: &Key, demanded: MissingObject) -> ObjectDraft {
         let key = decision_key(&self.snapshot, demand);
         let Some(view) = self.snapshot.inventory.demand(demand, self.now) else {
-            return Made::nothing(demanded.subject, Some(key));
+            return ObjectDraft::nothing(demanded.subject, Some(key));
         };
         let is_observed = !self.engine.is_entrusted(&self.snapshot, demand);
         let is_compared = is_observed && self.is_complete;
@@ -147,12 +147,12 @@ impl Maker {
         let compared = match &decided {
             Some(decision) => {
                 let before = demanded.compared.as_deref();
-                Some(Compared::of(&self.snapshot, decision, &view, before))
+                Some(ComparisonCache::of(&self.snapshot, decision, &view, before))
             }
             None => demanded.compared.filter(|_| is_observed),
         };
         let observed = is_observed.then(|| observed::told(&view, compared.as_deref(), self.grace, self.now));
-        let shown = render::Shown {
+        let shown = render::DemandRow {
             snapshot: &self.snapshot,
             demand,
             view,
@@ -163,11 +163,11 @@ impl Maker {
         };
         let old = self.shown.get(&key).map(|old| &**old);
         let (rendered, tally) = render::decision(shown, old);
-        Made {
+        ObjectDraft {
             tally: Some(tally),
             waits: is_compared && !decides,
             compared,
-            ..Made::nothing(demanded.subject, Some(key)).with(Some(rendered))
+            ..ObjectDraft::nothing(demanded.subject, Some(key)).with(Some(rendered))
         }
     }
 

@@ -37,7 +37,7 @@ struct AllBut(Vec<&'static str>);
 
 #[async_trait]
 impl Authorizer for AllBut {
-    async fn authorize(&self, asked: &Attributes) -> Result<Access, berth_apiserver::Unanswered> {
+    async fn authorize(&self, asked: &Attributes) -> Result<Access, berth_apiserver::DelegationError> {
         let mut text = format!("{} {}", asked.verb, asked.resource);
         if !asked.subresource.is_empty() {
             text.push_str(&format!("/{}", asked.subresource));

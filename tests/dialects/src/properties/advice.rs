@@ -6,7 +6,7 @@ use std::sync::Arc;
 use berth_apimachinery::Key;
 use berth_dialect_contract::names;
 use berth_engine::Catalog;
-use berth_engine::advice::{self, Advised, Form, Patch, Set, Terms};
+use berth_engine::advice::{self, Form, Patch, Set, TargetAdvice, Terms};
 use serde_json::{Value, json};
 
 use super::laws::Matter;
@@ -43,7 +43,7 @@ pub(crate) fn holds(matter: &Matter<'_>, server: Server) -> Result<(), String> {
 }
 
 /// Checks that the server takes the patches of `set`, and that the target then has the outcome of `set`.
-fn applied(demand: &Key, advised: &Advised, set: &Set, server: &Server) -> Result<(), String> {
+fn applied(demand: &Key, advised: &TargetAdvice, set: &Set, server: &Server) -> Result<(), String> {
     let mut after = server.clone();
     let mut chosen: Option<Vec<String>> = None;
     for patch in &set.patches {

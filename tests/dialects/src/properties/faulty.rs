@@ -11,11 +11,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use berth_apimachinery::{Change, GroupResource, Key, Kind, KindInfo, Labels, Object, Scope, Timestamp};
 use berth_dialect_contract::{
-    Action, Advisor, Affected, Ask, BindingChange, Current, Decision, DemandKind, DemandView, Dialect, Due,
-    Edit, Inventory, Outcome, Phase, Placed, Quantities, Refused, Remedy, TargetView, Targets, Unusable,
-    Verb, Whose, Words, Write,
+    Action, Advisor, AffectedDemands, Ask, BindingChange, ChoiceRefusal, Consequences, Current, Decision,
+    DemandKind, DemandView, Dialect, Edit, Inventory, Outcome, Phase, PlacedCluster, Quantities, Remedy,
+    TargetView, Targets, Unusable, Verb, Whose, Words, Write,
 };
-use berth_scheduling::{Ix, Reason, Rejection, Solved};
+use berth_scheduling::{Ix, PipelineOutcome, Reason, Rejection};
 use serde_json::{Value, json};
 
 use super::Property;
@@ -105,8 +105,8 @@ impl Shelf {
         self.slots.iter().filter(move |(_, slot)| *slot.parcel == *parcel)
     }
 
-    fn judge(&self, parcel: &Object) -> Solved {
-        let (mut solved, mut rejections) = (Solved::default(), Vec::new());
+    fn judge(&self, parcel: &Object) -> PipelineOutcome {
+        let (mut solved, mut rejections) = (PipelineOutcome::default(), Vec::new());
         let value = parcel.value();
         for (candidate, (name, (object, capacity))) in (0..).zip(&self.crates) {
             let colours = object.value()["spec"]["colour"] == value["spec"]["colour"];
@@ -158,7 +158,7 @@ impl Shelf {
     }
 
     /// Kept crates, then new ones as long as there are; and what happens to each.
-    fn pick(&self, parcel: &Object, solved: &mut Solved) -> Vec<BindingChange> {
+    fn pick(&self, parcel: &Object, solved: &mut PipelineOutcome) -> Vec<BindingChange> {
         let name = parcel.meta().name();
         let wanted = parcel.value()["spec"]["wanted"].as_u64().unwrap_or(1) as usize;
         let held: Vec<&Slot> = self.slots_of(name).map(|(_, slot)| slot).collect();
@@ -197,12 +197,12 @@ impl Inventory for Shelf {
     fn fork(&self) -> Arc<dyn Inventory> {
         Arc::new(self.clone())
     }
-    fn fold(&mut self, change: &Change) -> Due {
+    fn fold(&mut self, change: &Change) -> Consequences {
         self.folds += 1;
         let name = Arc::clone(&change.key.name);
-        let mut due = Due {
-            decide: Affected::All,
-            demands: Affected::None,
+        let mut due = Consequences {
+            decide: AffectedDemands::All,
+            demands: AffectedDemands::None,
             targets: Some(vec![Arc::clone(&name)]),
         };
         match (change.key.resource, &change.new) {
@@ -213,8 +213,12 @@ impl Inventory for Shelf {
                     Some(parcel) => self.parcels.insert(change.key.clone(), Arc::clone(parcel)),
                     None => self.parcels.remove(&change.key),
                 };
-                due.demands = Affected::Some(vec![change.key.clone()]);
-                due.decide = if same { Affected::None } else { due.demands.clone() };
+                due.demands = AffectedDemands::Some(vec![change.key.clone()]);
+                due.decide = if same {
+                    AffectedDemands::None
+                } else {
+                    due.demands.clone()
+                };
                 due.targets = Some(Vec::new());
             }
             (CRATES, Some(object)) => {
@@ -253,8 +257,8 @@ impl Inventory for Shelf {
                     Some(slot) => self.slots.insert(change.key.clone(), slot),
                     None => self.slots.remove(&change.key),
                 };
-                due.demands = Affected::Some(parcel.into_iter().collect());
-                due.decide = Affected::None;
+                due.demands = AffectedDemands::Some(parcel.into_iter().collect());
+                due.decide = AffectedDemands::None;
                 if self.is(Property::OwnWritesAreNotDue) {
                     due.decide = due.demands.clone();
                 }
@@ -278,12 +282,12 @@ impl Inventory for Shelf {
         let object = self.object(demand)?;
         // What is shown depends on how it came about, which a plan does not know.
         let hides = self.is(Property::PlanEqualsDoingIt) && self.folds.is_multiple_of(2);
-        let placed: Vec<Placed> = self
+        let placed: Vec<PlacedCluster> = self
             .slots_of(&demand.name)
             .filter(|_| !hides)
-            .map(|(_, slot)| Placed {
+            .map(|(_, slot)| PlacedCluster {
                 cluster_name: Arc::clone(&slot.holder),
-                ..Placed::default()
+                ..PlacedCluster::default()
             })
             .collect();
         Some(DemandView {
@@ -299,7 +303,7 @@ impl Inventory for Shelf {
             amount: None,
         })
     }
-    fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, Refused>> {
+    fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, ChoiceRefusal>> {
         let parcel = self.object(ask.demand)?;
         let mut solved = self.judge(&parcel);
         let mut changes = self.pick(&parcel, &mut solved);

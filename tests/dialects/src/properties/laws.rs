@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use berth_apimachinery::Key;
-use berth_dialect_contract::{Action, Ask, BindingChange, Decision, Outcome, Placed};
+use berth_dialect_contract::{Action, Ask, BindingChange, Decision, Outcome, PlacedCluster};
 use serde_json::Value;
 
 use super::Generator;
@@ -278,7 +278,7 @@ pub(crate) fn exact(matter: &Matter<'_>, mut server: Server) -> Result<(), Strin
     }
     let all: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     for name in all.into_iter().filter(|name| !named.contains(name.as_str())) {
-        let state = |places: &BTreeMap<String, Placed>| {
+        let state = |places: &BTreeMap<String, PlacedCluster>| {
             let place = places.get(name)?;
             Some((place.state.clone(), place.amount))
         };
@@ -293,8 +293,12 @@ pub(crate) fn exact(matter: &Matter<'_>, mut server: Server) -> Result<(), Strin
 }
 
 /// Whether the amounts of `change` are those that the place has before and after.
-fn amounts_hold(change: &BindingChange, before: Option<&Placed>, after: Option<&Placed>) -> bool {
-    let amount = |place: Option<&Placed>| place.filter(|place| !place.leaving)?.amount;
+fn amounts_hold(
+    change: &BindingChange,
+    before: Option<&PlacedCluster>,
+    after: Option<&PlacedCluster>,
+) -> bool {
+    let amount = |place: Option<&PlacedCluster>| place.filter(|place| !place.leaving)?.amount;
     change.amount_from == amount(before)
         && change.amount_to == amount(after)
         && (change.action == Action::Resize)
@@ -339,10 +343,10 @@ pub(crate) fn divided(matter: &Matter<'_>, server: Server) -> Result<(), String>
 }
 
 /// Places of `demand`, by cluster.
-fn placed(server: &Server, demand: &Key) -> BTreeMap<String, Placed> {
+fn placed(server: &Server, demand: &Key) -> BTreeMap<String, PlacedCluster> {
     let view = server.inventory().demand(demand, server.now);
     let list = view.map(|view| view.placed).unwrap_or_default();
-    let entry = |placed: Placed| (placed.cluster_name.to_string(), placed);
+    let entry = |placed: PlacedCluster| (placed.cluster_name.to_string(), placed);
     list.into_iter().map(entry).collect()
 }
 

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use berth_apimachinery::{Key, Timestamp};
-use berth_dialect_contract::amounts::Held;
-use berth_dialect_contract::{Affected, Due, Phase};
-use berth_engine::plan::{Plan, Step, Terms, What, apply, compare};
+use berth_dialect_contract::amounts::AmountsByCluster;
+use berth_dialect_contract::{AffectedDemands, Consequences, Phase};
+use berth_engine::plan::{ChangeKind, Plan, Step, Terms, apply, compare};
 use berth_engine::{Catalog, Snapshot};
 
 use super::case::Later;
@@ -62,10 +62,10 @@ fn plan(server: &Server, later: &Later) -> Result<Option<Plan>, String> {
             let mut reference = value["metadata"].clone();
             reference["apiVersion"] = value["apiVersion"].clone();
             reference["kind"] = value["kind"].clone();
-            What::Delete(reference)
+            ChangeKind::Delete(reference)
         }
-        Later::Merge(value) if server.has(value)? => What::Patch(value.clone()),
-        Later::Merge(value) => What::Object(value.clone()),
+        Later::Merge(value) if server.has(value)? => ChangeKind::Patch(value.clone()),
+        Later::Merge(value) => ChangeKind::Object(value.clone()),
     };
     let step = Step {
         at: String::new(),
@@ -89,7 +89,7 @@ fn plan(server: &Server, later: &Later) -> Result<Option<Plan>, String> {
 }
 
 /// Decides what is due, and what that makes due, one after the other.
-fn decide_due(server: &mut Server, due: Due) -> Result<(), String> {
+fn decide_due(server: &mut Server, due: Consequences) -> Result<(), String> {
     let mut queue: VecDeque<Key> = VecDeque::new();
     let mut times: BTreeMap<Key, usize> = BTreeMap::new();
     add(&mut queue, server, [due]);
@@ -125,13 +125,13 @@ fn decide_due(server: &mut Server, due: Due) -> Result<(), String> {
     }
 }
 
-fn add(queue: &mut VecDeque<Key>, server: &Server, dues: impl IntoIterator<Item = Due>) {
+fn add(queue: &mut VecDeque<Key>, server: &Server, dues: impl IntoIterator<Item = Consequences>) {
     let mut keys = BTreeSet::new();
     for due in dues {
         match due.decide {
-            Affected::None => {}
-            Affected::Some(some) => keys.extend(some),
-            Affected::All => keys.extend(server.demands()),
+            AffectedDemands::None => {}
+            AffectedDemands::Some(some) => keys.extend(some),
+            AffectedDemands::All => keys.extend(server.demands()),
         }
     }
     queue.extend(
@@ -142,7 +142,7 @@ fn add(queue: &mut VecDeque<Key>, server: &Server, dues: impl IntoIterator<Item 
 }
 
 /// The clusters of each demand.
-fn clusters(snapshot: &Snapshot, now: Timestamp) -> BTreeMap<Key, Held> {
+fn clusters(snapshot: &Snapshot, now: Timestamp) -> BTreeMap<Key, AmountsByCluster> {
     let demands = snapshot.inventory.demands().into_iter();
     demands
         .filter_map(|demand| {

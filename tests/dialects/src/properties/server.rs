@@ -7,7 +7,7 @@ use std::sync::Arc;
 use berth_apimachinery::{
     Change, FieldError, GroupResource, Key, Kind, Object, Revision, Timestamp, Via, field, time,
 };
-use berth_dialect_contract::{Decision, Dialect, Due, Inventory, Verb, Write, config};
+use berth_dialect_contract::{Consequences, Decision, Dialect, Inventory, Verb, Write, config};
 use berth_engine::{Catalog, Snapshot, World};
 use serde_json::{Map, Value, json};
 
@@ -214,7 +214,7 @@ impl Server {
     }
 
     /// Makes `writes` in order; gives what folding each made due.
-    pub(crate) fn apply(&mut self, writes: &[Write]) -> Result<Vec<Due>, String> {
+    pub(crate) fn apply(&mut self, writes: &[Write]) -> Result<Vec<Consequences>, String> {
         let mut written = BTreeSet::new();
         let mut list = Vec::with_capacity(writes.len());
         for write in writes {
@@ -226,7 +226,7 @@ impl Server {
         Ok(list)
     }
 
-    fn write(&mut self, write: &Write, again: bool) -> Result<Due, String> {
+    fn write(&mut self, write: &Write, again: bool) -> Result<Consequences, String> {
         let stored = self.objects.get(&write.key).cloned();
         match (&stored, write.verb) {
             (Some(_), Verb::Create) => return Err("it is there already".to_owned()),
@@ -276,7 +276,7 @@ impl Server {
         self.write(&write, false).map(drop)
     }
 
-    fn create(&mut self, write: &Write) -> Result<Due, String> {
+    fn create(&mut self, write: &Write) -> Result<Consequences, String> {
         let mut value = write.object.clone();
         let now = time::rfc3339(self.now);
         let served = self.kinds.get(&write.key.resource).cloned();
@@ -293,7 +293,7 @@ impl Server {
         self.fold(&write.key, Some(&value))
     }
 
-    fn update(&mut self, write: &Write, old: &Value) -> Result<Due, String> {
+    fn update(&mut self, write: &Write, old: &Value) -> Result<Consequences, String> {
         let mut value = write.object.clone();
         let served = self.kinds.get(&write.key.resource).cloned();
         if write.subresource == "status" {
@@ -363,7 +363,7 @@ impl Server {
     }
 
     /// Makes one thing happen; gives what folding it made due.
-    pub(crate) fn happen(&mut self, later: &Later) -> Result<Due, String> {
+    pub(crate) fn happen(&mut self, later: &Later) -> Result<Consequences, String> {
         match later {
             Later::Wait(seconds) => {
                 let passed = std::time::Duration::from_secs(seconds.unsigned_abs());
@@ -387,7 +387,7 @@ impl Server {
                 return self.fold(&key, Some(&value));
             }
         }
-        Ok(Due::nothing())
+        Ok(Consequences::nothing())
     }
 
     fn key_of(&self, value: &Value) -> Result<Key, String> {
@@ -402,12 +402,12 @@ impl Server {
         }
     }
 
-    fn remove(&mut self, key: &Key, stored: &Object) -> Result<Due, String> {
+    fn remove(&mut self, key: &Key, stored: &Object) -> Result<Consequences, String> {
         if stored.meta().finalizers().is_empty() {
             return self.fold(key, None);
         }
         if stored.meta().deletion_timestamp().is_some() {
-            return Ok(Due::nothing());
+            return Ok(Consequences::nothing());
         }
         let mut value = stored.parse();
         metadata(&mut value).insert("deletionTimestamp".to_owned(), time::rfc3339(self.now).into());
@@ -416,7 +416,7 @@ impl Server {
     }
 
     /// Stores `new` at `key`, or nothing, and folds the change.
-    pub(crate) fn fold(&mut self, key: &Key, new: Option<&Value>) -> Result<Due, String> {
+    pub(crate) fn fold(&mut self, key: &Key, new: Option<&Value>) -> Result<Consequences, String> {
         let revision = Revision(self.snapshot.revision.0 + 1);
         let new = new
             .map(|value| Object::new(value, revision).map(Arc::new))
@@ -426,13 +426,13 @@ impl Server {
         if let (Some(old), Some(new)) = (&old, &new)
             && new.draft().same_as(old)
         {
-            return Ok(Due::nothing());
+            return Ok(Consequences::nothing());
         }
         match &new {
             Some(new) => {
                 self.objects.insert(key.clone(), Arc::clone(new));
             }
-            None if old.is_none() => return Ok(Due::nothing()),
+            None if old.is_none() => return Ok(Consequences::nothing()),
             None => {
                 self.objects.remove(key);
                 old = old.map(|old| Arc::new(old.draft().at(revision)));
@@ -446,7 +446,7 @@ impl Server {
         };
         self.snapshot.revision = revision;
         if !self.snapshot.dialect.reads().contains(&key.resource) {
-            return Ok(Due::nothing());
+            return Ok(Consequences::nothing());
         }
         let before = self.watched.then(|| show::views(self.inventory(), self.now));
         let due = writable(&mut self.snapshot.inventory).fold(&change);

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
 use berth_apimachinery::{Key, Schema, Timestamp};
-use berth_dialect_contract::report::{Places, View, Written};
-use berth_dialect_contract::{Action, Affected, Decision, Due, Inventory, TargetView};
+use berth_dialect_contract::report::{Places, StreamedCandidates, View};
+use berth_dialect_contract::{Action, AffectedDemands, Consequences, Decision, Inventory, TargetView};
 use berth_engine::Snapshot;
-use berth_scheduling_api::scheduling::Decided;
+use berth_scheduling_api::scheduling::PublishedReport;
 use serde_json::Value;
 
 /// Views of every demand and every target, as text.
@@ -68,16 +68,16 @@ fn told(name: &str, view: &TargetView) -> String {
 }
 
 /// Whether `affected` names `key`.
-pub(crate) fn affects(affected: &Affected, key: &Key) -> bool {
+pub(crate) fn affects(affected: &AffectedDemands, key: &Key) -> bool {
     match affected {
-        Affected::None => false,
-        Affected::Some(keys) => keys.contains(key),
-        Affected::All => true,
+        AffectedDemands::None => false,
+        AffectedDemands::Some(keys) => keys.contains(key),
+        AffectedDemands::All => true,
     }
 }
 
 /// Views that differ and are not named by `due`.
-pub(crate) fn unannounced(before: &Views, after: &Views, due: &Due) -> Result<(), String> {
+pub(crate) fn unannounced(before: &Views, after: &Views, due: &Consequences) -> Result<(), String> {
     let keys: BTreeSet<&Key> = before.demands.keys().chain(after.demands.keys()).collect();
     for key in keys {
         let (was, is) = (before.demands.get(key), after.demands.get(key));
@@ -101,7 +101,7 @@ pub(crate) fn unannounced(before: &Views, after: &Views, due: &Due) -> Result<()
 }
 
 /// The schema of `status` of a Scheduling.
-static REPORT: LazyLock<Schema> = LazyLock::new(Schema::part::<Decided>);
+static REPORT: LazyLock<Schema> = LazyLock::new(Schema::part::<PublishedReport>);
 
 /// The report of `decision`, which fits its schema, without the revision of the inventory.
 pub(crate) fn report(snapshot: &Snapshot, decision: &Decision) -> Result<Value, String> {
@@ -131,7 +131,7 @@ pub(crate) fn written_as_made(snapshot: &Snapshot, decision: &Decision) -> Resul
         decision,
         places: &places,
     };
-    let written = Written {
+    let written = StreamedCandidates {
         view,
         entries: &view.entries(),
         with_reasons: true,

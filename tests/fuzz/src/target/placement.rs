@@ -1,7 +1,7 @@
 //! The placement annotation: what is read strictly is written back canonically, and reading leniently agrees
 //! with it.
 
-use berth_dialect_kcp::placement::{Placement, Reading};
+use berth_dialect_kcp::placement::{Placement, StoredPlacement};
 
 use super::Target;
 
@@ -34,7 +34,7 @@ pub(super) const TARGET: Target = Target {
 
 fn run(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
-    let reading = Reading::of(Some(&text));
+    let reading = StoredPlacement::of(Some(&text));
     match Placement::parse(&text) {
         Ok(placement) => {
             let canonical = placement.to_text();

@@ -2,7 +2,7 @@
 
 use berth_apimachinery::Clock as _;
 use berth_apiserver::SystemClock;
-use berth_certs::{Authority, Issued};
+use berth_certs::{Authority, IssuedCertificate};
 use berth_tests::hub::berth::{self, Berth};
 use berth_tests::hub::{FRONT_PROXY, Hub};
 use berth_tests::raw::{Answer, send};
@@ -20,7 +20,7 @@ async fn shared() -> (&'static Hub, &'static Berth) {
 }
 
 /// A client certificate of `authority` for `name`.
-fn certificate(authority: &Authority, name: &str) -> Issued {
+fn certificate(authority: &Authority, name: &str) -> IssuedCertificate {
     let issued = authority.issue_client(name, &[], SystemClock.now());
     issued.expect("a certificate can be made")
 }

@@ -18,16 +18,16 @@ fn service() -> Service {
     }
 }
 
-fn registered(template: Value) -> Registered {
+fn registered(template: Value) -> RegisteredObject {
     let sources = Sources {
         api_services: "`berth manifests apiservice` has it".to_owned(),
         webhooks: "`berth manifests webhooks` has it".to_owned(),
         ca_secret: String::new(),
     };
-    Registered::of(template, "berth", &sources).unwrap()
+    RegisteredObject::of(template, "berth", &sources).unwrap()
 }
 
-fn judged(object: &Value) -> Found {
+fn judged(object: &Value) -> ObjectState {
     registered(object.clone()).judged(object.clone(), &service())
 }
 
@@ -35,13 +35,13 @@ fn judged(object: &Value) -> Found {
 fn only_what_is_for_the_service_is_filled_in() {
     let service = service();
     let ours = api_service("berth-system");
-    assert_eq!(judged(&ours), Found::Ours(ours.clone()));
+    assert_eq!(judged(&ours), ObjectState::Ours(ours.clone()));
     let patch = filled(&ours, &service, "PEM").unwrap();
     assert_eq!(patch, json!({"spec": {"caBundle": STANDARD.encode("PEM")}}));
     assert!(!trusts(&ours, &service, "PEM"));
 
     let other = judged(&api_service("elsewhere"));
-    let Found::Foreign(Some(other)) = other else {
+    let ObjectState::Foreign(Some(other)) = other else {
         panic!("{other:?}");
     };
     assert!(
@@ -50,7 +50,7 @@ fn only_what_is_for_the_service_is_filled_in() {
     );
     let mut skipping = ours.clone();
     skipping["spec"]["insecureSkipTLSVerify"] = json!(true);
-    assert_eq!(judged(&skipping), Found::Foreign(None));
+    assert_eq!(judged(&skipping), ObjectState::Foreign(None));
 }
 
 #[test]
@@ -58,9 +58,9 @@ fn who_is_to_fill_in_what_is_missing_is_said() {
     let mut injected = api_service("berth-system");
     injected["metadata"]["annotations"] = json!({INJECTED: "berth-system/berth"});
     let said = "APIService v1alpha1.scheduling.berth.dev has no caBundle, which cert-manager is to fill in";
-    assert_eq!(judged(&injected), Found::Foreign(Some(said.to_owned())));
+    assert_eq!(judged(&injected), ObjectState::Foreign(Some(said.to_owned())));
     injected["spec"]["caBundle"] = json!(STANDARD.encode("PEM"));
-    assert_eq!(judged(&injected), Found::Foreign(None));
+    assert_eq!(judged(&injected), ObjectState::Foreign(None));
 
     let missing = registered(api_service("berth-system"));
     assert_eq!(
@@ -112,7 +112,7 @@ fn only_what_has_a_ca_bundle_is_registered() {
     let sources = Sources::default();
     let of = |kind: &str| {
         let template = json!({"kind": kind, "metadata": {"name": "one"}});
-        Registered::of(template, "tests", &sources).map(|one| one.to_string())
+        RegisteredObject::of(template, "tests", &sources).map(|one| one.to_string())
     };
     assert_eq!(of("APIService").as_deref(), Some("APIService one"));
     let webhooks = of("ValidatingWebhookConfiguration");

@@ -170,7 +170,7 @@ pub struct PodSpec {
         "x-kubernetes-list-map-keys" = ["name"],
         "uniqueItems" = false,
     ))]
-    pub scheduling_gates: Option<Vec<Named>>,
+    pub scheduling_gates: Option<Vec<NamedItem>>,
     /// The claims to devices that containers refer to.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge,retainKeys",
@@ -179,7 +179,7 @@ pub struct PodSpec {
         "x-kubernetes-list-map-keys" = ["name"],
         "uniqueItems" = false,
     ))]
-    pub resource_claims: Option<Vec<Named>>,
+    pub resource_claims: Option<Vec<NamedItem>>,
     /// Names that the Pods' own /etc/hosts has, by address.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
@@ -211,7 +211,7 @@ pub struct LocalReference {
 /// Something that a Pod or a container has by name.
 #[derive(JsonSchema)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
-pub struct Named {
+pub struct NamedItem {
     /// The name.
     pub name: String,
 }
@@ -379,7 +379,7 @@ pub struct Resources {
         "x-kubernetes-list-map-keys" = ["name"],
         "uniqueItems" = false,
     ))]
-    pub claims: Option<Vec<Named>>,
+    pub claims: Option<Vec<NamedItem>>,
 }
 
 /// Source of files of containers.

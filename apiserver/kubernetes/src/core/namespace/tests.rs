@@ -132,7 +132,7 @@ impl berth_apiserver::Authorizer for Nobody {
     async fn authorize(
         &self,
         _: &berth_apiserver::Attributes,
-    ) -> Result<berth_apiserver::Access, berth_apiserver::Unanswered> {
+    ) -> Result<berth_apiserver::Access, berth_apiserver::DelegationError> {
         Ok(berth_apiserver::Access::NoOpinion(String::new()))
     }
 }

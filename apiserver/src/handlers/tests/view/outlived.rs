@@ -43,7 +43,7 @@ impl ViewRules for ForAWhile {
         self.team.user()
     }
 
-    fn write(&self, key: &Key, stored: &Value, written: &Value, subresource: &str) -> Result<Value, Denied> {
+    fn write(&self, key: &Key, stored: &Value, written: &Value, subresource: &str) -> Result<Value, Denial> {
         self.team.write(key, stored, written, subresource)
     }
 }

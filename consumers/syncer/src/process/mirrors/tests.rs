@@ -1,7 +1,7 @@
 //! Keys that become due, and plans.
 
 use berth_dialect_kcp::syncer_view::copy::copy;
-use berth_dialect_kcp::syncer_view::step::Waiting;
+use berth_dialect_kcp::syncer_view::step::SyncerWait;
 use kube::core::ApiResource;
 use serde_json::json;
 
@@ -58,19 +58,19 @@ fn key(kind: usize, name: &str) -> Key {
 }
 
 impl Mirrors {
-    fn see(&mut self, side: Side, kind: usize, seen: Seen) -> Vec<Key> {
+    fn see(&mut self, side: Side, kind: usize, seen: Observations) -> Vec<Key> {
         self.take(Observation { side, kind, seen })
     }
 
     fn list(&mut self, side: Side, kind: usize, objects: &[Value]) -> Vec<Key> {
-        self.see(side, kind, Seen::Begin);
+        self.see(side, kind, Observations::Begin);
         for object in objects {
             assert!(
-                self.see(side, kind, Seen::Object(Arc::new(object.clone())))
+                self.see(side, kind, Observations::Object(Arc::new(object.clone())))
                     .is_empty()
             );
         }
-        self.see(side, kind, Seen::End)
+        self.see(side, kind, Observations::End)
     }
 
     fn step(&mut self, key: &Key) -> Option<Step> {
@@ -90,7 +90,7 @@ fn nothing_is_planned_before_enough_is_known() {
     mirrors.list(Side::Up, 0, &[leaving]);
     mirrors.list(Side::Down, 0, &[home()]);
     assert_eq!(mirrors.step(&key(0, "app")), None, "there may be config maps");
-    mirrors.see(Side::Up, 0, Seen::Object(Arc::new(namespace("app"))));
+    mirrors.see(Side::Up, 0, Observations::Object(Arc::new(namespace("app"))));
     assert_eq!(mirrors.step(&key(0, "app")), Some(Step::Rest));
     mirrors.list(
         Side::Down,
@@ -115,7 +115,7 @@ fn a_kind_that_cannot_be_followed_stops_only_itself() {
     mirrors.list(Side::Up, 0, &[namespace("app")]);
     mirrors.list(Side::Down, 0, &[]);
     mirrors.list(Side::Up, 1, &[config_map("a")]);
-    mirrors.see(Side::Down, 1, Seen::Failed("forbidden".to_owned()));
+    mirrors.see(Side::Down, 1, Observations::Failed("forbidden".to_owned()));
     assert!(matches!(mirrors.step(&key(0, "app")), Some(Step::Create(_))));
     assert_eq!(mirrors.step(&key(1, "a")), None);
     assert!(!mirrors.are_known(|_, _| false));
@@ -152,8 +152,11 @@ fn content_waits_for_its_namespace_and_a_namespace_for_its_content() {
     mirrors.list(Side::Up, 1, &[config_map("a")]);
     mirrors.list(Side::Up, 0, &[namespace("app")]);
     assert!(matches!(mirrors.step(&key(0, "app")), Some(Step::Create(_))));
-    assert_eq!(mirrors.step(&key(1, "a")), Some(Step::Wait(Waiting::Namespace)));
-    let due = mirrors.see(Side::Down, 0, Seen::Object(Arc::new(home())));
+    assert_eq!(
+        mirrors.step(&key(1, "a")),
+        Some(Step::Wait(SyncerWait::Namespace))
+    );
+    let due = mirrors.see(Side::Down, 0, Observations::Object(Arc::new(home())));
     assert!(
         due.contains(&key(1, "a")) && due.contains(&key(0, "app")),
         "{due:?}"
@@ -166,9 +169,12 @@ fn content_waits_for_its_namespace_and_a_namespace_for_its_content() {
 
     let mut leaving = namespace("app");
     leaving["metadata"]["deletionTimestamp"] = "2021-10-28T08:00:00Z".into();
-    mirrors.see(Side::Up, 0, Seen::Object(Arc::new(leaving)));
-    assert_eq!(mirrors.step(&key(0, "app")), Some(Step::Wait(Waiting::Content)));
-    let due = mirrors.see(Side::Up, 1, Seen::Gone(Arc::new(config_map("a"))));
+    mirrors.see(Side::Up, 0, Observations::Object(Arc::new(leaving)));
+    assert_eq!(
+        mirrors.step(&key(0, "app")),
+        Some(Step::Wait(SyncerWait::Content))
+    );
+    let due = mirrors.see(Side::Up, 1, Observations::Gone(Arc::new(config_map("a"))));
     assert!(due.contains(&key(0, "app")), "{due:?}");
     assert_eq!(mirrors.step(&key(0, "app")), Some(Step::Delete));
 }
@@ -183,6 +189,6 @@ fn copies_are_known_by_what_they_are_copies_of() {
     let due = mirrors.list(Side::Down, 1, &[made.clone()]);
     assert!(due.contains(&key(1, "kube-root-ca.crt")), "{due:?}");
     made["metadata"]["namespace"] = "elsewhere".into();
-    let due = mirrors.see(Side::Down, 1, Seen::Object(Arc::new(made)));
+    let due = mirrors.see(Side::Down, 1, Observations::Object(Arc::new(made)));
     assert!(due.is_empty(), "in a namespace that is none of ours: {due:?}");
 }

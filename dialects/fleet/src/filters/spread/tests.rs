@@ -37,14 +37,14 @@ fn naive(
     columns: &Columns,
     constraints: &[Constraint],
     held: &[Ix],
-    candidates: &[Standing],
+    candidates: &[CandidateRank],
     wanted: usize,
-) -> Vec<Standing> {
+) -> Vec<CandidateRank> {
     let label = |candidate: Ix, key: &str| columns.row(candidate).labels().get(key).map(str::to_owned);
     let mut placed = held.to_vec();
     let mut picked = Vec::new();
     while picked.len() < wanted {
-        let mut best: Option<Standing> = None;
+        let mut best: Option<CandidateRank> = None;
         for candidate in candidates
             .iter()
             .filter(|standing| !placed.contains(&standing.candidate))
@@ -86,7 +86,7 @@ fn naive(
                     -i32::try_from(change).unwrap()
                 };
             }
-            let standing = Standing {
+            let standing = CandidateRank {
                 topology: score,
                 ..*candidate
             };
@@ -123,9 +123,9 @@ proptest! {
         let columns = columns(&clusters);
         let role = |candidate: Ix| roles[candidate as usize];
         let held: Vec<Ix> = (0..columns.count()).filter(|&candidate| role(candidate).0 == 0).collect();
-        let mut candidates: Vec<Standing> = (0..columns.count())
+        let mut candidates: Vec<CandidateRank> = (0..columns.count())
             .filter(|&candidate| role(candidate).0 > 1)
-            .map(|candidate| Standing { topology: 0, affinity: role(candidate).1, sticky: role(candidate).2, candidate })
+            .map(|candidate| CandidateRank { topology: 0, affinity: role(candidate).1, sticky: role(candidate).2, candidate })
             .collect();
         best_first(&mut candidates);
         let mut spread = Spread::new(&constraints, &columns, held.iter().copied());
@@ -143,8 +143,8 @@ fn three_zones_fill_up_evenly() {
         max_skew: 1,
         hard: true,
     }];
-    let mut candidates: Vec<Standing> = (0..9)
-        .map(|candidate| Standing {
+    let mut candidates: Vec<CandidateRank> = (0..9)
+        .map(|candidate| CandidateRank {
             topology: 0,
             affinity: 0,
             sticky: false,

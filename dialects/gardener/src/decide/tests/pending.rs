@@ -32,7 +32,7 @@ fn by_the_rules_of_today_a_failure_is_written_once_per_text() {
     let due = fleet.fold(&stored(&writes[0].object));
     assert_eq!(
         due.decide,
-        berth_dialect_contract::Affected::None,
+        berth_dialect_contract::AffectedDemands::None,
         "it makes nothing due"
     );
     assert!(fleet.writes(&decide(&fleet, &foo)).is_empty(), "nothing is new");

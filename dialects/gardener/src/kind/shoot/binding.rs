@@ -13,7 +13,7 @@ pub const ONLY_BY_BINDING: &str = "may only be changed through the subresource s
 
 /// The values that a shoot gets with its seed where it names none itself.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Given<'a> {
+pub struct SeedDefaults<'a> {
     /// The pods' range, of the seed.
     pub pods: Option<&'a str>,
     /// The services' range, of the seed.
@@ -26,7 +26,7 @@ pub struct Given<'a> {
 
 /// Binds the raw `shoot` to `seed`: writes the name, the fields that come with it, and the labels, and
 /// removes a failed attempt from the status.
-pub fn bind(shoot: &mut Value, seed: &str, given: &Given<'_>) {
+pub fn bind(shoot: &mut Value, seed: &str, given: &SeedDefaults<'_>) {
     let uid = shoot.pointer("/metadata/uid").and_then(Value::as_str);
     let own_services = own_services(uid.unwrap_or_default());
     let Some(root) = shoot.as_object_mut() else { return };
@@ -67,7 +67,7 @@ fn is_workerless(spec: &Map<String, Value>) -> bool {
 /// Writes the ranges of the seed where the shoot has none: only those of its families. A workerless
 /// shoot gets a range of its own for services of IPv6, since there is no network that the range could
 /// be a part of.
-fn fill_ranges(spec: &mut Map<String, Value>, given: &Given<'_>, own_services: &str) {
+fn fill_ranges(spec: &mut Map<String, Value>, given: &SeedDefaults<'_>, own_services: &str) {
     let names = spec
         .get("networking")
         .and_then(|networking| networking.get("ipFamilies"));

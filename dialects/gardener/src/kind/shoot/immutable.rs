@@ -12,21 +12,21 @@ use crate::kind::common::{LastOperation, immutable};
 
 /// A shoot before and after a write, read and raw.
 #[derive(Clone, Copy)]
-pub(super) struct Changed<'a> {
+pub(super) struct ShootUpdate<'a> {
     pub(super) old: &'a Shoot,
     pub(super) new: &'a Shoot,
     pub(super) old_value: &'a Value,
     pub(super) new_value: &'a Value,
 }
 
-impl Changed<'_> {
+impl ShootUpdate<'_> {
     fn spec(&self) -> bool {
         self.old_value.get("spec") != self.new_value.get("spec")
     }
 }
 
 /// Every rule about the change from old to new.
-pub(super) fn check(via: Via, changed: &Changed<'_>) -> Vec<FieldError> {
+pub(super) fn check(via: Via, changed: &ShootUpdate<'_>) -> Vec<FieldError> {
     if matches!(via, Via::Subresource(name) if name != BINDING) {
         return Vec::new();
     }
@@ -79,7 +79,7 @@ pub(super) fn check(via: Via, changed: &Changed<'_>) -> Vec<FieldError> {
 }
 
 /// The spec is immutable while the shoot is deleted and while its control plane moves between seeds.
-fn frozen(changed: &Changed<'_>) -> Option<FieldError> {
+fn frozen(changed: &ShootUpdate<'_>) -> Option<FieldError> {
     let deleting = changed
         .old_value
         .pointer("/metadata/deletionTimestamp")

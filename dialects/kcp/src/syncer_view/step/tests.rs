@@ -66,7 +66,7 @@ fn an_object_is_held_before_it_is_made_and_made_only_where_there_is_room() {
         ready: false,
         ..PLACE
     };
-    assert_eq!(nowhere.next(Some(&held), None), Step::Wait(Waiting::Namespace));
+    assert_eq!(nowhere.next(Some(&held), None), Step::Wait(SyncerWait::Namespace));
     let Step::Create(made) = PLACE.next(Some(&held), None) else {
         panic!("then it is made");
     };
@@ -123,7 +123,7 @@ fn changes_go_down_and_status_comes_up() {
 #[test]
 fn a_removal_waits_for_soft_finalizers_then_for_the_copy_then_lets_go() {
     let (held, free) = (up(true, true, "ingress, "), up(true, true, " , "));
-    let waiting = Step::Wait(Waiting::SoftFinalizers);
+    let waiting = Step::Wait(SyncerWait::SoftFinalizers);
     assert_eq!(PLACE.next(Some(&held), Some(&down())), waiting);
     assert_eq!(
         PLACE.next(Some(&held), None),
@@ -139,7 +139,7 @@ fn a_removal_waits_for_soft_finalizers_then_for_the_copy_then_lets_go() {
     assert_eq!(PLACE.next(Some(&free), Some(&down())), Step::Delete);
     assert_eq!(
         PLACE.next(Some(&free), Some(&leaving(down()))),
-        Step::Wait(Waiting::Removal)
+        Step::Wait(SyncerWait::Removal)
     );
     let Step::Release(released) = PLACE.next(Some(&free), None) else {
         panic!("the copy is gone");
@@ -156,7 +156,7 @@ fn what_left_the_view_is_deleted_and_what_is_not_ours_is_left_alone() {
     assert_eq!(PLACE.next(None, Some(&down())), Step::Delete);
     assert_eq!(
         PLACE.next(None, Some(&leaving(down()))),
-        Step::Wait(Waiting::Removal)
+        Step::Wait(SyncerWait::Removal)
     );
     assert_eq!(PLACE.next(None, None), Step::Rest);
     let others = with(
@@ -190,7 +190,7 @@ fn what_the_cluster_made_by_itself_is_taken_over_in_a_namespace_of_ours() {
 #[test]
 fn a_copy_under_way_out_is_awaited_before_it_is_made_anew() {
     let step = PLACE.next(Some(&up(true, false, "")), Some(&leaving(down())));
-    assert_eq!(step, Step::Wait(Waiting::Removal));
+    assert_eq!(step, Step::Wait(SyncerWait::Removal));
 }
 
 #[test]
@@ -239,17 +239,20 @@ fn a_namespace_is_made_first_and_goes_last() {
     );
     assert_eq!(
         next(Some(&there), Some(&leaving(made.clone())), 3),
-        Step::Wait(Waiting::Removal)
+        Step::Wait(SyncerWait::Removal)
     );
-    assert_eq!(next(Some(&going), Some(&made), 1), Step::Wait(Waiting::Content));
+    assert_eq!(
+        next(Some(&going), Some(&made), 1),
+        Step::Wait(SyncerWait::Content)
+    );
     assert_eq!(next(Some(&going), Some(&made), 0), Step::Delete);
     assert_eq!(
         next(Some(&going), Some(&leaving(made.clone())), 0),
-        Step::Wait(Waiting::Removal)
+        Step::Wait(SyncerWait::Removal)
     );
     assert_eq!(next(Some(&going), None, 0), Step::Release(going.clone()));
     assert_eq!(next(None, Some(&made), 0), Step::Delete);
-    assert_eq!(next(None, Some(&made), 1), Step::Wait(Waiting::Content));
+    assert_eq!(next(None, Some(&made), 1), Step::Wait(SyncerWait::Content));
     assert_eq!(next(None, None, 0), Step::Rest);
     let foreign = json!({"metadata": {"name": "kcp1"}});
     assert!(matches!(next(Some(&there), Some(&foreign), 0), Step::Blocked(_)));

@@ -1,7 +1,7 @@
 //! However many decide at once, no target is given more than it takes.
 
 use super::*;
-use crate::{Bind, BindError, Unplaced};
+use crate::{Bind, BindError, UnplacedTreatment};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn replicas_bindings_and_creates_at_once_never_overcommit() {
@@ -21,7 +21,7 @@ async fn replicas_bindings_and_creates_at_once_never_overcommit() {
                         demand: &demand,
                         chosen: None,
                         dry_run: false,
-                        unplaced: Unplaced::Refuse,
+                        unplaced: UnplacedTreatment::Refuse,
                         by: None,
                     };
                     let committer = StoreCommitter(Arc::clone(&world.store));

@@ -1,7 +1,7 @@
 //! Decisions that others change while they are stored.
 
 use async_trait::async_trait;
-use berth_apimachinery::write::{CommitError, Why};
+use berth_apimachinery::write::{CommitError, WriteRefusal};
 use berth_apimachinery::{Object, Status};
 
 use super::*;
@@ -31,7 +31,7 @@ impl Committer for Overruling {
             put(&self.inner.0, &write.key, &value);
         }
         let status = Status::failure(403, "Forbidden", "a policy changed it");
-        Err(CommitError::new(Why::Overruled, status))
+        Err(CommitError::new(WriteRefusal::Overruled, status))
     }
 }
 
@@ -44,7 +44,7 @@ async fn a_decision_that_others_change_is_not_fought_for() {
         inner: StoreCommitter(Arc::clone(&world.store)),
         in_force: Arc::clone(&in_force),
     };
-    let replica = world.replica_writing(Arc::new(Alone), Arc::new(committer));
+    let replica = world.replica_writing(Arc::new(SingleReplica), Arc::new(committer));
     let toy = world.toy("t");
     replica.decided(&toy, 1).await;
     // Neither what came of the write nor another change makes it due before its time.

@@ -49,7 +49,7 @@ async fn a_controller_that_comes_too_late_takes_the_answer() {
         inner: inner(),
         opened,
     };
-    let replica = world.replica_writing(Arc::new(Alone), Arc::new(gate));
+    let replica = world.replica_writing(Arc::new(SingleReplica), Arc::new(gate));
     // What is due when a controller begins was made so by nothing in particular.
     replica.barrier(&world, "first").await;
     open.send_replace(false);

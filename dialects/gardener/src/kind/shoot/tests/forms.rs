@@ -121,10 +121,10 @@ fn ranges_are_of_the_families_of_the_shoot() {
 
 #[test]
 fn what_comes_with_a_seed_is_of_the_families_of_the_shoot() {
-    let given = binding::Given {
+    let given = binding::SeedDefaults {
         pods: Some("100.96.0.0/11"),
         services: Some("fd00:2::/112"),
-        ..binding::Given::default()
+        ..binding::SeedDefaults::default()
     };
     let bound = |families: Value| {
         let mut shoot = with(foo(), "/spec/networking", json!({}));
