@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test rules package guide chart alone console conformance consumers clients fuzz e2e differential differential-scheduling etcd faults lint ci static release bench-scheduling bench-explain bench-hundred-thousand bench-look bench-server bench-growth bench-publications bench-scheduling-peers soak
+.PHONY: help demo test rules package guide chart alone console conformance consumers clients clients-go fuzz e2e differential differential-scheduling etcd faults lint ci static release bench-scheduling bench-explain bench-hundred-thousand bench-look bench-server bench-growth bench-publications bench-scheduling-peers soak
 
 # Where cargo builds, and the peers of the benchmarks beside it.
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
@@ -48,6 +48,12 @@ clients: ## programs of others with their own libraries: client-go, controller-r
 	@tests/needs cargo cc kubectl go protoc python3 java mvn node npm
 	cargo test $(ETCD) --test clients --test command_line --no-run # the second is a test of berth, with which the program is built
 	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test clients -- --ignored --test-threads 2 $(CLIENTS)
+
+# The others bring package managers of their own, which is much to ask of every run.
+clients-go: ## those clients that are in Go, as .ci/run runs them (needs go)
+	@tests/needs cargo cc kubectl go protoc
+	cargo test $(ETCD) --test clients --test command_line --no-run
+	BERTH_PROGRAM=$(TARGET)/debug/berth cargo test $(ETCD) --test clients -- --ignored --test-threads 2 --skip others::
 
 # Argo CD's generator alone takes longer to build than three minutes with nothing in Go's cache (tests/consumers/README.md): it is left to `make consumers`.
 e2e: ## the tests behind a real kube-apiserver, against its field manager, the systems' own schedulers and the consumers, built from Go modules (the first time takes minutes; needs go and protoc)
