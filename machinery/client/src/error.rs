@@ -56,12 +56,11 @@ pub enum Error {
         attempts: usize,
     },
     /// A part of an object was written, and its status was not.
-    #[error("{text}")]
+    #[error("{text}: {cause}")]
     Partly {
         /// The part that was written, in words.
         text: String,
         /// Reason why the status was not.
-        #[source]
         cause: Box<Error>,
     },
 }
