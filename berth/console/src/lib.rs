@@ -6,9 +6,9 @@
 //! hold them.
 //!
 //! ```
-//! // All assets of the page are in the program. let page =
-//! berth_console::assets::ASSETS.iter().find(|(path, ..)| *path == "/"); assert!(page.is_some_and(|(_,
-//! media_type, _)| media_type.starts_with("text/html")));
+//! // All assets of the page are in the program.
+//! let page = berth_console::assets::ASSETS.iter().find(|(path, ..)| *path == "/");
+//! assert!(page.is_some_and(|(_, media_type, _)| media_type.starts_with("text/html")));
 //! ```
 
 pub mod args;

@@ -9,10 +9,10 @@
 //! The differences of two reports, for example, follow from their contents alone:
 //!
 //! ```
-//! use berth_dialect_contract::difference::{Changed, Verdict};
+//! use berth_dialect_contract::difference::{ValueChange, Verdict};
 //!
-//! assert_eq!(Changed::of(Verdict::Feasible, Verdict::Feasible), None);
-//! let moved = Changed::of(Verdict::Refused, Verdict::Picked).unwrap();
+//! assert_eq!(ValueChange::of(Verdict::Feasible, Verdict::Feasible), None);
+//! let moved = ValueChange::of(Verdict::Refused, Verdict::Picked).unwrap();
 //! assert_eq!((moved.from.as_str(), moved.to.as_str()), ("Refused", "Picked"));
 //! ```
 //!

@@ -18,7 +18,7 @@
 //! fn remember(
 //!     engine: &Arc<Engine>, api: &VirtualApi, store: &Arc<dyn Store>, bounds: Bounds,
 //!     leading: watch::Receiver<bool>,
-//! ) -> Result<berth_history::Running, berth_engine::AlreadySet> {
+//! ) -> Result<berth_history::RunningRecorder, berth_engine::AlreadySet> {
 //!     let history = History::new(engine, api.projection(), store, bounds, None, None)?;
 //!     // The observer learns the user of each binding, for the record.
 //!     if let Some(observer) = history.observer() {
