@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use berth_tests::differential::variable;
-use berth_tests::eventually;
 use berth_tests::gardener::{self, SHOOTS, Scheduler, seed_name, shoot};
 use berth_tests::hub::Hub;
 use berth_tests::hub::audit::{BERTH_USER, Entry, Witness};
 use berth_tests::hub::installation::Installation;
+use berth_tests::{eventually, until};
 use serde_json::{Value, json};
 
 use crate::brownfield::observe::SECONDS;
@@ -18,6 +18,9 @@ use crate::brownfield::{agrees, healthy, set_mode};
 /// Fewest Shoots that come.
 const LEAST: usize = 24;
 
+/// Shoots that are there at once: however many come, the Seeds of each region have room for these.
+const STAYING: usize = 12;
+
 /// The Seeds that Berth would take for a Shoot: the one that it decides, and those that are as good, of which
 /// the scheduler takes any.
 fn foretold(hub: &Hub, name: &str) -> BTreeSet<String> {
@@ -25,13 +28,9 @@ fn foretold(hub: &Hub, name: &str) -> BTreeSet<String> {
         "get --raw /apis/scheduling.berth.dev/v1alpha1/namespaces/{}/decisions/{name}.gardener/scheduling",
         SHOOTS.0
     );
-    let report = eventually("Berth to foretell a Seed", || {
-        let output = hub.kubectl(&path).run();
-        let report: Value = serde_json::from_str(&output.out).ok()?;
-        report["status"]["picked"][0]["clusterName"]
-            .is_string()
-            .then_some(report)
-    });
+    let ask = || serde_json::from_str(&hub.kubectl(&path).run().out).unwrap_or(Value::Null);
+    let has_picked = |report: &Value| report["status"]["picked"][0]["clusterName"].is_string();
+    let report = until("Berth to foretell a Seed", ask, has_picked);
     let status = &report["status"];
     let picked = &status["picked"][0]["clusterName"];
     let candidates = status["candidates"].as_array().expect("a report has candidates");
@@ -93,15 +92,11 @@ fn churn(hub: &Hub, scheduler: &Scheduler) -> usize {
             expected.contains(&seed),
             "{name}: {seed}, and Berth would take one of {expected:?}"
         );
-        if number % 5 == 4 {
-            let words = format!(
-                "delete shoot shoot-{:02} -n {} --wait=false",
-                number - 4,
-                SHOOTS.0
-            );
+        number += 1;
+        if let Some(oldest) = number.checked_sub(STAYING) {
+            let words = format!("delete shoot shoot-{oldest:02} -n {} --wait=false", SHOOTS.0);
             hub.kubectl(&words).succeeds();
         }
-        number += 1;
     }
     number
 }
@@ -162,7 +157,7 @@ fn who_observes_beside_gardeners_scheduler_foretells_its_seeds_and_decides_once_
         hub.kubectl(words).succeeds().lines().count()
     };
     let shoots = hub.versions("shoots.core.gardener.cloud").len();
-    berth_tests::until("every decision to agree", agreeing, |count| *count == shoots);
+    until("every decision to agree", agreeing, |count| *count == shoots);
     println!("{came} Shoots came, {shoots} are there; each got a Seed that Berth foretold");
     scheduler_is_refused_nothing(&witness);
     witness.requires_observing(&[]);
