@@ -1,4 +1,4 @@
-//! Measurements of earlier runs, which stay where a system is not measured again.
+//! Measurements of earlier runs, which stay where a system is not measured again at that size.
 
 use std::path::Path;
 
@@ -18,8 +18,8 @@ pub(crate) fn beside(mut measured: Vec<Measured>, file: &Path) -> Result<Vec<Mea
     let titles = fleets::titles();
     for value in known.as_array().into_iter().flatten() {
         let earlier = read(value).with_context(|| format!("{}: {value}", file.display()))?;
-        let is_again = measured.iter().any(|new| new.title == earlier.title);
-        if !is_again && titles.contains(&earlier.title.as_str()) {
+        let is_again = |new: &Measured| new.title == earlier.title && new.clusters == earlier.clusters;
+        if !measured.iter().any(is_again) && titles.contains(&earlier.title.as_str()) {
             measured.push(earlier);
         }
     }

@@ -62,7 +62,7 @@ pub(crate) fn write(folder: &Path, all: &[Measured], rounds: usize) -> Result<()
          by room: among all clusters, or in the last of twelve groups, the only one with room.\n\
          - \"After a change\" includes reading a changed label of a cluster first.\n\
          - Ratios take the smaller of the original's time and its processor time.\n\
-         - Rows of a system that was not measured again (`BENCH_SYSTEMS`) are of an earlier run.\n\n\
+         - Rows that were not measured again (`BENCH_SYSTEMS`, `BENCH_CLUSTERS`) are of an earlier run.\n\n\
          ![Time of one decision](scheduling.svg)\n\n{}",
         usage::machine(),
         shown(usage::load()),
