@@ -31,9 +31,9 @@ pub use subject::{Form, Subject};
 /// The two kinds of webhooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum WebhookType {
-    /// They may change the object; called one after the other.
+    /// A mutating webhook may change the object; such webhooks are called one after the other.
     Mutating,
-    /// They may only refuse; called side by side.
+    /// A validating webhook may only refuse the write; such webhooks are called in parallel.
     Validating,
 }
 

@@ -1,5 +1,5 @@
-//! Writes that no guard holds against their writer: those of the collectors, which clean up after others, and
-//! those that change nothing.
+//! Writes that no guard checks: garbage collection, which cleans up after other writers, and updates without
+//! changes.
 
 use serde_json::Value;
 
@@ -11,14 +11,14 @@ pub const COLLECTORS: [&str; 2] = [
     "system:serviceaccount:kube-system:namespace-controller",
 ];
 
-/// Metadata that a server writes by itself.
+/// Metadata that a server sets itself.
 const KEPT_BY_SERVERS: [&str; 3] = ["resourceVersion", "managedFields", "generation"];
 
 /// Metadata that a garbage collector changes: it removes owners and its own finalizers.
 const KEPT_BY_COLLECTORS: [&str; 2] = ["ownerReferences", "finalizers"];
 
 impl UserInfo {
-    /// Whether this is the garbage collector or the namespace controller of a hub.
+    /// Whether the user is the garbage collector or the namespace controller of a hub.
     #[must_use]
     pub fn is_collector(&self) -> bool {
         COLLECTORS.contains(&self.name.as_str())
@@ -37,8 +37,8 @@ impl Request<'_> {
             }
     }
 
-    /// Whether an update to `object` changes no field that people set. An edit without changes is such
-    /// an update.
+    /// Whether an update to `object` changes no field that users set. An edit without changes is such an
+    /// update.
     #[must_use]
     pub fn changes_nothing(&self, object: Option<&Value>) -> bool {
         self.operation == Operation::Update && self.differs_only_in(object, &[])

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::request::{Denial, Request};
 use crate::rights::RequiredRight;
 
-/// Wait of a plugin before it can judge.
+/// Pending wait for the data of a plugin.
 pub type Ready<'a> = Pin<Box<dyn Future<Output = Result<(), Status>> + Send + 'a>>;
 
 /// One admission rule set. `mutate` runs before schema defaulting and validation, `validate` after.
@@ -30,12 +30,13 @@ pub trait Plugin: Send + Sync + 'static {
         false
     }
 
-    /// Returns the wait before `request` can be judged: knowledge of every write acknowledged before it.
+    /// Returns the wait until `request` can be judged: until the plugin knows every write acknowledged
+    /// before.
     fn ready<'a>(&'a self, _request: &Request<'_>) -> Option<Ready<'a>> {
         None
     }
 
-    /// Changes the object on its way in. Adds texts for the client to `warnings`.
+    /// Changes the object of an incoming write. Adds warnings for the client to `warnings`.
     ///
     /// # Errors
     /// When the write must be refused.
@@ -71,8 +72,7 @@ pub trait Plugin: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Notes for the audit log about an admitted write: keys without a prefix (`transition`) and
-    /// values.
+    /// Annotations of an admitted write for the audit log: keys without a prefix (`transition`) and values.
     fn annotate(&self, _request: &Request<'_>, _object: Option<&Value>) -> Vec<(&'static str, String)> {
         Vec::new()
     }

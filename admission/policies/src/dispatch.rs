@@ -1,5 +1,5 @@
-//! Policies that a write meets, and the consequences of their verdicts: one pass, with the access reviews
-//! made so far.
+//! Evaluation of all policies that concern a write, and the consequences of their verdicts, with the access
+//! reviews made so far.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub(crate) struct Pass<'w, 's> {
     pub(crate) subject: &'s Subject<'s>,
     pub(crate) decisions: Arc<Decisions>,
     pub(crate) unasked: PendingReviews,
-    /// Budget that is left for all policies together.
+    /// Remaining budget of all policies together.
     pub(crate) left: RemainingBudget,
     checks: Vec<PolicyCheck>,
 }
@@ -88,7 +88,8 @@ impl<'w, 's> Pass<'w, 's> {
         }
     }
 
-    /// The reviews to make before another evaluation. None when the result counts; it is then recorded.
+    /// Returns the reviews to make before the next evaluation. An empty set means that the result is final;
+    /// its checks are then recorded.
     pub(crate) fn finish(self) -> BTreeSet<Review> {
         let unasked = self.unasked.into_inner();
         if unasked.is_empty() {
@@ -126,7 +127,7 @@ impl<'w, 's> Pass<'w, 's> {
         });
     }
 
-    /// The bindings of `bound` that concern the write.
+    /// Bindings of `bound` that concern the write.
     fn meetings<'p>(
         &self,
         bound: &'p PolicyInForce,
@@ -188,7 +189,7 @@ impl<'w, 's> Pass<'w, 's> {
         all
     }
 
-    /// Records that `bound` does not concern the write: its selectors do not, if its rules do.
+    /// Records that the selectors of `bound` exclude the write, if its rules name the resource.
     fn passed_by(&self, bound: &PolicyInForce) {
         let (policy, bindings) = (&bound.policy, &bound.bindings);
         let concerns = |constraints: Option<&Constraints>| {
@@ -216,7 +217,7 @@ impl<'w, 's> Pass<'w, 's> {
         }
     }
 
-    /// Every ValidatingAdmissionPolicy.
+    /// Evaluates every ValidatingAdmissionPolicy.
     pub(crate) fn validate(
         &mut self,
         in_force: &InForce,
@@ -320,7 +321,7 @@ impl<'w, 's> Pass<'w, 's> {
         match conditions_hold(policy, conditions) {
             Ok(true) => {}
             Ok(false) => return ValidationFindings::default(),
-            // Ignoring a failed condition is not meeting the policy.
+            // When the failure of a condition is ignored, the policy does not apply.
             Err(_) if policy.fails_open => return ValidationFindings::failure(policy, String::new()),
             Err(problem) => return ValidationFindings::failure(policy, problem),
         }
@@ -417,7 +418,7 @@ impl<'w, 's> Pass<'w, 's> {
         }
     }
 
-    /// Every MutatingAdmissionPolicy of this round, in order: each sees the changes of earlier ones.
+    /// Applies every MutatingAdmissionPolicy of this round in order: each sees the changes of earlier ones.
     pub(crate) fn mutate(
         &mut self,
         in_force: &InForce,
@@ -428,7 +429,7 @@ impl<'w, 's> Pass<'w, 's> {
             return Ok(());
         }
         let mut problems: Vec<(String, bool)> = Vec::new();
-        // The matching policies are found before anything is changed.
+        // The matching policies are found before any of them changes the object.
         let mut meetings = Vec::new();
         for bound in &in_force.mutating {
             for meeting in self.meetings(bound, Some(object)) {
@@ -576,7 +577,7 @@ struct Round<'p> {
 }
 
 impl Round<'_> {
-    /// Unique name among policies and webhooks: webhook configurations have no space in their names.
+    /// Unique key among policies and webhooks: names of webhook configurations contain no space.
     fn key(&self) -> String {
         let of = |field: &str| {
             let text = self.params.map(|params| &params["metadata"][field]);

@@ -1,4 +1,4 @@
-//! The policies in force, as the admission chain asks them.
+//! The policies in force, as the admission chain calls them.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -19,20 +19,20 @@ use crate::set::{InForce, PolicyInForce};
 use crate::stored::StoredSet;
 use crate::surroundings::Surroundings;
 
-/// Most evaluations of one write for access reviews. Each costs a third of an expression's budget, so
-/// few occur; an expression that needs more makes them one by one in variables.
+/// Highest number of evaluations of one write for access reviews. Each costs a third of an expression's
+/// budget, so there are few; an expression that needs more reviews makes them one by one in variables.
 const MOST_ROUNDS: usize = 64;
 
-/// Highest cost of an evaluation on the calling thread. More expensive evaluations start over on
-/// another thread, since other work waits for the calling one.
+/// Highest cost of an evaluation on the calling thread. More expensive evaluations start again on another
+/// thread, since they would delay other work of the calling thread.
 const AT_ONCE: u64 = 100_000;
 
-/// Number of parameters that a policy is evaluated with, as far as it is counted in advance.
+/// Highest number of parameters that the cost estimate of a policy counts.
 const MOST_PARAMS: usize = 1_000;
 
-/// The groups that no policy judges, as in kube-apiserver: the group of policies and webhook
-/// configurations, so that a wrong one can be deleted, and the groups of reviews, which store nothing
-/// and on which other components rely.
+/// API groups whose objects no policy judges, as in kube-apiserver: the group of policies and webhook
+/// configurations, so that a wrong configuration can be deleted, and the groups of reviews, which store
+/// nothing and on which other components rely.
 const EXEMPT: [&str; 3] = [
     "admissionregistration.k8s.io",
     "authentication.k8s.io",
@@ -43,20 +43,20 @@ const EXEMPT: [&str; 3] = [
 pub struct Enforcer {
     surroundings: Arc<dyn Surroundings>,
     in_force: Mutex<Arc<InForce>>,
-    /// Held while policies are compiled, so that it is done once.
+    /// Lock of compiling, so that the policies are compiled once.
     compiling: Mutex<()>,
     /// Highest cost of all policies together for one write.
     most: u64,
 }
 
 impl Enforcer {
-    /// An enforcer of the policies of `surroundings`.
+    /// Creates an enforcer of the policies of `surroundings`.
     #[must_use]
     pub fn new(surroundings: Arc<dyn Surroundings>) -> Arc<Self> {
         Self::costing(surroundings, WRITE_LIMIT)
     }
 
-    /// The policies of `surroundings`. Together they may cost a write `most`.
+    /// Creates an enforcer of the policies of `surroundings`. All policies together may cost a write `most`.
     pub(crate) fn costing(surroundings: Arc<dyn Surroundings>, most: u64) -> Arc<Self> {
         Arc::new(Self {
             surroundings,
@@ -66,13 +66,12 @@ impl Enforcer {
         })
     }
 
-    /// Compiles the stored policies, so that the log has their problems now and not only at the next
-    /// write.
+    /// Compiles the stored policies, so that their problems are logged now and not only at the next write.
     pub fn look(&self) {
         drop(self.in_force());
     }
 
-    /// The policies in force with expressions that do not compile, and how many each has.
+    /// Policies in force with expressions that do not compile, and the number of these expressions.
     #[must_use]
     pub fn uncompiled(&self) -> Vec<(PolicyType, String, usize)> {
         let in_force = self.in_force();
@@ -83,7 +82,7 @@ impl Enforcer {
             .collect()
     }
 
-    /// The set in force now; compiled when it changed.
+    /// Returns the policies in force, compiled again if they changed.
     fn in_force(&self) -> Arc<InForce> {
         let stored = self.surroundings.stored();
         let known = Arc::clone(&self.in_force.lock());
@@ -112,7 +111,7 @@ impl Enforcer {
         now
     }
 
-    /// One pass by `work` within the budget `left`. Cheap work is done at once; expensive work is
+    /// Runs one pass by `work` within the budget `left`. Cheap work is done at once; expensive work is
     /// repeated on another thread.
     fn pass<'s, T>(
         &'s self,
@@ -139,8 +138,7 @@ impl Enforcer {
         done
     }
 
-    /// Cost of evaluating `bound` for a write of `subject`, as far as it is known before the
-    /// evaluation.
+    /// Expected cost of evaluating `bound` for a write of `subject`.
     fn expected(&self, bound: &PolicyInForce, subject: &Subject<'_>) -> u64 {
         let policy = &bound.policy;
         let concerns = |constraints: Option<&Constraints>| {
@@ -241,7 +239,7 @@ impl client::Policies for Enforcer {
         let stored = self.surroundings.stored();
         let in_force = Arc::clone(&self.in_force.lock());
         if !Arc::ptr_eq(&in_force.stored, &stored) {
-            // They are compiled first.
+            // The changed policies are compiled first.
             return if stored.is_empty() { 0 } else { usize::MAX };
         }
         let both = in_force.mutating.iter().chain(&in_force.validating);

@@ -10,7 +10,7 @@ pub(crate) struct Expression {
 }
 
 impl Expression {
-    /// Compiles it; its value must be of one of `types`, if any are named.
+    /// Compiles `source`; its value must be of one of `types`, if any are named.
     pub(crate) fn new(environment: &Environment, source: &str, types: &[Type]) -> Self {
         let program = match environment.compile(source) {
             Ok(program) if types.is_empty() || types.contains(program.result()) => Ok(program),

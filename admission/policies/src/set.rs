@@ -15,9 +15,9 @@ use crate::stored::StoredSet;
 pub(crate) struct PolicyInForce {
     pub(crate) policy: Arc<Policy>,
     pub(crate) bindings: Vec<Binding>,
-    /// Number of its expressions that do not compile.
+    /// Number of expressions of the policy that do not compile.
     pub(crate) uncompiled: usize,
-    /// The object it was compiled of.
+    /// Object from which the policy was compiled.
     of: Arc<Value>,
 }
 
@@ -30,8 +30,8 @@ pub(crate) struct InForce {
 }
 
 impl InForce {
-    /// The policies of `stored`; unchanged ones are taken from `before`. A policy without a binding
-    /// does nothing.
+    /// Compiles the policies of `stored`, except unchanged ones, which are reused from `before`. A policy
+    /// without a binding does nothing.
     pub(crate) fn new(stored: Arc<StoredSet>, before: &Self) -> Self {
         Self {
             mutating: bound(
@@ -94,7 +94,7 @@ fn bound(
     all
 }
 
-/// The policy, and the number of its expressions that do not compile.
+/// Compiles a policy, and counts its expressions that do not compile.
 fn compiled(policy_type: PolicyType, of: &Value) -> (Arc<Policy>, usize) {
     let policy = Policy::compile(policy_type, of);
     let problems = policy.problems();

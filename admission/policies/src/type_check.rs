@@ -1,6 +1,6 @@
-//! Type checking of ValidatingAdmissionPolicies: the problems of their expressions, where the kinds of
-//! their rules are known. A warning names an expression that will fail when such an object is written;
-//! the policy stays in force.
+//! Type checking of ValidatingAdmissionPolicies: the problems of their expressions, for the known kinds of
+//! their rules. A warning names an expression that will fail when such an object is written; the policy stays
+//! in force.
 
 mod schema;
 
@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use crate::param_kind::ParamKind;
 
-/// The most kinds of one rule that a policy is checked against, as in kube-apiserver.
+/// Highest number of kinds of one rule that a policy is checked against, as in kube-apiserver.
 const MOST_KINDS: usize = 10;
 
-/// Knows the kinds that are served.
+/// Catalog of the served kinds.
 pub trait Kinds {
     /// The kind of the objects of a resource, by group, version and plural.
     fn kind(&self, group: &str, version: &str, resource: &str) -> Option<String>;
@@ -70,7 +70,7 @@ pub fn check_types(policy: &Value, kinds: &dyn Kinds) -> Vec<ExpressionWarning> 
 }
 
 impl KindEnvironment {
-    /// `None` where nothing is known of the kind.
+    /// Creates the environment; `None` where the kind is not known.
     fn new(name: &Name, params: Option<&Type>, spec: &Value, kinds: &dyn Kinds) -> Option<Self> {
         let object = schema::declared(kinds.schema(&name.0, &name.1, &name.2)?, &name.2);
         let mut environment = Environment::checking_policies(&object, params);
@@ -93,7 +93,7 @@ impl KindEnvironment {
     }
 }
 
-/// The type of `params`, where the policy has some: any where nothing is known of their kind.
+/// Type of `params`, where the policy has some: any type if their kind is not known.
 fn params(spec: &Value, kinds: &dyn Kinds) -> Option<Type> {
     let kind = ParamKind::of(&spec["paramKind"])?;
     let (group, version) = kind.group_version();

@@ -1,4 +1,4 @@
-//! Judges a write by one ValidatingAdmissionPolicy, with one binding and one parameter.
+//! Evaluation of one ValidatingAdmissionPolicy on a write, with one binding and one parameter.
 
 use std::time::{Duration, Instant};
 
@@ -8,16 +8,16 @@ use crate::evaluate::{Evaluation, OutOfBudget};
 use crate::policy::{Body, Policy, Validation};
 use crate::surroundings::ErrorType;
 
-/// The longest message an expression may make, in bytes.
+/// Highest length of a message from an expression, in bytes.
 const LONGEST_MESSAGE: usize = 5 * 1024;
-/// Most bytes of an audit annotation that are published.
+/// Highest number of bytes of an audit annotation that are published.
 const LONGEST_ANNOTATION: usize = 10 * 1024;
 
 /// Result of one validation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
     Admitted,
-    /// It could not be evaluated, and its failure is ignored.
+    /// The validation could not be evaluated, and its failure is ignored.
     Ignored {
         /// The reason.
         problem: String,
@@ -25,7 +25,7 @@ pub(crate) enum Decision {
     },
     Denied {
         message: String,
-        /// The reason of the answer, or the empty string.
+        /// The reason of the refusal, or the empty string.
         reason: String,
         error: ErrorType,
     },
@@ -34,14 +34,14 @@ pub(crate) enum Decision {
 /// Result of one evaluation.
 #[derive(Debug, Default)]
 pub(crate) struct ValidationFindings {
-    /// Result of each validation, and the time its expression took.
+    /// Result of each validation, and the duration of evaluating its expression.
     pub(crate) decisions: Vec<(Decision, Duration)>,
     /// Audit annotations, by key; an error refuses the write.
     pub(crate) annotations: Vec<(String, Result<String, String>)>,
 }
 
 impl ValidationFindings {
-    /// The policy could not be evaluated.
+    /// Findings of a policy that could not be evaluated.
     pub(crate) fn failure(policy: &Policy, problem: String) -> Self {
         let error = match problem == OutOfBudget::text() {
             true => ErrorType::OutOfBudget,

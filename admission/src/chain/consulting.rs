@@ -1,4 +1,4 @@
-//! After Berth's own rules come the external ones: admission policies, the hub's webhooks.
+//! Consultation of external rules after Berth's own: admission policies, and the hub's webhooks.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use super::{Chain, Phase};
 use crate::client::{Policies, PolicyNotes, Rounds, Subject};
 
 impl Chain {
-    /// Asks `policies` after the plugins of each pass, and after those given before.
+    /// Adds `policies`, which are consulted after the plugins of each pass and after earlier added policies.
     #[must_use]
     pub fn with_policies(mut self, policies: Arc<dyn Policies>) -> Self {
         self.policies.push(policies);
@@ -23,7 +23,7 @@ impl Chain {
         self.asked(subject).next().is_some()
     }
 
-    /// Cost to this server of asking others about `subject`: see [`Policies::effort`].
+    /// Cost to this server of consulting the policies about `subject`: see [`Policies::effort`].
     #[must_use]
     pub fn effort(&self, subject: &Subject<'_>) -> usize {
         let all = self.policies.iter().map(|policies| policies.effort(subject));
@@ -35,8 +35,8 @@ impl Chain {
         all.filter(|policies| policies.concern(subject))
     }
 
-    /// Lets policies and webhooks change `object`, after the plugins; null on delete. The plugins run
-    /// again over these changes, and then the policies and webhooks with a reinvocation policy. Returns
+    /// Lets policies and webhooks change `object`, after the plugins; `object` is null on delete. The plugins
+    /// run again over these changes, and then the policies and webhooks with a reinvocation policy. Returns
     /// the names of those that changed the object.
     ///
     /// # Errors
@@ -66,7 +66,7 @@ impl Chain {
         Ok(rounds.into_changers())
     }
 
-    /// One round of all policies and webhooks.
+    /// Runs one round of all policies and webhooks.
     async fn round(
         &self,
         asked: &[&dyn Policies],
@@ -86,7 +86,8 @@ impl Chain {
         Ok(())
     }
 
-    /// Lets policies and webhooks judge the final object, which all plugins allow; `None` on delete.
+    /// Lets policies and webhooks judge the final object, which all plugins allow; `object` is `None` on
+    /// delete.
     ///
     /// # Errors
     /// The first refusal, as the client sees it.

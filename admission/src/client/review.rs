@@ -12,7 +12,7 @@ pub fn review(request: &Value) -> Value {
     json!({"apiVersion": API_VERSION, "kind": KIND, "request": request})
 }
 
-/// The `request` of an AdmissionReview about `subject`, shown in `version`. `object` and the subject's
+/// The `request` of an AdmissionReview about `subject`, converted to `version`. `object` and the subject's
 /// old object are in their stored form.
 #[must_use]
 pub fn request(uid: &str, subject: &Subject<'_>, version: &str, object: Option<&Value>) -> Value {
