@@ -1,5 +1,5 @@
-//! The status of ValidatingAdmissionPolicies: expressions that do not fit the types of the kinds that
-//! their rules name. They are checked when a policy is new or changed, as by kube-controller-manager.
+//! Status of ValidatingAdmissionPolicies: expressions that do not fit the types of the kinds that their rules
+//! name. New and changed policies are checked, as by kube-controller-manager.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,9 +16,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::core::admission_policies::VALIDATING;
 
-/// Owner of the status, as in Kubernetes.
+/// Field manager of the status, as in Kubernetes.
 const MANAGER: &str = "validatingadmissionpolicy-status";
-/// The user of the writes.
+/// User that writes the status.
 const USER: &str = "system:serviceaccount:kube-system:validatingadmissionpolicy-status-controller";
 
 /// Checks the policies in `source` against the kinds of `groups`, and writes the results through
@@ -47,7 +47,7 @@ pub fn spawn(
     ))
 }
 
-/// The kinds that are served.
+/// The served kinds.
 struct ServedKinds(Vec<Arc<dyn Kind>>);
 
 impl ServedKinds {
@@ -92,7 +92,7 @@ impl Handler for Checker {
                 continue;
             }
             match self.check(policy).await {
-                // It changed meanwhile, or is gone, and the watch will report that.
+                // The policy was changed or deleted concurrently, and the watch will report that.
                 Ok(()) => {}
                 Err(status) if [404, 409].contains(&status.code) => {}
                 Err(status) => {

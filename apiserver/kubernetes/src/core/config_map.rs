@@ -39,7 +39,7 @@ pub mod data_schema {
     pub struct Text(pub String);
 }
 
-/// Configuration for whoever reads it.
+/// The kind ConfigMap: configuration for programs that read it.
 #[derive(Clone, Copy, Debug)]
 pub struct ConfigMap;
 
@@ -92,7 +92,7 @@ fn keys(map: &Object) -> Cell {
     Cell::Value(count.into())
 }
 
-/// Keys that are in both fields.
+/// Errors for keys that are in both fields.
 fn twice(new: &Value) -> Vec<FieldError> {
     let Some(binary) = value::object(new, &["binaryData"]) else {
         return Vec::new();

@@ -5,9 +5,9 @@ use serde_json::Value;
 
 use crate::core::value::text;
 
-/// Returns the problems of the times at `paths`. Typed clients read them with exactly six digits of a
-/// second: a time with fewer would break their lists and watches of the whole namespace. The schema
-/// refuses values that are not times.
+/// Returns the problems of the times at `paths`. Typed clients parse them with exactly six digits of a
+/// second: a time with fewer would break their lists and watches of the whole namespace. The schema rejects
+/// values that are not times.
 pub(crate) fn problems(paths: &[&[&str]], new: &Value) -> Vec<FieldError> {
     let is_micro = |time: &str| {
         let fraction = time.get(19..).unwrap_or_default().as_bytes();
@@ -28,7 +28,7 @@ pub(crate) fn problems(paths: &[&[&str]], new: &Value) -> Vec<FieldError> {
         .collect()
 }
 
-/// Writes the times at `paths` in UTC, the served form.
+/// Converts the times at `paths` to UTC, the served form.
 pub(crate) fn to_utc(paths: &[&[&str]], new: &mut Value) {
     if !problems(paths, new).is_empty() {
         return;

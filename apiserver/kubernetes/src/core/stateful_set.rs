@@ -1,5 +1,5 @@
-//! `apps/v1` StatefulSet. Like a Deployment, it is stored for programs that bring it to a cluster that
-//! runs its Pods.
+//! `apps/v1` StatefulSet. Like a Deployment, it is stored for programs that copy it to a cluster which runs
+//! its Pods.
 
 use berth_apimachinery::{
     Column, Definition, FieldError, Kind, KindInfo, Schema, StatusMetadata, Write, described_by,
@@ -50,7 +50,7 @@ pub struct StatefulSetStatus {
     pub ready_replicas: Option<i32>,
 }
 
-/// Copies of a Pod, each with a name and storage of its own.
+/// The kind StatefulSet: copies of a Pod, each with a name and storage of its own.
 #[derive(Clone, Copy, Debug)]
 pub struct StatefulSet;
 

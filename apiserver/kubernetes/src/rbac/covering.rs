@@ -1,7 +1,8 @@
-//! Whether some rules allow all that others do.
+//! Comparison of rules: whether the held rules allow everything that other rules allow.
 //!
-//! A rule is a product: each of its verbs on each resource of each group, by each name. It is considered part
-//! by part, and never written out: a few kilobytes can multiply to millions of parts.
+//! A rule is a product: each of its verbs on each resource of each group, with each name. The parts of this
+//! product are compared one by one, and never stored together: a rule of a few kilobytes can have millions of
+//! parts.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,33 +13,33 @@ use crate::core::rbac::PolicyRule;
 #[cfg(test)]
 mod tests;
 
-/// More parts of one rule than this are not considered, unless a single rule held covers all of them.
+/// Highest number of parts of one rule that are compared, unless a single held rule covers all of them.
 const PARTS: usize = 10_000;
 
-/// Most steps of one question: a step is a rule compared with a part.
+/// Highest number of steps of one comparison: a step compares a rule with a part.
 const STEPS: u64 = 5_000_000;
 
 /// Rules that are not covered.
 #[derive(Debug, Default)]
 pub(crate) struct UncoveredRules {
-    /// The first parts of it, as rules of one verb, one group, one resource and at most one name, or one verb
-    /// and one path.
+    /// The first missing parts, as rules with one verb, one group, one resource and at most one name, or with
+    /// one verb and one path.
     pub(crate) rules: Vec<PolicyRule>,
-    /// Whether there may be more.
+    /// Whether further parts may be missing.
     pub(crate) more: bool,
 }
 
-/// The smallest rules of `wanted` that `held` does not cover. The search ends after `told` of them.
+/// The smallest parts of `wanted` that `held` does not cover. The search ends after `limit` of them.
 ///
 /// # Errors
-/// A sentence when the question is too large to be answered.
+/// A message when the comparison exceeds its budget.
 pub(crate) fn uncovered<'a>(
     held: impl Iterator<Item = &'a PolicyRule>,
     wanted: &[PolicyRule],
-    told: usize,
+    limit: usize,
 ) -> Result<UncoveredRules, String> {
     let mut budget = budget();
-    search(held, wanted, told, &mut budget)
+    search(held, wanted, limit, &mut budget)
 }
 
 fn budget() -> Budget {
@@ -48,7 +49,7 @@ fn budget() -> Budget {
 fn search<'a>(
     held: impl Iterator<Item = &'a PolicyRule>,
     wanted: &[PolicyRule],
-    told: usize,
+    limit: usize,
     budget: &mut Budget,
 ) -> Result<UncoveredRules, String> {
     let spent = |exceeded: BudgetExceeded| exceeded.to_string();
@@ -70,7 +71,7 @@ fn search<'a>(
             if held.has(&part, budget).map_err(spent)? {
                 continue;
             }
-            if missing.rules.len() == told {
+            if missing.rules.len() == limit {
                 missing.more = true;
                 return Ok(missing);
             }
@@ -80,12 +81,12 @@ fn search<'a>(
     Ok(missing)
 }
 
-/// A rule with each word once.
+/// A rule in which each word occurs once.
 struct Product<'a> {
     verbs: Vec<&'a str>,
     groups: Vec<&'a str>,
     resources: Vec<&'a str>,
-    /// Empty is any name.
+    /// Names of objects; an empty list means any name.
     names: Vec<&'a str>,
     urls: Vec<&'a str>,
 }
@@ -186,7 +187,7 @@ fn once(list: &[String]) -> Vec<&str> {
         .collect()
 }
 
-/// Rules held, found by verb.
+/// Held rules, indexed by verb.
 #[derive(Default)]
 struct RulesByVerb<'a> {
     rules: Vec<Words<'a>>,
@@ -307,7 +308,7 @@ impl<'a> Words<'a> {
         self.groups.contains("*") || self.groups.contains(group)
     }
 
-    /// `*/scale` covers `deployments/scale`.
+    /// Whether the resources of the rule cover `wanted`, such as `*/scale` covers `deployments/scale`.
     fn allow_resource(&self, wanted: &str) -> bool {
         let subresource = || {
             let (_, sub) = wanted.split_once('/')?;

@@ -1,5 +1,5 @@
-//! Users cannot grant rights that they do not have: writing a role needs all its rules or the verb
-//! `escalate`, writing a binding for all rules of its role or the verb `bind`.
+//! Users cannot grant rights that they do not have: a write of a role needs all its rules or the verb
+//! `escalate`, a write of a binding needs all rules of its role or the verb `bind`.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use crate::core::rbac::{CLUSTER_ROLES, GROUP, PolicyRule, ROLES, RoleRef};
 use crate::rbac::covering::UncoveredRules;
 use crate::rbac::{MASTERS, Rbac};
 
-/// Most missing rules that a refusal lists.
-const TOLD: usize = 50;
+/// Highest number of missing rules that a refusal lists.
+const MOST_LISTED: usize = 50;
 
-/// The admission plugin.
+/// The admission plugin that prevents escalation.
 pub struct EscalationGuard {
     rbac: Arc<Rbac>,
 }
 
 impl EscalationGuard {
-    /// A guard that gets the rights of users from `rbac`.
+    /// Creates a guard that gets the rights of users from `rbac`.
     #[must_use]
     pub fn new(rbac: Arc<Rbac>) -> Self {
         Self { rbac }
@@ -78,7 +78,9 @@ impl EscalationGuard {
     }
 
     fn held(&self, request: &Request<'_>, wanted: &[PolicyRule]) -> Result<(), Denial> {
-        let missing = self.rbac.uncovered(request.user, request.namespace, wanted, TOLD);
+        let missing = self
+            .rbac
+            .uncovered(request.user, request.namespace, wanted, MOST_LISTED);
         match missing {
             Ok(missing) if missing.rules.is_empty() => Ok(()),
             Ok(missing) => Err(Denial::Forbidden(refusal(request, &missing))),
@@ -150,7 +152,7 @@ fn malformed(problem: &serde_json::Error) -> Denial {
     Denial::Status(Box::new(Status::bad_request(problem.to_string())))
 }
 
-/// The refusal in kube-apiserver's form, one line for each missing rule.
+/// The refusal in kube-apiserver's form, with one line for each missing rule.
 fn refusal(request: &Request<'_>, missing: &UncoveredRules) -> String {
     let quoted = |list: &[String]| list.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>();
     let groups = quoted(&request.user.groups).join(" ");
@@ -170,7 +172,7 @@ fn refusal(request: &Request<'_>, missing: &UncoveredRules) -> String {
         let shown: Vec<String> = given
             .map(|(name, list)| format!("{name}:[{}]", quoted(list).join(" ")))
             .collect();
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _: std::fmt::Result = write!(text, "\n{{{}}}", shown.join(", "));
     }
     if missing.more {

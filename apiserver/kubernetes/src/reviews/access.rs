@@ -108,13 +108,13 @@ pub struct AccessStatus {
     pub evaluation_error: Option<String>,
 }
 
-/// Answers about the caller.
+/// The kind SelfSubjectAccessReview, which answers about the caller.
 pub(crate) struct SelfReview;
 
-/// Answers about any user, cluster-wide.
+/// The kind SubjectAccessReview, which answers about any user, cluster-wide.
 pub(crate) struct Any;
 
-/// Answers about any user, in one namespace.
+/// The kind LocalSubjectAccessReview, which answers about any user, in one namespace.
 pub(crate) struct Local;
 
 #[async_trait]
@@ -147,7 +147,7 @@ impl Computed for Any {
     }
 
     async fn create(&self, call: &Call, object: Value) -> Result<Reply, Status> {
-        let attributes = somebody("SubjectAccessReview", &object)?;
+        let attributes = subject_attributes("SubjectAccessReview", &object)?;
         answer(call, object, attributes).await
     }
 }
@@ -160,7 +160,7 @@ impl Computed for Local {
 
     async fn create(&self, call: &Call, object: Value) -> Result<Reply, Status> {
         let kind = "LocalSubjectAccessReview";
-        let attributes = somebody(kind, &object)?;
+        let attributes = subject_attributes(kind, &object)?;
         let mut errors = Vec::new();
         if !attributes.is_resource {
             errors.push(FieldError::forbidden(
@@ -193,8 +193,8 @@ fn spec<T: for<'de> Deserialize<'de> + Default>(object: &Value) -> Result<T, Sta
     }
 }
 
-/// The question of a review that names its user.
-fn somebody(kind: &str, object: &Value) -> Result<Attributes, Status> {
+/// The request in a review about a named user.
+fn subject_attributes(kind: &str, object: &Value) -> Result<Attributes, Status> {
     let spec: SubjectAccessReviewSpec = spec(object)?;
     let user = UserInfo {
         name: spec.user.unwrap_or_default(),

@@ -12,14 +12,14 @@ use super::fields::{MutatingBindingFields, ValidatingBindingFields};
 use super::{UNSET, matching};
 use crate::core::value;
 
-/// Actions that may follow a validation that does not hold.
+/// Actions after a failed validation.
 const ACTIONS: [&str; 3] = ["Audit", "Deny", "Warn"];
 
-/// Puts a ValidatingAdmissionPolicy in force.
+/// The kind ValidatingAdmissionPolicyBinding, which puts a ValidatingAdmissionPolicy in force.
 #[derive(Clone, Copy, Debug)]
 pub struct ValidatingAdmissionPolicyBinding;
 
-/// Puts a MutatingAdmissionPolicy in force.
+/// The kind MutatingAdmissionPolicyBinding, which puts a MutatingAdmissionPolicy in force.
 #[derive(Clone, Copy, Debug)]
 pub struct MutatingAdmissionPolicyBinding;
 
@@ -102,7 +102,7 @@ fn params_shown(params: &Value) -> String {
     let name = value::text(params, &["name"]);
     if !name.is_empty() {
         let namespace = value::text(params, &["namespace"]);
-        // The scope of the parameters' kind is unknown here.
+        // The parameters' kind, and so its scope, is unknown here.
         let namespace = if namespace.is_empty() { "*" } else { namespace };
         return format!("{namespace}/{name}");
     }

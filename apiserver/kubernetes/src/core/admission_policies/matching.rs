@@ -1,4 +1,4 @@
-//! Rules on the writes that policies and bindings select.
+//! Validation of the rules by which policies and bindings select writes.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +9,13 @@ use serde_json::Value;
 
 use crate::core::value;
 
-/// The operations a rule may name.
+/// Operations that a rule may name.
 pub(super) const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
-/// The operations with an object that can be changed.
+/// Operations with an object that can be changed.
 const CHANGES: [&str; 2] = ["CREATE", "UPDATE"];
 const SCOPES: [&str; 3] = ["*", "Cluster", "Namespaced"];
 
-/// A field that must be one of `supported`.
+/// Error unless the field is one of `supported`.
 pub(super) fn one_of(holder: &Value, path: &str, field: &str, supported: &[&str]) -> Option<FieldError> {
     let path = format!("{path}.{field}");
     match value::text(holder, &[field]) {
@@ -25,7 +25,7 @@ pub(super) fn one_of(holder: &Value, path: &str, field: &str, supported: &[&str]
     }
 }
 
-/// Errors in the fields that both kinds of policies have, except their expressions.
+/// Errors in the fields of policies of both kinds, except their expressions.
 pub(super) fn policy(spec: &Value, operations: &[&str]) -> Vec<FieldError> {
     let mut errors: Vec<FieldError> = one_of(spec, "spec", "failurePolicy", &["Fail", "Ignore"])
         .into_iter()
@@ -80,7 +80,7 @@ fn param_kind(kind: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// RFC 1035 label: one that begins with a letter.
+/// Checks that `text` is an RFC 1035 label, which begins with a letter.
 fn label_1035(text: &str) -> Result<(), String> {
     if text.len() > 63 {
         return Err("must be no more than 63 characters".to_owned());
@@ -103,7 +103,7 @@ pub(super) fn resources(of: &Value, path: &str, operations: &[&str]) -> Vec<Fiel
         .collect();
     for field in ["namespaceSelector", "objectSelector"] {
         let path = format!("{path}.{field}");
-        // The schema refuses wrong types.
+        // The schema rejects wrong types.
         match LabelSelector::deserialize(&of[field]) {
             _ if of[field].is_null() => errors.push(FieldError::required(path, "")),
             Ok(selector) => errors.extend(Selector::compile(&selector, &path).err().into_iter().flatten()),
@@ -152,7 +152,7 @@ fn rule(rule: &Value, path: &str, operations: &[&str]) -> Vec<FieldError> {
     errors
 }
 
-/// A list that must not be empty, and in which `*` must be alone.
+/// Error when a list is empty, or has `*` together with other entries.
 fn alone(rule: &Value, path: &str, field: &str, what: &str) -> Option<FieldError> {
     let path = format!("{path}.{field}");
     let given = value::texts(rule, &[field]);
@@ -207,7 +207,7 @@ fn named(rule: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// Operations of rules for which a mutation has no effect.
+/// Errors for operations of rules on which a mutation has no effect.
 pub(super) fn only_changes(of: &Value, path: &str) -> Vec<FieldError> {
     let rules = value::list(of, &["resourceRules"]).iter();
     let operations = rules.flat_map(|rule| value::texts(rule, &["operations"]));

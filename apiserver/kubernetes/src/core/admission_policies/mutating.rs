@@ -1,4 +1,4 @@
-//! MutatingAdmissionPolicy.
+//! The kind MutatingAdmissionPolicy.
 
 use std::sync::LazyLock;
 
@@ -10,13 +10,13 @@ use super::fields::MutatingFields;
 use super::{expressions, matching, validating};
 use crate::core::value;
 
-/// The kinds of patches: the name of each, its field, and the field of the other kind.
+/// Types of patches: the name of each, its field, and the field of the other type.
 const PATCHES: [(&str, &str, &str); 2] = [
     ("ApplyConfiguration", "applyConfiguration", "jsonPatch"),
     ("JSONPatch", "jsonPatch", "applyConfiguration"),
 ];
 
-/// Changes what is written.
+/// The kind MutatingAdmissionPolicy, which changes written objects.
 #[derive(Clone, Copy, Debug)]
 pub struct MutatingAdmissionPolicy;
 

@@ -1,4 +1,4 @@
-//! ValidatingAdmissionPolicy.
+//! The kind ValidatingAdmissionPolicy.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -12,14 +12,14 @@ use super::fields::ValidatingFields;
 use super::{UNSET, expressions, matching};
 use crate::core::value;
 
-/// The most audit annotations of one policy.
+/// Highest number of audit annotations of one policy.
 const MOST_ANNOTATIONS: usize = 20;
-/// The longest expression of an audit annotation, in bytes.
+/// Highest length of the expression of an audit annotation, in bytes.
 const LONGEST_ANNOTATION: usize = 5 * 1024;
-/// The reasons a refusal may have.
+/// Allowed reasons of a refusal.
 const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
 
-/// Judges writes.
+/// The kind ValidatingAdmissionPolicy, which judges writes.
 #[derive(Clone, Copy, Debug)]
 pub struct ValidatingAdmissionPolicy;
 
@@ -91,7 +91,7 @@ pub(super) fn count(policy: &Object, list: &str) -> Cell {
     Cell::Value(value::list(policy.value(), &["spec", list]).len().into())
 }
 
-/// The kind of the parameters of a policy.
+/// Table cell with the kind of a policy's parameters.
 pub(super) fn param_kind(policy: &Object) -> Cell {
     let kind = &policy.value()["spec"]["paramKind"];
     if !kind.is_object() {

@@ -39,7 +39,7 @@ pub struct ScaleStatus {
 
 static SCHEMA: LazyLock<Arc<Schema>> = LazyLock::new(|| Arc::new(Schema::of::<ScaleFields>()));
 
-/// The subresource, whose writes go through `registry`.
+/// The subresource `scale`, whose writes use `registry`.
 #[must_use]
 pub fn subresource(registry: &Arc<Registry>) -> Subresource {
     Subresource {
@@ -56,7 +56,8 @@ pub fn subresource(registry: &Arc<Registry>) -> Subresource {
 struct Scale(Arc<Registry>);
 
 impl Part for Scale {
-    /// The number alone: a Scale's labels are not the Deployment's, and its status is for reading.
+    /// Converts the configuration of a server-side apply: only the number of Pods, since a Scale's labels are
+    /// not the Deployment's, and its status is read-only.
     fn of_object(&self, config: &Value) -> Value {
         let mut deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {}});
         for field in ["name", "namespace", "uid", "resourceVersion"] {
@@ -91,7 +92,7 @@ impl SubresourceHandler for Scale {
     }
 
     async fn update(&self, call: &Call, body: Value) -> Result<Reply, Status> {
-        // An empty body does not mean 0 Pods: a client that means 0 names the object.
+        // An empty body does not mean 0 Pods: a client that sends 0 sends the object's name as well.
         if value::text(&body, &["metadata", "name"]).is_empty() {
             return Err(Status::bad_request("name must be provided"));
         }
@@ -106,7 +107,7 @@ impl SubresourceHandler for Scale {
         deployment["spec"]["replicas"] = wanted.into();
         let revision = value::text(&body, &["metadata", "resourceVersion"]);
         match (revision, deployment["metadata"].as_object_mut()) {
-            // Without a revision the number is written over the present one.
+            // Without a resource version the number overwrites the present one.
             ("", Some(metadata)) => drop(metadata.remove("resourceVersion")),
             (revision, Some(metadata)) => {
                 metadata.insert("resourceVersion".to_owned(), revision.into());
@@ -125,7 +126,7 @@ fn shown(deployment: &Object) -> Value {
     let meta = deployment.meta();
     let object = deployment.value();
     let mut spec = json!({});
-    // Go's type leaves a zero out.
+    // Go's type omits a zero.
     if let wanted @ 1.. = number(object, &["spec", "replicas"]) {
         spec["replicas"] = wanted.into();
     }
