@@ -15,9 +15,10 @@ pub use read::PolicyErrors;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Resources {
     group: String,
-    /// `pods`, `pods/log`, `pods/*`, `*/status`, `*`; none means all of the group.
+    /// Resources: `pods`, `pods/log`, `pods/*`, `*/status`, `*`; an empty list means all resources of the
+    /// group.
     resources: Vec<String>,
-    /// An empty list means all.
+    /// Names of objects; an empty list means all.
     names: Vec<String>,
 }
 
@@ -35,7 +36,7 @@ struct Rule {
     omit_managed_fields: Option<bool>,
 }
 
-/// An audit policy: the first rule that matches counts. Without a matching rule, there is no event.
+/// An audit policy: the first matching rule decides. Without a matching rule, there is no event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     rules: Vec<Rule>,
@@ -69,7 +70,7 @@ pub(crate) struct PolicyAttributes<'a> {
 }
 
 impl<'a> PolicyAttributes<'a> {
-    /// A request of `user`.
+    /// Attributes of a request by `user`.
     pub(crate) fn of(info: &'a RequestInfo, user: &'a UserInfo) -> Self {
         Self {
             user: &user.name,
@@ -87,7 +88,7 @@ impl<'a> PolicyAttributes<'a> {
 }
 
 impl Policy {
-    /// Every request at level Metadata, once it is answered: the default without a policy.
+    /// The default policy: every request at level Metadata, once it is answered.
     #[must_use]
     pub fn metadata() -> Self {
         Self {
@@ -107,10 +108,10 @@ impl Policy {
         }
     }
 
-    /// Reads a policy file.
+    /// Parses a policy file.
     ///
     /// # Errors
-    /// Everything that is wrong in it, each with its path.
+    /// Every problem of the file, with its path.
     pub fn read(text: &str) -> Result<Self, PolicyErrors> {
         read::policy(text)
     }
@@ -133,7 +134,7 @@ impl Policy {
 }
 
 impl Verdict {
-    /// Whether there is an event of `stage`.
+    /// Whether the request has an event of `stage`.
     pub(crate) fn writes(&self, stage: Stage) -> bool {
         self.level > Level::None && !self.omit_stages.contains(&stage)
     }
@@ -163,7 +164,7 @@ impl Rule {
     }
 }
 
-/// Whether `path` is `pattern`, or begins as that does before its final `*`.
+/// Whether `path` equals `pattern`, or begins with the part of `pattern` before its final `*`.
 fn is_below(path: &str, pattern: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(beginning) => path.starts_with(beginning),

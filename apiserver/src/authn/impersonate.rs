@@ -1,4 +1,4 @@
-//! Acting as another user (`kubectl --as`): the `Impersonate-*` headers and the rights they need.
+//! Impersonation of another user (`kubectl --as`): the `Impersonate-*` headers and the rights that they need.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ const PREFIX: &str = "impersonate-";
 const EXTRA: &str = "impersonate-extra-";
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 
-/// User that a request wants to act as.
+/// User that a request impersonates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct ImpersonatedUser {
     user: String,
@@ -26,7 +26,7 @@ struct ImpersonatedUser {
     extra: BTreeMap<String, Vec<String>>,
 }
 
-/// The user the request acts as, when it asks for another one and `user` may act as them. The headers are
+/// Returns the impersonated user, when the request names one and `user` may impersonate it. The headers are
 /// removed.
 ///
 /// # Errors
@@ -130,7 +130,7 @@ fn rights(user: &UserInfo, wanted: &ImpersonatedUser) -> Vec<Attributes> {
     rights
 }
 
-/// `system:serviceaccount:<namespace>:<name>` taken apart.
+/// Splits `system:serviceaccount:<namespace>:<name>` into namespace and name.
 fn service_account(user: &str) -> Option<(&str, &str)> {
     let (namespace, name) = user.strip_prefix(SERVICE_ACCOUNT)?.split_once(':')?;
     (!namespace.is_empty() && !name.is_empty() && !name.contains(':')).then_some((namespace, name))

@@ -1,4 +1,4 @@
-//! Access reviews that expressions ask for: `authorizer` in admission policies and match conditions.
+//! Access reviews for CEL expressions: `authorizer` in admission policies and match conditions.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use berth_policies::{Decider, PendingReview};
 use super::{Masters, Union, limited};
 use crate::auth::{Access, Attributes, Authorizer};
 
-/// Answers expressions as requests are judged.
+/// Reviewer that answers expressions by the authorizer of requests.
 pub struct Reviewer(Union);
 
 impl Reviewer {
-    /// An authorizer for `authorizer` in expressions, for users who are not in `system:masters`.
+    /// Creates a reviewer for `authorizer` in expressions, for users who are not in `system:masters`.
     #[must_use]
     pub fn new(authorizer: &Arc<dyn Authorizer>) -> Self {
         Self(Union::new(vec![Arc::new(Masters), Arc::clone(authorizer)]))
@@ -45,7 +45,7 @@ impl Decider for Reviewer {
     }
 }
 
-/// Attributes of the question in `review`, about the service account it names or about `user`.
+/// Attributes of `review`, about the service account that it names or about `user`.
 fn attributes(user: &UserInfo, review: &Review) -> Attributes {
     let user = match &review.account {
         Some((namespace, name)) => UserInfo {
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use crate::delegation::DelegationError;
 
-    /// Allows gets, cannot say anything about lists, and remembers what it was asked.
+    /// Authorizer that allows gets, has no opinion about lists, and records the attributes.
     #[derive(Default)]
     struct Judge(Mutex<Vec<Attributes>>);
 

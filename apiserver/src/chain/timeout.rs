@@ -6,7 +6,8 @@ use berth_apimachinery::{Status, duration};
 
 use crate::request_info::RequestInfo;
 
-/// Writes wait for little but the disk; one that takes longer is stuck (kube-apiserver's figure).
+/// Time limit of writes (kube-apiserver's value). They wait for little but the disk; one that takes longer is
+/// stuck.
 const LONGEST_WRITE: Duration = Duration::from_secs(34);
 
 /// Time limit of the request; `None` for long-running ones.

@@ -1,5 +1,5 @@
-//! Resources made at each request: the program's handler makes the objects, the server selects, pages and
-//! renders.
+//! Resources that are computed for each request: the program's handler computes the objects, the server
+//! selects, pages and renders them.
 
 mod write;
 
@@ -48,7 +48,7 @@ pub(super) async fn list(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     {
         return cx.written_list(accepted, &page, items).await;
     }
-    let page = rest.made(options.limit)?;
+    let page = rest.computed_page(options.limit)?;
     cx.list(accepted, page).await
 }
 
@@ -57,9 +57,9 @@ struct Rest<'a> {
     cx: &'a Cx<'a>,
     selection: Selection,
     listing: Arc<dyn Listing>,
-    /// The number of the kept listing, if it is that of earlier pages.
+    /// Number of the cached listing, if it is the one of earlier pages.
     kept: Option<u64>,
-    /// The index of the first object that was not given yet.
+    /// Index of the first object of the page.
     first: usize,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Rest<'a> {
         let token = list::token(options)?;
         let listing = match token.as_ref().filter(|token| token.revision().is_some()) {
             Some(token) => {
-                let kept = cx.state.listings.get(token.listing(), &asked(cx));
+                let kept = cx.state.listings.get(token.listing(), &list_identity(cx));
                 kept.ok_or_else(|| token.clone().expired())?
             }
             None => {
@@ -90,11 +90,11 @@ impl<'a> Rest<'a> {
         })
     }
 
-    /// The token of the page behind `last`.
+    /// Returns the token of the page after `last`.
     fn next(&self, last: &Name) -> String {
         let keep = || {
             let listings = &self.cx.state.listings;
-            listings.keep(&asked(self.cx), Arc::clone(&self.listing))
+            listings.keep(&list_identity(self.cx), Arc::clone(&self.listing))
         };
         let number = self.kept.unwrap_or_else(keep);
         Token::after(last, self.listing.revision())
@@ -102,8 +102,8 @@ impl<'a> Rest<'a> {
             .encode()
     }
 
-    /// A page of at most `limit` objects (0 is all), written by the listing; `None` where each has to be
-    /// made.
+    /// Returns a page of at most `limit` objects (0 means all), serialized by the listing; `None` where each
+    /// object must be computed.
     fn written(&self, limit: usize) -> Result<Option<(Page, Chunks)>, Status> {
         if !self.selection.is_left_to_others() {
             return Ok(None);
@@ -126,8 +126,8 @@ impl<'a> Rest<'a> {
         Ok(Some((page, items)))
     }
 
-    /// A page of at most `limit` objects (0 is all). Each of them is computed and compared.
-    fn made(&self, limit: usize) -> Result<Page, Status> {
+    /// Returns a page of at most `limit` objects (0 means all). Each object is computed and compared.
+    fn computed_page(&self, limit: usize) -> Result<Page, Status> {
         let mut page = Page {
             revision: self.listing.revision(),
             ..Page::default()
@@ -157,11 +157,11 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// Number of objects that are written into one piece of a body.
+/// Number of objects that are serialized into one piece of a body.
 const PIECE: usize = 512;
 
-/// The objects of `listing` at `places` as JSON with commas between them, in pieces; `None` where it cannot
-/// write them.
+/// Serializes the objects of `listing` at `places` as JSON with commas between them, in pieces; `None` where
+/// the listing cannot do this.
 fn written(listing: &dyn Listing, places: Range<usize>) -> Result<Option<Chunks>, Status> {
     let mut items = Chunks::default();
     for start in places.clone().step_by(PIECE) {
@@ -176,8 +176,8 @@ fn written(listing: &dyn Listing, places: Range<usize>) -> Result<Option<Chunks>
     Ok(Some(items))
 }
 
-/// Identity of the list and of its reader: the pages of one listing belong together.
-fn asked(cx: &Cx<'_>) -> String {
+/// Identity of the list and its reader: the pages of one listing belong together.
+fn list_identity(cx: &Cx<'_>) -> String {
     let query = &cx.request.info.query;
     let selector = |key: &str| query.first(key).unwrap_or_default().to_owned();
     let parts = [

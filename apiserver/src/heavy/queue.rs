@@ -1,4 +1,4 @@
-//! Turns of users: users take turns, however many requests each has waiting.
+//! Queue in which users take turns, independent of the number of requests that each has waiting.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -6,12 +6,11 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-/// Limit of additional work, as a multiple of all places. A user without running work is admitted
-/// although all places are taken, until this limit. Then other users' work takes only a share of the
-/// processors.
+/// Limit of additional work, as a multiple of all places. A user without running work is admitted although
+/// all places are occupied, up to this limit. Then other users' work gets only a share of the processors.
 const BEYOND: usize = 2;
 
-/// Places, and the queue for them.
+/// Places, and the queue of requests that wait for one.
 #[derive(Debug)]
 pub(super) struct Queue {
     most: usize,
@@ -23,7 +22,7 @@ struct State {
     running: usize,
     next: u64,
     users: HashMap<Arc<str>, User>,
-    /// The users with waiting requests, in the order of their turns.
+    /// Users with waiting requests, in the order of their turns.
     turns: VecDeque<Arc<str>>,
 }
 
@@ -33,7 +32,7 @@ struct User {
     waiting: BTreeMap<u64, oneshot::Sender<Place>>,
 }
 
-/// A place, given to the next one when dropped.
+/// A place, which passes to the next request when dropped.
 #[derive(Debug)]
 pub(super) struct Place {
     queue: Arc<Queue>,
@@ -68,7 +67,7 @@ impl Queue {
         })
     }
 
-    /// A place, once it is the turn of `user`.
+    /// Returns a place, once it is the turn of `user`.
     pub(super) async fn turn(self: &Arc<Self>, user: &str) -> Place {
         let (tell, told) = oneshot::channel();
         let (user, ticket) = self.state.lock().join(user, tell);
@@ -80,7 +79,7 @@ impl Queue {
         self.admit();
         match told.await {
             Ok(place) => place,
-            // The sender is not dropped while a request waits: it is in the queue until then.
+            // The sender is not dropped while a request waits: it stays in the queue until then.
             Err(_) => std::future::pending().await,
         }
     }
@@ -88,7 +87,7 @@ impl Queue {
     /// Gives free places to the next users.
     fn admit(self: &Arc<Self>) {
         loop {
-            // Sent outside of the lock: a dropped receiver returns its place at once.
+            // The place is sent outside of the lock: a dropped receiver returns it at once.
             let Some((user, tell)) = self.state.lock().begin(self.most) else {
                 return;
             };
@@ -124,7 +123,7 @@ impl State {
         self.forget(user);
     }
 
-    /// The next waiter that may begin.
+    /// Returns the next waiting request that may begin.
     fn begin(&mut self, most: usize) -> Option<(Arc<str>, oneshot::Sender<Place>)> {
         let (free, beyond) = (self.running < most, self.running < most * BEYOND);
         let users = &self.users;
@@ -213,7 +212,7 @@ mod tests {
         assert!(next.as_mut().now_or_never().is_none());
         drop(gone);
         drop(running);
-        // It was given the place, and goes without having looked.
+        // The place was already sent to this request, which ends without having received it.
         drop(told);
         let next = next.as_mut().now_or_never().expect("the place went on");
         drop(next);

@@ -1,4 +1,4 @@
-//! Audit events of writes that are made in the process: with their user and cause.
+//! Audit events of in-process writes, with their user and cause.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use crate::annotations::Annotations;
 use crate::audit::{self, Audit, Event, Level, ObjectReference, PolicyAttributes, ResponseStatus, Stage};
 
 impl Registry {
-    /// Records writes made in the process in `audit`; set once.
+    /// Records in-process writes in `audit`, which can be set once.
     ///
     /// # Errors
-    /// When it is set already.
+    /// When an audit log is set already.
     pub fn audit(&self, audit: Audit) -> Result<(), InstallError> {
         self.audit
             .set(audit)
             .map_err(|_| InstallError::Already("an audit log"))
     }
 
-    /// The annotations of a write in the process, which comes from `origin`.
+    /// Creates the annotations of an in-process write that comes from `origin`.
     pub(super) fn annotations(&self, origin: &Origin) -> Annotations {
         match &origin.annotations {
             Some(request) => request.another(),
@@ -30,7 +30,7 @@ impl Registry {
         }
     }
 
-    /// Records a list of writes that was made, or refused, with the annotations `noted` for each. Those
+    /// Records a list of writes that was committed or refused, with the annotations `noted` for each. Writes
     /// without a cause are part of a request, which has an event of its own.
     pub(super) async fn record(
         &self,
@@ -147,7 +147,7 @@ impl Registry {
     }
 }
 
-/// The path of a request that would write the same.
+/// Path of a request that would make the same write.
 fn uri(write: &Write, group: &str, version: &str, resource: &str) -> String {
     let mut uri = match group {
         "" => format!("/api/{version}"),
@@ -167,7 +167,7 @@ fn uri(write: &Write, group: &str, version: &str, resource: &str) -> String {
     uri
 }
 
-/// Outcome of a write. Messages about credentials are left out: they may quote the object.
+/// Outcome of a write. Messages about credentials are omitted: they may quote the object.
 fn status<'a>(
     verb: Verb,
     outcome: Result<Option<&Object>, &'a Status>,

@@ -1,5 +1,5 @@
-//! New objects, for requests and for in-process writers alike: a name is drawn where none is given, and
-//! a write that was judged on an old state is judged again.
+//! Creation of objects, for requests and in-process writers: a missing name is generated, and a write that
+//! was validated on an outdated state is validated again.
 
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ use crate::registry::{CONFLICT_ATTEMPTS, Registry, WriteIntent, system};
 use crate::served::ServedVersion;
 use crate::{errors, names};
 
-/// Most draws of a generated name before giving up (docs/reference.md, "Writes and patches").
+/// Highest number of generated names before giving up (docs/reference.md, "Writes and patches").
 const NAME_ATTEMPTS: usize = 8;
 
 impl Registry {
-    /// Stores a new object: `body` gives it as decoded, in the served version, again for each attempt.
+    /// Stores a new object. For each attempt, `body` returns the decoded object in the served version.
     pub(crate) async fn create(
         &self,
         served: &ServedVersion,
@@ -103,12 +103,12 @@ impl Registry {
     }
 }
 
-/// The name of a new object: given, or drawn until one is free.
+/// The name of a new object: a requested one, or one generated until it is free.
 struct NameDraw {
     /// The name in the request; empty when it is generated.
     requested: String,
     prefix: String,
-    /// From 1; counts names, not writes.
+    /// Number of the generated name, from 1; further attempts with one name do not count.
     attempt: usize,
 }
 

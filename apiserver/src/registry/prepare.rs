@@ -1,5 +1,5 @@
-//! The way of every write from a decoded body to a draft: system fields, admission ([`super::admit`]), and
-//! between its passes defaults, the kind's own preparation, validation of everything at once.
+//! Preparation of every write, from a decoded body to a draft: system fields, admission ([`super::admit`]),
+//! and between its passes defaults, the kind's own preparation, and validation of everything at once.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::served::ServedVersion;
 use crate::{render, validation};
 
 impl<'a> Actor<'a> {
-    /// `chain`, with its records sent to the receivers of this actor's write.
+    /// Admission by `chain`, which records to the receivers of this actor's write.
     fn admission(&self, chain: &'a Chain) -> Admission<'a> {
         Admission {
             chain,
@@ -30,7 +30,7 @@ impl<'a> Actor<'a> {
     }
 }
 
-/// Subject of `request` for others, whose object is held in the version `held`.
+/// Subject of `request` for policies and webhooks; its object is in the version `held`.
 fn subject<'a>(served: &'a ServedVersion, request: &'a Request<'a>, held: &'a str) -> Subject<'a> {
     Subject {
         request,
@@ -48,11 +48,11 @@ pub(crate) struct AdmittedObject {
     /// The object, without its managed fields.
     pub(crate) value: Value,
     pub(crate) managers: Managers,
-    /// Conditions that must still hold when it is stored.
+    /// Conditions that must still hold when the object is stored.
     pub(crate) guards: Vec<Guard>,
 }
 
-/// A write on its way from the body to the store.
+/// A write before its preparation.
 pub(crate) struct WriteInput<'a> {
     pub(crate) served: &'a ServedVersion,
     pub(crate) index: &'a Index,
@@ -60,12 +60,13 @@ pub(crate) struct WriteInput<'a> {
     pub(crate) actor: Actor<'a>,
     pub(crate) via: Via,
     pub(crate) namespace: &'a str,
-    /// The name in the request; empty when it is still to be generated.
+    /// Name in the request; empty when it is not generated yet.
     pub(crate) name: &'a str,
 }
 
 impl WriteInput<'_> {
-    /// A new object: `wish` as decoded, in the served version, its name given or generated already.
+    /// Prepares a new object: `wish` is decoded, in the served version, and its name is given or already
+    /// generated.
     pub(crate) async fn create(&self, wish: WriteIntent) -> Result<AdmittedObject, Status> {
         let (mut value, managers) = match wish {
             WriteIntent::Sent(value) | WriteIntent::Patched { value, .. } => self.created(value)?,
@@ -76,9 +77,10 @@ impl WriteInput<'_> {
         self.settle(value, managers, None).await
     }
 
-    /// The next state of `old`: `wish` as decoded, in the served version.
+    /// Prepares the next state of `stored`: `wish` is decoded, in the served version.
     pub(crate) async fn update(&self, wish: WriteIntent, stored: &Object) -> Result<AdmittedObject, Status> {
-        // Not kept with the object, which is about to be history: the tree is several times as large.
+        // The parsed tree is not cached with the object, which is about to be replaced: it is several times
+        // as large.
         let parse = || stored.parse_unmanaged();
         let (mut value, managers, old) = match wish {
             WriteIntent::Sent(value) => self.updated(value, stored, parse())?,
@@ -97,7 +99,7 @@ impl WriteInput<'_> {
         self.settle(value, managers, Some((stored, &old))).await
     }
 
-    /// The body of a create, and its managed fields.
+    /// Completes the body of a create, and returns its managed fields.
     fn created(&self, mut value: Value) -> Result<(Value, Managers), Status> {
         self.complete(&mut value);
         self.served.kind().read_body(None, &mut value);
@@ -106,7 +108,8 @@ impl WriteInput<'_> {
         Ok((value, managers))
     }
 
-    /// The body of an update of `stored`, which is `old` when parsed, and its managed fields.
+    /// Completes the body of an update of `stored`, whose parsed form is `old`, and returns its managed
+    /// fields.
     fn updated(
         &self,
         mut value: Value,
@@ -126,7 +129,7 @@ impl WriteInput<'_> {
         Ok((value, managers, old))
     }
 
-    /// The outcome of an apply, whose owners are known.
+    /// Completes the result of an apply, whose owners are known.
     fn applied(&self, mut value: Value) -> Result<Value, Status> {
         self.complete(&mut value);
         self.managed_fields(&mut value)?;
@@ -144,16 +147,16 @@ impl WriteInput<'_> {
         Ownership::new(self.index, self.served, self.via, manager, now)
     }
 
-    /// The defaults of the served version count as written by the sender of the body.
+    /// Fills in the defaults of the served version, which count as written by the sender of the body.
     fn default(&self, value: &mut Value) {
         self.served.kind().schema(self.served.version).default(value);
     }
 
-    /// Takes the managed fields out of a body.
+    /// Removes the managed fields from a body and returns them.
     fn managed_fields(&self, value: &mut Value) -> Result<Option<Value>, Status> {
         let sent = ownership::take(value);
         if let (Some(list), Via::Create | Via::Update) = (&sent, self.via) {
-            // A list that cannot be read is as good as none.
+            // A list that cannot be parsed counts as absent.
             let errors = Managers::decode_value(list).map(|managers| managers.validate());
             self.refuse(errors.unwrap_or_default(), value)?;
         }
@@ -166,8 +169,8 @@ impl WriteInput<'_> {
         }
     }
 
-    /// Restores the fields of the stored object that this write must not change: system fields, and the
-    /// status or everything else.
+    /// Restores the fields of the stored object that this write must not change: system fields, and either
+    /// the status or everything else.
     fn confine(&self, mut value: Value, old: &Value) -> Value {
         if self.via == Via::Subresource("status") {
             value = system::only_status(value, old, self.served.kind().status_metadata());
@@ -178,8 +181,8 @@ impl WriteInput<'_> {
         value
     }
 
-    /// An object that is answered, or kept by the program: `value` as decoded, in the place of `old` where
-    /// there is one. It needs no name and gets no system fields.
+    /// Prepares an object that is returned to the client, or stored by the program: `value` is decoded, and
+    /// replaces `old` if there is one. It needs no name and gets no system fields.
     pub(crate) async fn answer(&self, old: Option<&Value>, value: Value) -> Result<Value, Status> {
         let request = self.request(old);
         let subject = subject(self.served, &request, self.served.version);
@@ -232,7 +235,7 @@ impl WriteInput<'_> {
         let request = self.request(old);
         let held = self.served.info().storage_version;
         let consults = !self.actor.asked && self.chain.consults(&subject(self.served, &request, held));
-        // Others see the managed fields as clients do.
+        // Policies and webhooks receive the managed fields as clients do.
         let shown = before.filter(|_| consults).map(|(stored, _)| stored.parse());
         let told = self.request(shown.as_ref().or(old));
         let subject = subject(self.served, &told, held);
@@ -258,7 +261,7 @@ impl WriteInput<'_> {
         })
     }
 
-    /// Those of `errors` that this write can cause. Problems outside of the status existed before a
+    /// Filters the `errors` that this write can correct. Problems outside of the status existed before a
     /// write of the status, and must not prevent it (kube-apiserver's validation ratcheting).
     fn can_be_mended(&self, mut errors: Vec<FieldError>) -> Vec<FieldError> {
         if matches!(self.via, Via::Subresource("status")) {
@@ -309,14 +312,14 @@ impl WriteInput<'_> {
     }
 }
 
-/// An object on its way to the store.
+/// An object during admission.
 struct ObjectToStore<'a> {
     writing: &'a WriteInput<'a>,
     old: Option<&'a Value>,
     managers: Managers,
-    /// Fields that only the server sets, with their values before others changed the object.
+    /// Fields that only the server sets, with their values before policies and webhooks changed the object.
     sent: Option<SystemFields>,
-    /// An own write of the process, as recorded.
+    /// Content of a write by the process itself, as recorded.
     decided: Option<Value>,
     is_final: bool,
 }
@@ -353,7 +356,7 @@ impl Candidate for ObjectToStore<'_> {
         let (served, old) = (writing.served, self.old);
         self.is_final = true;
         if let Some(old) = old {
-            // Admission may change only the fields that the write may change.
+            // Admission must change only the fields that the write may change.
             value = writing.confine(value, old);
         }
         let kind = served.kind();
@@ -378,7 +381,7 @@ impl Candidate for ObjectToStore<'_> {
     }
 }
 
-/// Whether `chain` lets `actor` delete `old`, and the guards that must hold when it is done.
+/// Admits the deletion of `old` by `actor`, and returns the guards that must hold when it is committed.
 pub(crate) async fn admit_delete(
     chain: &Chain,
     served: &ServedVersion,
@@ -408,20 +411,20 @@ pub(crate) async fn admit_delete(
     Ok(guards)
 }
 
-/// Whether the world moved between the verdict and the write, so that the write is to be judged again.
+/// Whether the state changed between the verdict and the write, so that the write must be judged again.
 pub(crate) fn is_moved(error: &StoreError) -> bool {
     matches!(error, StoreError::Conflict { .. } | StoreError::Fenced { .. })
 }
 
-/// Draft of the settled object, serialized.
+/// Serializes the admitted object to a draft.
 pub(crate) fn draft(served: &ServedVersion, settled: &AdmittedObject) -> Result<Draft, Status> {
     let managed = settled.managers.encode();
     Draft::managed(&settled.value, managed.as_bytes())
         .map_err(|malformed| refused(served, &settled.value, malformed))
 }
 
-/// Draft of the settled object over `stored`: the stored object itself where they differ only in the
-/// times of managers.
+/// Serializes the admitted object to a draft that replaces `stored`; the stored object itself is returned
+/// where they differ only in the times of managers.
 pub(crate) fn draft_over(
     served: &ServedVersion,
     settled: &AdmittedObject,
@@ -434,7 +437,7 @@ pub(crate) fn draft_over(
     Ok(draft)
 }
 
-/// A stored object that the server itself changed, serialized with the managed fields in it.
+/// Serializes a stored object that the server itself changed, including its managed fields.
 pub(crate) fn redraft(served: &ServedVersion, value: &Value) -> Result<Draft, Status> {
     Draft::new(value).map_err(|malformed| refused(served, value, malformed))
 }

@@ -1,4 +1,4 @@
-//! Update and delete of stored objects, for requests and for in-process writers alike.
+//! Update and delete of stored objects, for requests and for in-process writers.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ impl Target<'_> {
         self.served.store().ok_or_else(Status::method_not_allowed)
     }
 
-    /// The object as of `at`.
+    /// Reads the object as fresh as `at` requires.
     pub(crate) async fn read(&self, at: At) -> Result<Arc<Object>, CommitError> {
         let list = self.store()?.list(self.served.stored, at).await;
         let list = list.map_err(|error| errors::of_commit(error, self.served))?;
@@ -42,18 +42,17 @@ impl Target<'_> {
     }
 }
 
-/// An object as an update leaves it.
+/// Result of an update.
 pub(crate) enum UpdateOutcome {
-    /// It stays, in this state.
+    /// The object remains, in this state.
     Stays(Draft),
-    /// Its last finalizer is removed, so it is deleted; this is its last state.
+    /// The last finalizer was removed, so the object is deleted; this is its last state.
     Goes(Draft),
 }
 
 impl Registry {
-    /// Stores the next state of an object. `edit` computes it from the current one, in the served
-    /// version. A resource version in its result must be the current one; `unconditional` says whether
-    /// it may be missing.
+    /// Stores the next state of an object. `edit` computes it from the current one, in the served version. A
+    /// resource version in its result must be the current one; it may be missing if `unconditional` is set.
     pub(crate) async fn update<E: Into<CommitError>>(
         &self,
         target: Target<'_>,
@@ -78,16 +77,16 @@ impl Registry {
             };
             match tried.await {
                 Ok(object) => return Ok(object),
-                // A resource version the client gave is found stale at the next turn; all else is decided
-                // afresh.
+                // A stale resource version from the client is reported at the next attempt; everything else
+                // is judged again.
                 Err(refused) if retries.again(&refused) => {}
                 Err(refused) => return Err(refused.into_error(target.served)),
             }
         }
     }
 
-    /// Next state: `wish` applied to `current`, after admission and validation, with the conditions that must
-    /// still hold when it is stored.
+    /// Computes the next state: `wish` applied to `current`, after admission and validation, with the
+    /// conditions that must still hold when it is stored.
     pub(crate) async fn next_state(
         &self,
         target: Target<'_>,
@@ -126,8 +125,8 @@ impl Registry {
     }
 }
 
-/// The step that makes `draft`.
-pub(super) fn making(key: Key, draft: Draft, guards: Vec<Guard>) -> Step {
+/// The step that creates the object of `draft`.
+pub(super) fn creation(key: Key, draft: Draft, guards: Vec<Guard>) -> Step {
     Step {
         verb: Verb::Create,
         key,
@@ -138,7 +137,7 @@ pub(super) fn making(key: Key, draft: Draft, guards: Vec<Guard>) -> Step {
     }
 }
 
-/// Checks uid and resource version of an update against the current object.
+/// Checks the UID and resource version of an update against the current object.
 pub(crate) fn check_base(
     served: &ServedVersion,
     value: &Value,
@@ -201,12 +200,12 @@ async fn store_next(
         guards,
     };
     let object = apply_one(store, step).await?;
-    // The store keeps the former state; the client gets the object it wrote, at the revision of the
+    // The store keeps the former state; the client gets the object that it wrote, with the revision of the
     // removal.
     Ok(last.map_or(object.clone(), |draft| Arc::new(draft.at(object.revision()))))
 }
 
-/// Applies one step and gives its object.
+/// Commits one step and returns its object.
 pub(crate) async fn apply_one(store: &Arc<dyn Store>, step: Step) -> Result<Arc<Object>, StoreError> {
     let applied = store.apply(vec![step]).await?;
     match applied.into_iter().next() {

@@ -1,4 +1,4 @@
-//! Reading a policy file: everything that is wrong in it at once, each with its path.
+//! Parser of a policy file: it reports every problem at once, with its path.
 
 use std::collections::BTreeSet;
 
@@ -51,7 +51,7 @@ struct Reader {
     errors: Vec<FieldError>,
 }
 
-/// The fields of a policy, except those that every object has.
+/// Fields of a policy, except those that every object has.
 const POLICY: [&str; 6] = [
     "apiVersion",
     "kind",
@@ -205,7 +205,7 @@ impl Reader {
         all
     }
 
-    /// The fields of an object. Only `known` ones are allowed.
+    /// Returns the fields of an object, of which only `known` ones are allowed.
     fn fields<'a>(&mut self, value: &'a Value, path: &str, known: &[&str]) -> Option<&'a Map<String, Value>> {
         let Some(fields) = value.as_object() else {
             self.errors
