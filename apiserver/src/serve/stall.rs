@@ -12,12 +12,12 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-/// `inner`, whose writes fail once they make no progress for `longest`.
+/// Stream whose writes fail once they make no progress for `longest`.
 #[derive(Debug)]
 pub(super) struct Impatient<S> {
     inner: S,
     longest: Duration,
-    /// Runs while a write waits.
+    /// Timer that runs while a write waits.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
@@ -30,7 +30,7 @@ impl<S> Impatient<S> {
         }
     }
 
-    /// Lets a waiting write go on waiting, within bounds.
+    /// Lets a waiting write continue to wait, up to the limit.
     fn bounded<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.waiting = None;

@@ -1,5 +1,5 @@
-//! One resource of a registry, seen through a view: a source that lists and watches as the stored one does,
-//! with the same revisions.
+//! One resource of a registry in a view: a source that lists and watches like the stored one, with the same
+//! revisions.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use crate::served::ServedVersion;
 
 type Items = OrdMap<Name, Arc<Object>>;
 
-/// A resource seen through a view.
+/// A resource in a view.
 pub struct ViewSource {
     pub(super) registry: Arc<Registry>,
     pub(super) rules: Arc<dyn ViewRules>,
     /// The resource as the registry serves it.
     pub(super) served: Arc<ServedVersion>,
-    /// The newest list, stored and visible: the next one differs from it by the writes in between.
+    /// The newest list, stored and visible: the next list differs from it by the writes in between.
     last: Mutex<(Items, Items)>,
 }
 
@@ -121,7 +121,7 @@ impl Watch for SeenWatch {
             events = self.watch.next(max) => events?,
             () = self.rules.outlived() => return Err(self.outlived()),
         };
-        // Writes after a change of the rules are not shown by the former rules.
+        // Writes after a change of the rules are not sent by the former rules.
         if !self.rules.hold() {
             return Err(self.outlived());
         }
@@ -134,14 +134,15 @@ impl Watch for SeenWatch {
 }
 
 impl SeenWatch {
-    /// The form of objects may have changed without a write: the watcher has to list again.
+    /// Error of a watch by rules that are no longer valid: the form of objects may have changed without a
+    /// write, so the watcher has to list again.
     fn outlived(&self) -> StoreError {
         let asked = self.watch.revision();
         let oldest = Revision(asked.0 + 1);
         StoreError::Expired { asked, oldest }
     }
 
-    /// The event in its visible form, if it is visible. An event in its stored form stays unchanged,
+    /// Returns the event in its visible form, if it is visible. An event in its stored form stays unchanged,
     /// with its shared frame.
     fn look(&self, event: &Arc<Event>) -> Option<Arc<Event>> {
         let change = &event.change;
