@@ -6,10 +6,10 @@ use crate::age::human_duration;
 
 use jiff::Timestamp;
 
-/// One cell. Cells are cached with the object, so what depends on the time of reading stays symbolic.
+/// One cell. Cells are cached with the object, so content that depends on the time of reading stays symbolic.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// A value, shown unchanged.
+    /// A fixed value.
     Value(Value),
     /// The age of an instant, computed at each read; `None` shows `<unknown>`.
     Age(Option<Timestamp>),
@@ -34,7 +34,7 @@ impl From<i64> for Cell {
 }
 
 impl Cell {
-    /// Writes the JSON of the cell at `now`.
+    /// Writes the cell as JSON at the time `now`.
     pub fn write(&self, now: Timestamp, out: &mut Vec<u8>) {
         match self {
             Self::Value(value) => write(value, out),
@@ -54,17 +54,17 @@ fn write_age(from: Option<Timestamp>, now: Timestamp, out: &mut Vec<u8>) {
     }
 }
 
-/// Mark of an age among the JSON of cells, which never has this byte: the microseconds follow.
+/// Marker of an age among the JSON of cells, which never contains this byte: the microseconds follow.
 const AGE: u8 = 0;
 const MICROS: usize = size_of::<i64>();
 
-/// The cells of one row in their kept form: the JSON of each and commas between, so that a row is
-/// mostly copied, in little room.
+/// The cells of one row in their cached form: the JSON of each and commas in between, so that a row is mostly
+/// copied, and needs little memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cells(Box<[u8]>);
 
 impl Cells {
-    /// The cells of one row.
+    /// Encodes the cells of one row.
     #[must_use]
     pub fn of(row: &[Cell]) -> Self {
         let mut kept = Vec::with_capacity(128);
@@ -76,7 +76,7 @@ impl Cells {
                 Cell::Value(value) => write(value, &mut kept),
                 Cell::Age(from) => {
                     kept.push(AGE);
-                    // The smallest number means no time.
+                    // The smallest number stands for a missing time.
                     let micros = from.map_or(i64::MIN, Timestamp::as_microsecond);
                     kept.extend_from_slice(&micros.to_le_bytes());
                 }
@@ -85,7 +85,7 @@ impl Cells {
         Self(kept.into())
     }
 
-    /// Writes the cells at the instant `now`: JSON with commas between.
+    /// Writes the cells at the instant `now`: JSON with commas in between.
     pub fn write(&self, now: Timestamp, out: &mut Vec<u8>) {
         let mut rest = &*self.0;
         while let Some(at) = rest.iter().position(|&byte| byte == AGE) {
