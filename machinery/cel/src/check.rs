@@ -1,4 +1,5 @@
-//! The type checker: every name declared, every call possible, before anything is evaluated.
+//! The type checker: it ensures that every name is declared and every call has an overload, before anything
+//! is evaluated.
 
 mod calls;
 mod compound;
@@ -15,10 +16,10 @@ use crate::types::Type;
 use crate::unify::Unifier;
 use crate::value::Value;
 
-/// Most types in a compound type.
+/// Highest number of types in a compound type.
 const LARGEST_TYPE: usize = 256;
 
-/// The names of types, which are values as well.
+/// Names of types, which are also values.
 const TYPE_NAMES: [(&str, &str, Type); 13] = [
     ("bool", "bool", Type::Bool),
     ("bytes", "bytes", Type::Bytes),
@@ -83,7 +84,7 @@ type TypedNode = (Node, Type);
 struct Checker<'e> {
     environment: &'e Environment,
     types: Unifier,
-    /// The variables of macros, outermost first.
+    /// Variables of macros, outermost first.
     locals: Vec<(String, Type)>,
     issues: Vec<Issue>,
     calls: Vec<String>,
@@ -93,7 +94,7 @@ struct Checker<'e> {
     mixed: usize,
 }
 
-/// Stand-in for an expression that is wrong.
+/// Placeholder for an invalid expression.
 fn nothing() -> TypedNode {
     (Node::Constant(Value::Null), Type::Error)
 }
@@ -141,7 +142,7 @@ impl Checker<'_> {
         terms.into_iter().map(|term| self.condition(term)).collect()
     }
 
-    /// A part that must be a bool.
+    /// Checks a term that must be a bool.
     fn condition(&mut self, term: Expr) -> Node {
         let at = term.at;
         let (node, of) = self.expression(term);
@@ -159,7 +160,7 @@ impl Checker<'_> {
         fits
     }
 
-    /// A variable or a type by its name.
+    /// Finds a variable or a type by its name.
     fn known(&mut self, name: &str) -> Option<TypedNode> {
         if let Some(place) = self.locals.iter().rposition(|(known, _)| known == name) {
             return Some((Node::Local(place), self.locals[place].1.clone()));
@@ -186,7 +187,7 @@ impl Checker<'_> {
         {
             return checked;
         }
-        // A variable whose name has a dot is present for every value.
+        // A variable whose name contains a dot is always present.
         if mode == Select::Presence
             && let Some(name) = qualified(&of, &field)
             && self.environment.variable(&name).is_some()
@@ -205,7 +206,7 @@ impl Checker<'_> {
         (node, found)
     }
 
-    /// The type of a field of `of`.
+    /// Returns the type of a field of `of`.
     fn field(&mut self, at: usize, of: &Type, field: &str, mode: Select) -> Option<Type> {
         let of = self.types.resolve(of, false);
         let (of, optional) = match &of {
@@ -227,7 +228,7 @@ impl Checker<'_> {
                     return None;
                 }
             },
-            // Upstream has these as messages without fields.
+            // cel-go declares these types as messages without fields.
             Type::Named(name) if name.starts_with("kubernetes.") => {
                 self.issue(at, format!("unexpected failed resolution of '{name}'"));
                 return None;
@@ -245,7 +246,7 @@ impl Checker<'_> {
     }
 }
 
-/// The dotted name of `of.field`, if all parts are names.
+/// Returns the dotted name of `of.field`, if all parts are names.
 fn qualified(of: &Expr, field: &str) -> Option<String> {
     match &of.kind {
         Kind::Ident(name) => Some(format!("{name}.{field}")),

@@ -1,16 +1,16 @@
-//! Regular expressions as RE2 reads them, bounded in size.
+//! Regular expressions in RE2's syntax, limited in size.
 //!
-//! They run on the crate `regex`, which is as linear as RE2. Where the syntax of the two differs, it is
-//! rewritten: `\d`, `\w`, `\s` and `\b` are for ASCII; brackets and `&&` within a class, and a brace
-//! outside a repetition, are literal.
+//! They are compiled by the crate `regex`, which matches in linear time, like RE2. Differences in syntax are
+//! rewritten: `\d`, `\w`, `\s` and `\b` are for ASCII; brackets and `&&` within a class, and a brace outside
+//! a repetition, are literal.
 
 use regex::{Regex, RegexBuilder};
 
-/// The largest pattern: characters times repetitions.
+/// Highest weight of a pattern: characters times repetitions.
 const HEAVIEST: usize = 10_000;
-/// The most repetitions of one part, as RE2 has it.
+/// Highest number of repetitions of one part, as in RE2.
 const MOST_REPETITIONS: usize = 1000;
-/// The most memory a compiled pattern may take, and its cache while it runs.
+/// Highest memory of a compiled pattern, and of its cache while it runs.
 const LARGEST: usize = 1 << 20;
 
 /// A compiled regular expression.
@@ -49,13 +49,13 @@ impl Pattern {
         &self.regex
     }
 
-    /// Most characters that are matched, repetitions written out.
+    /// Highest number of characters that are matched, with repetitions expanded.
     pub(crate) fn weight(&self) -> usize {
         self.weight
     }
 }
 
-/// Least weight of a part that may hold any character.
+/// Minimal weight of a part that may match any character.
 const CLASS_WEIGHT: usize = 4;
 /// Deepest nesting of groups.
 const DEEPEST: usize = 100;
@@ -66,7 +66,7 @@ struct Rewriter<'s> {
 }
 
 impl<'s> Rewriter<'s> {
-    /// Rewrites up to the end or the bracket that closes a group; returns the weight.
+    /// Rewrites the pattern up to its end or the bracket that closes a group; returns the weight.
     fn sequence(&mut self, depth: usize) -> Result<usize, String> {
         if depth > DEEPEST {
             return Err("expression nests too deeply".to_owned());
@@ -152,7 +152,7 @@ impl<'s> Rewriter<'s> {
         Ok(weight + 1)
     }
 
-    /// An escape outside a class.
+    /// Rewrites an escape outside of a class.
     fn escape(&mut self) -> Result<usize, String> {
         let escaped = self.rest[1..]
             .chars()
@@ -185,7 +185,7 @@ impl<'s> Rewriter<'s> {
         Ok(CLASS_WEIGHT)
     }
 
-    /// `\Q...\E`: a literal text.
+    /// Rewrites `\Q...\E`, a literal text.
     fn quoted(&mut self) -> usize {
         let rest = &self.rest[2..];
         let end = rest.find("\\E");
@@ -215,7 +215,7 @@ impl<'s> Rewriter<'s> {
                     self.pass(end);
                 }
                 '\\' => self.class_escape()?,
-                // Signs that would join classes.
+                // Signs that would combine classes.
                 '[' | ']' | '&' | '~' => {
                     self.made.push('\\');
                     self.pass(1);
@@ -251,7 +251,7 @@ impl<'s> Rewriter<'s> {
     }
 }
 
-/// The length of a repetition in braces and its upper bound.
+/// Returns the length of a repetition in braces and its upper bound.
 fn repetition(rest: &str) -> Option<(usize, usize)> {
     let end = rest.find('}')?;
     let inside = &rest[1..end];

@@ -1,22 +1,23 @@
-//! Whether a type is assignable to another, and the resulting substitution of type variables in both.
+//! Unification: whether a type is assignable to another, and the resulting substitution of type variables in
+//! both.
 
 use crate::types::Type;
 
-/// Knowledge of type variables.
+/// Substitution of type variables.
 #[derive(Default)]
 pub(crate) struct Unifier {
     known: Vec<Option<Type>>,
-    /// Knowledge that was replaced, newest last.
+    /// Replaced substitutions, newest last.
     trail: Vec<(usize, Option<Type>)>,
-    /// Comparisons made.
+    /// Number of comparisons so far.
     steps: usize,
 }
 
-/// The most comparisons one expression may take.
+/// Highest number of comparisons for one expression.
 const MOST_STEPS: usize = 200_000;
 
 impl Unifier {
-    /// A new variable.
+    /// Returns a new type variable.
     pub(crate) fn fresh(&mut self) -> Type {
         self.known.push(None);
         Type::Param(self.known.len() - 1)
@@ -27,7 +28,8 @@ impl Unifier {
         self.steps > MOST_STEPS
     }
 
-    /// Whether each of `given` can be used as the one of `wanted`. Variables are bound only if all can.
+    /// Whether each type of `given` is assignable to the one in `wanted`. Variables are bound only if all
+    /// are.
     pub(crate) fn assign_all(&mut self, given: &[Type], wanted: &[Type]) -> bool {
         if given.len() != wanted.len() {
             return false;
@@ -45,12 +47,12 @@ impl Unifier {
         fits
     }
 
-    /// Whether `given` can be used as `wanted`.
+    /// Whether `given` is assignable to `wanted`.
     pub(crate) fn assign(&mut self, given: &Type, wanted: &Type) -> bool {
         self.assign_all(std::slice::from_ref(given), std::slice::from_ref(wanted))
     }
 
-    /// The type of a list with elements of `one` and of `other`.
+    /// Returns the type of a list with elements of `one` and of `other`.
     pub(crate) fn join(&mut self, one: Type, other: &Type) -> Type {
         if self.assign(&one, other) {
             more_general(one, other)
@@ -59,7 +61,7 @@ impl Unifier {
         }
     }
 
-    /// `of` with its known variables substituted; the others stay, or are `dyn`.
+    /// Returns `of` with its bound variables substituted; unbound ones stay, or become `dyn`.
     pub(crate) fn resolve(&mut self, of: &Type, open_is_dyn: bool) -> Type {
         self.steps += 1;
         if self.exhausted() {
@@ -155,7 +157,7 @@ impl Unifier {
     }
 }
 
-/// The more general of two types that fit each other.
+/// Returns the more general of two types that fit each other.
 fn more_general(one: Type, other: &Type) -> Type {
     if says_less(&one, other) {
         one

@@ -1,4 +1,4 @@
-//! Calls: which overloads a call may mean.
+//! Type checking of calls: the possible overloads of each.
 
 use std::sync::Arc;
 
@@ -13,11 +13,10 @@ use crate::program::{Candidate, Node};
 use crate::types::Type;
 use crate::value::Value;
 
-/// The functions whose second argument is a pattern.
+/// Functions whose second argument is a pattern.
 const PATTERNS: [&str; 3] = ["matches", "find", "findAll"];
 
-/// The functions whose literal arguments are judged when an expression is compiled, in Kubernetes'
-/// environment.
+/// Functions whose literal arguments are validated at compile time, in Kubernetes' environment.
 const CONVERSIONS: [&str; 8] = [
     "bool",
     "bytes",
@@ -49,7 +48,7 @@ impl Checker<'_> {
         self.resolved(at, function, member, args)
     }
 
-    /// Whether a variable of a macro hides the package of `name`.
+    /// Whether a variable of a macro shadows the package of `name`.
     fn shadowed(&self, name: &str) -> bool {
         let first = name.split('.').next().unwrap_or_default();
         self.locals.iter().any(|(local, _)| local == first)
@@ -85,7 +84,7 @@ impl Checker<'_> {
             self.pattern(place, pattern);
         }
         self.calls.push(function.clone());
-        // An operator checks the values itself: numbers of unknown types can be compared.
+        // An operator checks the values at run time: numbers of unknown types can be compared.
         if !function.starts_with(|first: char| first.is_ascii_alphabetic()) {
             let args = vec![Type::Dyn; nodes.len()].into();
             candidates = candidates
@@ -102,14 +101,14 @@ impl Checker<'_> {
         let node = Node::Call { candidates, args };
         if judged
             && constant(&node)
-            && let Some(problem) = impossible(&node)
+            && let Some(problem) = literal_error(&node)
         {
             return self.issue(places.last().copied().unwrap_or(at), problem);
         }
         (node, result)
     }
 
-    /// The overloads that take `types`, and their results.
+    /// Returns the overloads that accept `types`, and their results.
     fn fitting(&mut self, overloads: &[&OverloadEntry], types: &[Type]) -> Option<(Box<[Candidate]>, Type)> {
         let mut candidates = Vec::new();
         let mut result = None;
@@ -148,8 +147,8 @@ impl Checker<'_> {
         format!("found no matching overload for '{function}' applied to '{applied}'")
     }
 
-    /// Compiles a literal pattern. If that fails, the error is one of the evaluation, or of the
-    /// compilation where the environment validates literals.
+    /// Compiles a literal pattern. A failure is an error of the evaluation, or of the compilation where the
+    /// environment validates literals.
     fn pattern(&mut self, at: usize, pattern: &str) {
         match Pattern::compile(pattern) {
             Ok(compiled) => drop(self.patterns.insert(pattern.to_owned(), Arc::new(compiled))),
@@ -161,7 +160,7 @@ impl Checker<'_> {
     }
 }
 
-/// Whether `node` is a call of literals alone.
+/// Whether `node` is a call with only literals.
 fn constant(node: &Node) -> bool {
     match node {
         Node::Constant(_) => true,
@@ -173,8 +172,8 @@ fn constant(node: &Node) -> bool {
     }
 }
 
-/// Reason why a call of literals has no value.
-fn impossible(node: &Node) -> Option<String> {
+/// Returns the reason why a call of literals has no value.
+fn literal_error(node: &Node) -> Option<String> {
     const LIMIT: u64 = 10_000;
     let mut evaluator = Evaluator::new(&[], Meter::new(LIMIT, Arc::default(), true), None);
     match evaluator.value(node) {
@@ -190,7 +189,7 @@ fn conditional(nodes: Vec<Node>, result: Type) -> TypedNode {
     }
 }
 
-/// `of` with its type variables exchanged for `variables`.
+/// Returns `of` with its type variables replaced by `variables`.
 fn with(of: &Type, variables: &[Type]) -> Type {
     match of {
         Type::Param(number) => variables.get(*number).cloned().unwrap_or(Type::Dyn),
@@ -198,7 +197,7 @@ fn with(of: &Type, variables: &[Type]) -> Type {
     }
 }
 
-/// The name of a function in a package, such as `sets.contains`.
+/// Returns the name of a function in a package, such as `sets.contains`.
 fn package(target: &Expr, function: &str) -> Option<String> {
     match &target.kind {
         Kind::Ident(_) => qualified(target, function),

@@ -1,4 +1,4 @@
-//! Lists, maps and macros.
+//! Type checking of lists, maps and macros.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::program::{FoldMacro, Node};
 use crate::types::Type;
 
 impl Checker<'_> {
-    /// An element and its contribution to the type of its list or map.
+    /// Checks an element, and returns its contribution to the type of its list or map.
     fn item(&mut self, item: Item) -> (Node, Type, bool) {
         let at = item.value.at;
         let (node, of) = self.expression(item.value);
@@ -21,7 +21,7 @@ impl Checker<'_> {
         (node, inside, true)
     }
 
-    /// The type of elements of `known` and of `next`.
+    /// Joins the type of earlier elements, `known`, with that of the next one.
     fn joined(&mut self, at: usize, known: Option<Type>, next: Type) -> Type {
         let Some(known) = known else {
             return next;
@@ -96,7 +96,7 @@ impl Checker<'_> {
         let (key, value) = self.elements(range_at, &of);
         let pairs = fold.variables.len() == 2;
         let known = self.locals.len();
-        // The one variable of a fold over a map is its key.
+        // In a fold over a map, the only variable is the key.
         let single = if matches!(self.types.resolve(&of, false), Type::Map(_)) {
             key.clone()
         } else {
@@ -143,7 +143,7 @@ impl Checker<'_> {
         (Node::Fold(Box::new(folding)), result)
     }
 
-    /// Types of the variables of a fold over `of`: key (or index) and value.
+    /// Returns the types of the variables of a fold over `of`: key (or index) and value.
     fn elements(&mut self, at: usize, of: &Type) -> (Type, Type) {
         match self.types.resolve(of, false) {
             Type::List(element) => (Type::Int, (*element).clone()),

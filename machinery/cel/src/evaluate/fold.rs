@@ -1,4 +1,4 @@
-//! Macros over the elements of a list or the keys of a map.
+//! Evaluation of macros over the elements of a list or the keys of a map.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::value::{Key, Map, Value};
 
 /// Result of the elements so far.
 struct FoldResult<'a> {
-    /// A condition that could not be judged of an element.
+    /// Error of a condition that could not be evaluated for an element.
     failure: Option<Error>,
     count: usize,
     list: Vec<Value<'a>>,
@@ -23,7 +23,7 @@ struct FoldResult<'a> {
 impl<'a> Evaluator<'a, '_> {
     pub(super) fn fold(&mut self, folding: &'a FoldMacro) -> Outcome<'a> {
         let range = self.value(&folding.range)?;
-        // The cost of upstream's macro expansion in addition to the elements.
+        // The cost of cel-go's macro expansion, in addition to the elements.
         self.meter.charge(match folding.comprehension {
             Comprehension::Map | Comprehension::Filter | Comprehension::SortBy => 11,
             Comprehension::MapValues | Comprehension::MapEntries => 31,
@@ -79,7 +79,8 @@ impl<'a> Evaluator<'a, '_> {
         Ok(None)
     }
 
-    /// One element; `index` is a variable only of macros over pairs. A value ends the fold.
+    /// Evaluates one element; `index` is a variable only in macros over pairs. A returned value ends the
+    /// fold.
     fn element(
         &mut self,
         folding: &'a FoldMacro,

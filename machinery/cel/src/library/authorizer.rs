@@ -1,6 +1,6 @@
-//! Access reviews. An expression only names them. Their answers come from the reviews so far. A missing
-//! one ends the evaluation with [`Error::Unasked`], so that the caller can make the review and evaluate
-//! again.
+//! Access reviews. An expression only describes them; the answers come from the reviews made so far. A
+//! missing review ends the evaluation with [`Error::Unasked`], so that the caller can make the review and
+//! evaluate again.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use crate::value::{Access, Text, Value};
 
 /// Cost of a review, as in Kubernetes.
 const CHECK: usize = 350_000;
-/// The longest name of an object.
+/// Highest length of an object's name.
 const LONGEST_NAME: usize = 253;
-/// The longest name of a namespace.
+/// Highest length of a namespace's name.
 const LONGEST_LABEL: usize = 63;
 
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -67,7 +67,7 @@ fn text(value: &Value<'_>) -> Result<Arc<str>, Error> {
     }
 }
 
-/// Receiver of a function and its first argument, which is text.
+/// Returns the receiver of a function and its first argument, which is text.
 fn with_text<'v>(meter: &mut Meter, args: &'v [Value<'_>]) -> Result<(&'v Access, Arc<str>), Error> {
     meter.charge(1)?;
     match args {
@@ -105,7 +105,7 @@ fn service_account<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     given(Access::Of(Some((namespace, name))))
 }
 
-/// Whether `text` is a label of DNS, apart from its length.
+/// Whether `text` is a DNS label, except for its length.
 fn is_label(text: &str) -> bool {
     let plain = |letter: u8| letter.is_ascii_lowercase() || letter.is_ascii_digit();
     let bytes = text.as_bytes();
@@ -126,7 +126,7 @@ fn resource<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
 }
 
 /// Returns the receiver, an access check, with one more property set.
-fn said<'a>(
+fn with_property<'a>(
     meter: &mut Meter,
     args: &[Value<'a>],
     say: impl FnOnce(&mut ReviewSubject, Arc<str>),
@@ -141,10 +141,10 @@ fn said<'a>(
     }
 }
 
-macro_rules! said {
+macro_rules! with_property {
     ($($function:ident: $field:ident),* $(,)?) => {
         $(fn $function<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
-            said(meter, args, |asked, text| {
+            with_property(meter, args, |asked, text| {
                 if let ReviewSubject::Resource { $field, .. } = asked {
                     *$field = text;
                 }
@@ -153,7 +153,7 @@ macro_rules! said {
     };
 }
 
-said! {
+with_property! {
     subresource: subresource,
     namespace: namespace,
     name: name,

@@ -78,10 +78,10 @@ fn validate<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     Ok(Value::some(list.into()))
 }
 
-/// Errors of `text` as one of `format`.
+/// Returns the errors of `text` as a value of `format`.
 fn problems(format: &str, text: &str) -> Vec<String> {
     let prefixed = |text: &str| match text.strip_suffix('-') {
-        // The format of a prefix: a name results from appending to it.
+        // The format of a prefix: the name with an appended letter must be valid.
         Some(start) => format!("{start}a"),
         None => text.to_owned(),
     };
@@ -118,7 +118,7 @@ fn lower(letter: char) -> bool {
     letter.is_ascii_lowercase() || letter.is_ascii_digit()
 }
 
-/// Whether `text` is of `inner` letters and begins and ends with `outer` ones.
+/// Whether `text` consists of `inner` characters and begins and ends with `outer` ones.
 fn framed(text: &str, outer: fn(char) -> bool, inner: fn(char) -> bool) -> bool {
     text.starts_with(outer) && text.ends_with(outer) && text.chars().all(inner)
 }
@@ -242,7 +242,7 @@ fn is_base64(text: &str) -> bool {
             .all(|digit| digit.is_ascii_alphanumeric() || matches!(digit, b'+' | b'/'))
 }
 
-/// RFC 3339, lower-case letters included, with a valid minute and second.
+/// Whether `text` has the form of RFC 3339, including lower-case letters, with a valid minute and second.
 fn is_moment(text: &str) -> bool {
     text.len() >= 4 && text.is_ascii() && Moment::read(&text.to_ascii_uppercase()).is_some()
 }

@@ -1,4 +1,4 @@
-//! IP addresses and ranges of them.
+//! Functions of IP addresses and their ranges.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

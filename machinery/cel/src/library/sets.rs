@@ -1,4 +1,4 @@
-//! Lists as sets.
+//! Functions of lists as sets.
 
 use super::{Function, Outcome, function, lists};
 use crate::error::Error;

@@ -1,4 +1,4 @@
-//! `format`: a text with inserted values.
+//! The function `format`, which inserts values into a text.
 
 use super::text;
 use crate::error::Error;
@@ -7,9 +7,9 @@ use crate::library::convert::to_string;
 use crate::meter::Meter;
 use crate::value::{List, Value};
 
-/// Digits behind the point, by default.
+/// Default number of digits after the point.
 const PRECISION: usize = 6;
-/// The most digits behind the point.
+/// Highest number of digits after the point.
 const MOST_PRECISION: usize = 1000;
 
 pub(super) fn format<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
@@ -49,7 +49,7 @@ fn argument<'a>(list: &List<'a>, place: usize) -> Result<Value<'a>, Error> {
         .ok_or_else(|| Error::failed(format!("index {place} out of range")))
 }
 
-/// The precision and the letter of a clause.
+/// Parses the precision and the letter of a clause.
 fn clause(rest: &mut &str) -> Result<(Option<usize>, char), Error> {
     let mut precision = None;
     if let Some(digits) = rest.strip_prefix('.') {
@@ -167,7 +167,7 @@ fn bytes(meter: &mut Meter, made: &mut String, all: &[u8], verb: char) -> Result
     Ok(())
 }
 
-/// A number with commas between its thousands, as in American English.
+/// Formats a number with commas between its thousands, as in American English.
 fn grouped(number: f64, precision: usize) -> String {
     let shown = format!("{number:.precision$}");
     let (sign, rest) = match shown.strip_prefix('-') {
@@ -185,7 +185,7 @@ fn grouped(number: f64, precision: usize) -> String {
     made + fraction
 }
 
-/// A number with its power of ten. The precision of the clause is not considered, as upstream.
+/// Formats a number with its power of ten. As in cel-go, the precision of the clause is ignored.
 fn scientific(number: f64) -> String {
     let shown = format!("{number:.PRECISION$e}");
     let (digits, exponent) = shown.split_once('e').unwrap_or((&shown, "0"));
@@ -201,7 +201,7 @@ fn scientific(number: f64) -> String {
     made
 }
 
-/// A value for `%s`; within lists and maps as an expression would name it.
+/// Formats a value for `%s`; within lists and maps in the form of an expression.
 fn shown(meter: &mut Meter, made: &mut String, value: &Value<'_>, inside: bool) -> Result<(), Error> {
     meter.charge(1)?;
     meter.bytes(value.size())?;
@@ -257,7 +257,7 @@ fn shown(meter: &mut Meter, made: &mut String, value: &Value<'_>, inside: bool) 
     Ok(())
 }
 
-/// Text in quotes, with the escapes that CEL reads.
+/// Quotes a text, with the escapes of CEL.
 pub(super) fn quoted(text: &str) -> String {
     let mut made = String::with_capacity(text.len() + 2);
     made.push('"');
