@@ -1,12 +1,12 @@
-//! Atomic places that a configuration would replace as a whole.
+//! Atomic values that an applied configuration would replace as a whole.
 
 use serde_json::Value;
 
 use crate::types::{By, Node, Types};
 
 impl Types {
-    /// The paths of atomic lists, maps and objects in `config`, such as `.spec.args`. A manager that
-    /// applies only some of their fields would remove the others there by accident.
+    /// Returns the paths of atomic lists, maps and objects in `config`, such as `.spec.args`. A manager that
+    /// applies only some of their fields would remove the other ones by accident.
     #[must_use]
     pub fn atomics(&self, config: &Value) -> Vec<String> {
         let mut found = Vec::new();

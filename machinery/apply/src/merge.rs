@@ -8,7 +8,7 @@ use crate::items::IndexedList;
 use crate::types::{DEDUCED, List, Node, Shape, Types};
 
 impl Types {
-    /// `config` merged into `live`. Both fit these types ([`Types::paths`], [`Types::paths_of_stored`]).
+    /// Merges `config` into `live`. Both fit these types ([`Types::paths`], [`Types::paths_of_stored`]).
     #[must_use]
     pub fn merge(&self, live: &Value, config: &Value) -> Value {
         merge(&self.root, live, config)
@@ -59,8 +59,8 @@ fn fields(shape: &Shape, live: &Map<String, Value>, config: &Map<String, Value>)
     merged
 }
 
-/// Applied items keep the order of the configuration; the others keep their place before the item that
-/// follows them.
+/// Merges the items of a list. Applied items keep the order of the configuration; other items stay before the
+/// item that follows them.
 fn items(list: &List, live: &[Value], config: &[Value]) -> Vec<Value> {
     let (live, config) = (IndexedList::of(list, live), IndexedList::of(list, config));
     let shared = |at: usize| {
@@ -73,7 +73,7 @@ fn items(list: &List, live: &[Value], config: &[Value]) -> Vec<Value> {
     let mut put = BTreeSet::new();
     let (mut mine, mut theirs, mut next) = (0, 0, 0);
     loop {
-        // The next item of the configuration that is live too.
+        // The next item of the configuration that is also live.
         next = next.max(theirs);
         while next < config.order.len() && !shared(next) {
             next += 1;
@@ -103,7 +103,7 @@ fn items(list: &List, live: &[Value], config: &[Value]) -> Vec<Value> {
             }
             continue;
         };
-        // An item that is live twice is replaced by the one of the configuration alone.
+        // Duplicates of a live item are replaced by the item of the configuration.
         merged.push(match live.get(key) {
             [only] => merge(&list.items, only, value),
             _ => (*value).clone(),

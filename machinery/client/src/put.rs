@@ -1,4 +1,4 @@
-//! Create or replace, as `berth load` does: the object first, then its status.
+//! Create or replace for `berth load`: first the object, then its status.
 
 use std::sync::atomic::Ordering;
 
@@ -11,12 +11,12 @@ use crate::giving_way::give_way;
 use crate::{ATTEMPTS, Client, FieldValidation, Place, about_fields, collection, shown};
 
 impl Client {
-    /// Creates or replaces `object`, then writes its status where it has one and the kind a status
+    /// Creates or replaces `object`, then writes its status if it has one and the kind has a status
     /// subresource. Returns `created`, `configured` or `unchanged`, and adds to `notes` the fields of the
-    /// object that gave way to stored ones.
+    /// object that yielded to stored ones.
     ///
     /// # Errors
-    /// When the server refused, or none answered.
+    /// When the server refused the request or did not answer.
     pub async fn put(&mut self, object: &Value, notes: &mut Vec<String>) -> Result<(String, &'static str)> {
         let place = self.place(object).await?;
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
@@ -24,7 +24,7 @@ impl Client {
         let path = format!("{collection}/{name}");
         let shown = shown(object);
         let begun = match self.expects_new.load(Ordering::Relaxed) {
-            // Whatever refuses it, that it exists or its content, is found out again below.
+            // The reason of a refusal, an existing object or invalid content, is determined below.
             true => self.create(object, &place, &collection).await?.ok(),
             false => None,
         };
@@ -62,7 +62,8 @@ impl Client {
         ))
     }
 
-    /// Creates or replaces `object` but its status; returns the stored object and the version it replaced.
+    /// Creates or replaces `object` without its status; returns the stored object and the version that it
+    /// replaced.
     async fn put_main(
         &self,
         object: &Value,
@@ -113,8 +114,8 @@ impl Client {
         Ok(answer.map(|stored| (stored, about_it.collect())))
     }
 
-    /// Writes `next`, made of `object`, over `stored` at `path`. Changes that the server refuses are
-    /// left out ([`give_way`]), and the rest is written.
+    /// Replaces `stored` at `path` by `next`, which is based on `object`. Changes that the server refuses are
+    /// omitted ([`give_way`]), and the rest is written.
     async fn replace(
         &self,
         path: &str,
@@ -147,7 +148,7 @@ impl Client {
     }
 }
 
-/// Takes a field over from `stored`, or removes it where that has none.
+/// Copies a field from `stored`, or removes it if `stored` does not have it.
 fn take_over(value: &mut Value, stored: &Value, field: &str) {
     let Some(fields) = value.as_object_mut() else {
         return;
@@ -158,8 +159,8 @@ fn take_over(value: &mut Value, stored: &Value, field: &str) {
     };
 }
 
-/// `object` over the stored one: system metadata stay, and so do labels, annotations and finalizers
-/// that `object` does not name.
+/// Returns `object` as a replacement of the stored one: system metadata stay, and so do labels, annotations
+/// and finalizers that `object` does not have.
 fn replacement(object: &Value, stored: &Value) -> Value {
     let mut merged = object.clone();
     let mut metadata = stored["metadata"].clone();
