@@ -1,4 +1,4 @@
-//! Definitions: one per served kind and its list, and those of `meta/v1` that all of them use.
+//! Definitions: one for each served kind and its list, and those of `meta/v1` that all of them use.
 //!
 //! They are written in the form of OpenAPI v3; v2 rewrites the references.
 
@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use crate::resource::{Entry, Gvk, Version};
 use crate::{crd, names};
 
-/// The definition of `Status`.
+/// Name of the definition of `Status`.
 pub(crate) const STATUS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Status";
-/// The definition of `DeleteOptions`.
+/// Name of the definition of `DeleteOptions`.
 pub(crate) const DELETE_OPTIONS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
-/// The definition of a patch.
+/// Name of the definition of a patch.
 pub(crate) const PATCH: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch";
 const LIST_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
 const PRECONDITIONS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Preconditions";
@@ -24,17 +24,17 @@ const STATUS_CAUSE: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.StatusCause";
 const GVK: &str = "x-kubernetes-group-version-kind";
 const SELECTABLE: &str = "x-kubernetes-selectable-fields";
 
-/// A reference to the definition `name`.
+/// Returns a reference to the definition `name`.
 pub(crate) fn reference(name: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{name}")})
 }
 
-/// Group, version and kind as OpenAPI extensions give them.
+/// Returns group, version and kind in the form of the OpenAPI extensions.
 pub(crate) fn gvk_value(gvk: &Gvk) -> Value {
     json!({"group": gvk.group, "version": gvk.version, "kind": gvk.kind})
 }
 
-/// All definitions one group-version needs, by name.
+/// Returns all definitions that one group-version needs, by name.
 pub(crate) fn of_version(version: &Version<'_>) -> BTreeMap<String, Value> {
     let mut all = common();
     for entry in &version.entries {
@@ -46,7 +46,7 @@ pub(crate) fn of_version(version: &Version<'_>) -> BTreeMap<String, Value> {
         }
     }
     for sub in version.entries.iter().flat_map(|entry| &entry.subresources) {
-        // A kind that is served as a resource too has been defined by it.
+        // A kind that is also served as a resource is already defined by it.
         if all.contains_key(&names::definition(&sub.gvk)) {
             continue;
         }
@@ -68,7 +68,7 @@ fn add(all: &mut BTreeMap<String, Value>, gvk: &Gvk, schema: &Value) {
     all.insert(names::definition(gvk), schema);
 }
 
-/// The selectable fields of lists, as kube-apiserver publishes those of custom resources.
+/// Adds the selectable fields of lists, in the form of kube-apiserver's custom resources.
 fn add_selectable(all: &mut BTreeMap<String, Value>, entry: &Entry<'_>) {
     if entry.info.strategic {
         return;
@@ -103,7 +103,7 @@ fn described(mut schema: Value, description: &str) -> Value {
     schema
 }
 
-/// The definitions of `meta/v1` every document has.
+/// Returns the definitions of `meta/v1` in every document.
 fn common() -> BTreeMap<String, Value> {
     let definitions = [
         (object_meta::NAME, object_meta::definition().clone()),
