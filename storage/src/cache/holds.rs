@@ -1,4 +1,4 @@
-//! Lists kept readable at their revision, so that the pages of one list agree.
+//! Lists that stay readable at their revision, so that the pages of one list agree.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -12,24 +12,25 @@ use crate::history;
 use crate::state::{Shelf, State};
 
 /// Time for which a list stays readable.
-const HELD_FOR: Duration = Duration::from_mins(5);
-/// Maximal memory of objects that only held lists need, in bytes.
-const HELD_BYTES: u64 = 64 << 20;
-/// Most lists that are held: their trees' own nodes are not counted in bytes.
-const HELD_LISTS: usize = 1024;
+const HOLD_TIME: Duration = Duration::from_mins(5);
+/// Highest memory of objects that only held lists need, in bytes.
+const HOLD_BYTES: u64 = 64 << 20;
+/// Highest number of held lists: their own tree nodes are not counted in bytes.
+const MOST_LISTS: usize = 1024;
 
 struct RevisionHold {
     resource: GroupResource,
     collection: Collection,
     since: Instant,
-    /// The resource's superseded bytes when the list was taken in.
+    /// Superseded bytes of the resource when the hold began.
     superseded: u64,
-    /// Bytes that the list kept alive already then.
+    /// Superseded bytes that the list itself needed when the hold began.
     burden: u64,
 }
 
 impl RevisionHold {
-    /// Bytes that this list alone keeps alive: at most those of objects replaced or deleted since.
+    /// Returns the bytes that only this list needs: at most those of objects that were replaced or deleted
+    /// since.
     fn bytes(&self, state: &State) -> u64 {
         let now = state.shelf(self.resource).map_or(0, Shelf::superseded);
         self.burden + now.saturating_sub(self.superseded)
@@ -43,7 +44,7 @@ pub(crate) struct Holds {
 }
 
 impl Holds {
-    /// Holds `collection`, unless it is held already: paging on does not prolong it.
+    /// Holds `collection`, unless it is already held: further paging does not prolong a hold.
     pub(crate) fn hold(&self, state: &State, resource: GroupResource, collection: &Collection) {
         let revision = collection.revision;
         let burden = burden(state, resource, collection);
@@ -63,11 +64,11 @@ impl Holds {
         });
         let dropped = overdue(&mut held, state);
         drop(held);
-        // Freed only now: dropping a large list takes a while.
+        // The lists are freed after unlocking: dropping a large list takes some time.
         drop(dropped);
     }
 
-    /// The held list of `resource` at `revision`.
+    /// Returns the held list of `resource` at `revision`.
     pub(crate) fn find(
         &self,
         state: &State,
@@ -82,7 +83,7 @@ impl Holds {
         found.map(|held| held.collection.clone())
     }
 
-    /// Releases lists that are over time or over budget.
+    /// Releases lists that exceed their time or the budget.
     pub(crate) fn sweep(&self, state: &State) {
         let dropped = {
             let mut held = self.held.lock();
@@ -95,13 +96,13 @@ impl Holds {
     }
 }
 
-/// Removes the lists that are too old, and the oldest while the total is over budget.
+/// Removes the lists that are too old, and the oldest ones while the total exceeds the budget.
 fn overdue(held: &mut VecDeque<RevisionHold>, state: &State) -> Vec<RevisionHold> {
     let now = Instant::now();
     let mut dropped = Vec::new();
     while let Some(oldest) = held.front() {
-        let late = now.duration_since(oldest.since) >= HELD_FOR;
-        if !late && held.len() <= HELD_LISTS && total(held, state) <= HELD_BYTES {
+        let late = now.duration_since(oldest.since) >= HOLD_TIME;
+        if !late && held.len() <= MOST_LISTS && total(held, state) <= HOLD_BYTES {
             break;
         }
         dropped.extend(held.pop_front());
@@ -109,8 +110,8 @@ fn overdue(held: &mut VecDeque<RevisionHold>, state: &State) -> Vec<RevisionHold
     dropped
 }
 
-/// Bytes that all lists together keep alive. Lists of one resource share most of them, so only the
-/// heaviest counts.
+/// Returns the bytes that only held lists need. Lists of one resource share most of them, so only the largest
+/// counts.
 fn total(held: &VecDeque<RevisionHold>, state: &State) -> u64 {
     let mut heaviest: BTreeMap<GroupResource, u64> = BTreeMap::new();
     for held in held {
@@ -120,8 +121,8 @@ fn total(held: &VecDeque<RevisionHold>, state: &State) -> u64 {
     heaviest.values().sum()
 }
 
-/// Bytes that `collection` keeps alive and `state` no longer shows. A current list, the usual case, is
-/// known at once.
+/// Returns the bytes that `collection` needs and `state` no longer has. A current list, the usual case, is
+/// recognized at once.
 fn burden(state: &State, resource: GroupResource, collection: &Collection) -> u64 {
     let current = state.collection(resource);
     if current.items.ptr_eq(&collection.items) {

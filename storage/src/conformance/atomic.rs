@@ -1,11 +1,11 @@
-//! Lists of steps that are all or nothing.
+//! Requirements of atomic lists of steps.
 
 use std::sync::Arc;
 
 use super::*;
 use crate::source::Scope;
 
-/// Neither objects, nor revision, nor events.
+/// Checks that a refused list changes neither objects nor the revision, and sends no events.
 pub async fn a_refused_list_leaves_no_trace(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     let kept = put(&store, create(&key, 1)).await.object.revision();
@@ -31,7 +31,7 @@ pub async fn a_refused_list_leaves_no_trace(store: Arc<dyn Store>) {
     put(&store, guarded(create(&thing("a", "later"), 1), fence("f", kept))).await;
 }
 
-/// `Expect::Present` and guards refer to the state after the earlier steps.
+/// Checks that `Expect::Present` and guards refer to the state after the earlier steps.
 pub async fn a_step_sees_the_earlier_ones_of_its_list(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     let applied = store
@@ -54,7 +54,7 @@ pub async fn a_step_sees_the_earlier_ones_of_its_list(store: Arc<dyn Store>) {
     assert_eq!(value(listed.get("a", "x").expect("it is there")), 2);
 }
 
-/// Two steps of one list behind the same fence.
+/// Checks that two steps of one list can have the same fence.
 pub async fn a_list_does_not_stand_in_its_own_way(store: Arc<dyn Store>) {
     let snapshot = store.revision();
     let steps = ["x", "y"].map(|name| guarded(create(&thing("a", name), 1), fence("f", snapshot)));
@@ -66,7 +66,7 @@ pub async fn a_list_does_not_stand_in_its_own_way(store: Arc<dyn Store>) {
     assert!(matches!(late, Err(StoreError::Fenced { at, .. }) if at == store.revision()));
 }
 
-/// Lists that share a commit are independent.
+/// Checks that lists in one commit are independent.
 pub async fn a_refused_list_does_not_disturb_others(store: Arc<dyn Store>) {
     let writes = (0..50).map(|index| {
         let store = Arc::clone(&store);
@@ -85,7 +85,7 @@ pub async fn a_refused_list_does_not_disturb_others(store: Arc<dyn Store>) {
     assert_eq!(store.cached(THINGS).items.len(), 25);
 }
 
-/// A whole list of no-ops.
+/// Checks a list that consists only of steps without changes.
 pub async fn a_list_that_changes_nothing_keeps_the_revision(store: Arc<dyn Store>) {
     let keys = ["x", "y"].map(|name| thing("a", name));
     store

@@ -1,4 +1,4 @@
-//! Watches: order, replay, scopes, falling behind.
+//! Requirements of watches: order, replay, scopes, expiry.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ fn other(name: &str) -> Key {
     Key::new(OTHERS, "", name)
 }
 
-/// Created, changed, deleted: each once, with the object before.
+/// Checks that a creation, a change and a deletion are sent once each, with the former object.
 pub async fn changes_come_once_in_order(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     let mut watch = watch(&store, Scope::One(THINGS), store.revision());
@@ -44,7 +44,7 @@ pub async fn changes_come_once_in_order(store: Arc<dyn Store>) {
     nothing(&mut watch).await;
 }
 
-/// List, then watch from there, misses nothing.
+/// Checks that a watch from the revision of a list misses no change.
 pub async fn a_watch_replays_what_came_after_its_start(store: Arc<dyn Store>) {
     let start = put(&store, create(&thing("a", "x"), 1)).await.object.revision();
     let missed = put(&store, create(&thing("a", "y"), 2)).await.object.revision();
@@ -53,7 +53,7 @@ pub async fn a_watch_replays_what_came_after_its_start(store: Arc<dyn Store>) {
     nothing(&mut watch).await;
 }
 
-/// As in the `DELETED` event.
+/// Checks that a deletion has its own revision, as the `DELETED` event needs it.
 pub async fn a_deletion_carries_its_own_revision(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     put(&store, create(&key, 1)).await;
@@ -66,7 +66,7 @@ pub async fn a_deletion_carries_its_own_revision(store: Arc<dyn Store>) {
     assert_eq!(change.old.as_ref().map(|old| old.revision()), Some(gone));
 }
 
-/// Several scopes over the same writes.
+/// Checks several scopes over the same writes.
 pub async fn many_resources_come_in_one_order(store: Arc<dyn Store>) {
     let start = store.revision();
     let both = Scope::Many(vec![OTHERS, THINGS, OTHERS]);
@@ -104,7 +104,7 @@ pub async fn many_resources_come_in_one_order(store: Arc<dyn Store>) {
     nothing(&mut none).await;
 }
 
-/// The caller bounds each bite.
+/// Checks that the caller can limit the number of changes in one batch.
 pub async fn at_most_max_changes_come_at_once(store: Arc<dyn Store>) {
     let start = store.revision();
     for index in 0..5 {
@@ -126,7 +126,7 @@ pub async fn at_most_max_changes_come_at_once(store: Arc<dyn Store>) {
     }
 }
 
-/// A client of a store that was set back.
+/// Checks a client of a store that was restored to an earlier revision.
 pub async fn a_watch_ahead_of_the_store_is_too_new(store: Arc<dyn Store>) {
     let current = store.revision();
     let asked = Revision(current.0 + 1);
@@ -134,7 +134,7 @@ pub async fn a_watch_ahead_of_the_store_is_too_new(store: Arc<dyn Store>) {
     assert_eq!(refused, Some(StoreError::TooNew { asked, current }));
 }
 
-/// Watchers do not see failed writes.
+/// Checks that watchers receive no event for a write without changes.
 pub async fn an_update_that_changes_nothing_sends_no_event(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     put(&store, create(&key, 1)).await;
@@ -143,7 +143,7 @@ pub async fn an_update_that_changes_nothing_sends_no_event(store: Arc<dyn Store>
     nothing(&mut watch).await;
 }
 
-/// `next` may be dropped at any time, as `select!` does.
+/// Checks that `next` may be dropped at any time, as `select!` does.
 pub async fn a_dropped_wait_loses_nothing(store: Arc<dyn Store>) {
     let mut watch = watch(&store, Scope::One(THINGS), store.revision());
     let writer = tokio::spawn({
@@ -177,7 +177,7 @@ pub async fn a_dropped_wait_loses_nothing(store: Arc<dyn Store>) {
     nothing(&mut watch).await;
 }
 
-/// The frame of an event is made once for all.
+/// Checks that all watchers share an event, so that its frame is encoded once.
 pub async fn all_watchers_share_the_same_event(store: Arc<dyn Store>) {
     let start = store.revision();
     let mut watches: Vec<_> = [Scope::One(THINGS), Scope::All, Scope::One(THINGS)]
@@ -191,7 +191,7 @@ pub async fn all_watchers_share_the_same_event(store: Arc<dyn Store>) {
     assert!(events.iter().all(|event| Arc::ptr_eq(event, &events[0])));
 }
 
-/// `revision` is at most the last one that was assigned, and never decreases.
+/// Checks that `revision` is at most the last assigned one, and never decreases.
 pub async fn a_bookmark_never_runs_ahead_of_events(store: Arc<dyn Store>) {
     let start = store.revision();
     let mut watch = watch(&store, Scope::One(THINGS), start);
@@ -209,7 +209,7 @@ pub async fn a_bookmark_never_runs_ahead_of_events(store: Arc<dyn Store>) {
     assert_eq!(watch.revision(), store.revision());
 }
 
-/// Four changes are kept.
+/// Checks a watch from a revision that is no longer among the four kept changes.
 pub async fn a_watch_from_a_forgotten_revision_is_expired(store: Arc<dyn Store>) {
     let start = store.revision();
     for index in 0..10 {
@@ -227,7 +227,7 @@ pub async fn a_watch_from_a_forgotten_revision_is_expired(store: Arc<dyn Store>)
     watch(&store, Scope::One(QUIET), start);
 }
 
-/// It never recovers, and never sees a gap.
+/// Checks that an expired watcher stays expired, and never sees a gap.
 pub async fn a_watcher_that_falls_behind_is_expired_for_good(store: Arc<dyn Store>) {
     let mut slow = watch(&store, Scope::One(THINGS), store.revision());
     let mut quick = watch(&store, Scope::One(THINGS), store.revision());
@@ -248,7 +248,8 @@ pub async fn a_watcher_that_falls_behind_is_expired_for_good(store: Arc<dyn Stor
     assert_eq!(slow.revision(), seen, "nothing it has not given out");
 }
 
-/// A watcher that has seen everything of its scope is not behind, however much happens elsewhere.
+/// Checks that a watcher which has seen everything of its scope does not expire, even after many changes of
+/// other resources.
 pub async fn a_watcher_of_a_quiet_resource_outlives_the_noise(store: Arc<dyn Store>) {
     put(&store, create(&other("o"), 1)).await;
     let mut watch = watch(&store, Scope::One(OTHERS), store.revision());
