@@ -15,8 +15,8 @@ pub type Ready<'a> = Pin<Box<dyn Future<Output = Result<(), Status>> + Send + 'a
 
 /// One admission rule set. `mutate` runs before schema defaulting and validation, `validate` after.
 ///
-/// A plugin may run in-process and behind a webhook, and a webhook may be asked twice about one write,
-/// so mutating must be idempotent.
+/// A plugin may run in-process and behind a webhook, and a webhook may be called twice about one write, so
+/// mutating must be idempotent.
 pub trait Plugin: Send + Sync + 'static {
     /// The plugin's name, for metrics and messages.
     fn name(&self) -> &'static str;
@@ -62,7 +62,7 @@ pub trait Plugin: Send + Sync + 'static {
         Ok(())
     }
 
-    /// The rights that the writer of an admitted write needs, beside the right to the write itself.
+    /// The rights that the writer of an admitted write needs, in addition to the right to the write itself.
     fn needs(&self, _request: &Request<'_>, _object: Option<&Value>) -> Vec<RequiredRight> {
         Vec::new()
     }

@@ -1,9 +1,9 @@
 //! The webhook side of admission: `AdmissionReview` of `admission.k8s.io/v1` (docs/admission.md,
 //! "Admission").
 //!
-//! Pure functions over bytes: [`read`] parses a body into a [`Review`], [`Review::request`] turns it
-//! into a write for a [`Chain`], and [`Review::mutate`] or [`Review::validate`] make the answer. The
-//! caller waits for [`Chain::ready`] in between.
+//! Pure functions over bytes: [`read`] parses a body into a [`Review`], [`Review::request`] turns it into a
+//! write for a [`Chain`], and [`Review::mutate`] or [`Review::validate`] build the answer. The caller waits
+//! for [`Chain::ready`] in between.
 //!
 //! [`Chain`]: crate::Chain
 //! [`Chain::ready`]: crate::Chain::ready
@@ -36,7 +36,7 @@ pub enum Body {
     Other {
         /// API version, such as `admission.k8s.io/v1beta1`.
         api_version: String,
-        /// `request.uid`; empty when it is absent.
+        /// The `request.uid`; empty when it is absent.
         uid: String,
     },
 }
@@ -56,8 +56,8 @@ pub struct Review {
     pub request_kind: Option<GroupVersionKind>,
     /// The resource in the request of the client.
     pub request_resource: Option<GroupVersionResource>,
-    /// The name as the sender gives it: empty on a create with `generateName`, and where a collection is
-    /// deleted (kube-apiserver calls once for each object of the collection, which is in `old_object`).
+    /// The name in the review: empty on a create with `generateName`, and where a collection is deleted
+    /// (kube-apiserver calls once for each object of the collection, which is in `old_object`).
     /// [`Review::request`] has the name of the object.
     pub name: String,
     /// The namespace, or the empty string.

@@ -1,7 +1,7 @@
 //! The request pipeline: the steps of a request, in order, between the connection and the API.
 //!
-//! [`Chain::handle`] reads top-down; each step gives the reason for its place. A refusal at any step is a
-//! `Status`, and every answer, including refusals, passes through [`Chain::finish`].
+//! [`Chain::handle`] has the steps from top to bottom; each states the reason for its position. A refusal at
+//! any step is a `Status`, and every answer, including refusals, passes through [`Chain::finish`].
 
 mod body;
 mod builder;

@@ -1,7 +1,7 @@
 //! `/metrics`, with the names and labels that dashboards for Kubernetes API servers expect
 //! (docs/reference.md, "Health, metrics, stopping").
 //!
-//! Resource labels come from the routes of the API alone, so requests to invented paths add no series (probe
+//! Resource labels come only from the routes of the API, so requests to invented paths add no series (probe
 //! 45).
 
 mod admission;

@@ -1,4 +1,4 @@
-//! Target of a request, parsed from its method, path and query alone, before any other step.
+//! Target of a request, parsed only from its method, path and query, before any other step.
 //!
 //! Authentication, authorization, limits, metrics and dispatch all use the same [`RequestInfo`], so that the
 //! authorized request is the executed one. Paths are parsed as in kube-apiserver (docs/reference.md,

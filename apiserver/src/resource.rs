@@ -144,7 +144,7 @@ pub struct Change<'a> {
     pub version: &'a str,
     /// Key of the object.
     pub key: &'a Key,
-    /// `status`, or the empty string.
+    /// Subresource: `status`, or the empty string.
     pub subresource: &'static str,
     /// Author of the write.
     pub actor: Actor<'a>,

@@ -123,8 +123,8 @@ impl Selection {
             }
     }
 
-    /// Whether `object` matches by labels, name and namespace alone: the handler that computed it has checked
-    /// the rest.
+    /// Whether `object` matches by labels, name and namespace: the handler that computed it has checked the
+    /// rest.
     pub(crate) fn matches_metadata(&self, object: &Object) -> bool {
         self.selects_labels(object) && self.selects_fields(object, None)
     }

@@ -1,9 +1,9 @@
 //! The server: a port, connections, and a graceful shutdown.
 //!
-//! The order of stopping loses no request (docs/reference.md, "Health, metrics, stopping"): readiness
-//! fails while everything is still served, so that load balancers move on; then the port closes and
-//! connections begin to finish (GOAWAY); watches end, so that clients open them elsewhere; requests in
-//! flight complete; the audit log is written.
+//! The order of stopping loses no request (docs/reference.md, "Health, metrics, stopping"): readiness fails
+//! while everything is still served, so that load balancers move on; then the port closes and connections
+//! begin to finish (GOAWAY); watches end, so that clients open them on another server; requests in flight
+//! complete; the audit log is written.
 
 mod activity;
 mod connection;

@@ -17,9 +17,9 @@ pub struct ServedVersion {
     pub resource: Resource,
     /// API version, such as `v1beta1`.
     pub version: &'static str,
-    /// `group/version` in the objects of this version.
+    /// API version in the objects of this version: `group/version`.
     pub api_version: Arc<str>,
-    /// `group/version` in stored objects.
+    /// API version in stored objects: `group/version`.
     pub storage_api_version: Arc<str>,
     /// Resource as clients name it.
     pub name: GroupResource,
@@ -96,7 +96,7 @@ impl ServedVersion {
     }
 
     /// Whether Kubernetes' programs parse the kind into a type of its own, which rejects values of other
-    /// types, as for Kubernetes' own kinds. Custom resources are validated by their schemas alone.
+    /// types, as for Kubernetes' own kinds. Custom resources are validated only by their schemas.
     #[must_use]
     pub(crate) fn has_own_type(&self) -> bool {
         self.info().strategic

@@ -61,9 +61,9 @@ pub fn make_folder(path: &Path) -> Result<(), CertsError> {
     builder.create(path).map_err(CertsError::io(path))
 }
 
-/// Removes rights beyond `access` from the file at `path`, if there is one. Copies, archives and volumes may
-/// have files with looser modes. A mode that cannot be changed is logged; a key that everyone can read is an
-/// error.
+/// Removes permissions beyond `access` from the file at `path`, if it exists. Copies, archives and volumes
+/// may have files with looser modes. A mode that cannot be changed is logged; a key that everyone can read is
+/// an error.
 ///
 /// # Errors
 /// When the mode cannot be read, or other users can read or write the file and its mode cannot be changed.

@@ -256,7 +256,7 @@ impl<'w, 's> Pass<'w, 's> {
                         &mut annotations,
                         recorded,
                     );
-                    // One failure counts for all remaining parameters.
+                    // One failure is enough: the remaining parameters are skipped.
                     if out {
                         break;
                     }

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-/// `paramKind` of a policy.
+/// The `paramKind` of a policy.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ParamKind {
-    /// `v1`, or group and version.
+    /// API version: `v1`, or group and version.
     pub api_version: String,
     /// The kind.
     pub kind: String,

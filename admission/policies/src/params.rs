@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::param_kind::ParamKind;
 use crate::surroundings::Surroundings;
 
-/// `paramRef` of a binding.
+/// The `paramRef` of a binding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParamRef {
     name: String,

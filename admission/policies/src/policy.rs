@@ -47,7 +47,7 @@ pub(crate) enum Body {
     },
 }
 
-/// One of `validations`.
+/// A validation rule: an element of `validations`.
 #[derive(Debug)]
 pub(crate) struct Validation {
     pub(crate) expression: Expression,
@@ -57,7 +57,7 @@ pub(crate) struct Validation {
     pub(crate) reason: String,
 }
 
-/// One of `mutations`.
+/// A mutation: an element of `mutations`.
 #[derive(Debug)]
 pub(crate) enum Mutation {
     Apply(Expression),

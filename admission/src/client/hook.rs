@@ -25,9 +25,9 @@ const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 /// Address of a webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
-    /// By URL.
+    /// Address of a webhook with a URL.
     Url(String),
-    /// Behind a Service of the hub.
+    /// Address of a webhook behind a Service of the hub.
     Service {
         /// Namespace of the Service.
         namespace: String,
@@ -40,7 +40,7 @@ pub enum Endpoint {
     },
 }
 
-/// One of `matchConditions`.
+/// A condition: an element of `matchConditions`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
     /// Name of the condition.

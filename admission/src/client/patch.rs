@@ -15,11 +15,11 @@ const DEPTH: usize = 128;
 /// written.
 const NAMES: [&str; 4] = ["/apiVersion", "/kind", "/metadata/name", "/metadata/namespace"];
 
-/// The reason why a patch was not applied: an impossible operation, or a field that it may not change.
+/// The reason why a patch was not applied: an impossible operation, or a field that it must not change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PatchError {
-    /// One of its `test` operations failed.
+    /// A `test` operation of the patch failed.
     #[error("{0}")]
     Test(String),
     /// The patch cannot be applied, or changes a field that it must not change.

@@ -33,7 +33,7 @@ pub trait Policies: Send + Sync + 'static {
     /// false positive.
     fn concern(&self, subject: &Subject<'_>) -> bool;
 
-    /// Cost to this server of asking these policies about a write of this subject, before its object is
+    /// Cost to this server of consulting these policies about a write of this subject, before its object is
     /// known. The unit is the number of bytes that could be parsed in the same time. The estimate is cheap.
     fn effort(&self, _subject: &Subject<'_>) -> usize {
         0

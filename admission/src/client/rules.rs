@@ -7,15 +7,15 @@ use crate::request::Request;
 
 const ANY: &str = "*";
 
-/// One rule.
+/// A rule: an element of `rules`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     groups: Vec<String>,
     versions: Vec<String>,
-    /// `pods`, `pods/status`, `*`, `*/*`, `pods/*`, `*/scale`.
+    /// Resources and subresources: `pods`, `pods/status`, `*`, `*/*`, `pods/*`, `*/scale`.
     resources: Vec<String>,
     operations: Vec<String>,
-    /// `Namespaced`, `Cluster`, or `*`.
+    /// Scope: `Namespaced`, `Cluster`, or `*`.
     scope: String,
 }
 

@@ -44,7 +44,7 @@ impl Clients {
     /// Creates the clients. They send nothing yet.
     ///
     /// # Errors
-    /// When the kubeconfig is invalid, or there is none and this is not a Pod.
+    /// When the kubeconfig is invalid, or when there is none and the process does not run in a Pod.
     pub async fn connect(files: &Kubeconfigs) -> Result<Self, HubError> {
         let objects = client(files.objects.as_deref()).await?;
         let other = async |file: Option<&Path>| match file {

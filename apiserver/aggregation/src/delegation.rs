@@ -79,8 +79,8 @@ impl Delegation {
     /// Reads the client CAs and front proxies that the hub trusts. Those of `given` take precedence.
     ///
     /// # Errors
-    /// When the ConfigMap cannot be read though it is required, or when one CA would be trusted for users and
-    /// for front proxies of any name.
+    /// When the ConfigMap is required but cannot be read, or when one CA would be trusted for users and for
+    /// front proxies of any name.
     pub async fn new(
         clients: Clients,
         given: StaticTrust,

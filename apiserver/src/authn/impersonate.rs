@@ -91,7 +91,7 @@ fn strip(map: &mut HeaderMap) {
     }
 }
 
-/// One right per impersonated attribute, in kube-apiserver's order.
+/// Rights that the impersonation needs: one for each impersonated attribute, in kube-apiserver's order.
 fn rights(user: &UserInfo, wanted: &ImpersonatedUser) -> Vec<Attributes> {
     let right = |group: &str, resource: &str, subresource: &str, namespace: &str, name: &str| Attributes {
         user: user.clone(),

@@ -44,7 +44,7 @@ pub(super) async fn handle_collection(cx: &Cx<'_>) -> Result<Response<Body>, Sta
             match cx.state.registry.delete(target, actor, options).await {
                 // The answer has the objects as they were before the deletion.
                 Ok(_) => Ok(Some(object)),
-                // An object that another client deleted meanwhile is deleted as requested.
+                // An object that another client deleted concurrently is deleted as requested.
                 Err(error) if error.why == WriteRefusal::Gone => Ok(None),
                 Err(error) => Err(Status::from(error)),
             }

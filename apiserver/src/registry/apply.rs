@@ -23,7 +23,7 @@ use crate::served::ServedVersion;
 pub struct ApplyConfiguration<'a> {
     /// Key of the object.
     pub key: &'a Key,
-    /// `status`, or the empty string.
+    /// Subresource: `status`, or the empty string.
     pub subresource: &'static str,
     /// The configuration, in any served version.
     pub config: &'a Value,

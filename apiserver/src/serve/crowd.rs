@@ -2,7 +2,7 @@
 //! file descriptors.
 //!
 //! A peer leaves the crowd with a trusted certificate, or with the first authenticated request. No new
-//! connection is refused: the one that has been quiet for longest is closed.
+//! connection is refused: the one with the longest idle time is closed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

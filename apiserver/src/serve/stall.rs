@@ -1,7 +1,7 @@
 //! A stream that ends if its peer does not read.
 //!
-//! A peer whose receive window stays full would hold a connection, its buffers and its requests' places for
-//! ever: no body is asked for more while its connection cannot be written to.
+//! A peer whose receive window stays full would occupy a connection, its buffers and its requests' places
+//! forever: no body is polled while its connection cannot be written to.
 
 use std::future::Future;
 use std::io;

@@ -1,8 +1,8 @@
 //! A connection that has switched to a WebSocket: the lines of a watch as messages, until either side ends
 //! it.
 //!
-//! Nothing is queued for a client that does not read: the next part of the answer is requested when the
-//! last one has been written, and nothing is read from the client meanwhile. [`super::stall`] ends a
+//! Nothing is queued for a client that does not read: the next part of the answer is requested only when the
+//! last one has been written, and until then nothing is read from the client. [`super::stall`] ends a
 //! connection whose peer reads nothing.
 
 use std::sync::Arc;

@@ -65,7 +65,7 @@ impl Definition {
     }
 }
 
-/// A kind that consists of a [`Definition`] alone.
+/// A kind that consists only of a [`Definition`].
 #[derive(Debug)]
 pub struct DefinedKind {
     definition: &'static Definition,

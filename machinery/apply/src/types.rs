@@ -48,7 +48,7 @@ pub(crate) enum By {
     /// Atomic: the list is one leaf.
     Atomic,
     Value,
-    /// By these fields, with their defaults in the schema.
+    /// Keys: items are identified by these fields, with their defaults in the schema.
     Keys(Vec<(String, Option<Value>)>),
 }
 

@@ -34,9 +34,9 @@ pub enum Error {
     /// The server does not serve the kind.
     #[error("the server does not serve kind \"{kind}\" in \"{version}\"")]
     NotServed {
-        /// `kind` of the object.
+        /// Kind of the object.
         kind: String,
-        /// `apiVersion` of the object.
+        /// API version of the object.
         version: String,
     },
     /// The server was not ready within this client's time limit.

@@ -49,7 +49,7 @@ struct View {
 
 /// Verdict about a step.
 enum StepVerdict {
-    /// Nothing changes: the present object.
+    /// The step changes nothing: the present object.
     Same(Arc<Object>),
     /// The step is written over this object.
     Write(Option<Arc<Object>>),

@@ -28,7 +28,7 @@ use crate::error::HubError;
 const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 /// Delay before another attempt to watch a kind that the hub does not serve.
 const AGAIN: Duration = Duration::from_mins(1);
-/// Longest wait of a policy for its parameters before it comes into force without them.
+/// Longest wait for a new policy's parameters; after it, the policy comes into force without them.
 const PARAMS: Duration = Duration::from_secs(5);
 
 /// Kinds and resources, in the order of the fields of [`StoredSet`].

@@ -177,8 +177,8 @@ fn resource(review: &Json) -> ReviewSubject {
     asked
 }
 
-/// The request without its objects. As in kube-apiserver, CEL finds no field that an AdmissionRequest leaves
-/// out when it is empty (`subResource`, `userInfo.uid`).
+/// The request without its objects. As in kube-apiserver, CEL finds no field that an AdmissionRequest omits
+/// when it is empty (`subResource`, `userInfo.uid`).
 fn shown(review: &Json) -> Json {
     let fields = review.as_object().into_iter().flatten();
     let without = fields.filter(|(name, _)| !OBJECTS.iter().any(|(object, _)| object == name));

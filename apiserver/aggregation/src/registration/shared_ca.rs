@@ -1,4 +1,4 @@
-//! The CA that all servers of an installation share, in a Secret; and its certificate alone, for
+//! The CA that all servers of an installation share, in a Secret; and its certificate without the key, for
 //! clients that only have to trust it, in a ConfigMap of the same name.
 
 use std::collections::BTreeMap;
@@ -89,7 +89,7 @@ impl SharedCa {
         Err(RegistrationError::Conflicts(self.place.display().to_string()))
     }
 
-    /// Makes the next step of a rotation when it is due. `announced` says whether every client trusts the
+    /// Makes the next step of a rotation when it is due. `announced` is true if every client trusts the
     /// present bundle.
     pub(super) async fn advance(
         &self,

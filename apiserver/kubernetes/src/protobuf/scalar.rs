@@ -18,13 +18,13 @@ pub(super) enum Scalar {
     Bytes,
     /// A list of texts in a message of its own (`ExtraValue`).
     Texts,
-    /// `metav1.Time`.
+    /// An instant in seconds: `metav1.Time`.
     Time,
-    /// `metav1.MicroTime`.
+    /// An instant in microseconds: `metav1.MicroTime`.
     MicroTime,
-    /// `resource.Quantity`.
+    /// A quantity: `resource.Quantity`.
     Quantity,
-    /// `intstr.IntOrString`.
+    /// An integer or a string: `intstr.IntOrString`.
     IntOrString,
     /// Embedded JSON (`metav1.FieldsV1`).
     Json,

@@ -41,7 +41,7 @@ struct Grant {
 
 type ByName = HashMap<String, Vec<(Arc<Grant>, Subject)>>;
 
-/// All roles and bindings, compiled.
+/// Compiled form of all roles and bindings.
 pub(crate) struct CompiledRules {
     lists: Lists,
     roles: HashMap<(String, String), Arc<[PolicyRule]>>,

@@ -308,7 +308,8 @@ impl<'a> Words<'a> {
         self.groups.contains("*") || self.groups.contains(group)
     }
 
-    /// Whether the resources of the rule cover `wanted`, such as `*/scale` covers `deployments/scale`.
+    /// Whether the resources of the rule cover `wanted`, in the way that `*/scale` covers
+    /// `deployments/scale`.
     fn allow_resource(&self, wanted: &str) -> bool {
         let subresource = || {
             let (_, sub) = wanted.split_once('/')?;

@@ -9,7 +9,7 @@ use crate::decode::{self, DecodedBody, ExpectedType};
 use crate::options::FieldValidation;
 use crate::resource::Part;
 
-/// The object as one manager wants it.
+/// Object in the state that one manager applies.
 pub(super) struct Config {
     decoded: DecodedBody,
 }

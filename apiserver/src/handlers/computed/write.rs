@@ -102,7 +102,7 @@ pub(in crate::handlers) async fn delete_collection(cx: &Cx<'_>) -> Result<Respon
         match remove(cx, &call, &options, object).await {
             // The answer has the objects as they were before the deletion.
             Ok(_) => items.push(object.clone()),
-            // An object that another client deleted meanwhile is deleted as requested.
+            // An object that another client deleted concurrently is deleted as requested.
             Err(status) if status.is(StatusReason::NotFound) => {}
             Err(status) => return Err(status),
         }

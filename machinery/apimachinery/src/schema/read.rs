@@ -91,7 +91,7 @@ impl<T> ReadValue<T> {
     /// Returns the result of `make` for the value.
     ///
     /// # Errors
-    /// All errors.
+    /// Every error of the value.
     pub fn finish<U>(self, make: impl FnOnce(T) -> U) -> Result<U, Vec<FieldError>> {
         if self.errors.is_empty() {
             Ok(make(self.value))

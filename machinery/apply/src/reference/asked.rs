@@ -75,7 +75,7 @@ pub fn asked(step: &Value, name: &str, live: Option<&Value>) -> ReferenceRequest
     }
 }
 
-/// Returns the expected status code of `step`; `is_there` says whether the object exists before it.
+/// Returns the expected status code of `step`; `is_there` is true if the object exists before it.
 #[must_use]
 pub fn code(step: &Value, is_there: bool) -> u64 {
     let creates = !is_there && step["SEED"].is_null();

@@ -13,26 +13,27 @@ pub enum Reset {
     /// No field: the write can change every field.
     #[default]
     Nothing,
-    /// These fields.
+    /// The fields in this set.
     Fields(Set),
-    /// All fields except these.
+    /// All fields except those in this set.
     AllBut(Set),
 }
 
 impl Reset {
-    /// For writes to an object with a status subresource: the `status`.
+    /// Fields that a write to an object with a status subresource cannot change: the `status`.
     #[must_use]
     pub fn status() -> Self {
         Self::Fields(status())
     }
 
-    /// For writes to `/status`: all fields except `status`.
+    /// Fields that a write to `/status` cannot change: all except `status`.
     #[must_use]
     pub fn all_but_status() -> Self {
         Self::AllBut(status())
     }
 
-    /// For writes to `/status` that also change metadata: the `spec`, and the labels if they cannot change.
+    /// Fields that a write to `/status` cannot change if it also changes metadata: the `spec`, and the labels
+    /// with `with_labels`.
     #[must_use]
     pub fn spec(with_labels: bool) -> Self {
         let mut set = Set::default();

@@ -41,7 +41,7 @@ fn is_condition(problem: &Problem) -> bool {
     problem.field.starts_with("spec.matchConditions")
 }
 
-/// Returns the error of `problem`; missing fields are reported elsewhere.
+/// Returns the error of `problem`; the validation of required fields reports missing ones.
 fn of_problem(problem: Problem) -> Option<FieldError> {
     let Problem { field, source, text } = problem;
     (!source.trim().is_empty()).then(|| FieldError::invalid(field, source, text))
