@@ -74,7 +74,7 @@ mod tests {
             json!({"metadata": {"name": "a", "resourceVersion": "1", "ownerReferences": [{"name": "o"}]}});
         let orphan = json!({"metadata": {"name": "a", "resourceVersion": "2"}});
         let edited = json!({"metadata": {"name": "a"}, "spec": {"x": 1}});
-        let says = |name: &str, operation, object: Option<&Value>| {
+        let verdicts = |name: &str, operation, object: Option<&Value>| {
             let user = UserInfo {
                 name: name.to_owned(),
                 ..UserInfo::default()
@@ -93,14 +93,29 @@ mod tests {
             (request.collects(object), request.changes_nothing(object))
         };
         let collector = COLLECTORS[0];
-        assert_eq!(says(collector, Operation::Delete, None), (true, false));
-        assert_eq!(says(collector, Operation::Update, Some(&orphan)), (true, false));
-        assert_eq!(says(collector, Operation::Update, Some(&edited)), (false, false));
-        assert_eq!(says(collector, Operation::Connect, Some(&orphan)), (false, false));
-        assert_eq!(says("alice", Operation::Delete, None), (false, false));
-        let mut touched = old.clone();
-        touched["metadata"]["resourceVersion"] = "9".into();
-        assert_eq!(says("alice", Operation::Update, Some(&touched)), (false, true));
-        assert_eq!(says("alice", Operation::Update, Some(&edited)), (false, false));
+        assert_eq!(verdicts(collector, Operation::Delete, None), (true, false));
+        assert_eq!(
+            verdicts(collector, Operation::Update, Some(&orphan)),
+            (true, false)
+        );
+        assert_eq!(
+            verdicts(collector, Operation::Update, Some(&edited)),
+            (false, false)
+        );
+        assert_eq!(
+            verdicts(collector, Operation::Connect, Some(&orphan)),
+            (false, false)
+        );
+        assert_eq!(verdicts("alice", Operation::Delete, None), (false, false));
+        let mut rewritten = old.clone();
+        rewritten["metadata"]["resourceVersion"] = "9".into();
+        assert_eq!(
+            verdicts("alice", Operation::Update, Some(&rewritten)),
+            (false, true)
+        );
+        assert_eq!(
+            verdicts("alice", Operation::Update, Some(&edited)),
+            (false, false)
+        );
     }
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub struct Annotations {
     /// Domain of the annotations that the server itself adds; may be empty.
     domain: Arc<str>,
-    noted: Arc<Mutex<AuditNotes>>,
+    notes: Arc<Mutex<AuditNotes>>,
 }
 
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ impl Annotations {
     pub fn of(domain: impl Into<Arc<str>>) -> Self {
         Self {
             domain: domain.into(),
-            noted: Arc::default(),
+            notes: Arc::default(),
         }
     }
 
@@ -47,8 +47,8 @@ impl Annotations {
 
     /// Adds an annotation, unless the key has a value.
     pub fn add(&self, key: impl Into<String>, value: impl Into<String>) {
-        let mut noted = self.noted();
-        noted
+        let mut notes = self.notes();
+        notes
             .annotations
             .entry(key.into())
             .or_insert_with(|| value.into());
@@ -57,46 +57,46 @@ impl Annotations {
     /// All annotations so far.
     #[must_use]
     pub fn all(&self) -> BTreeMap<String, String> {
-        self.noted().annotations.clone()
+        self.notes().annotations.clone()
     }
 
     /// Requests the body of the request for the event.
     pub(crate) fn want_object(&self) {
-        self.noted().wants_object = true;
+        self.notes().wants_object = true;
     }
 
     /// Records the JSON form of a request body in another encoding, if the event needs it.
     pub(crate) fn object(&self, read: impl FnOnce() -> Vec<u8>) {
-        let mut noted = self.noted();
-        if noted.wants_object {
-            noted.object = Some(read());
+        let mut notes = self.notes();
+        if notes.wants_object {
+            notes.object = Some(read());
         }
     }
 
     /// Takes the recorded body of the request.
     pub(crate) fn take_object(&self) -> Option<Vec<u8>> {
-        self.noted().object.take()
+        self.notes().object.take()
     }
 
     /// Requests the response for the event.
     pub(crate) fn want_answer(&self) {
-        self.noted().wants_answer = true;
+        self.notes().wants_answer = true;
     }
 
     /// Records the JSON form of a response in another encoding, if the event needs it.
     pub(crate) fn answer(&self, read: impl FnOnce() -> Vec<u8>) {
-        let mut noted = self.noted();
-        if noted.wants_answer {
-            noted.answer = Some(read());
+        let mut notes = self.notes();
+        if notes.wants_answer {
+            notes.answer = Some(read());
         }
     }
 
     /// Takes the recorded response.
     pub(crate) fn take_answer(&self) -> Option<Vec<u8>> {
-        self.noted().answer.take()
+        self.notes().answer.take()
     }
 
-    fn noted(&self) -> MutexGuard<'_, AuditNotes> {
-        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
+    fn notes(&self) -> MutexGuard<'_, AuditNotes> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

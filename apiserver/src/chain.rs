@@ -536,8 +536,8 @@ impl Chain {
         if size.is_some() {
             trail.place = None;
         }
-        let made = response.extensions().get::<JoinedList>().is_none();
-        if let (true, Some(size)) = (made, size) {
+        let has_own_bytes = response.extensions().get::<JoinedList>().is_none();
+        if let (true, Some(size)) = (has_own_bytes, size) {
             charge.add(usize::try_from(size).unwrap_or(usize::MAX / 2));
         }
         let patience = Patience::of_task();

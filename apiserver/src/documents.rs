@@ -109,14 +109,14 @@ impl Documents {
         if !reading {
             return Err(Status::method_not_allowed());
         }
-        let asked = query.first("hash").filter(|hash| !hash.is_empty());
-        if let (Some(current), Some(asked)) = (&document.hash, asked)
-            && current != asked
+        let requested = query.first("hash").filter(|hash| !hash.is_empty());
+        if let (Some(current), Some(requested)) = (&document.hash, requested)
+            && current != requested
         {
             return Ok(moved(path, current));
         }
         let form = document.choose(headers)?;
-        let immutable = document.hash.is_some() && asked.is_some();
+        let immutable = document.hash.is_some() && requested.is_some();
         Ok(form.respond(headers, immutable))
     }
 }

@@ -344,9 +344,9 @@ impl DeleteOptions {
         object: &Object,
     ) -> Result<(), CommitError> {
         let name = object.meta().name();
-        let differs = |what: &str, asked: &str, have: &str| {
+        let differs = |what: &str, expected: &str, have: &str| {
             let text = format!(
-                "Precondition failed: {what} in precondition: {asked}, {what} in object meta: {have}"
+                "Precondition failed: {what} in precondition: {expected}, {what} in object meta: {have}"
             );
             let conflict = Status::conflict(resource, name, &text);
             Err(CommitError::new(WriteRefusal::Changed, conflict))

@@ -346,11 +346,11 @@ fn report(ended: Result<(), JoinError>) {
 /// Waits after an error of `accept`. Such errors are either about one connection that has already ended, or
 /// about missing file descriptors, for which only waiting helps.
 async fn back_off(problem: &io::Error) {
-    let gone = matches!(
+    let is_connection_error = matches!(
         problem.kind(),
         io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionRefused
     );
-    if !gone {
+    if !is_connection_error {
         tracing::error!(%problem, "cannot accept connections; retrying");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }

@@ -135,25 +135,29 @@ mod tests {
 
     #[test]
     fn the_handshake_answers_the_key_and_takes_the_first_subprotocol_that_is_no_token() {
-        let mut asked = ASKED.to_vec();
-        let handshake = |asked: &[_]| Handshake::of(&Method::GET, &headers(asked)).unwrap().unwrap();
+        let mut request_headers = ASKED.to_vec();
+        let handshake = |request_headers: &[_]| {
+            Handshake::of(&Method::GET, &headers(request_headers))
+                .unwrap()
+                .unwrap()
+        };
         // The example of RFC 6455, section 1.3.
-        assert_eq!(handshake(&asked).accept, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
-        assert_eq!(handshake(&asked).protocol, None);
-        asked.push((
+        assert_eq!(handshake(&request_headers).accept, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+        assert_eq!(handshake(&request_headers).protocol, None);
+        request_headers.push((
             "sec-websocket-protocol",
             "base64url.bearer.authorization.k8s.io.eHg, v4.channel.k8s.io, x",
         ));
-        assert_eq!(handshake(&asked).protocol.unwrap(), "v4.channel.k8s.io");
+        assert_eq!(handshake(&request_headers).protocol.unwrap(), "v4.channel.k8s.io");
         let mut response = Response::new(Body::empty());
-        handshake(&asked).switch(&mut response);
+        handshake(&request_headers).switch(&mut response);
         assert_eq!(response.status(), 101);
         assert_eq!(response.headers()["sec-websocket-protocol"], "v4.channel.k8s.io");
     }
 
     #[test]
     fn ordinary_requests_are_none_and_half_handshakes_are_refused() {
-        let of = |asked: &[_]| Handshake::of(&Method::GET, &headers(asked));
+        let of = |request_headers: &[_]| Handshake::of(&Method::GET, &headers(request_headers));
         assert!(of(&[]).unwrap().is_none());
         assert!(of(&ASKED[..1]).unwrap().is_none());
         assert!(of(&ASKED[1..]).unwrap().is_none());

@@ -124,8 +124,8 @@ impl Cache {
             return Ok(());
         }
         let mut woken = self.wake.subscribe(&Scope::All);
-        let seen = tokio::time::timeout(FUTURE_WAIT, woken.wait_for(|at| *at >= revision)).await;
-        match seen {
+        let outcome = tokio::time::timeout(FUTURE_WAIT, woken.wait_for(|at| *at >= revision)).await;
+        match outcome {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(_closed)) => Err(closed()),
             Err(_elapsed) => Err(StoreError::TooNew {

@@ -18,13 +18,13 @@ impl Snapshot {
     /// in one of them.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<Key> {
-        let mut theirs = other.objects.iter();
+        let mut others = other.objects.iter();
         for (key, object) in &self.objects {
-            match theirs.next() {
+            match others.next() {
                 Some((their_key, their)) if their_key == key && object.draft().same_as(their) => {}
                 _ => return Some(key.clone()),
             }
         }
-        theirs.next().map(|(key, _)| key.clone())
+        others.next().map(|(key, _)| key.clone())
     }
 }

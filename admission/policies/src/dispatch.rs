@@ -32,7 +32,7 @@ pub(crate) struct Pass<'w, 's> {
     pub(crate) surroundings: &'w dyn Surroundings,
     pub(crate) subject: &'s Subject<'s>,
     pub(crate) decisions: Arc<Decisions>,
-    pub(crate) unasked: PendingReviews,
+    pub(crate) pending: PendingReviews,
     /// Remaining budget of all policies together.
     pub(crate) left: RemainingBudget,
     checks: Vec<PolicyCheck>,
@@ -82,7 +82,7 @@ impl<'w, 's> Pass<'w, 's> {
             surroundings,
             subject,
             decisions,
-            unasked: PendingReviews::default(),
+            pending: PendingReviews::default(),
             left,
             checks: Vec::new(),
         }
@@ -91,8 +91,8 @@ impl<'w, 's> Pass<'w, 's> {
     /// Returns the reviews to make before the next evaluation. An empty set means that the result is final;
     /// its checks are then recorded.
     pub(crate) fn finish(self) -> BTreeSet<Review> {
-        let unasked = self.unasked.into_inner();
-        if unasked.is_empty() {
+        let pending = self.pending.into_inner();
+        if pending.is_empty() {
             for one in &self.checks {
                 self.surroundings.checked(&Check {
                     policy_type: one.policy_type,
@@ -107,7 +107,7 @@ impl<'w, 's> Pass<'w, 's> {
                 }
             }
         }
-        unasked
+        pending
     }
 
     fn note(
@@ -247,10 +247,10 @@ impl<'w, 's> Pass<'w, 's> {
                 for params in &meeting.params {
                     budget::wanted()?;
                     let out = self.left.is_out();
-                    let said = self.say(&bound.policy, &input, params.as_deref());
+                    let findings = self.say(&bound.policy, &input, params.as_deref());
                     self.follow(
                         &meeting,
-                        said,
+                        findings,
                         &mut refused,
                         &mut failures,
                         &mut annotations,
@@ -306,12 +306,12 @@ impl<'w, 's> Pass<'w, 's> {
 
     fn say(&self, policy: &Policy, input: &Input, params: Option<&Value>) -> ValidationFindings {
         let before = self.left.get();
-        let said = match self.left.spend(EACH) {
+        let findings = match self.left.spend(EACH) {
             Ok(()) => self.evaluated(policy, input, params),
             Err(OutOfBudget) => ValidationFindings::failure(policy, OutOfBudget::text()),
         };
         policy.has_cost(before - self.left.get());
-        said
+        findings
     }
 
     fn evaluated(&self, policy: &Policy, input: &Input, params: Option<&Value>) -> ValidationFindings {
@@ -334,13 +334,13 @@ impl<'w, 's> Pass<'w, 's> {
         policy: &'a Policy,
         values: &'a [berth_cel::Value<'a>],
     ) -> Evaluation<'a, 'a> {
-        Evaluation::new(policy, values, &self.decisions, &self.unasked, &self.left)
+        Evaluation::new(policy, values, &self.decisions, &self.pending, &self.left)
     }
 
     fn follow(
         &mut self,
         meeting: &PolicyMatch<'_>,
-        said: ValidationFindings,
+        findings: ValidationFindings,
         refused: &mut Option<Status>,
         failures: &mut Vec<Value>,
         annotations: &mut Vec<(String, Vec<String>)>,
@@ -348,7 +348,7 @@ impl<'w, 's> Pass<'w, 's> {
     ) {
         let (policy, binding) = (&meeting.bound.policy, meeting.binding);
         let request = self.subject.request;
-        for (index, (decision, took)) in said.decisions.into_iter().enumerate() {
+        for (index, (decision, took)) in findings.decisions.into_iter().enumerate() {
             let mut note = |error, enforcement, problem: &str| {
                 let outcome = Outcome {
                     error,
@@ -394,7 +394,7 @@ impl<'w, 's> Pass<'w, 's> {
                 ));
             }
         }
-        for (key, value) in said.annotations {
+        for (key, value) in findings.annotations {
             let value = match value {
                 Ok(value) => value,
                 Err(problem) => {

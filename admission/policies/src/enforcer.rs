@@ -165,14 +165,14 @@ impl Enforcer {
         pass: Pass<'_, '_>,
         decisions: &mut Arc<Decisions>,
     ) -> bool {
-        let unasked = pass.finish();
+        let pending = pass.finish();
         let user = subject.request.user;
-        let asked = unasked
+        let reviews = pending
             .iter()
             .map(|review| self.surroundings.decide(user, review));
-        let answers: Vec<_> = join_all(asked).await;
-        let any = !unasked.is_empty();
-        Arc::make_mut(decisions).extend(unasked.into_iter().zip(answers.into_iter().map(Arc::new)));
+        let answers: Vec<_> = join_all(reviews).await;
+        let any = !pending.is_empty();
+        Arc::make_mut(decisions).extend(pending.into_iter().zip(answers.into_iter().map(Arc::new)));
         any
     }
 
@@ -185,13 +185,13 @@ impl Enforcer {
         let in_force = self.in_force();
         let (mut decisions, mut left) = (Arc::default(), self.most);
         for _ in 0..MOST_ROUNDS {
-            let (pass, (result, mut said)) = self.pass(subject, &decisions, &mut left, |pass| {
-                let mut said = PolicyNotes::default();
-                (pass.validate(&in_force, object, &mut said), said)
+            let (pass, (result, mut notes)) = self.pass(subject, &decisions, &mut left, |pass| {
+                let mut notes = PolicyNotes::default();
+                (pass.validate(&in_force, object, &mut notes), notes)
             });
             if !self.decide(subject, pass, &mut decisions).await {
-                recorded.warnings.append(&mut said.warnings);
-                recorded.annotations.append(&mut said.annotations);
+                recorded.warnings.append(&mut notes.warnings);
+                recorded.annotations.append(&mut notes.annotations);
                 return result;
             }
         }

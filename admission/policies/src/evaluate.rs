@@ -72,7 +72,7 @@ impl RemainingBudget {
 pub(crate) struct Evaluation<'a, 's> {
     values: &'a [Value<'a>],
     lazy: Lazy<'a>,
-    unasked: &'s PendingReviews,
+    pending: &'s PendingReviews,
     left: u64,
     all: &'s RemainingBudget,
 }
@@ -82,7 +82,7 @@ impl<'a, 's> Evaluation<'a, 's> {
         policy: &'a Policy,
         values: &'a [Value<'a>],
         decisions: &Arc<Decisions>,
-        unasked: &'s PendingReviews,
+        pending: &'s PendingReviews,
         all: &'s RemainingBudget,
     ) -> Self {
         let most = PER_CALL_LIMIT.min(all.get());
@@ -90,7 +90,7 @@ impl<'a, 's> Evaluation<'a, 's> {
         Self {
             values,
             lazy,
-            unasked,
+            pending,
             left: POLICY_LIMIT,
             all,
         }
@@ -122,7 +122,7 @@ impl<'a, 's> Evaluation<'a, 's> {
         let evaluation = program.evaluate_with(self.values, most, &self.lazy);
         if let Err(Error::Unasked(review)) = &evaluation.value {
             // This result is dropped: everything is evaluated again once the review is answered.
-            self.unasked.0.borrow_mut().insert((**review).clone());
+            self.pending.0.borrow_mut().insert((**review).clone());
             return Ok(Err("an access review is not made yet".to_owned()));
         }
         let cost = evaluation.cost.saturating_add(self.lazy.take_cost());

@@ -24,12 +24,12 @@ impl Expression {
     }
 }
 
-fn not_of(types: &[Type], given: &Type) -> String {
+fn not_of(types: &[Type], actual: &Type) -> String {
     match types {
-        [one] => format!("must evaluate to {one} but got {given}"),
+        [one] => format!("must evaluate to {one} but got {actual}"),
         several => {
             let shown: Vec<String> = several.iter().map(ToString::to_string).collect();
-            format!("must evaluate to one of [{}] but got {given}", shown.join(" "))
+            format!("must evaluate to one of [{}] but got {actual}", shown.join(" "))
         }
     }
 }

@@ -78,12 +78,12 @@ fn apply(
         config[field] = object[field].clone();
     }
     let types = Types::of(kind.schema(version));
-    let told = |mismatches: Vec<berth_apply::Mismatch>| {
+    let describe = |mismatches: Vec<berth_apply::Mismatch>| {
         let texts: Vec<String> = mismatches.iter().map(ToString::to_string).collect();
         texts.join("; ")
     };
     types.paths(&config).map_err(|mismatches| {
-        let problem = told(mismatches);
+        let problem = describe(mismatches);
         format!("error applying patch: failed to convert patch object to typed object: {problem}")
     })?;
     let atomics = types.atomics(&config);
@@ -94,7 +94,7 @@ fn apply(
         ));
     }
     types.paths_of_stored(object).map_err(|mismatches| {
-        let problem = told(mismatches);
+        let problem = describe(mismatches);
         format!("error applying patch: failed to convert original object to typed object: {problem}")
     })?;
     let changed = types.merge(object, &config);

@@ -87,7 +87,7 @@ pub(crate) fn evaluate<'a>(policy: &'a Policy, evaluation: &mut Evaluation<'a, '
         }
     }
     let messages = messages(validations, evaluation);
-    let mut said = ValidationFindings::default();
+    let mut findings = ValidationFindings::default();
     for (index, (validation, (result, took))) in validations.iter().zip(results).enumerate() {
         let decision = match (result, &messages) {
             (Err(problem), _) => {
@@ -108,7 +108,7 @@ pub(crate) fn evaluate<'a>(policy: &'a Policy, evaluation: &mut Evaluation<'a, '
                 error: ErrorType::None,
             },
         };
-        said.decisions.push((decision, took));
+        findings.decisions.push((decision, took));
     }
     evaluation.renew();
     for (key, expression) in annotations {
@@ -116,14 +116,14 @@ pub(crate) fn evaluate<'a>(policy: &'a Policy, evaluation: &mut Evaluation<'a, '
             Err(OutOfBudget) => return ValidationFindings::failure(policy, OutOfBudget::text()),
             Ok(Ok(Value::String(text))) if !text.trim().is_empty() => {
                 let text = clipped(text.trim()).to_owned();
-                said.annotations.push((key.clone(), Ok(text)));
+                findings.annotations.push((key.clone(), Ok(text)));
             }
             Ok(Ok(_)) => {}
             Ok(Err(_)) if policy.fails_open => {}
-            Ok(Err(problem)) => said.annotations.push((key.clone(), Err(problem))),
+            Ok(Err(problem)) => findings.annotations.push((key.clone(), Err(problem))),
         }
     }
-    said
+    findings
 }
 
 /// Texts of the message expressions; absent where there is no expression, or its value cannot be shown.
@@ -154,9 +154,9 @@ fn can_be_shown(text: &str) -> bool {
     !text.is_empty() && text.len() <= LONGEST_MESSAGE && !text.contains('\n')
 }
 
-fn message(validation: &Validation, made: Option<&String>) -> String {
-    match (made, validation.message.trim()) {
-        (Some(made), _) => made.clone(),
+fn message(validation: &Validation, evaluated: Option<&String>) -> String {
+    match (evaluated, validation.message.trim()) {
+        (Some(evaluated), _) => evaluated.clone(),
         (None, "") => format!("failed expression: {}", validation.expression.source.trim()),
         (None, message) => message.to_owned(),
     }

@@ -20,7 +20,7 @@ impl Chain {
     /// Whether policies or webhooks may concern `subject`.
     #[must_use]
     pub fn consults(&self, subject: &Subject<'_>) -> bool {
-        self.asked(subject).next().is_some()
+        self.matching(subject).next().is_some()
     }
 
     /// Cost to this server of consulting the policies about `subject`: see [`Policies::effort`].
@@ -30,7 +30,7 @@ impl Chain {
         all.fold(0, usize::saturating_add)
     }
 
-    fn asked(&self, subject: &Subject<'_>) -> impl Iterator<Item = &dyn Policies> {
+    fn matching(&self, subject: &Subject<'_>) -> impl Iterator<Item = &dyn Policies> {
         let all = self.policies.iter().map(|policies| &**policies);
         all.filter(|policies| policies.concern(subject))
     }
@@ -47,21 +47,23 @@ impl Chain {
         object: &mut Value,
         recorded: &mut PolicyNotes,
     ) -> Result<Vec<Arc<str>>, Status> {
-        let asked: Vec<&dyn Policies> = self.asked(subject).collect();
-        if asked.is_empty() {
+        let matching: Vec<&dyn Policies> = self.matching(subject).collect();
+        if matching.is_empty() {
             return Ok(Vec::new());
         }
         let mut rounds = Rounds::default();
         if !object.is_null() {
             subject.default(object);
         }
-        self.round(&asked, subject, object, &mut rounds, recorded).await?;
+        self.round(&matching, subject, object, &mut rounds, recorded)
+            .await?;
         if !rounds.changed() {
             return Ok(Vec::new());
         }
         self.mutate(subject.request, object, &mut recorded.warnings)?;
         if rounds.again(object) {
-            self.round(&asked, subject, object, &mut rounds, recorded).await?;
+            self.round(&matching, subject, object, &mut rounds, recorded)
+                .await?;
         }
         Ok(rounds.into_changers())
     }
@@ -69,13 +71,13 @@ impl Chain {
     /// Runs one round of all policies and webhooks.
     async fn round(
         &self,
-        asked: &[&dyn Policies],
+        matching: &[&dyn Policies],
         subject: &Subject<'_>,
         object: &mut Value,
         rounds: &mut Rounds,
         recorded: &mut PolicyNotes,
     ) -> Result<(), Status> {
-        for policies in asked {
+        for policies in matching {
             let start = Instant::now();
             let result = policies.mutate(subject, object, rounds, recorded).await;
             let (name, took) = (policies.names().0, start.elapsed());
@@ -97,8 +99,8 @@ impl Chain {
         object: Option<&Value>,
         recorded: &mut PolicyNotes,
     ) -> Result<(), Status> {
-        let asked: Vec<&dyn Policies> = self.asked(subject).collect();
-        for policies in asked {
+        let matching: Vec<&dyn Policies> = self.matching(subject).collect();
+        for policies in matching {
             let start = Instant::now();
             let result = policies.validate(subject, object, recorded).await;
             let (name, took) = (policies.names().1, start.elapsed());

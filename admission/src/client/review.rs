@@ -16,7 +16,7 @@ pub fn review(request: &Value) -> Value {
 /// old object are in their stored form.
 #[must_use]
 pub fn request(uid: &str, subject: &Subject<'_>, version: &str, object: Option<&Value>) -> Value {
-    let asked = subject.request;
+    let write = subject.request;
     let shown = |value: Option<&Value>| value.map_or(Value::Null, |value| subject.in_version(version, value));
     let mut request = json!({
         "uid": uid,
@@ -24,18 +24,18 @@ pub fn request(uid: &str, subject: &Subject<'_>, version: &str, object: Option<&
         "resource": resource(&subject.resource(version)),
         "requestKind": kind(&subject.kind(subject.version)),
         "requestResource": resource(&subject.resource(subject.version)),
-        "operation": asked.operation.as_str(),
-        "userInfo": user(asked),
+        "operation": write.operation.as_str(),
+        "userInfo": user(write),
         "object": shown(object),
-        "oldObject": shown(asked.old),
-        "dryRun": asked.dry_run,
-        "options": options(asked),
+        "oldObject": shown(write.old),
+        "dryRun": write.dry_run,
+        "options": options(write),
     });
     let texts = [
-        ("subResource", asked.subresource),
-        ("requestSubResource", asked.subresource),
-        ("name", asked.name),
-        ("namespace", asked.namespace),
+        ("subResource", write.subresource),
+        ("requestSubResource", write.subresource),
+        ("name", write.name),
+        ("namespace", write.namespace),
     ];
     for (field, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
         request[field] = text.into();

@@ -125,8 +125,8 @@ impl PublishedTrust {
 }
 
 /// Logs the problem.
-fn log(taken: Result<(), HubError>) {
-    if let Err(problem) = taken {
+fn log(result: Result<(), HubError>) {
+    if let Err(problem) = result {
         tracing::error!(%problem, "cannot read extension-apiserver-authentication; keeping the previous client CAs");
     }
 }

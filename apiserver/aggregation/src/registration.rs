@@ -229,14 +229,14 @@ impl Registration {
         tokio::spawn(async move {
             loop {
                 let standing = match self.look(&certificate).await {
-                    Ok(seen) => {
-                        let all = [seen.problems, seen.missing].concat();
+                    Ok(observations) => {
+                        let all = [observations.problems, observations.missing].concat();
                         self.say(if all.is_empty() {
                             Ok(())
                         } else {
                             Err(all.join("; "))
                         });
-                        seen.standing
+                        observations.standing
                     }
                     Err(problem) => {
                         self.say(Err(problem.to_string()));
@@ -259,7 +259,7 @@ impl Registration {
     pub fn state(&self) -> Result<(), NotRegistered> {
         match &*self.state.lock() {
             None => Err(NotRegistered::Unknown),
-            Some(seen) => seen.clone().map_err(NotRegistered::Wrong),
+            Some(observations) => observations.clone().map_err(NotRegistered::Wrong),
         }
     }
 
@@ -283,7 +283,7 @@ impl Registration {
     /// newer CA wins.
     async fn look(&self, certificate: &ServingCertificate) -> Result<Observations, RegistrationError> {
         let service = &self.service;
-        let mut seen = Observations {
+        let mut observations = Observations {
             standing: RegistrationState::Settled,
             problems: Vec::new(),
             missing: Vec::new(),
@@ -293,33 +293,39 @@ impl Registration {
             match registered.find(&self.client, service).await {
                 Ok(ObjectState::Ours(object)) => ours.push((registered, object)),
                 Ok(ObjectState::Missing) => {
-                    seen.standing = RegistrationState::Unsettled;
+                    observations.standing = RegistrationState::Unsettled;
                     if !self.create {
-                        seen.missing.push(registered.absent());
+                        observations.missing.push(registered.absent());
                     } else if let Err(problem) = registered.create(&self.client).await {
-                        seen.problems.push(problem.to_string());
+                        observations.problems.push(problem.to_string());
                     } else {
-                        seen.missing.push(format!("{registered} was created just now"));
+                        observations
+                            .missing
+                            .push(format!("{registered} was created just now"));
                     }
                 }
-                Ok(ObjectState::Foreign(why)) => seen.missing.extend(why),
-                Err(problem) => seen.problems.push(problem.to_string()),
+                Ok(ObjectState::Foreign(why)) => observations.missing.extend(why),
+                Err(problem) => observations.problems.push(problem.to_string()),
             }
         }
         // A server whose trusted CAs cannot be read may trust any CA.
-        let known = seen.problems.is_empty();
-        let bundle = self.bundle(certificate, &ours, known, &mut seen.standing).await?;
+        let known = observations.problems.is_empty();
+        let bundle = self
+            .bundle(certificate, &ours, known, &mut observations.standing)
+            .await?;
         for (registered, object) in &ours {
             let Some(bundle) = &bundle else {
                 // Another program fills in the caBundle.
-                seen.missing.extend(registered.untrusting(object, service));
+                observations
+                    .missing
+                    .extend(registered.untrusting(object, service));
                 continue;
             };
             if let Err(problem) = registered.fill(&self.client, object, service, bundle).await {
-                seen.problems.push(problem.to_string());
+                observations.problems.push(problem.to_string());
             }
         }
-        Ok(seen)
+        Ok(observations)
     }
 
     /// Currently trusted CA bundle; `None` where another program fills it in.

@@ -246,9 +246,9 @@ impl Collector {
             let Some(current) = self.find(dependent) else {
                 continue;
             };
-            let gone = [uid.to_owned()];
+            let uids = [uid.to_owned()];
             self.removal
-                .edit(dependent, current.meta().uid(), |value| release(value, &gone))
+                .edit(dependent, current.meta().uid(), |value| release(value, &uids))
                 .await?;
         }
         self.removal

@@ -53,13 +53,15 @@ fn amount(name: &str, object: &Value) -> usize {
         LOAD_BALANCERS => usize::from(kind == "LoadBalancer"),
         NODE_PORTS => {
             let ports = value::list(object, &["spec", "ports"]);
-            let given = || {
+            let allocated_ports = || {
                 ports
                     .iter()
                     .filter(|port| port["nodePort"].as_i64().unwrap_or_default() > 0)
             };
             match kind {
-                "LoadBalancer" if object["spec"]["allocateLoadBalancerNodePorts"] == false => given().count(),
+                "LoadBalancer" if object["spec"]["allocateLoadBalancerNodePorts"] == false => {
+                    allocated_ports().count()
+                }
                 "NodePort" | "LoadBalancer" => ports.len(),
                 _ => 0,
             }

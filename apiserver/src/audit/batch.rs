@@ -226,7 +226,7 @@ mod tests {
         (taker, batches, metrics)
     }
 
-    fn lost(metrics: &Metrics) -> String {
+    fn dropped(metrics: &Metrics) -> String {
         let text = metrics.render().unwrap();
         let line = text
             .lines()
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(*taker.received.lock(), [3, 3]);
         tokio::time::sleep(Duration::from_secs(30)).await;
         assert_eq!(*taker.received.lock(), [3, 3, 2]);
-        assert_eq!(lost(&metrics), "0");
+        assert_eq!(dropped(&metrics), "0");
     }
 
     #[tokio::test(start_paused = true)]
@@ -264,10 +264,10 @@ mod tests {
         for _ in 0..5 {
             batches.push("2".into());
         }
-        assert_eq!(lost(&metrics), "3");
+        assert_eq!(dropped(&metrics), "3");
         batches.flush().await;
         assert_eq!(*taker.received.lock(), [1, 1, 1]);
-        assert_eq!(lost(&metrics), "3");
+        assert_eq!(dropped(&metrics), "3");
     }
 
     #[tokio::test(start_paused = true)]
@@ -277,6 +277,6 @@ mod tests {
         batches.push("2".into());
         batches.flush().await;
         assert!(taker.received.lock().is_empty());
-        assert_eq!(lost(&metrics), "2");
+        assert_eq!(dropped(&metrics), "2");
     }
 }

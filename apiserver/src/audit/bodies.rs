@@ -27,10 +27,10 @@ pub(crate) const UNREADABLE: &str = "it cannot be read as JSON";
 
 /// Whether bodies of the request may have credentials: Secrets, and tokens that are issued or reviewed. They
 /// are written at no level, even if a policy requires it. Neither are error messages, which may quote them.
-pub(crate) fn are_confidential(asked: PolicyAttributes<'_>) -> bool {
-    match (asked.group, asked.resource) {
+pub(crate) fn are_confidential(attributes: PolicyAttributes<'_>) -> bool {
+    match (attributes.group, attributes.resource) {
         ("", "secrets") | ("authentication.k8s.io", "tokenreviews") => true,
-        ("", "serviceaccounts") => asked.subresource == "token",
+        ("", "serviceaccounts") => attributes.subresource == "token",
         _ => false,
     }
 }

@@ -117,8 +117,8 @@ impl Policy {
     }
 
     /// Returns the decision about a request.
-    pub(crate) fn judge(&self, asked: PolicyAttributes<'_>) -> Verdict {
-        match self.rules.iter().find(|rule| rule.matches(asked)) {
+    pub(crate) fn judge(&self, attributes: PolicyAttributes<'_>) -> Verdict {
+        match self.rules.iter().find(|rule| rule.matches(attributes)) {
             Some(rule) => Verdict {
                 level: rule.level,
                 omit_stages: &self.omit_stages | &rule.omit_stages,
@@ -141,24 +141,24 @@ impl Verdict {
 }
 
 impl Rule {
-    fn matches(&self, asked: PolicyAttributes<'_>) -> bool {
+    fn matches(&self, attributes: PolicyAttributes<'_>) -> bool {
         let has = |list: &[String], text: &str| list.iter().any(|one| one == text);
-        if !self.users.is_empty() && !has(&self.users, asked.user) {
+        if !self.users.is_empty() && !has(&self.users, attributes.user) {
             return false;
         }
-        if !self.groups.is_empty() && !asked.groups.iter().any(|group| has(&self.groups, group)) {
+        if !self.groups.is_empty() && !attributes.groups.iter().any(|group| has(&self.groups, group)) {
             return false;
         }
-        if !self.verbs.is_empty() && !has(&self.verbs, asked.verb) {
+        if !self.verbs.is_empty() && !has(&self.verbs, attributes.verb) {
             return false;
         }
         if !self.namespaces.is_empty() || !self.resources.is_empty() {
-            return asked.is_resource
-                && (self.namespaces.is_empty() || has(&self.namespaces, asked.namespace))
-                && (self.resources.is_empty() || self.resources.iter().any(|some| some.has(asked)));
+            return attributes.is_resource
+                && (self.namespaces.is_empty() || has(&self.namespaces, attributes.namespace))
+                && (self.resources.is_empty() || self.resources.iter().any(|some| some.has(attributes)));
         }
         if !self.paths.is_empty() {
-            return !asked.is_resource && self.paths.iter().any(|path| is_below(asked.path, path));
+            return !attributes.is_resource && self.paths.iter().any(|path| is_below(attributes.path, path));
         }
         true
     }
@@ -173,22 +173,24 @@ fn is_below(path: &str, pattern: &str) -> bool {
 }
 
 impl Resources {
-    fn has(&self, asked: PolicyAttributes<'_>) -> bool {
-        if self.group != asked.group {
+    fn has(&self, attributes: PolicyAttributes<'_>) -> bool {
+        if self.group != attributes.group {
             return false;
         }
         if self.resources.is_empty() {
             return true;
         }
-        if !self.names.is_empty() && !self.names.iter().any(|name| name == asked.name) {
+        if !self.names.is_empty() && !self.names.iter().any(|name| name == attributes.name) {
             return false;
         }
         self.resources.iter().any(|wanted| match wanted.split_once('/') {
             None if wanted == "*" => true,
-            None => wanted == asked.resource && asked.subresource.is_empty(),
-            Some(("*", subresource)) => !subresource.is_empty() && subresource == asked.subresource,
-            Some((resource, "*")) => resource == asked.resource,
-            Some((resource, subresource)) => resource == asked.resource && subresource == asked.subresource,
+            None => wanted == attributes.resource && attributes.subresource.is_empty(),
+            Some(("*", subresource)) => !subresource.is_empty() && subresource == attributes.subresource,
+            Some((resource, "*")) => resource == attributes.resource,
+            Some((resource, subresource)) => {
+                resource == attributes.resource && subresource == attributes.subresource
+            }
         })
     }
 }

@@ -127,8 +127,8 @@ impl Audit {
     }
 
     /// Returns the decision of the policy about a request.
-    pub(crate) fn judge(&self, asked: PolicyAttributes<'_>) -> Verdict {
-        self.policy.judge(asked)
+    pub(crate) fn judge(&self, attributes: PolicyAttributes<'_>) -> Verdict {
+        self.policy.judge(attributes)
     }
 
     /// Records one event, and waits while the log's queue is full.
@@ -137,7 +137,7 @@ impl Audit {
         if let Some(log) = &self.log
             && let Err(problem) = log.send(line).await
         {
-            self.lost(problem);
+            self.report_loss(problem);
         }
     }
 
@@ -146,13 +146,13 @@ impl Audit {
         let Some(line) = self.line(event) else { return };
         let Some(log) = self.log.clone() else { return };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
-            return self.lost("the runtime has ended");
+            return self.report_loss("the runtime has ended");
         };
         let Some(line) = log.try_send(line) else { return };
         let audit = self.clone();
         runtime.spawn(async move {
             if let Err(problem) = log.send(line).await {
-                audit.lost(problem);
+                audit.report_loss(problem);
             }
         });
     }
@@ -184,13 +184,13 @@ impl Audit {
                 Some(line.into())
             }
             Err(problem) => {
-                self.lost(&problem.to_string());
+                self.report_loss(&problem.to_string());
                 None
             }
         }
     }
 
-    fn lost(&self, problem: &str) {
+    fn report_loss(&self, problem: &str) {
         self.metrics.audit_error("log", 1);
         tracing::error!(
             problem,

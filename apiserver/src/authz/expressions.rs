@@ -157,19 +157,19 @@ mod tests {
             account: None,
         };
         assert!(reviewer.decide(&user, &path).await.allowed);
-        let asked = inner.0.lock().clone();
-        assert_eq!(asked[0].user.name, "alice");
+        let requests = inner.0.lock().clone();
+        assert_eq!(requests[0].user.name, "alice");
         assert_eq!(
-            (asked[0].namespace.as_str(), asked[0].resource.as_str()),
+            (requests[0].namespace.as_str(), requests[0].resource.as_str()),
             ("team", "deployments")
         );
-        assert_eq!(asked[0].selected.labels.len(), 1);
-        assert_eq!(asked[2].user.name, "system:serviceaccount:team:robot");
+        assert_eq!(requests[0].selected.labels.len(), 1);
+        assert_eq!(requests[2].user.name, "system:serviceaccount:team:robot");
         assert_eq!(
-            asked[2].user.groups,
+            requests[2].user.groups,
             ["system:serviceaccounts", "system:serviceaccounts:team"]
         );
-        assert!(!asked[3].is_resource && asked[3].path == "/healthz");
+        assert!(!requests[3].is_resource && requests[3].path == "/healthz");
         let master = UserInfo {
             groups: vec!["system:masters".to_owned()],
             ..UserInfo::default()

@@ -107,11 +107,11 @@ fn spec(attributes: &Attributes) -> Value {
         spec.insert("extra".to_owned(), json!(user.extra));
     }
     if !attributes.is_resource {
-        let asked = json!({"path": attributes.path, "verb": attributes.verb});
-        spec.insert("nonResourceAttributes".to_owned(), asked);
+        let review_attributes = json!({"path": attributes.path, "verb": attributes.verb});
+        spec.insert("nonResourceAttributes".to_owned(), review_attributes);
         return Value::Object(spec);
     }
-    let mut asked = Map::new();
+    let mut review_attributes = Map::new();
     for (key, value) in [
         ("namespace", &attributes.namespace),
         ("verb", &attributes.verb),
@@ -122,17 +122,17 @@ fn spec(attributes: &Attributes) -> Value {
         ("name", &attributes.name),
     ] {
         if !value.is_empty() {
-            asked.insert(key.to_owned(), json!(value));
+            review_attributes.insert(key.to_owned(), json!(value));
         }
     }
     let SelectorScope { fields, labels } = &attributes.selected;
     for (key, requirements) in [("fieldSelector", fields), ("labelSelector", labels)] {
         let requirements: Vec<Value> = requirements.iter().filter_map(requirement).collect();
         if !requirements.is_empty() {
-            asked.insert(key.to_owned(), json!({"requirements": requirements}));
+            review_attributes.insert(key.to_owned(), json!({"requirements": requirements}));
         }
     }
-    spec.insert("resourceAttributes".to_owned(), Value::Object(asked));
+    spec.insert("resourceAttributes".to_owned(), Value::Object(review_attributes));
     Value::Object(spec)
 }
 

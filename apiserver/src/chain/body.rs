@@ -196,13 +196,13 @@ impl BodyReservation {
 
     /// Records that the client is ready for the next part: it has read the earlier parts, or has room for
     /// them.
-    fn taken(&mut self) {
+    fn client_ready(&mut self) {
         self.patience.progress();
         self.charge.shrink_to(self.least);
     }
 
     /// Records that a part is sent to the client. Parts that are created on reading are not charged before.
-    fn gives(&mut self, bytes: usize) {
+    fn charge_part(&mut self, bytes: usize) {
         if bytes > LARGE_PART && bytes > self.least {
             self.charge.add(bytes);
         }
@@ -262,7 +262,7 @@ impl http_body::Body for TrackedBody {
             self.end();
             return Poll::Ready(None);
         }
-        self.held.taken();
+        self.held.client_ready();
         let inner = &mut self.inner;
         let polled = std::panic::catch_unwind(AssertUnwindSafe(|| Pin::new(inner).poll_frame(context)));
         let frame = match polled {
@@ -287,7 +287,7 @@ impl http_body::Body for TrackedBody {
                 self.begun = true;
                 let this = &mut *self;
                 if let Some(data) = frame.data_ref() {
-                    this.held.gives(data.len());
+                    this.held.charge_part(data.len());
                     if let Some(ending) = &mut this.ending {
                         ending.sent(data);
                     }

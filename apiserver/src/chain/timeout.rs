@@ -28,7 +28,7 @@ pub(super) fn of(info: &RequestInfo, most: Duration) -> Result<Option<Duration>,
     };
     match duration::parse_unsigned(text) {
         Ok(Duration::ZERO) => Ok(Some(most)),
-        Ok(asked) => Ok(Some(asked.min(most))),
+        Ok(requested) => Ok(Some(requested.min(most))),
         Err(problem) => Err(Status::bad_request(format!(
             "invalid timeout specified in the request URL: {problem}"
         ))),

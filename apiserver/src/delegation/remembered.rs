@@ -46,7 +46,7 @@ where
         ask: impl Future<Output = Result<V, DelegationError>>,
     ) -> Result<V, DelegationError> {
         let now = self.now();
-        let asked = async {
+        let request = async {
             let answer = ask.await;
             let until = match &answer {
                 Ok(value) => self
@@ -57,7 +57,7 @@ where
             CachedAnswer { answer, until }
         };
         let entry = self.cache.entry(question);
-        let entry = entry.or_insert_with_if(asked, |kept| kept.until <= now).await;
+        let entry = entry.or_insert_with_if(request, |kept| kept.until <= now).await;
         entry.into_value().answer
     }
 

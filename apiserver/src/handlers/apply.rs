@@ -154,7 +154,7 @@ impl Apply<'_> {
             last_applied::keep(cx, &stored.live, config, &mut applied.object);
         }
         self.check(&mut applied.object)?;
-        Ok(stored.wish(applied))
+        Ok(stored.into_intent(applied))
     }
 
     /// Whether the configuration conflicts with fields of the kind's keeper.

@@ -173,7 +173,7 @@ fn admission_effort(state: &ApiState, served: &ServedVersion, info: &RequestInfo
         _ => return 0,
     };
     let user = UserInfo::default();
-    let takes = |operation: &Operation| {
+    let cost = |operation: &Operation| {
         let request = Request {
             operation: *operation,
             resource: served.name,
@@ -196,7 +196,7 @@ fn admission_effort(state: &ApiState, served: &ServedVersion, info: &RequestInfo
         };
         state.registry.chain().effort(&subject)
     };
-    let one = operations.iter().map(takes).max().unwrap_or_default();
+    let one = operations.iter().map(cost).max().unwrap_or_default();
     match info.verb {
         "deletecollection" if one > 0 => one.saturating_mul(compared_objects(served, info, OBJECT).0),
         _ => one,

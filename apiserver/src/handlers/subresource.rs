@@ -204,7 +204,7 @@ impl<'a> Custom<'a> {
                 kind: self.subresource.kind,
             },
         };
-        let asked = AdmissionSubject {
+        let admission_subject = AdmissionSubject {
             request: &request,
             subject: Some(&subject),
             purpose: Purpose::HandOn,
@@ -215,7 +215,7 @@ impl<'a> Custom<'a> {
             annotations: &cx.request.annotations,
         };
         let mut finish = |value: Value| self.judge(value);
-        let (value, _) = admission.admit(asked, value, &mut finish).await?;
+        let (value, _) = admission.admit(admission_subject, value, &mut finish).await?;
         Ok(value)
     }
 

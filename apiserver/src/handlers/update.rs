@@ -52,20 +52,20 @@ async fn create(
 ) -> Result<Arc<Object>, CommitError> {
     cx.may_create().await?;
     let of_nothing = || {
-        let mut wish = body()?;
-        let uid = text(wish.value(), "uid");
+        let mut intent = body()?;
+        let uid = text(intent.value(), "uid");
         if !uid.is_empty() {
             let problem = format!(
                 "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
             );
             return Err(Status::conflict(cx.served.name, cx.name, &problem));
         }
-        let version = text(wish.value(), "resourceVersion");
+        let version = text(intent.value(), "resourceVersion");
         if !version.is_empty() && version.parse::<u64>().is_err() {
             return Err(errors::no_version(cx.served.info(), cx.name, version));
         }
-        metadata(wish.value_mut()).remove("resourceVersion");
-        Ok(wish)
+        metadata(intent.value_mut()).remove("resourceVersion");
+        Ok(intent)
     };
     let actor = cx.actor(dry_run);
     let registry = &cx.state.registry;

@@ -40,11 +40,11 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let framer = Framer::new(cx, accepted)?;
 
     // From here on the status code is a success, and errors are events, as clients expect.
-    let begun = start(cx, source, &options).await.and_then(|(there, watch)| {
-        let initial = there.map(|there| feed::present(&there, &selection, cx.served));
+    let started = start(cx, source, &options).await.and_then(|(objects, watch)| {
+        let initial = objects.map(|objects| feed::present(&objects, &selection, cx.served));
         Ok((initial.transpose()?, watch))
     });
-    let start = match begun {
+    let start = match started {
         Ok((initial, watch)) => Start::Running { initial, watch },
         Err(status) => Start::Failed(Box::new(status)),
     };

@@ -69,15 +69,15 @@ impl Queue {
 
     /// Returns a place, once it is the turn of `user`.
     pub(super) async fn turn(self: &Arc<Self>, user: &str) -> Place {
-        let (tell, told) = oneshot::channel();
-        let (user, ticket) = self.state.lock().join(user, tell);
+        let (sender, receiver) = oneshot::channel();
+        let (user, ticket) = self.state.lock().join(user, sender);
         let _waiting = Waiter {
             queue: self,
             user: Arc::clone(&user),
             ticket,
         };
         self.admit();
-        match told.await {
+        match receiver.await {
             Ok(place) => place,
             // The sender is not dropped while a request waits: it stays in the queue until then.
             Err(_) => std::future::pending().await,
@@ -88,17 +88,17 @@ impl Queue {
     fn admit(self: &Arc<Self>) {
         loop {
             // The place is sent outside of the lock: a dropped receiver returns it at once.
-            let Some((user, tell)) = self.state.lock().begin(self.most) else {
+            let Some((user, sender)) = self.state.lock().begin(self.most) else {
                 return;
             };
             let queue = Arc::clone(self);
-            drop(tell.send(Place { queue, user }));
+            drop(sender.send(Place { queue, user }));
         }
     }
 }
 
 impl State {
-    fn join(&mut self, user: &str, tell: oneshot::Sender<Place>) -> (Arc<str>, u64) {
+    fn join(&mut self, user: &str, sender: oneshot::Sender<Place>) -> (Arc<str>, u64) {
         let name: Arc<str> = match self.users.get_key_value(user) {
             Some((known, _)) => Arc::clone(known),
             None => user.into(),
@@ -109,7 +109,7 @@ impl State {
         if own.waiting.is_empty() {
             self.turns.push_back(Arc::clone(&name));
         }
-        own.waiting.insert(ticket, tell);
+        own.waiting.insert(ticket, sender);
         (name, ticket)
     }
 
@@ -131,13 +131,13 @@ impl State {
         let turn = self.turns.iter().position(may)?;
         let user = self.turns.remove(turn)?;
         let own = self.users.get_mut(&user)?;
-        let (_, tell) = own.waiting.pop_first()?;
+        let (_, sender) = own.waiting.pop_first()?;
         own.running += 1;
         self.running += 1;
         if !own.waiting.is_empty() {
             self.turns.push_back(Arc::clone(&user));
         }
-        Some((user, tell))
+        Some((user, sender))
     }
 
     fn end(&mut self, user: &Arc<str>) {
@@ -204,16 +204,16 @@ mod tests {
     fn who_stops_waiting_leaves_the_queue_and_a_place_on_its_way_to_the_next() {
         let queue = Queue::new(1);
         let running = queue.turn("ann").now_or_never().unwrap();
-        let mut gone = Box::pin(queue.turn("ann"));
-        assert!(gone.as_mut().now_or_never().is_none());
-        let mut told = Box::pin(queue.turn("ann"));
-        assert!(told.as_mut().now_or_never().is_none());
+        let mut cancelled = Box::pin(queue.turn("ann"));
+        assert!(cancelled.as_mut().now_or_never().is_none());
+        let mut receiver = Box::pin(queue.turn("ann"));
+        assert!(receiver.as_mut().now_or_never().is_none());
         let mut next = Box::pin(queue.turn("ann"));
         assert!(next.as_mut().now_or_never().is_none());
-        drop(gone);
+        drop(cancelled);
         drop(running);
         // The place was already sent to this request, which ends without having received it.
-        drop(told);
+        drop(receiver);
         let next = next.as_mut().now_or_never().expect("the place went on");
         drop(next);
         assert!(is_empty(&queue));

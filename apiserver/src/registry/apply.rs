@@ -117,7 +117,7 @@ impl Registry {
             }
             let stored = application.to(current);
             let applied = stored.apply(true).map_err(refused)?;
-            Ok(stored.wish(applied))
+            Ok(stored.into_intent(applied))
         };
         self.update(target, actor, via, true, edit).await
     }
@@ -165,7 +165,7 @@ impl ToStored<'_> {
     }
 
     /// Returns the applied object as a write.
-    pub(crate) fn wish(self, applied: ApplyOutcome) -> WriteIntent {
+    pub(crate) fn into_intent(self, applied: ApplyOutcome) -> WriteIntent {
         let is_as_stored = render::is_as_stored(self.application.served, self.current);
         WriteIntent::Applied {
             value: applied.object,

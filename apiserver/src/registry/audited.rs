@@ -30,13 +30,13 @@ impl Registry {
         }
     }
 
-    /// Records a list of writes that was committed or refused, with the annotations `noted` for each. Writes
+    /// Records a list of writes that was committed or refused, with the annotations `notes` for each. Writes
     /// without a cause are part of a request, which has an event of its own.
     pub(super) async fn record(
         &self,
         author: Author<'_>,
         writes: &[Write],
-        noted: &[Annotations],
+        notes: &[Annotations],
         since: Timestamp,
         result: Result<&[Arc<Object>], &CommitError>,
     ) {
@@ -47,7 +47,7 @@ impl Registry {
             let outcome = result
                 .map(|objects| objects.get(index).map(AsRef::as_ref))
                 .map_err(|error| &error.status);
-            let annotations = noted.get(index).cloned();
+            let annotations = notes.get(index).cloned();
             let annotations = annotations.unwrap_or_else(|| audit.annotations());
             annotations.add_own("audit", "cause", cause);
             self.record_one(audit, author, &annotations, write, since, outcome)
@@ -66,7 +66,7 @@ impl Registry {
     ) {
         let key = &write.key;
         let (group, resource) = (key.resource.group, key.resource.resource);
-        let asked = PolicyAttributes {
+        let attributes = PolicyAttributes {
             user: &author.user.name,
             groups: &author.user.groups,
             verb: write.verb.as_str(),
@@ -78,7 +78,7 @@ impl Registry {
             namespace: &key.namespace,
             name: &key.name,
         };
-        let verdict = audit.judge(asked);
+        let verdict = audit.judge(attributes);
         if !verdict.writes(Stage::ResponseComplete) {
             return;
         }
@@ -87,7 +87,7 @@ impl Registry {
             if verdict.level < level {
                 return None;
             }
-            let read = match audit::are_confidential(asked) {
+            let read = match audit::are_confidential(attributes) {
                 true => Err(audit::CONFIDENTIAL),
                 false => audit::line("application/json", &bytes(), verdict.omit_managed_fields),
             };
@@ -136,7 +136,7 @@ impl Registry {
                     api_version: version,
                     subresource: write.subresource,
                 }),
-                response_status: Some(status(write.verb, outcome, audit::are_confidential(asked))),
+                response_status: Some(status(write.verb, outcome, audit::are_confidential(attributes))),
                 request_received_timestamp: since,
                 stage_timestamp: self.clock().now(),
                 annotations: annotations.all(),

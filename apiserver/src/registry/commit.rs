@@ -39,16 +39,16 @@ impl Registry {
         dry_run: bool,
     ) -> Result<Vec<Arc<Object>>, CommitError> {
         let since = self.clock().now();
-        let mut noted = Vec::new();
+        let mut notes = Vec::new();
         let result = self
-            .apply(origin, author, &writes, guards, dry_run, &mut noted)
+            .apply(origin, author, &writes, guards, dry_run, &mut notes)
             .await;
         if let Some(recorded) = &origin.annotations {
-            let all = noted.iter().flat_map(Annotations::all);
+            let all = notes.iter().flat_map(Annotations::all);
             all.for_each(|(key, value)| recorded.add(key, value));
         }
         if !dry_run {
-            self.record(author, &writes, &noted, since, result.as_deref())
+            self.record(author, &writes, &notes, since, result.as_deref())
                 .await;
         }
         result
@@ -61,14 +61,14 @@ impl Registry {
         writes: &[Write],
         guards: Vec<Guard>,
         dry_run: bool,
-        noted: &mut Vec<Annotations>,
+        notes: &mut Vec<Annotations>,
     ) -> Result<Vec<Arc<Object>>, CommitError> {
         let mut attempt = 1;
         loop {
             // Annotations of earlier attempts are dropped.
-            *noted = writes.iter().map(|_| self.annotations(origin)).collect();
+            *notes = writes.iter().map(|_| self.annotations(origin)).collect();
             let mut transaction = Transaction::default();
-            self.extend(&mut transaction, origin, author, writes, dry_run, noted)
+            self.extend(&mut transaction, origin, author, writes, dry_run, notes)
                 .await?;
             if dry_run {
                 return Ok(transaction.into_results());

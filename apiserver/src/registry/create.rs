@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::actor::Actor;
 use crate::registry::create_hook::{HookedCreate, StoredObject};
 use crate::registry::prepare::{self, WriteInput};
-use crate::registry::write::{apply_one, making};
+use crate::registry::write::{apply_one, creation};
 use crate::registry::{CONFLICT_ATTEMPTS, Registry, WriteIntent, system};
 use crate::served::ServedVersion;
 use crate::{errors, names};
@@ -42,8 +42,8 @@ impl Registry {
         namespace: &str,
         mut body: impl FnMut() -> Result<WriteIntent, Status>,
     ) -> Result<StoredObject, CommitError> {
-        let mut wish = body()?;
-        let mut draw = NameDraw::of(wish.value())?;
+        let mut intent = body()?;
+        let mut draw = NameDraw::of(intent.value())?;
         let requested = draw.requested.clone();
         let writing = WriteInput {
             served,
@@ -56,8 +56,8 @@ impl Registry {
         };
         let mut attempt = 1;
         loop {
-            draw.name(wish.value_mut());
-            let settled = writing.create(wish).await?;
+            draw.name(intent.value_mut());
+            let settled = writing.create(intent).await?;
             let draft = prepare::draft(served, &settled)?;
             let stored = match hooked {
                 Some(hooked) => hooked.insert(draft, settled.guards).await,
@@ -77,7 +77,7 @@ impl Registry {
                 Err(error) if prepare::is_moved(&error) && attempt < CONFLICT_ATTEMPTS => attempt += 1,
                 result => return result.map_err(|error| errors::of_commit(error, served)),
             }
-            wish = body()?;
+            intent = body()?;
         }
     }
 
@@ -99,7 +99,7 @@ impl Registry {
                 None => Ok(Arc::new(draft.unstored())),
             };
         }
-        apply_one(store, making(key, draft, guards)).await
+        apply_one(store, creation(key, draft, guards)).await
     }
 }
 

@@ -11,7 +11,7 @@ use futures::future::BoxFuture;
 
 use super::retries::WriteFailure;
 use super::transaction::{Author, Origin, Transaction};
-use super::write::making;
+use super::write::creation;
 use super::{Registry, WriteIntent};
 use crate::actor::Actor;
 use crate::call::Warnings;
@@ -148,10 +148,10 @@ impl Registry {
             cause: Some(&cause),
         };
         let (origin, since) = (Origin::default(), self.clock().now());
-        let noted: Vec<_> = writes.iter().map(|_| self.annotations(&origin)).collect();
+        let notes: Vec<_> = writes.iter().map(|_| self.annotations(&origin)).collect();
         let mut transaction = Transaction::on(&store);
         transaction.add(first, store.revision());
-        self.extend(&mut transaction, &origin, author, &writes, false, &noted)
+        self.extend(&mut transaction, &origin, author, &writes, false, &notes)
             .await?;
         transaction.guard(&writes, guards);
         let last = transaction.last_about_first();
@@ -166,7 +166,7 @@ impl Registry {
             written: objects.clone(),
         })
         .await;
-        self.record(author, &writes, &noted, since, Ok(&objects)).await;
+        self.record(author, &writes, &notes, since, Ok(&objects)).await;
         Ok(object)
     }
 }
@@ -225,8 +225,8 @@ impl HookedCreate<'_> {
     ) -> Result<Option<Arc<Object>>, StoreError> {
         let meta = draft.meta();
         let key = Key::new(self.served.stored, meta.namespace(), meta.name());
-        let there = store.cached(self.served.stored);
-        if there.get(&key.namespace, &key.name).is_some() {
+        let existing = store.cached(self.served.stored);
+        if existing.get(&key.namespace, &key.name).is_some() {
             // The write will be refused, with or without additional writes.
             return Ok(None);
         }
@@ -234,7 +234,7 @@ impl HookedCreate<'_> {
         let Some(extension) = self.hook.extend(&creating).await else {
             return Ok(None);
         };
-        let first = making(key.clone(), draft.clone(), guards.to_vec());
+        let first = creation(key.clone(), draft.clone(), guards.to_vec());
         let (registry, store) = (Arc::clone(self.registry), Arc::clone(store));
         // The commit is a separate task: the hook is notified even when the client disconnects, and a panic
         // does not end the create.
@@ -260,7 +260,7 @@ impl HookedCreate<'_> {
 /// in its transaction.
 fn is_about(error: &StoreError, key: &Key, guards: &[Guard]) -> bool {
     match error {
-        StoreError::AlreadyExists { key: there } => there == key,
+        StoreError::AlreadyExists { key: existing } => existing == key,
         StoreError::Conflict { key: moved, .. } => guards
             .iter()
             .any(|guard| matches!(guard, Guard::Unchanged { key, .. } if key == moved)),

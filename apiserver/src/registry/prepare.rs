@@ -65,10 +65,10 @@ pub(crate) struct WriteInput<'a> {
 }
 
 impl WriteInput<'_> {
-    /// Prepares a new object: `wish` is decoded, in the served version, and its name is given or already
+    /// Prepares a new object: `intent` is decoded, in the served version, and its name is given or already
     /// generated.
-    pub(crate) async fn create(&self, wish: WriteIntent) -> Result<AdmittedObject, Status> {
-        let (mut value, managers) = match wish {
+    pub(crate) async fn create(&self, intent: WriteIntent) -> Result<AdmittedObject, Status> {
+        let (mut value, managers) = match intent {
             WriteIntent::Sent(value) | WriteIntent::Patched { value, .. } => self.created(value)?,
             WriteIntent::Applied { value, managers, .. } => (self.applied(value)?, managers),
         };
@@ -77,12 +77,16 @@ impl WriteInput<'_> {
         self.settle(value, managers, None).await
     }
 
-    /// Prepares the next state of `stored`: `wish` is decoded, in the served version.
-    pub(crate) async fn update(&self, wish: WriteIntent, stored: &Object) -> Result<AdmittedObject, Status> {
+    /// Prepares the next state of `stored`: `intent` is decoded, in the served version.
+    pub(crate) async fn update(
+        &self,
+        intent: WriteIntent,
+        stored: &Object,
+    ) -> Result<AdmittedObject, Status> {
         // The parsed tree is not cached with the object, which is about to be replaced: it is several times
         // as large.
         let parse = || stored.parse_unmanaged();
-        let (mut value, managers, old) = match wish {
+        let (mut value, managers, old) = match intent {
             WriteIntent::Sent(value) => self.updated(value, stored, parse())?,
             WriteIntent::Patched { value, before } => self.updated(value, stored, before)?,
             WriteIntent::Applied {
@@ -93,7 +97,7 @@ impl WriteInput<'_> {
         };
         self.to_stored(&mut value);
         if !matches!(self.via, Via::Subresource(_)) {
-            self.refuse(system::touched(&value, &old), &value)?;
+            self.refuse(system::deletion_changes(&value, &old), &value)?;
         }
         let value = self.confine(value, &old);
         self.settle(value, managers, Some((stored, &old))).await
@@ -237,8 +241,8 @@ impl WriteInput<'_> {
         let consults = !self.actor.asked && self.chain.consults(&subject(self.served, &request, held));
         // Policies and webhooks receive the managed fields as clients do.
         let shown = before.filter(|_| consults).map(|(stored, _)| stored.parse());
-        let told = self.request(shown.as_ref().or(old));
-        let subject = subject(self.served, &told, held);
+        let client_request = self.request(shown.as_ref().or(old));
+        let subject = subject(self.served, &client_request, held);
         let asked = AdmissionSubject {
             request: &request,
             subject: consults.then_some(&subject),

@@ -67,7 +67,7 @@ impl WriteFailure {
 /// cache. Only a success of that attempt is final: a rejected write is judged again on a fresh read.
 pub(crate) struct Retries {
     at: At,
-    made: usize,
+    attempts: usize,
 }
 
 impl Retries {
@@ -77,7 +77,7 @@ impl Retries {
             true => At::Any,
             false => At::Latest,
         };
-        Ok(Self { at, made: 0 })
+        Ok(Self { at, attempts: 0 })
     }
 
     /// The object on which this attempt is judged.
@@ -91,7 +91,7 @@ impl Retries {
             self.at = At::Latest;
             return true;
         }
-        self.made += 1;
-        refused.is_moved() && self.made < CONFLICT_ATTEMPTS
+        self.attempts += 1;
+        refused.is_moved() && self.attempts < CONFLICT_ATTEMPTS
     }
 }

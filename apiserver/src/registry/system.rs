@@ -64,7 +64,7 @@ pub(crate) fn on_create(value: &mut Value, served: &ServedVersion, namespace: &s
 
 /// Errors for all attempts to set or change fields of a deletion. Removing them is no error: they are
 /// restored.
-pub(crate) fn touched(value: &Value, old: &Value) -> Vec<FieldError> {
+pub(crate) fn deletion_changes(value: &Value, old: &Value) -> Vec<FieldError> {
     let field = |object: &Value, name: &str| object["metadata"][name].clone();
     let mut errors = Vec::new();
     let mut refuse = |name: &str, set: Value| {

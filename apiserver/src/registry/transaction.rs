@@ -15,7 +15,7 @@ use crate::call::Warnings;
 use crate::errors;
 use crate::registry::delete::pending_state;
 use crate::registry::prepare::{self, WriteInput};
-use crate::registry::write::{Target, UpdateOutcome, making};
+use crate::registry::write::{Target, UpdateOutcome, creation};
 use crate::registry::{Registry, WriteIntent, system};
 use crate::served::ServedVersion;
 
@@ -52,11 +52,11 @@ pub(super) struct Origin {
 #[must_use]
 pub fn share_guards(writes: &[Write], guards: Vec<Guard>) -> Vec<Vec<Guard>> {
     let mut shared = vec![Vec::new(); writes.len()];
-    let makes = writes.iter().position(|write| write.verb == Verb::Create);
+    let first_create = writes.iter().position(|write| write.verb == Verb::Create);
     for guard in guards {
         let place = match guard {
             Guard::Unchanged { .. } => 0,
-            Guard::Fence { .. } => makes.unwrap_or_default(),
+            Guard::Fence { .. } => first_create.unwrap_or_default(),
         };
         if let Some(list) = shared.get_mut(place) {
             list.push(guard);
@@ -86,11 +86,11 @@ impl Registry {
         author: Author<'_>,
         writes: &[Write],
         dry_run: bool,
-        noted: &[Annotations],
+        notes: &[Annotations],
     ) -> Result<(), CommitError> {
         let Author { user, manager, .. } = author;
         let (warnings, now) = (Warnings::default(), self.clock().now());
-        for (write, annotations) in writes.iter().zip(noted) {
+        for (write, annotations) in writes.iter().zip(notes) {
             let actor = Actor {
                 user,
                 manager,
@@ -173,7 +173,7 @@ impl Registry {
         let draft = prepare::draft(served, &settled)?;
         let step = Step {
             subresource: write.subresource,
-            ..making(target.key(), draft, guards)
+            ..creation(target.key(), draft, guards)
         };
         transaction.add(step, target.store()?.revision());
         Ok(())

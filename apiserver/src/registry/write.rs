@@ -65,9 +65,9 @@ impl Registry {
         loop {
             let tried = async {
                 let current = retries.current(target).await?;
-                let wish = edit(&current).map_err(Into::into)?;
-                check_base(target.served, wish.value(), &current, unconditional)?;
-                let (next, guards) = self.next_state(target, actor, via, wish, &current).await?;
+                let intent = edit(&current).map_err(Into::into)?;
+                check_base(target.served, intent.value(), &current, unconditional)?;
+                let (next, guards) = self.next_state(target, actor, via, intent, &current).await?;
                 if actor.dry_run {
                     let (UpdateOutcome::Stays(draft) | UpdateOutcome::Goes(draft)) = next;
                     return Ok(Arc::new(draft.at(current.revision())));
@@ -85,14 +85,14 @@ impl Registry {
         }
     }
 
-    /// Computes the next state: `wish` applied to `current`, after admission and validation, with the
+    /// Computes the next state: `intent` applied to `current`, after admission and validation, with the
     /// conditions that must still hold when it is stored.
     pub(crate) async fn next_state(
         &self,
         target: Target<'_>,
         actor: Actor<'_>,
         via: Via,
-        wish: WriteIntent,
+        intent: WriteIntent,
         current: &Object,
     ) -> Result<(UpdateOutcome, Vec<Guard>), Status> {
         let Target {
@@ -109,7 +109,7 @@ impl Registry {
             namespace,
             name,
         };
-        let mut settled = writing.update(wish, current).await?;
+        let mut settled = writing.update(intent, current).await?;
         let guards = std::mem::take(&mut settled.guards);
         let deleting = current.meta().deletion_timestamp().is_some();
         let free = deleting

@@ -292,7 +292,7 @@ async fn requests(
     });
     let stream = TokioIo::new(Impatient::new(stream, endpoint.limits.stall));
     let idle = endpoint.limits.idle;
-    let ended = if http2 {
+    let result = if http2 {
         let http = if known {
             &endpoint.second
         } else {
@@ -304,7 +304,7 @@ async fn requests(
         let http = endpoint.first.serve_connection(stream, service).with_upgrades();
         drive(http, |http| http.graceful_shutdown(), &activity, idle, finish).await
     };
-    if let Err(problem) = ended {
+    if let Err(problem) = result {
         tracing::debug!(%peer, %problem, "connection ended");
         return;
     }
@@ -326,28 +326,28 @@ async fn drive<H: Future<Output = hyper::Result<()>>>(
 ) -> hyper::Result<()> {
     let mut http = pin!(http);
     let mut finish = Signal::of(&finish);
-    let mut told = false;
+    let mut close_signalled = false;
     loop {
         // The connection is not idle while requests run, so the check is repeated after the idle time.
-        let look_again = if told {
+        let look_again = if close_signalled {
             CLOSING
         } else {
             idle.saturating_sub(activity.quiet_for())
         };
         tokio::select! {
-            ended = http.as_mut() => return ended,
-            () = &mut finish, if !told => {
-                told = true;
+            result = http.as_mut() => return result,
+            () = &mut finish, if !close_signalled => {
+                close_signalled = true;
                 shut_down(http.as_mut());
             }
             () = tokio::time::sleep(look_again) => {
                 let quiet = activity.quiet_for();
-                if told && quiet >= CLOSING {
+                if close_signalled && quiet >= CLOSING {
                     // The peer was signalled to close the connection and does not.
                     return Ok(());
                 }
-                if !told && quiet >= idle {
-                    told = true;
+                if !close_signalled && quiet >= idle {
+                    close_signalled = true;
                     shut_down(http.as_mut());
                 }
             }

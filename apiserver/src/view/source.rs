@@ -51,9 +51,9 @@ impl ViewSource {
         self.rules.sees(object).then(|| self.rules.show(object))
     }
 
-    fn seen(&self, stored: Collection) -> Collection {
+    fn visible(&self, stored: Collection) -> Collection {
         let mut last = self.last.lock();
-        let (before, mut seen) = last.clone();
+        let (before, mut visible) = last.clone();
         for difference in before.diff(&stored.items) {
             let (name, object) = match difference {
                 DiffItem::Add(name, object)
@@ -63,14 +63,14 @@ impl ViewSource {
                 DiffItem::Remove(name, _) => (name, None),
             };
             match object {
-                Some(object) => seen.insert(name.clone(), object),
-                None => seen.remove(name),
+                Some(object) => visible.insert(name.clone(), object),
+                None => visible.remove(name),
             };
         }
-        *last = (stored.items, seen.clone());
+        *last = (stored.items, visible.clone());
         Collection {
             revision: stored.revision,
-            items: seen,
+            items: visible,
         }
     }
 }
@@ -79,12 +79,12 @@ impl ViewSource {
 impl Source for ViewSource {
     async fn list(&self, resource: GroupResource, at: At) -> Result<Collection, StoreError> {
         let stored = self.source()?.list(resource, at).await?;
-        Ok(self.seen(stored))
+        Ok(self.visible(stored))
     }
 
     fn cached(&self, resource: GroupResource) -> Collection {
         match self.source() {
-            Ok(source) => self.seen(source.cached(resource)),
+            Ok(source) => self.visible(source.cached(resource)),
             Err(_) => Collection {
                 revision: Revision(0),
                 items: Items::new(),
@@ -157,20 +157,20 @@ impl SeenWatch {
         if same(&old, &change.old) && same(&new, &change.new) {
             return Some(Arc::clone(event));
         }
-        let seen = Change {
+        let visible = Change {
             key: change.key.clone(),
             old,
             new,
             revision: change.revision,
         };
-        Some(Arc::new(Event::new(seen)))
+        Some(Arc::new(Event::new(visible)))
     }
 }
 
-fn same(seen: &Option<Arc<Object>>, stored: &Option<Arc<Object>>) -> bool {
-    match (seen, stored) {
+fn same(visible: &Option<Arc<Object>>, stored: &Option<Arc<Object>>) -> bool {
+    match (visible, stored) {
         (None, None) => true,
-        (Some(seen), Some(stored)) => Arc::ptr_eq(seen, stored),
+        (Some(visible), Some(stored)) => Arc::ptr_eq(visible, stored),
         _ => false,
     }
 }

@@ -115,8 +115,8 @@ impl ViewSource {
         // The registry returns the stored object; the client gets its form in the view.
         let current = Arc::new(current.draft().at(current.revision()));
         let missing = || CommitError::gone(served.name, &key.name);
-        let seen = self.look(&current).ok_or_else(missing)?;
-        let written = (edit.edit)(&seen)?;
+        let visible = self.look(&current).ok_or_else(missing)?;
+        let written = (edit.edit)(&visible)?;
         let stored = render::value(served, &current);
         let mut new = self
             .rules

@@ -93,9 +93,9 @@ impl Reader {
         if definition["kind"] != "CustomResourceDefinition"
             || definition["apiVersion"] != "apiextensions.k8s.io/v1"
         {
-            let said = format!("{} {}", definition["apiVersion"], definition["kind"]);
+            let type_text = format!("{} {}", definition["apiVersion"], definition["kind"]);
             let detail = "must be an apiextensions.k8s.io/v1 CustomResourceDefinition";
-            self.errors.push(FieldError::invalid("kind", said, detail));
+            self.errors.push(FieldError::invalid("kind", type_text, detail));
             return None;
         }
         let spec = &definition["spec"];

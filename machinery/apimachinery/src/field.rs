@@ -10,10 +10,12 @@ pub fn add_about_others(errors: &mut Vec<FieldError>, more: Vec<FieldError>) {
     if more.is_empty() {
         return;
     }
-    let told = errors.iter().enumerate();
-    let told: HashMap<String, usize> = told.map(|(place, error)| (error.path.clone(), place)).collect();
+    let by_path = errors.iter().enumerate();
+    let by_path: HashMap<String, usize> = by_path
+        .map(|(place, error)| (error.path.clone(), place))
+        .collect();
     for error in more {
-        match told.get(&error.path) {
+        match by_path.get(&error.path) {
             None => errors.push(error),
             Some(place) if error.kind == FieldErrorKind::Misread => errors[*place] = error,
             Some(_) => {}

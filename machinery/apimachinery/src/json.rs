@@ -85,9 +85,9 @@ impl Duplicates {
     fn add(&self, path: &Path<'_>) {
         self.found.set(self.found.get() + 1);
         if self.found.get() <= MOST_DUPLICATES {
-            let mut told = FieldPath::default();
-            path.write(&mut told);
-            let text = told.into_text();
+            let mut field_path = FieldPath::default();
+            path.write(&mut field_path);
+            let text = field_path.into_text();
             let mut paths = self.paths.borrow_mut();
             if !paths.contains(&text) {
                 paths.push(text);
@@ -120,14 +120,14 @@ impl<'a> Path<'a> {
         }
     }
 
-    fn write(&self, told: &mut FieldPath) {
+    fn write(&self, field_path: &mut FieldPath) {
         if let Some(parent) = self.parent {
-            parent.write(told);
+            parent.write(field_path);
         }
         match self.step {
             Step::Root => {}
-            Step::Field(name) => told.field(name),
-            Step::Index(index) => told.index(index),
+            Step::Field(name) => field_path.field(name),
+            Step::Index(index) => field_path.index(index),
         }
     }
 }
@@ -250,7 +250,7 @@ mod tests {
         let items = vec![format!("{{{fields}}}"); 10].join(", ");
         let text = format!("{{\"{name}\": [{items}]}}");
         let read = document(text.as_bytes(), Doubles::Whole).unwrap();
-        let told: usize = read.duplicates.iter().map(String::len).sum();
-        assert!(told > 0 && told < MOST_DUPLICATES * 256, "{told}");
+        let length: usize = read.duplicates.iter().map(String::len).sum();
+        assert!(length > 0 && length < MOST_DUPLICATES * 256, "{length}");
     }
 }

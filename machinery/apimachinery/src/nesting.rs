@@ -20,7 +20,7 @@ pub fn is_shallow(value: &Value) -> bool {
 /// Returns the depth, at most `cap`, and the number of counted values.
 pub(crate) fn walk(value: &Value, cap: usize) -> (usize, usize) {
     let mut level: Vec<&Value> = vec![value];
-    let mut seen = 1;
+    let mut count = 1;
     for depth in 0..cap {
         let mut next = Vec::new();
         for value in level {
@@ -31,10 +31,10 @@ pub(crate) fn walk(value: &Value, cap: usize) -> (usize, usize) {
             }
         }
         if next.is_empty() {
-            return (depth, seen);
+            return (depth, count);
         }
-        seen += next.len();
+        count += next.len();
         level = next;
     }
-    (cap, seen)
+    (cap, count)
 }

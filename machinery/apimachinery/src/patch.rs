@@ -80,8 +80,8 @@ fn run(patch: &Patch, value: &mut Value, budget: &mut Budget, is_strict: bool) -
             .map_err(|error| failed(&format_args!(" at {:?}: {}", error.path.as_str(), error.kind)))?;
         bound = bound.max(depth_after(operation, bound));
         if bound > DEPTH_LIMIT {
-            let (measured, seen) = walk(value, DEPTH_LIMIT + 1);
-            budget.spend(seen)?;
+            let (measured, value_count) = walk(value, DEPTH_LIMIT + 1);
+            budget.spend(value_count)?;
             bound = measured;
         }
         if bound > DEPTH_LIMIT {

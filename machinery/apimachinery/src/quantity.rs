@@ -187,7 +187,7 @@ fn shift(digits: &[u8], power: i64) -> i128 {
     let dropped = usize::try_from(power.saturating_neg())
         .unwrap_or(0)
         .min(digits.len());
-    let (kept, lost) = digits.split_at(digits.len() - dropped);
+    let (kept, truncated) = digits.split_at(digits.len() - dropped);
     let append = |number: i128, digit: i128| {
         number
             .checked_mul(10)
@@ -200,7 +200,7 @@ fn shift(digits: &[u8], power: i64) -> i128 {
             None => return i128::MAX,
         }
     }
-    let up = i128::from(lost.iter().any(|&digit| digit != 0));
+    let up = i128::from(truncated.iter().any(|&digit| digit != 0));
     number = number.saturating_add(up);
     for _ in 0..power.max(0) {
         match append(number, 0) {

@@ -106,7 +106,7 @@ fn merge_map(
             directive::delete_from(target, field, list, &join(path, name), budget)?;
         }
     }
-    for (name, value) in patch.iter().filter(|(name, _)| !directive::is_one(name)) {
+    for (name, value) in patch.iter().filter(|(name, _)| !directive::is_directive(name)) {
         merge_field(
             node.and_then(|node| node.field(name)),
             target,

@@ -71,30 +71,30 @@ fn items(list: &List, live: &[Value], config: &[Value]) -> Vec<Value> {
     };
     let mut merged = Vec::with_capacity(live.order.len() + config.order.len());
     let mut put = BTreeSet::new();
-    let (mut mine, mut theirs, mut next) = (0, 0, 0);
+    let (mut live_index, mut config_index, mut next) = (0, 0, 0);
     loop {
         // The next item of the configuration that is also live.
-        next = next.max(theirs);
+        next = next.max(config_index);
         while next < config.order.len() && !shared(next) {
             next += 1;
         }
-        let front = live.order.get(mine).map(|(key, _)| key);
-        let applied = config.order.get(theirs);
+        let front = live.order.get(live_index).map(|(key, _)| key);
+        let applied = config.order.get(config_index);
         if let Some(front) = front {
             let in_config = !config.get(front).is_empty();
             let waits = config.order.get(next).is_some_and(|(key, _)| key != front);
             let meets = applied.is_some_and(|(key, _)| key == front);
             if !meets && applied.is_some() && in_config && waits {
-                mine += 1;
+                live_index += 1;
                 continue;
             }
             if !meets && !in_config {
-                merged.push(live.order[mine].1.clone());
-                mine += 1;
+                merged.push(live.order[live_index].1.clone());
+                live_index += 1;
                 continue;
             }
             if meets || put.contains(front) {
-                mine += 1;
+                live_index += 1;
             }
         }
         let Some((key, value)) = applied else {
@@ -109,6 +109,6 @@ fn items(list: &List, live: &[Value], config: &[Value]) -> Vec<Value> {
             _ => (*value).clone(),
         });
         put.insert(key);
-        theirs += 1;
+        config_index += 1;
     }
 }

@@ -124,7 +124,7 @@ impl Walk {
                 }
             },
             _ => match node.scalar {
-                Some(scalars) if takes(scalars, value) => set.member = true,
+                Some(scalars) if accepts(scalars, value) => set.member = true,
                 _ => self.refuse(format!("expected {}, got {value}", expected(node))),
             },
         }
@@ -171,14 +171,14 @@ impl Walk {
     }
 
     fn items(&mut self, list: &List, items: &[Value], set: &mut Set) {
-        let mut broken = false;
+        let mut is_invalid = false;
         for (index, item) in items.iter().enumerate() {
             if let Err(problem) = list.element(index, item) {
                 self.refuse(problem);
-                broken = true;
+                is_invalid = true;
             }
         }
-        if broken {
+        if is_invalid {
             return;
         }
         for (element, places) in IndexedList::of(list, items).each() {
@@ -201,7 +201,7 @@ impl Walk {
     }
 }
 
-fn takes(scalars: Scalars, value: &Value) -> bool {
+fn accepts(scalars: Scalars, value: &Value) -> bool {
     match scalars {
         Scalars::Any => true,
         Scalars::Text => value.is_string(),

@@ -37,8 +37,8 @@ impl Types {
         let kept = self
             .paths_with_structs(pruned)?
             .union(&with_structs(&self.root, owned.clone()));
-        let gone = self.paths_with_structs(merged)?.difference(&kept);
-        Ok(self.without(merged, &gone, None))
+        let removed = self.paths_with_structs(merged)?.difference(&kept);
+        Ok(self.without(merged, &removed, None))
     }
 
     /// Returns `merged` without the fields that `pruned` lacks and `last` owned.
@@ -51,11 +51,11 @@ impl Types {
     ) -> Result<Value, Vec<Mismatch>> {
         let last = with_structs(&self.root, last.clone());
         let kept = self.paths_with_structs(pruned)?;
-        let gone = self
+        let removed = self
             .paths_with_structs(merged)?
             .difference(&kept)
             .intersection(&last);
-        Ok(self.without(merged, &gone, Some(owned)))
+        Ok(self.without(merged, &removed, Some(owned)))
     }
 
     fn paths_with_structs(&self, object: &Value) -> Result<Set, Vec<Mismatch>> {
@@ -110,7 +110,7 @@ fn without(node: &Node, value: &mut Value, set: &Set, owned: Option<&Set>) -> bo
 }
 
 fn cut_fields(shape: &Shape, fields: &mut Map<String, Value>, set: &Set, owned: Option<&Set>) -> bool {
-    let nobody = Set::default();
+    let no_owner = Set::default();
     let mut left = false;
     fields.retain(|name, value| {
         let element = Element::Field(name.clone());
@@ -123,7 +123,7 @@ fn cut_fields(shape: &Shape, fields: &mut Map<String, Value>, set: &Set, owned: 
         }
         // An emptied container counts as a present null, so the container around it is not empty.
         left = true;
-        let owners = owned.map(|owned| owned.below.get(&element).unwrap_or(&nobody));
+        let owners = owned.map(|owned| owned.below.get(&element).unwrap_or(&no_owner));
         if !without(shape.field(name).unwrap_or(&DEDUCED), value, below, owners) {
             return true;
         }
@@ -139,7 +139,7 @@ fn cut_fields(shape: &Shape, fields: &mut Map<String, Value>, set: &Set, owned: 
 }
 
 fn cut_items(list: &List, items: &mut Vec<Value>, set: &Set, owned: Option<&Set>) -> bool {
-    let nobody = Set::default();
+    let no_owner = Set::default();
     let kept = IndexedList::of(list, items)
         .order
         .into_iter()
@@ -151,7 +151,7 @@ fn cut_items(list: &List, items: &mut Vec<Value>, set: &Set, owned: Option<&Set>
                 return None;
             }
             let mut item = item.clone();
-            let owners = owned.map(|owned| owned.below.get(&element).unwrap_or(&nobody));
+            let owners = owned.map(|owned| owned.below.get(&element).unwrap_or(&no_owner));
             without(&list.items, &mut item, below, owners);
             Some(item)
         });

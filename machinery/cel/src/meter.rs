@@ -23,7 +23,7 @@ pub struct Meter {
     /// Literal patterns of the expression, compiled with it.
     known: Arc<HashMap<String, Arc<Pattern>>>,
     /// Other patterns, compiled during the evaluation.
-    met: HashMap<String, Arc<Pattern>>,
+    dynamic: HashMap<String, Arc<Pattern>>,
     /// Whether timestamps are converted to UTC, regardless of their own offset.
     utc: bool,
     /// The access reviews made so far.
@@ -39,7 +39,7 @@ impl Meter {
             steps: 0,
             limit,
             known,
-            met: HashMap::new(),
+            dynamic: HashMap::new(),
             utc,
             decisions: Arc::default(),
             beside: None,
@@ -119,13 +119,13 @@ impl Meter {
 
     /// Returns the compiled `pattern`. A pattern that is not a literal costs its compilation.
     pub(crate) fn pattern(&mut self, pattern: &str) -> Result<Arc<Pattern>, Error> {
-        if let Some(found) = self.known.get(pattern).or_else(|| self.met.get(pattern)) {
+        if let Some(found) = self.known.get(pattern).or_else(|| self.dynamic.get(pattern)) {
             return Ok(Arc::clone(found));
         }
         self.charge(500 + pattern.len())?;
         let compiled = Arc::new(Pattern::compile(pattern).map_err(Error::Failed)?);
         self.charge(10 * compiled.weight())?;
-        self.met.insert(pattern.to_owned(), Arc::clone(&compiled));
+        self.dynamic.insert(pattern.to_owned(), Arc::clone(&compiled));
         Ok(compiled)
     }
 }

@@ -26,13 +26,13 @@ impl Pattern {
         let problem = |text: String| format!("error parsing regexp: {text}: `{source}`");
         let mut rewriter = Rewriter {
             rest: source,
-            made: String::with_capacity(source.len()),
+            output: String::with_capacity(source.len()),
         };
         let weight = rewriter.sequence(0).map_err(&problem)?;
         if weight > HEAVIEST {
             return Err(problem("expression too large".to_owned()));
         }
-        let regex = RegexBuilder::new(&rewriter.made)
+        let regex = RegexBuilder::new(&rewriter.output)
             .size_limit(LARGEST)
             .dfa_size_limit(LARGEST)
             .nest_limit(100)
@@ -62,7 +62,7 @@ const DEEPEST: usize = 100;
 
 struct Rewriter<'s> {
     rest: &'s str,
-    made: String,
+    output: String,
 }
 
 impl<'s> Rewriter<'s> {
@@ -99,7 +99,7 @@ impl<'s> Rewriter<'s> {
                     None => {
                         total += last;
                         last = 1;
-                        self.made.push('\\');
+                        self.output.push('\\');
                         self.pass(1);
                     }
                 },
@@ -120,7 +120,7 @@ impl<'s> Rewriter<'s> {
 
     fn pass(&mut self, length: usize) {
         let (passed, rest) = self.rest.split_at(length);
-        self.made.push_str(passed);
+        self.output.push_str(passed);
         self.rest = rest;
     }
 
@@ -180,7 +180,7 @@ impl<'s> Rewriter<'s> {
                 return Ok(1);
             }
         };
-        self.made.push_str(written);
+        self.output.push_str(written);
         self.rest = &self.rest[2..];
         Ok(CLASS_WEIGHT)
     }
@@ -190,9 +190,9 @@ impl<'s> Rewriter<'s> {
         let rest = &self.rest[2..];
         let end = rest.find("\\E");
         let literal = &rest[..end.unwrap_or(rest.len())];
-        self.made.push_str("(?:");
-        self.made.push_str(&regex::escape(literal));
-        self.made.push(')');
+        self.output.push_str("(?:");
+        self.output.push_str(&regex::escape(literal));
+        self.output.push(')');
         self.rest = end.map_or("", |end| &rest[end + 2..]);
         literal.len()
     }
@@ -217,11 +217,11 @@ impl<'s> Rewriter<'s> {
                 '\\' => self.class_escape()?,
                 // Signs that would combine classes.
                 '[' | ']' | '&' | '~' => {
-                    self.made.push('\\');
+                    self.output.push('\\');
                     self.pass(1);
                 }
                 '-' if self.rest.starts_with("--") => {
-                    self.made.push('\\');
+                    self.output.push('\\');
                     self.pass(1);
                 }
                 other => self.pass(other.len_utf8()),
@@ -245,7 +245,7 @@ impl<'s> Rewriter<'s> {
                 return Ok(());
             }
         };
-        self.made.push_str(written);
+        self.output.push_str(written);
         self.rest = &self.rest[2..];
         Ok(())
     }

@@ -40,10 +40,10 @@ impl Origin {
             Self::Home => Kubeconfig::read(),
             Self::Variable(value) => {
                 // Of several files, only the existing ones are read, as in kubectl.
-                let there: Vec<PathBuf> = paths(value).filter(|path| path.exists()).collect();
-                match there.as_slice() {
+                let existing: Vec<PathBuf> = paths(value).filter(|path| path.exists()).collect();
+                match existing.as_slice() {
                     [] => Kubeconfig::read(),
-                    there => there.iter().try_fold(Kubeconfig::default(), |merged, path| {
+                    existing => existing.iter().try_fold(Kubeconfig::default(), |merged, path| {
                         merged.merge(Kubeconfig::read_from(path)?)
                     }),
                 }
@@ -125,8 +125,8 @@ fn files<'a>(kubeconfig: &'a Kubeconfig, context: &str) -> Vec<(&'static str, &'
         }
         files.push(("tokenFile", &user.token_file));
     }
-    let there = files.into_iter();
-    there
+    let existing = files.into_iter();
+    existing
         .filter_map(|(field, path)| Some((field, path.as_deref().filter(|path| !path.is_empty())?)))
         .collect()
 }

@@ -29,10 +29,10 @@ impl Server {
 
     /// Creates the error that this server did not answer.
     pub(crate) fn unanswered(&self, problem: &kube::Error) -> Failure {
-        let told = told(problem);
+        let text = told(problem);
         Failure::Unanswered(match links(problem).any(|link| link.is::<AuthError>()) {
-            true => format!("no credentials for {self}: {told}"),
-            false => format!("cannot reach {self}: {told}"),
+            true => format!("no credentials for {self}: {text}"),
+            false => format!("cannot reach {self}: {text}"),
         })
     }
 }
@@ -125,15 +125,15 @@ fn credentials(problem: &AuthError) -> String {
             )
         }
         AuthError::AuthExecRun { cmd, out, .. } => {
-            let said = String::from_utf8_lossy(&out.stderr);
-            let said = said
+            let error_output = String::from_utf8_lossy(&out.stderr);
+            let error_output = error_output
                 .trim()
                 .lines()
                 .last()
                 .unwrap_or("it says nothing of it")
                 .to_owned();
             format!(
-                "the kubeconfig's credential plugin {cmd} failed ({}): {said}",
+                "the kubeconfig's credential plugin {cmd} failed ({}): {error_output}",
                 out.status
             )
         }

@@ -235,7 +235,7 @@ impl Client {
         path: &str,
         body: Option<(&str, &Value)>,
     ) -> Result<(Answer, Vec<String>)> {
-        let (begun, mut tried) = (Instant::now(), 0);
+        let (start, mut tried) = (Instant::now(), 0);
         loop {
             let Reply {
                 answer,
@@ -248,7 +248,7 @@ impl Client {
             };
             let next = match &answer {
                 Ok(_) => NextStep::Answer,
-                Err(status) => patience.next(code, &status.message, begun, tried, after),
+                Err(status) => patience.next(code, &status.message, start, tried, after),
             };
             match next {
                 NextStep::Answer => {

@@ -60,14 +60,14 @@ impl Patience {
         state.last_reason.clear();
     }
 
-    /// Decides about a retry after a refusal of attempt `tried`, counted from 0, of a request that began at
-    /// `begun`; `after` is the pause that the server requests.
+    /// Decides about a retry after a refusal of attempt `attempt`, counted from 0, of a request that began at
+    /// `start`; `after` is the pause that the server requests.
     pub(crate) fn next(
         &self,
         code: u16,
         message: &str,
-        begun: Instant,
-        tried: u32,
+        start: Instant,
+        attempt: u32,
         after: Option<Duration>,
     ) -> NextStep {
         if self.limit.is_zero() || !matches!(code, 429 | 503) {
@@ -76,7 +76,7 @@ impl Patience {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let since = *state.since.get_or_insert_with(Instant::now);
         // Other answers may come in between.
-        let waited = since.elapsed().max(begun.elapsed());
+        let waited = since.elapsed().max(start.elapsed());
         if state.is_over || waited >= self.limit {
             state.is_over = true;
             return NextStep::GiveUp(Error::NotReady {
@@ -89,7 +89,7 @@ impl Patience {
             (self.tell)(message);
         }
         let own = FIRST
-            .saturating_mul(2u32.saturating_pow(tried.min(10)))
+            .saturating_mul(2u32.saturating_pow(attempt.min(10)))
             .min(LONGEST);
         let left = self.limit.saturating_sub(waited);
         NextStep::Again(after.filter(|after| !after.is_zero()).unwrap_or(own).min(left))

@@ -23,12 +23,12 @@ impl Client {
         let collection = collection(object, &place);
         let path = format!("{collection}/{name}");
         let shown = shown(object);
-        let begun = match self.expects_new.load(Ordering::Relaxed) {
+        let creation = match self.expects_new.load(Ordering::Relaxed) {
             // The reason of a refusal, an existing object or invalid content, is determined below.
             true => self.create(object, &place, &collection).await?.ok(),
             false => None,
         };
-        let (mut stored, before) = match begun {
+        let (mut stored, before) = match creation {
             Some((stored, warnings)) => {
                 notes.extend(warnings);
                 (stored, None)

@@ -133,7 +133,7 @@ enum Slot {
 struct Build {
     document: Document,
     /// Whether a document has begun.
-    begun: bool,
+    has_document: bool,
     frames: Vec<Frame>,
     anchors: HashMap<usize, Anchor>,
     all: Weight,
@@ -149,7 +149,7 @@ impl Build {
     fn of(text: &str) -> Self {
         Self {
             document: Document::default(),
-            begun: false,
+            has_document: false,
             frames: Vec::new(),
             anchors: HashMap::new(),
             all: Weight::default(),
@@ -166,12 +166,12 @@ impl Build {
     fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), Problem> {
         let at = span.start;
         match event {
-            Event::DocumentStart(..) if self.begun => Err(problem(
+            Event::DocumentStart(..) if self.has_document => Err(problem(
                 &at,
                 "there is another document here: one is expected, and documents are separated by lines of ---",
             )),
             Event::DocumentStart(..) => {
-                self.begun = true;
+                self.has_document = true;
                 Ok(())
             }
             Event::Scalar(text, style, anchor, tag) => self.scalar(&text, style, anchor, tag, &at),
@@ -300,16 +300,16 @@ impl Build {
 
     /// Adds a complete value to the list, map or document around it.
     fn put(&mut self, node: Node, depth: usize, alias: bool, at: &Marker) -> Result<(), Problem> {
-        let told = |text: String| problem(at, text);
+        let at_marker = |text: String| problem(at, text);
         if self.keyed() {
             let key = match node {
-                Node::Scalar(scalar) => scalar.into_key().map_err(told)?,
+                Node::Scalar(scalar) => scalar.into_key().map_err(at_marker)?,
                 Node::Value(_) => return Err(problem(at, "a list or a map cannot be a key")),
             };
             return self.key(key);
         }
         let value = match node {
-            Node::Scalar(scalar) => scalar.into_value().map_err(told)?,
+            Node::Scalar(scalar) => scalar.into_value().map_err(at_marker)?,
             Node::Value(value) => value,
         };
         let Some(frame) = self.frames.last_mut() else {
@@ -323,7 +323,7 @@ impl Build {
                 Slot::Field(name) => {
                     fields.insert(name, value);
                 }
-                Slot::Merge => merge(fields, merged, value, alias).map_err(told)?,
+                Slot::Merge => merge(fields, merged, value, alias).map_err(at_marker)?,
                 Slot::Key => {}
             },
         }

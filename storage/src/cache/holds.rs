@@ -128,11 +128,11 @@ fn burden(state: &State, resource: GroupResource, collection: &Collection) -> u6
     if current.items.ptr_eq(&collection.items) {
         return 0;
     }
-    let gone = collection.items.iter().filter(|&(name, object)| {
+    let replaced = collection.items.iter().filter(|&(name, object)| {
         current
             .items
             .get(name)
             .is_none_or(|now| now.revision() != object.revision())
     });
-    gone.map(|(_, object)| history::weight(object) as u64).sum()
+    replaced.map(|(_, object)| history::weight(object) as u64).sum()
 }

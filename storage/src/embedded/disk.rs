@@ -210,10 +210,10 @@ impl Disk {
             .open_table(RECORDS)
             .map_err(|error| fail(error.into()))?;
         for key in keys {
-            let gone = records
+            let former = records
                 .remove(key.as_slice())
                 .map_err(|error| fail(error.into()))?;
-            if let Some(record) = gone.as_ref().and_then(|value| record::decode(value.value())) {
+            if let Some(record) = former.as_ref().and_then(|value| record::decode(value.value())) {
                 totals.crcs ^= record.crc;
                 totals.count -= 1;
             }
@@ -275,8 +275,8 @@ impl Disk {
             // The stored CRC is removed from the totals: a CRC computed from the same bytes would hide
             // damage.
             let replaced = replaced.map_err(|error| fail(error.into()))?;
-            let gone = replaced.map(|old| record::decode(old.value()).map(|record| record.crc));
-            match (gone, was_there) {
+            let former = replaced.map(|old| record::decode(old.value()).map(|record| record.crc));
+            match (former, was_there) {
                 (None, false) => {}
                 (Some(Some(crc)), true) => {
                     totals.crcs ^= crc;
@@ -379,12 +379,12 @@ fn size(file: &str) -> u64 {
 /// Moves the end of the file to free space in it, and shortens the file.
 fn shrink(file: &str, database: &mut Database) -> Result<(), StoreError> {
     let before = size(file);
-    let begun = Instant::now();
+    let start = Instant::now();
     database.compact().map_err(|error| match error {
         CompactionError::Storage(error) => broken(file, error),
         error => StoreError::Unavailable(format!("{file}: {error}")),
     })?;
-    tracing::info!(file, before, after = size(file), took = ?begun.elapsed(), "the file was compacted");
+    tracing::info!(file, before, after = size(file), took = ?start.elapsed(), "the file was compacted");
     Ok(())
 }
 
@@ -488,8 +488,8 @@ mod tests {
         let opened = open(&file, &Arc::default()).unwrap();
         let small = size();
         assert!(small < LARGE / 4, "{large} became {small}");
-        let there = opened.state.snapshot().objects.len();
-        assert_eq!(there, stay.len() + last.len());
+        let object_count = opened.state.snapshot().objects.len();
+        assert_eq!(object_count, stay.len() + last.len());
         drop(opened);
         assert!(size() < LARGE / 4, "and stays so: {}", size());
         verify("berth.redb", &file).unwrap();

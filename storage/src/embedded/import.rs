@@ -46,12 +46,12 @@ pub(crate) fn whole<T, E: From<StoreError>>(
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(&partial, &error).into()),
         _ => {}
     }
-    let made = make(&partial).inspect_err(|_| {
+    let result = make(&partial).inspect_err(|_| {
         // The first error is the one to report; the next attempt removes the file.
         drop(fs::remove_file(&partial));
     })?;
     put(&partial, file)?;
-    Ok(made)
+    Ok(result)
 }
 
 fn put(partial: &Path, file: &Path) -> Result<(), StoreError> {

@@ -79,13 +79,13 @@ impl Rescue {
                 }),
             }
         }
-        let there = (intact.len() + damaged.len()) as u64;
+        let readable = (intact.len() + damaged.len()) as u64;
         let newest = intact.iter().filter_map(|(_, value)| record::decode(value));
         let newest = newest.map(|record| record.revision).max().unwrap_or(Revision(1));
         let revision = match &found.totals {
-            Ok(totals) if totals.count != there => {
+            Ok(totals) if totals.count != readable => {
                 problems.push(format!(
-                    "{there} records can be read, {} were written",
+                    "{readable} records can be read, {} were written",
                     totals.count
                 ));
                 totals.revision.max(newest)
@@ -104,7 +104,7 @@ impl Rescue {
         };
         Ok(Self {
             file: file.to_owned(),
-            complete: matches!(found.totals, Ok(totals) if totals.count == there),
+            complete: matches!(found.totals, Ok(totals) if totals.count == readable),
             intact,
             damaged,
             problems,
@@ -142,11 +142,11 @@ impl Rescue {
     pub fn unknown<'a>(&self, names: &'a BTreeSet<String>) -> Vec<&'a str> {
         let intact = self.intact.iter().map(|(key, _)| shown(key));
         let damaged = self.damaged.iter().map(|damage| damage.record.clone());
-        let there: BTreeSet<String> = intact.chain(damaged).collect();
+        let readable: BTreeSet<String> = intact.chain(damaged).collect();
         names
             .iter()
             .map(String::as_str)
-            .filter(|name| !there.contains(*name))
+            .filter(|name| !readable.contains(*name))
             .collect()
     }
 

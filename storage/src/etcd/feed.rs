@@ -81,14 +81,14 @@ impl Feed {
     }
 
     /// Records a write of this process.
-    pub(crate) fn own(&self, seen: ObjectState) {
+    pub(crate) fn own(&self, observed: ObjectState) {
         let mut watched = self.watched.lock();
         let state = self.cache.state();
-        if seen.revision <= state.revision() {
+        if observed.revision <= state.revision() {
             return;
         }
-        watched.unreadable.remove(&seen.key);
-        watched.own.insert(seen.revision, seen);
+        watched.unreadable.remove(&observed.key);
+        watched.own.insert(observed.revision, observed);
         self.advance(watched, (*state).clone(), Vec::new(), None);
     }
 
@@ -102,27 +102,27 @@ impl Feed {
         watched.own.get(&revision).cloned().map(Some)
     }
 
-    /// Applies the changes of the watch, in order. No change up to `reached` is missing. Objects in `spoiled`
+    /// Applies the changes of the watch, in order. No change up to `reached` is missing. Objects in `invalid`
     /// keep their last valid state, and the store is not ready until they are repaired.
-    pub(crate) fn told(
+    pub(crate) fn apply_changes(
         &self,
         changes: Vec<ObjectState>,
-        spoiled: Vec<CorruptValue>,
+        invalid: Vec<CorruptValue>,
         reached: Option<Revision>,
     ) {
         let mut watched = self.watched.lock();
         let state = (*self.cache.state()).clone();
-        for seen in &changes {
-            watched.unreadable.remove(&seen.key);
+        for observed in &changes {
+            watched.unreadable.remove(&observed.key);
         }
         for CorruptValue {
             revision,
             key,
             problem,
-        } in spoiled
+        } in invalid
         {
-            let mended = |seen: &ObjectState| seen.key == key && seen.revision > revision;
-            if !changes.iter().any(mended) {
+            let repaired = |observed: &ObjectState| observed.key == key && observed.revision > revision;
+            if !changes.iter().any(repaired) {
                 tracing::error!(%key, %problem, "invalid value in etcd, of some other writer; the last valid object is served until the key is written again or deleted");
                 watched.unreadable.insert(key, problem);
             }
@@ -220,10 +220,10 @@ impl Feed {
         let before = state.revision();
         let mut revision = before;
         let mut staged = Vec::with_capacity(changes.len());
-        for seen in changes {
-            if seen.revision > revision {
-                revision = seen.revision;
-                staged.extend(set(&mut state, seen));
+        for observed in changes {
+            if observed.revision > revision {
+                revision = observed.revision;
+                staged.extend(set(&mut state, observed));
             }
         }
         revision = revision.max(reached.unwrap_or_default());
@@ -249,8 +249,8 @@ impl Feed {
 
 /// Applies one change to `state`; returns the change for its history. Deleting an unpublished object is no
 /// change.
-fn set(state: &mut State, seen: ObjectState) -> Option<StagedChange> {
-    let ObjectState { revision, key, new } = seen;
+fn set(state: &mut State, observed: ObjectState) -> Option<StagedChange> {
+    let ObjectState { revision, key, new } = observed;
     let before = state.set(&key, new.clone());
     let old = match (&new, &before) {
         (Some(_), _) => before.clone(),

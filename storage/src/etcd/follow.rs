@@ -67,12 +67,12 @@ impl Reflector {
         };
         let mut beat = interval(BEAT);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut heard = Instant::now();
+        let mut last_message = Instant::now();
         loop {
             let ask = tokio::select! {
                 biased;
                 message = stream.message() => {
-                    heard = Instant::now();
+                    last_message = Instant::now();
                     match message {
                         Ok(Some(response)) => match self.take(&response) {
                             Ok(()) => false,
@@ -84,7 +84,7 @@ impl Reflector {
                 }
                 () = self.feed.wanted() => true,
                 _ = beat.tick() => {
-                    if heard.elapsed() > SILENCE {
+                    if last_message.elapsed() > SILENCE {
                         return Failure::Unknown(format!("the watch is silent for {} s", SILENCE.as_secs()));
                     }
                     true
@@ -134,19 +134,19 @@ impl Reflector {
         let Some(last) = response.events().last() else {
             // A message without events means that no change is missing up to its revision.
             self.feed
-                .told(Vec::new(), Vec::new(), Some(at(response.header())));
+                .apply_changes(Vec::new(), Vec::new(), Some(at(response.header())));
             return Ok(());
         };
         let reached = last.kv().map(|kv| revision(kv.mod_revision()));
-        let (mut changes, mut spoiled) = (Vec::new(), Vec::new());
+        let (mut changes, mut invalid) = (Vec::new(), Vec::new());
         for event in response.events() {
             match self.change(event) {
                 Some(Ok(seen)) => changes.push(seen),
-                Some(Err(problem)) => spoiled.push(problem),
+                Some(Err(problem)) => invalid.push(problem),
                 None => {}
             }
         }
-        self.feed.told(changes, spoiled, reached);
+        self.feed.apply_changes(changes, invalid, reached);
         Ok(())
     }
 

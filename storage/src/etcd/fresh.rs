@@ -23,8 +23,8 @@ pub(crate) struct Fresh {
 impl Fresh {
     /// Creates a handle, and the future that answers its requests, to be run as a task.
     pub(crate) fn new(link: Arc<Link>, layout: Layout) -> (Self, impl Future<Output = ()> + Send) {
-        let (questions, asked) = mpsc::unbounded_channel();
-        (Self { questions }, answer(link, layout, asked))
+        let (questions, requests) = mpsc::unbounded_channel();
+        (Self { questions }, answer(link, layout, requests))
     }
 
     /// Returns a revision at or after every write that was acknowledged before this call.
@@ -41,11 +41,11 @@ impl Fresh {
 async fn answer(
     link: Arc<Link>,
     layout: Layout,
-    mut asked: mpsc::UnboundedReceiver<oneshot::Sender<Answer>>,
+    mut requests: mpsc::UnboundedReceiver<oneshot::Sender<Answer>>,
 ) {
-    while let Some(first) = asked.recv().await {
+    while let Some(first) = requests.recv().await {
         let mut waiting = vec![first];
-        while let Ok(next) = asked.try_recv() {
+        while let Ok(next) = requests.try_recv() {
             waiting.push(next);
         }
         let revision = newest(&link, &layout)

@@ -139,11 +139,11 @@ fn causes<'a>(
 }
 
 /// Appends the message of the innermost cause, which is the real problem.
-fn with_causes(said: &str, error: &(dyn std::error::Error + 'static)) -> String {
+fn with_causes(outer: &str, error: &(dyn std::error::Error + 'static)) -> String {
     let last = causes(error).skip(1).last().map(ToString::to_string);
     match last {
-        Some(last) if !said.contains(&last) => format!("{said}: {last}"),
-        _ => said.to_owned(),
+        Some(last) if !outer.contains(&last) => format!("{outer}: {last}"),
+        _ => outer.to_owned(),
     }
 }
 

@@ -135,7 +135,7 @@ pub(crate) async fn marker(
         .when([Compare::mod_revision(key, CompareOp::Equal, 0)])
         .and_then([TxnOp::put(key, Marker::written(copying), None)]);
     // The transaction is retried without an answer: an existing mark is equivalent.
-    let made = |mut kv: KvClient| {
+    let create_marker = |mut kv: KvClient| {
         let make = make.clone();
         async move { kv.txn(make).await }
     };
@@ -143,7 +143,7 @@ pub(crate) async fn marker(
     let get = |mut kv: KvClient| async move { kv.get(key, None).await };
     let mut found = link.read(get).await.map_err(unread)?;
     if found.kvs().is_empty() {
-        let answer = link.read(made).await.map_err(unread)?;
+        let answer = link.read(create_marker).await.map_err(unread)?;
         tracing::info!(key, revision = %at(answer.header()), "initialized an empty store in etcd");
         found = link.read(get).await.map_err(unread)?;
     }
@@ -160,14 +160,14 @@ pub(crate) async fn marker(
 }
 
 async fn check_version(link: &Link) -> Result<(), StoreError> {
-    let asked = async |link: &Link| -> Result<String, Failure> {
+    let read_version = async |link: &Link| -> Result<String, Failure> {
         let mut client = link.whole_client().await?;
         let status = client.status().await;
         status
             .map(|status| status.version().to_owned())
             .map_err(|error| Failure::of_read(&error))
     };
-    let version = match asked(link).await {
+    let version = match read_version(link).await {
         Ok(version) => version,
         // The later reads report problems, and wait for a member that answers.
         Err(failure) => {

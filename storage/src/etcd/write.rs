@@ -91,7 +91,7 @@ impl Hand<'_> {
             };
             match self.send(step, draft, before.as_deref(), passed).await? {
                 TransactionOutcome::Made(revision) => {
-                    return self.made(step, draft, before, revision, passed);
+                    return self.complete(step, draft, before, revision, passed);
                 }
                 TransactionOutcome::Refused(actual) => view = actual,
             }
@@ -103,7 +103,7 @@ impl Hand<'_> {
     }
 
     /// Publishes the write and returns its result.
-    fn made(
+    fn complete(
         &self,
         step: &Step,
         draft: Option<&Draft>,
@@ -117,10 +117,13 @@ impl Hand<'_> {
             }
         }
         let new = draft.map(|draft| Arc::new(draft.at(revision)));
-        let gone = || before.map(|last| Arc::new(last.draft().at(revision)));
-        let object = new.clone().or_else(gone).ok_or_else(|| StoreError::NotFound {
-            key: step.key.clone(),
-        })?;
+        let last_state = || before.map(|last| Arc::new(last.draft().at(revision)));
+        let object = new
+            .clone()
+            .or_else(last_state)
+            .ok_or_else(|| StoreError::NotFound {
+                key: step.key.clone(),
+            })?;
         self.feed.own(ObjectState {
             revision,
             key: step.key.clone(),

@@ -76,10 +76,11 @@ impl Caller {
     /// # Errors
     /// Reason of the failure, as the text after `failed calling webhook "x": `.
     pub(super) async fn call(&self, body: Bytes, timeout: Duration) -> Result<Bytes, String> {
-        let said = |problem: String| format!("failed to call webhook: Post \"{}\": {problem}", self.uri);
+        let call_error =
+            |problem: String| format!("failed to call webhook: Post \"{}\": {problem}", self.uri);
         match tokio::time::timeout(timeout, self.exchange(body)).await {
-            Ok(answered) => answered.map_err(said),
-            Err(_) => Err(said(format!(
+            Ok(answered) => answered.map_err(call_error),
+            Err(_) => Err(call_error(format!(
                 "context deadline exceeded: no answer within {timeout:?}"
             ))),
         }

@@ -54,7 +54,7 @@ pub struct HubPolicies {
     /// Catalog of the parameters that this server stores.
     local: Arc<dyn Catalog>,
     /// Last list of each kind; locked while a list is put in force.
-    heard: Mutex<[ObjectsByName; 4]>,
+    latest: Mutex<[ObjectsByName; 4]>,
     stored: RwLock<Arc<StoredSet>>,
     params: RwLock<BTreeMap<ParamKind, Arc<WatchedParameters>>>,
     /// Sender that is notified whenever other policies are in force.
@@ -69,7 +69,7 @@ impl HubPolicies {
         Arc::new(Self {
             client,
             local,
-            heard: Mutex::default(),
+            latest: Mutex::default(),
             stored: RwLock::default(),
             params: RwLock::default(),
             changed: watch::Sender::new(()),
@@ -136,12 +136,12 @@ impl HubPolicies {
 
     /// Puts `known`, all objects of one kind, in force together with the known objects of the other kinds.
     pub(super) async fn replace(&self, place: usize, known: ObjectsByName) {
-        let mut heard = self.heard.lock().await;
-        if heard[place] == known {
+        let mut latest = self.latest.lock().await;
+        if latest[place] == known {
             return;
         }
-        heard[place] = known;
-        let stored = stored(&heard);
+        latest[place] = known;
+        let stored = stored(&latest);
         self.watch(&kinds_of_params(&stored)).await;
         *self.stored.write() = Arc::new(stored);
         self.changed.send_replace(());
@@ -200,9 +200,9 @@ impl Catalog for HubPolicies {
     }
 }
 
-fn stored(heard: &[ObjectsByName; 4]) -> StoredSet {
+fn stored(latest: &[ObjectsByName; 4]) -> StoredSet {
     let values = |known: &ObjectsByName| known.values().map(Arc::clone).collect();
-    let [mutating, mutating_bindings, validating, validating_bindings] = heard;
+    let [mutating, mutating_bindings, validating, validating_bindings] = latest;
     StoredSet {
         mutating: values(mutating),
         mutating_bindings: values(mutating_bindings),

@@ -69,19 +69,19 @@ impl Conditions {
         let lazy = Lazy::new(&[], &variables, Arc::clone(decisions), PER_CALL_LIMIT);
         let mut left = MATCH_CONDITIONS_LIMIT;
         let mut problems = Vec::new();
-        let mut unasked = BTreeSet::new();
+        let mut pending = BTreeSet::new();
         for one in &self.0 {
             match one.holds(&variables, &lazy, &mut left) {
                 Ok(true) => {}
                 Ok(false) => return Verdict::Excluded,
-                Err(Unheld::Unasked(review)) => drop(unasked.insert(review)),
+                Err(Unheld::Unasked(review)) => drop(pending.insert(review)),
                 Err(Unheld::Problem(problem)) => {
                     problems.push(format!("match condition {:?}: {problem}", one.name));
                 }
             }
         }
-        if !unasked.is_empty() {
-            Verdict::Unasked(unasked)
+        if !pending.is_empty() {
+            Verdict::Unasked(pending)
         } else if problems.is_empty() {
             Verdict::Holds
         } else {
@@ -162,19 +162,19 @@ fn variables<'a>(review: &'a Json, request: &'a Json) -> [Value<'a>; 6] {
 fn resource(review: &Json) -> ReviewSubject {
     let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
     let of = &review["resource"];
-    let mut asked = ReviewSubject::resource(&text(&of["group"]), &text(&of["resource"]));
+    let mut subject = ReviewSubject::resource(&text(&of["group"]), &text(&of["resource"]));
     if let ReviewSubject::Resource {
         subresource,
         namespace,
         name,
         ..
-    } = &mut asked
+    } = &mut subject
     {
         *subresource = text(&review["subResource"]).into();
         *namespace = text(&review["namespace"]).into();
         *name = text(&review["name"]).into();
     }
-    asked
+    subject
 }
 
 /// The request without its objects. As in kube-apiserver, CEL finds no field that an AdmissionRequest omits
@@ -339,11 +339,11 @@ mod tests {
     #[test]
     fn all_conditions_of_a_webhook_share_one_budget() {
         // Each costs some 400,000.
-        let dear = "lists.range(400).all(x, lists.range(330).all(y, true)) && true";
-        match judge(&[dear; 8]) {
+        let expensive = "lists.range(400).all(x, lists.range(330).all(y, true)) && true";
+        match judge(&[expensive; 8]) {
             Verdict::Unknown(problem) => assert!(problem.contains("it costs more than"), "{problem}"),
             other => panic!("{other:?}"),
         }
-        assert_eq!(judge(&[dear]), Verdict::Holds);
+        assert_eq!(judge(&[expensive]), Verdict::Holds);
     }
 }

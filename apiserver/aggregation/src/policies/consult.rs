@@ -81,8 +81,8 @@ impl Policies {
             let Some(question) = asking.question(shown).await? else {
                 continue;
             };
-            let (said, result) = asking.ask(&question).await;
-            take(recorded, said);
+            let (notes, result) = asking.ask(&question).await;
+            take(recorded, notes);
             let Some(answer) = result? else {
                 rounds.called(id, prepared.hook.again, false);
                 continue;
@@ -103,7 +103,7 @@ impl Policies {
         recorded: &mut PolicyNotes,
     ) -> Result<(), Status> {
         let hooks = self.hooks(WebhookType::Validating);
-        let mut asked = Vec::new();
+        let mut questions = Vec::new();
         for (index, prepared) in hooks.iter().enumerate() {
             let asking = WebhookCall {
                 policies: self,
@@ -113,13 +113,13 @@ impl Policies {
                 place: format!("round_0_index_{index}"),
             };
             if let Some(question) = asking.question(object).await? {
-                asked.push((asking, question));
+                questions.push((asking, question));
             }
         }
-        let calls = asked.iter().map(|(asking, question)| asking.ask(question));
+        let calls = questions.iter().map(|(asking, question)| asking.ask(question));
         let mut verdict = Ok(());
-        for (said, result) in join_all(calls).await {
-            take(recorded, said);
+        for (notes, result) in join_all(calls).await {
+            take(recorded, notes);
             if let Err(status) = result
                 && verdict.is_ok()
             {
@@ -130,9 +130,9 @@ impl Policies {
     }
 }
 
-fn take(recorded: &mut PolicyNotes, said: PolicyNotes) {
-    recorded.warnings.extend(said.warnings);
-    recorded.annotations.extend(said.annotations);
+fn take(recorded: &mut PolicyNotes, notes: PolicyNotes) {
+    recorded.warnings.extend(notes.warnings);
+    recorded.annotations.extend(notes.annotations);
 }
 
 /// Call of one webhook about one write.

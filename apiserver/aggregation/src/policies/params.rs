@@ -94,7 +94,7 @@ impl WatchedParameters {
                 let place = (namespace.to_owned(), name.to_owned());
                 objects.get(&place).map(Arc::clone).into_iter().collect()
             }
-            None => there(objects, namespace).map(Arc::clone).collect(),
+            None => in_namespace(objects, namespace).map(Arc::clone).collect(),
         };
         Ok(Params {
             namespaced: *namespaced,
@@ -109,18 +109,18 @@ impl WatchedParameters {
             return 0;
         };
         let namespace = if *namespaced { namespace } else { "" };
-        there(objects, namespace).take(most).count()
+        in_namespace(objects, namespace).take(most).count()
     }
 }
 
 /// Objects in `namespace`, which is empty for a cluster-scoped kind.
-fn there<'a>(
+fn in_namespace<'a>(
     objects: &'a BTreeMap<Place, Arc<Value>>,
     namespace: &'a str,
 ) -> impl Iterator<Item = &'a Arc<Value>> {
     let from = (namespace.to_owned(), String::new());
-    let there = objects.range(from..);
-    there
+    let in_namespace = objects.range(from..);
+    in_namespace
         .take_while(move |((own, _), _)| own == namespace)
         .map(|(_, object)| object)
 }

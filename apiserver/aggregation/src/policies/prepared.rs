@@ -77,14 +77,14 @@ impl Maker {
     /// its connections.
     fn caller(&self, hook: &Hook, before: &[Arc<PreparedWebhook>]) -> Result<Arc<Caller>, String> {
         let is_same = |known: &&Arc<PreparedWebhook>| {
-            let there = |hook: &Hook| -> (Endpoint, Vec<u8>, u64) {
+            let target = |hook: &Hook| -> (Endpoint, Vec<u8>, u64) {
                 (
                     hook.endpoint.clone(),
                     hook.ca_bundle.clone(),
                     hook.timeout.as_secs(),
                 )
             };
-            there(&known.hook) == there(hook)
+            target(&known.hook) == target(hook)
         };
         match before.iter().find(is_same).map(|known| &known.caller) {
             Some(Ok(caller)) => Ok(Arc::clone(caller)),

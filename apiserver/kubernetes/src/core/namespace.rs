@@ -227,15 +227,16 @@ fn finalizer_errors(new: &Value) -> Vec<FieldError> {
 /// Never for a stored object. Otherwise, the text is the syntax error.
 pub(crate) fn finalized(current: &Object, finalizers: Vec<Value>) -> Result<Step, String> {
     let meta = current.meta();
-    let goes = meta.deletion_timestamp().is_some() && finalizers.is_empty() && meta.finalizers().is_empty();
+    let removes =
+        meta.deletion_timestamp().is_some() && finalizers.is_empty() && meta.finalizers().is_empty();
     let mut next = current.parse();
     set_finalizers(&mut next, finalizers);
     let draft = Draft::new(&next).map_err(|problem| problem.to_string())?;
     Ok(Step {
-        verb: if goes { Verb::Delete } else { Verb::Update },
+        verb: if removes { Verb::Delete } else { Verb::Update },
         key: Key::new(RESOURCE, "", meta.name()),
         subresource: "finalize",
-        object: (!goes).then_some(draft),
+        object: (!removes).then_some(draft),
         expect: Expect::At(current.revision()),
         guards: Vec::new(),
     })

@@ -131,13 +131,13 @@ mod tests {
         let mut bad = good;
         bad["template"] = json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": []}});
         bad["replicas"] = (-1).into();
-        let told = errors(bad).join("\n");
+        let messages = errors(bad).join("\n");
         for part in [
             "spec.replicas: Invalid value: -1: must be greater than or equal to 0",
             "`selector` does not match template `labels`",
             "spec.template.spec.containers: Required value",
         ] {
-            assert!(told.contains(part), "{part}:\n{told}");
+            assert!(messages.contains(part), "{part}:\n{messages}");
         }
     }
 }

@@ -110,8 +110,8 @@ impl Removal {
             let mut value = current.parse();
             edit(&mut value).then(|| {
                 let deleting = current.meta().deletion_timestamp().is_some();
-                let stays = !deleting || has_finalizers(&value) || self.holds(key, &mut value);
-                stays.then_some(value)
+                let remains = !deleting || has_finalizers(&value) || self.holds(key, &mut value);
+                remains.then_some(value)
             })
         })
         .await

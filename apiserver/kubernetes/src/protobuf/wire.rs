@@ -69,12 +69,12 @@ impl<'a> Reader<'a> {
     }
 
     fn take(&mut self, length: u64) -> Result<&'a [u8], String> {
-        let taken = usize::try_from(length)
+        let payload = usize::try_from(length)
             .ok()
             .and_then(|length| self.rest.split_at_checked(length));
-        let (taken, rest) = taken.ok_or("unexpected end of the message")?;
+        let (payload, rest) = payload.ok_or("unexpected end of the message")?;
         self.rest = rest;
-        Ok(taken)
+        Ok(payload)
     }
 }
 

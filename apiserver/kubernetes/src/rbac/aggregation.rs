@@ -122,16 +122,16 @@ mod tests {
     fn put(store: &dyn Store, value: &Value) -> Step {
         let name = value["metadata"]["name"].as_str().unwrap();
         let key = Key::new(CLUSTER_ROLES, "", name);
-        let there = store
+        let present = store
             .cached(CLUSTER_ROLES)
             .get("", name)
             .map(|role| role.revision());
         Step {
-            verb: there.map_or(Verb::Create, |_| Verb::Update),
+            verb: present.map_or(Verb::Create, |_| Verb::Update),
             key,
             subresource: "",
             object: Some(Draft::new(value).unwrap()),
-            expect: there.map_or(Expect::Absent, Expect::At),
+            expect: present.map_or(Expect::Absent, Expect::At),
             guards: Vec::new(),
         }
     }

@@ -159,13 +159,13 @@ impl fmt::Display for UserGrant<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let RoleRef { kind, name, .. } = &self.grant.role;
         let subject = &self.subject;
-        let who = match subject.kind.as_str() {
+        let subject_name = match subject.kind.as_str() {
             "ServiceAccount" => format!("{}/{}", subject.name, subject.namespace),
             _ => subject.name.clone(),
         };
         write!(
             f,
-            "{} of {kind} \"{name}\" to {} \"{who}\"",
+            "{} of {kind} \"{name}\" to {} \"{subject_name}\"",
             self.grant.binding, subject.kind
         )
     }
@@ -257,11 +257,11 @@ struct Rules<'a> {
 fn collect<'a>(
     name: &'a str,
     views: &'a BTreeMap<&'a str, ClusterRoleView<'a>>,
-    seen: &mut HashSet<&'a str>,
+    visited: &mut HashSet<&'a str>,
     list: &mut Rules<'a>,
 ) {
     let Some(view) = views.get(name) else { return };
-    if !seen.insert(name) {
+    if !visited.insert(name) {
         return;
     }
     let Some(selectors) = &view.selectors else {
@@ -274,7 +274,7 @@ fn collect<'a>(
     };
     for (other, view) in views {
         if selectors.iter().any(|selector| selector.matches(view.labels)) {
-            collect(other, views, seen, list);
+            collect(other, views, visited, list);
         }
     }
 }

@@ -52,12 +52,12 @@ fn search<'a>(
     limit: usize,
     budget: &mut Budget,
 ) -> Result<UncoveredRules, String> {
-    let spent = |exceeded: BudgetExceeded| exceeded.to_string();
-    let held = RulesByVerb::of(held, budget).map_err(spent)?;
+    let to_message = |exceeded: BudgetExceeded| exceeded.to_string();
+    let held = RulesByVerb::of(held, budget).map_err(to_message)?;
     let mut missing = UncoveredRules::default();
     for rule in wanted {
         let product = Product::of(rule);
-        if held.has_whole(&product, budget).map_err(spent)? {
+        if held.has_whole(&product, budget).map_err(to_message)? {
             continue;
         }
         if product.parts() > PARTS {
@@ -68,7 +68,7 @@ fn search<'a>(
             ));
         }
         for part in product.each() {
-            if held.has(&part, budget).map_err(spent)? {
+            if held.has(&part, budget).map_err(to_message)? {
                 continue;
             }
             if missing.rules.len() == limit {

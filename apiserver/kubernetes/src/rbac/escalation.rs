@@ -168,8 +168,8 @@ fn refusal(request: &Request<'_>, missing: &UncoveredRules) -> String {
             ("NonResourceURLs", &rule.non_resource_urls),
             ("Verbs", &rule.verbs),
         ];
-        let given = parts.iter().filter(|(_, list)| !list.is_empty());
-        let shown: Vec<String> = given
+        let non_empty = parts.iter().filter(|(_, list)| !list.is_empty());
+        let shown: Vec<String> = non_empty
             .map(|(name, list)| format!("{name}:[{}]", quoted(list).join(" ")))
             .collect();
         // Writing to a string cannot fail.

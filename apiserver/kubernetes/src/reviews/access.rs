@@ -231,20 +231,20 @@ fn attributes(
             "spec.resourceAttributes",
             "exactly one of nonResourceAttributes or resourceAttributes must be specified",
         )),
-        (Some(asked), None) => Ok(Attributes {
-            verb: asked.verb.unwrap_or_default(),
+        (Some(requested), None) => Ok(Attributes {
+            verb: requested.verb.unwrap_or_default(),
             is_resource: true,
-            group: asked.group.unwrap_or_default(),
-            version: asked.version.unwrap_or_default(),
-            resource: asked.resource.unwrap_or_default(),
-            subresource: asked.subresource.unwrap_or_default(),
-            namespace: asked.namespace.unwrap_or_default(),
-            name: asked.name.unwrap_or_default(),
+            group: requested.group.unwrap_or_default(),
+            version: requested.version.unwrap_or_default(),
+            resource: requested.resource.unwrap_or_default(),
+            subresource: requested.subresource.unwrap_or_default(),
+            namespace: requested.namespace.unwrap_or_default(),
+            name: requested.name.unwrap_or_default(),
             ..Attributes::default()
         }),
-        (None, Some(asked)) => Ok(Attributes {
-            verb: asked.verb.unwrap_or_default(),
-            path: asked.path.unwrap_or_default(),
+        (None, Some(requested)) => Ok(Attributes {
+            verb: requested.verb.unwrap_or_default(),
+            path: requested.path.unwrap_or_default(),
             ..Attributes::default()
         }),
     }

@@ -22,8 +22,8 @@ impl Config {
     pub(super) fn read(cx: &Cx<'_>, expected: ExpectedType<'_>) -> Result<Self, Status> {
         let decoded = decode::applied(&cx.request.body)?;
         let value = &decoded.value;
-        let said = |field: &str| value[field].as_str().unwrap_or_default();
-        let (api_version, kind) = (said("apiVersion"), said("kind"));
+        let field_text = |field: &str| value[field].as_str().unwrap_or_default();
+        let (api_version, kind) = (field_text("apiVersion"), field_text("kind"));
         if api_version != expected.api_version || kind != expected.kind {
             // A version without a group is in the core group. An empty version is displayed with the slash.
             let version = if api_version.is_empty() { "/" } else { api_version };

@@ -91,7 +91,9 @@ pub(in crate::handlers) async fn delete_collection(cx: &Cx<'_>) -> Result<Respon
     let mut list_options = ListOptions::parse(&cx.request.info.query, false)?;
     list_options.limit = list::most(accepted, list_options.limit);
     let options = options(cx)?;
-    let page = Rest::of(cx, &list_options).await?.made(list_options.limit)?;
+    let page = Rest::of(cx, &list_options)
+        .await?
+        .computed_page(list_options.limit)?;
     let mut items = Vec::new();
     for object in &page.items {
         let call = Call {

@@ -249,8 +249,8 @@ impl Writer<'_> {
         let mut managed = self.managed.filter(|bytes| !bytes.is_empty());
         let mut count = 0;
         self.bytes.push(b'{');
-        let given = self.managed.is_some();
-        let kept = |name: &str| name != REVISION && !(given && name == MANAGED);
+        let has_managed = self.managed.is_some();
+        let kept = |name: &str| name != REVISION && !(has_managed && name == MANAGED);
         for (name, value) in metadata.iter().filter(|(name, _)| kept(name)) {
             if name.as_str() > MANAGED
                 && let Some(bytes) = managed.take()

@@ -33,7 +33,7 @@ impl<T> ReadValue<T> {
     /// dropped if the schema already reports the same path, or one above it.
     pub fn refuse(&mut self, error: FieldError) {
         let path = below(&self.path, &error.path);
-        if self.found().all(|told| !is_within(&path, &told.path)) {
+        if self.found().all(|reported| !is_within(&path, &reported.path)) {
             self.errors.push(FieldError { path, ..error });
         }
     }
@@ -42,7 +42,7 @@ impl<T> ReadValue<T> {
     #[must_use]
     pub fn is_sound(&self, path: &str) -> bool {
         let path = below(&self.path, path);
-        self.found().all(|told| !is_within(&told.path, &path))
+        self.found().all(|reported| !is_within(&reported.path, &path))
     }
 
     /// Errors from the schema.
@@ -163,8 +163,8 @@ fn is_within(path: &str, whole: &str) -> bool {
 fn unknown(node: &Node, value: &Value, at: &Path<'_>) -> Vec<FieldError> {
     let mut search = Search::of(MOST_UNKNOWN);
     search.find(node, value, None, at);
-    let told = search.found.paths.into_iter();
-    let mut errors: Vec<FieldError> = told
+    let reported = search.found.paths.into_iter();
+    let mut errors: Vec<FieldError> = reported
         .map(|path| FieldError::forbidden(path, "unknown field"))
         .collect();
     if search.found.more > 0 {
@@ -190,11 +190,11 @@ fn mend(node: &Node, value: &mut Value) {
             let Some(child) = node.field(name) else {
                 return true;
             };
-            let stays = fits(child, field);
-            if stays {
+            let is_valid = fits(child, field);
+            if is_valid {
                 mend(child, field);
             }
-            stays
+            is_valid
         }),
         Value::Array(elements) => {
             let Some(items) = &node.items else { return };

@@ -304,11 +304,11 @@ fn allows_null(from: &Map<String, Value>) -> bool {
 /// Copies a default. `Schema::of` explains which defaults are used. An `Option`'s own default is `null`, so
 /// any other one is used.
 fn default(from: &mut Map<String, Value>, to: &mut Map<String, Value>, option: bool) {
-    let meant = from.remove("x-default");
+    let explicit = from.remove("x-default");
     let other = from
         .remove("default")
         .filter(|value| !value.is_null() && (option || !is_serdes(value)));
-    if let Some(value) = meant.or(other) {
+    if let Some(value) = explicit.or(other) {
         to.insert("default".to_owned(), value);
     }
 }

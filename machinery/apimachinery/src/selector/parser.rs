@@ -66,9 +66,9 @@ impl<'a> Lexer<'a> {
     }
 
     fn take(&mut self, length: usize) -> &'a str {
-        let (taken, rest) = self.rest.split_at(length);
+        let (head, rest) = self.rest.split_at(length);
         self.rest = rest;
-        taken
+        head
     }
 }
 

@@ -44,10 +44,10 @@ impl Managers {
             }
         }
         self.tidy();
-        let mut mine = comparisons.into_changed();
-        mine.remove(&STRIPPED);
-        if !mine.is_empty() {
-            self.own(by.identity(Operation::Update), mine, by);
+        let mut own_fields = comparisons.into_changed();
+        own_fields.remove(&STRIPPED);
+        if !own_fields.is_empty() {
+            self.own(by.identity(Operation::Update), own_fields, by);
         }
         self.cap();
     }

@@ -122,10 +122,10 @@ impl Checker<'_> {
             if !self.types.assign_all(types, &wanted) {
                 continue;
             }
-            let gives = self.types.resolve(&with(&overload.result, &variables), false);
+            let result_type = self.types.resolve(&with(&overload.result, &variables), false);
             result = Some(match result {
-                None => gives,
-                Some(known) if known == gives || known == Type::Dyn => known,
+                None => result_type,
+                Some(known) if known == result_type || known == Type::Dyn => known,
                 Some(_) => Type::Dyn,
             });
             let args = overload.args.clone().into();

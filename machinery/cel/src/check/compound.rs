@@ -206,14 +206,14 @@ impl Checker<'_> {
         let inside = self.types.resolve(&inside, false);
         self.locals.push((variable, inside));
         let body_at = body.at;
-        let (body, gives) = self.expression(body);
+        let (body, body_type) = self.expression(body);
         self.locals.pop();
         let result = if flat {
             let wanted = Type::optional(self.types.fresh());
-            self.expect(body_at, &gives, &wanted);
+            self.expect(body_at, &body_type, &wanted);
             self.types.resolve(&wanted, false)
         } else {
-            Type::optional(gives)
+            Type::optional(body_type)
         };
         let node = Node::OptMap {
             flat,

@@ -37,9 +37,9 @@ impl<'a> Evaluator<'a, '_> {
             map: BTreeMap::new(),
         };
         let base = self.locals.len();
-        let ended = self.elements(folding, &range, &mut gathered);
+        let outcome = self.elements(folding, &range, &mut gathered);
         self.locals.truncate(base);
-        match ended? {
+        match outcome? {
             Some(value) => Ok(value),
             None => self.folded(folding.comprehension, gathered),
         }
@@ -93,9 +93,9 @@ impl<'a> Evaluator<'a, '_> {
             self.locals.push(index);
         }
         self.locals.push(element.clone());
-        let ended = self.judged(folding, element, gathered);
+        let outcome = self.judged(folding, element, gathered);
         self.locals.truncate(base);
-        ended
+        outcome
     }
 
     fn judged(

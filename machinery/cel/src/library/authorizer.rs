@@ -55,7 +55,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("reason", &["Decision.() string"], reason),
 ];
 
-fn given<'a>(access: Access) -> Outcome<'a> {
+fn wrap<'a>(access: Access) -> Outcome<'a> {
     Ok(Value::Access(Arc::new(access)))
 }
 
@@ -79,14 +79,14 @@ fn with_text<'v>(meter: &mut Meter, args: &'v [Value<'_>]) -> Result<(&'v Access
 fn path<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     match with_text(meter, args)? {
         (_, path) if path.trim().is_empty() => Err(Error::failed("path must not be empty")),
-        (Access::Of(account), path) => given(Access::Check(account.clone(), ReviewSubject::Path(path))),
+        (Access::Of(account), path) => wrap(Access::Check(account.clone(), ReviewSubject::Path(path))),
         _ => Err(Error::no_such_overload()),
     }
 }
 
 fn group<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     match with_text(meter, args)? {
-        (Access::Of(account), group) => given(Access::Group(account.clone(), group)),
+        (Access::Of(account), group) => wrap(Access::Group(account.clone(), group)),
         _ => Err(Error::no_such_overload()),
     }
 }
@@ -102,7 +102,7 @@ fn service_account<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     if namespace.len() > LONGEST_LABEL || !is_label(&namespace) {
         return Err(Error::failed("Invalid service account namespace"));
     }
-    given(Access::Of(Some((namespace, name))))
+    wrap(Access::Of(Some((namespace, name))))
 }
 
 /// Whether `text` is a DNS label, except for its length.
@@ -117,7 +117,7 @@ fn is_label(text: &str) -> bool {
 fn resource<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     match with_text(meter, args)? {
         (_, resource) if resource.trim().is_empty() => Err(Error::failed("resource must not be empty")),
-        (Access::Group(account, group), resource) => given(Access::Check(
+        (Access::Group(account, group), resource) => wrap(Access::Check(
             account.clone(),
             ReviewSubject::resource(group, &resource),
         )),
@@ -132,10 +132,10 @@ fn with_property<'a>(
     say: impl FnOnce(&mut ReviewSubject, Arc<str>),
 ) -> Outcome<'a> {
     match with_text(meter, args)? {
-        (Access::Check(account, asked), text) => {
-            let mut asked = asked.clone();
-            say(&mut asked, text);
-            given(Access::Check(account.clone(), asked))
+        (Access::Check(account, subject), text) => {
+            let mut subject = subject.clone();
+            say(&mut subject, text);
+            wrap(Access::Check(account.clone(), subject))
         }
         _ => Err(Error::no_such_overload()),
     }
@@ -144,8 +144,8 @@ fn with_property<'a>(
 macro_rules! with_property {
     ($($function:ident: $field:ident),* $(,)?) => {
         $(fn $function<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
-            with_property(meter, args, |asked, text| {
-                if let ReviewSubject::Resource { $field, .. } = asked {
+            with_property(meter, args, |subject, text| {
+                if let ReviewSubject::Resource { $field, .. } = subject {
                     *$field = text;
                 }
             })
@@ -162,13 +162,13 @@ with_property! {
 }
 
 fn check<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
-    let (Access::Check(account, asked), verb) = with_text(meter, args)? else {
+    let (Access::Check(account, subject), verb) = with_text(meter, args)? else {
         return Err(Error::no_such_overload());
     };
     meter.charge(CHECK - 1)?;
-    let (account, on) = (account.clone(), asked.clone());
+    let (account, on) = (account.clone(), subject.clone());
     let decision = meter.decision(Review { account, verb, on })?;
-    given(Access::Decided(decision))
+    wrap(Access::Decided(decision))
 }
 
 fn decided<'v>(meter: &mut Meter, args: &'v [Value<'_>]) -> Result<&'v Decision, Error> {

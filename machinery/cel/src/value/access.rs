@@ -39,7 +39,7 @@ impl Value<'_> {
 
     /// Creates `authorizer.requestResource`: the user's rights to the written object.
     #[must_use]
-    pub fn authorizer_of(asked: ReviewSubject) -> Self {
-        Self::Access(Arc::new(Access::Check(None, asked)))
+    pub fn authorizer_of(subject: ReviewSubject) -> Self {
+        Self::Access(Arc::new(Access::Check(None, subject)))
     }
 }

@@ -95,15 +95,15 @@ impl Url {
             return self.path.clone();
         }
         let plain = unescaped(&self.path, false).unwrap_or_default();
-        let mut made = String::new();
+        let mut output = String::new();
         for byte in plain {
             if is_path(byte) {
-                made.push(char::from(byte));
+                output.push(char::from(byte));
             } else {
-                made.push_str(&format!("%{byte:02X}"));
+                output.push_str(&format!("%{byte:02X}"));
             }
         }
-        made
+        output
     }
 }
 
@@ -152,18 +152,18 @@ fn parse_host(host: &str) -> Result<String, String> {
 
 /// Decodes percent escapes such as `%41` in `text`.
 pub(crate) fn unescaped(text: &str, plus_is_space: bool) -> Option<Vec<u8>> {
-    let mut made = Vec::with_capacity(text.len());
+    let mut output = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
         match byte {
             b'%' => {
                 let mut digit = || char::from(bytes.next()?).to_digit(16);
                 let (high, low) = (digit()?, digit()?);
-                made.push(u8::try_from(high * 16 + low).ok()?);
+                output.push(u8::try_from(high * 16 + low).ok()?);
             }
-            b'+' if plus_is_space => made.push(b' '),
-            other => made.push(other),
+            b'+' if plus_is_space => output.push(b' '),
+            other => output.push(other),
         }
     }
-    Some(made)
+    Some(output)
 }

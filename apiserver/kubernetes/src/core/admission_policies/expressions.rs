@@ -48,16 +48,16 @@ fn of_problem(problem: Problem) -> Option<FieldError> {
 }
 
 fn conditions(spec: &Value) -> Vec<FieldError> {
-    let given = value::list(spec, &["matchConditions"]);
+    let condition_list = value::list(spec, &["matchConditions"]);
     let mut errors = Vec::new();
-    if given.len() > MOST_CONDITIONS {
+    if condition_list.len() > MOST_CONDITIONS {
         errors.push(FieldError::too_many(
             "spec.matchConditions",
-            given.len(),
+            condition_list.len(),
             MOST_CONDITIONS,
         ));
     }
-    for (index, one) in given.iter().enumerate() {
+    for (index, one) in condition_list.iter().enumerate() {
         let at = |field: &str| format!("spec.matchConditions[{index}].{field}");
         let (name, expression) = (value::text(one, &["name"]), value::text(one, &["expression"]));
         if expression.trim().is_empty() {

@@ -20,8 +20,8 @@ pub(super) fn one_of(holder: &Value, path: &str, field: &str, supported: &[&str]
     let path = format!("{path}.{field}");
     match value::text(holder, &[field]) {
         "" => Some(FieldError::required(path, "")),
-        given if supported.contains(&given) => None,
-        given => Some(FieldError::not_supported(path, given, supported)),
+        actual if supported.contains(&actual) => None,
+        actual => Some(FieldError::not_supported(path, actual, supported)),
     }
 }
 
@@ -49,13 +49,13 @@ pub(super) fn policy(spec: &Value, operations: &[&str]) -> Vec<FieldError> {
 fn param_kind(kind: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let path = "spec.paramKind.apiVersion";
-    let given = value::text(kind, &["apiVersion"]);
-    let (group, version) = given.split_once('/').unwrap_or(("", given));
-    if given.is_empty() {
+    let actual = value::text(kind, &["apiVersion"]);
+    let (group, version) = actual.split_once('/').unwrap_or(("", actual));
+    if actual.is_empty() {
         errors.push(FieldError::required(path, ""));
     } else if version.contains('/') {
-        let detail = format!("unexpected GroupVersion string: {given}");
-        errors.push(FieldError::invalid(path, given, detail));
+        let detail = format!("unexpected GroupVersion string: {actual}");
+        errors.push(FieldError::invalid(path, actual, detail));
     } else {
         if let Some(problem) = Some(group)
             .filter(|group| !group.is_empty())
@@ -64,18 +64,18 @@ fn param_kind(kind: &Value) -> Vec<FieldError> {
             errors.push(FieldError::invalid(path, group, problem));
         }
         if version.is_empty() {
-            errors.push(FieldError::invalid(path, given, "version must be specified"));
+            errors.push(FieldError::invalid(path, actual, "version must be specified"));
         } else if let Err(problem) = label_1035(version) {
             errors.push(FieldError::invalid(path, version, problem));
         }
     }
     let path = "spec.paramKind.kind";
-    let given = value::text(kind, &["kind"]);
-    if given.is_empty() {
+    let actual = value::text(kind, &["kind"]);
+    if actual.is_empty() {
         errors.push(FieldError::required(path, ""));
-    } else if let Err(problem) = label_1035(&given.to_lowercase()) {
+    } else if let Err(problem) = label_1035(&actual.to_lowercase()) {
         let detail = format!("may have mixed case, but should otherwise match: {problem}");
-        errors.push(FieldError::invalid(path, given, detail));
+        errors.push(FieldError::invalid(path, actual, detail));
     }
     errors
 }
@@ -121,26 +121,26 @@ pub(super) fn resources(of: &Value, path: &str, operations: &[&str]) -> Vec<Fiel
 fn rule(rule: &Value, path: &str, operations: &[&str]) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut known = BTreeSet::new();
-    for (index, given) in value::texts(rule, &["resourceNames"]).into_iter().enumerate() {
+    for (index, actual) in value::texts(rule, &["resourceNames"]).into_iter().enumerate() {
         let path = format!("{path}.resourceNames[{index}]");
-        if let Err(problem) = name::path_segment(given) {
-            errors.push(FieldError::invalid(path.as_str(), given, problem));
+        if let Err(problem) = name::path_segment(actual) {
+            errors.push(FieldError::invalid(path.as_str(), actual, problem));
         }
-        if !known.insert(given) {
-            errors.push(FieldError::duplicate(path, given));
+        if !known.insert(actual) {
+            errors.push(FieldError::duplicate(path, actual));
         }
     }
     errors.extend(alone(rule, path, "operations", "operations"));
-    for (index, given) in value::texts(rule, &["operations"]).into_iter().enumerate() {
-        if !operations.contains(&given) {
+    for (index, actual) in value::texts(rule, &["operations"]).into_iter().enumerate() {
+        if !operations.contains(&actual) {
             let path = format!("{path}.operations[{index}]");
-            errors.push(FieldError::not_supported(path, given, operations));
+            errors.push(FieldError::not_supported(path, actual, operations));
         }
     }
     errors.extend(alone(rule, path, "apiGroups", "API groups"));
     errors.extend(alone(rule, path, "apiVersions", "API versions"));
-    for (index, given) in value::texts(rule, &["apiVersions"]).into_iter().enumerate() {
-        if given.is_empty() {
+    for (index, actual) in value::texts(rule, &["apiVersions"]).into_iter().enumerate() {
+        if actual.is_empty() {
             errors.push(FieldError::required(format!("{path}.apiVersions[{index}]"), ""));
         }
     }
@@ -155,11 +155,11 @@ fn rule(rule: &Value, path: &str, operations: &[&str]) -> Vec<FieldError> {
 /// Error when a list is empty, or has `*` together with other entries.
 fn alone(rule: &Value, path: &str, field: &str, what: &str) -> Option<FieldError> {
     let path = format!("{path}.{field}");
-    let given = value::texts(rule, &[field]);
-    if given.is_empty() {
+    let actual = value::texts(rule, &[field]);
+    if actual.is_empty() {
         return Some(FieldError::required(path, ""));
     }
-    (given.len() > 1 && given.contains(&"*")).then(|| {
+    (actual.len() > 1 && actual.contains(&"*")).then(|| {
         let detail = format!("if '*' is present, must not specify other {what}");
         FieldError::invalid(path, rule[field].clone(), detail)
     })
@@ -167,13 +167,13 @@ fn alone(rule: &Value, path: &str, field: &str, what: &str) -> Option<FieldError
 
 /// Errors in the resources and subresources of a rule.
 fn named(rule: &Value, path: &str) -> Vec<FieldError> {
-    let given = value::texts(rule, &["resources"]);
-    if given.is_empty() {
+    let actual = value::texts(rule, &["resources"]);
+    if actual.is_empty() {
         return vec![FieldError::required(path, "")];
     }
     let mut errors = Vec::new();
     let (mut all_of, mut of_all) = (BTreeSet::new(), BTreeSet::new());
-    for (index, one) in given.iter().enumerate() {
+    for (index, one) in actual.iter().enumerate() {
         let path = format!("{path}[{index}]");
         if one.is_empty() {
             errors.push(FieldError::required(path, ""));
@@ -198,10 +198,10 @@ fn named(rule: &Value, path: &str) -> Vec<FieldError> {
         }
     }
     let mut refuse = |detail: &str| errors.push(FieldError::invalid(path, rule["resources"].clone(), detail));
-    if given.len() > 1 && given.contains(&"*/*") {
+    if actual.len() > 1 && actual.contains(&"*/*") {
         refuse("if '*/*' is present, must not specify other resources");
     }
-    if given.contains(&"*") && given.iter().any(|one| *one != "*" && !one.contains('/')) {
+    if actual.contains(&"*") && actual.iter().any(|one| *one != "*" && !one.contains('/')) {
         refuse("if '*' is present, must not specify other resources without subresources");
     }
     errors

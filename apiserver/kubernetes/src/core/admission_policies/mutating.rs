@@ -86,8 +86,8 @@ fn mutation(one: &Value, path: &str) -> Vec<FieldError> {
     let mut errors: Vec<FieldError> = matching::one_of(one, path, "patchType", &types)
         .into_iter()
         .collect();
-    let given = value::text(one, &["patchType"]);
-    let Some((name, own, other)) = PATCHES.into_iter().find(|(name, _, _)| *name == given) else {
+    let patch_type = value::text(one, &["patchType"]);
+    let Some((name, own, other)) = PATCHES.into_iter().find(|(name, _, _)| *name == patch_type) else {
         return errors;
     };
     if one[own].is_null() {

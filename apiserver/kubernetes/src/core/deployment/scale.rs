@@ -61,8 +61,8 @@ impl Part for Scale {
     fn of_object(&self, config: &Value) -> Value {
         let mut deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {}});
         for field in ["name", "namespace", "uid", "resourceVersion"] {
-            if let Some(given) = config["metadata"].get(field) {
-                deployment["metadata"][field] = given.clone();
+            if let Some(field_value) = config["metadata"].get(field) {
+                deployment["metadata"][field] = field_value.clone();
             }
         }
         if let Some(replicas) = config["spec"].get("replicas") {
