@@ -132,7 +132,7 @@ impl Authentication {
             return None;
         };
         match tokens.authenticate(token).await {
-            Ok(Some(user)) => Some(known(user, None)),
+            Ok(Some(user)) => Some(authenticated_user(user, None)),
             Ok(None) => {
                 refusals.push("invalid bearer token".to_owned());
                 None
@@ -155,7 +155,7 @@ fn by_certificate(
     let verdict = verdict?;
     match (&verdict.front_proxy, &trust.request_header) {
         (Ok(()), Some(request_header)) => match headers::user(headers, request_header) {
-            Ok(Some(user)) => return Some(known(user, None)),
+            Ok(Some(user)) => return Some(authenticated_user(user, None)),
             Ok(None) => {}
             Err(problem) => refusals.push(problem),
         },
@@ -163,7 +163,10 @@ fn by_certificate(
         _ => {}
     }
     match &verdict.client {
-        Ok(identity) => Some(known(identity.user.clone(), Some(identity.not_after))),
+        Ok(identity) => Some(authenticated_user(
+            identity.user.clone(),
+            Some(identity.not_after),
+        )),
         Err(problem) => {
             refusals.push(format!("as a client: {problem}"));
             None
@@ -186,7 +189,7 @@ fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, String> {
     }
 }
 
-fn known(mut user: UserInfo, certificate_expires: Option<i64>) -> AuthenticatedUser {
+fn authenticated_user(mut user: UserInfo, certificate_expires: Option<i64>) -> AuthenticatedUser {
     let settled = user.name == ANONYMOUS || user.is_in(AUTHENTICATED) || user.is_in(UNAUTHENTICATED);
     if !settled {
         user.groups.push(AUTHENTICATED.to_owned());

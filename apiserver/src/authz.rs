@@ -162,24 +162,24 @@ pub fn attributes(info: &RequestInfo, user: &UserInfo) -> Attributes {
         namespace: info.namespace.clone(),
         name: info.name.clone(),
         path: info.path.clone(),
-        selected: selected(info),
+        selected: request_scope(info),
     }
 }
 
 /// Returns the limits that the request's selectors set. An invalid selector sets no limit here; the handler
 /// answers it with 400.
-fn selected(info: &RequestInfo) -> SelectorScope {
+fn request_scope(info: &RequestInfo) -> SelectorScope {
     if !info.is_resource || !matches!(info.verb, "list" | "watch" | "deletecollection") {
         return SelectorScope::default();
     }
-    limited(
+    scope_of(
         info.query.first("fieldSelector"),
         info.query.first("labelSelector"),
     )
 }
 
 /// Limits by selectors; an invalid selector sets no limit.
-fn limited(fields: Option<&str>, labels: Option<&str>) -> SelectorScope {
+fn scope_of(fields: Option<&str>, labels: Option<&str>) -> SelectorScope {
     let fields = fields.and_then(|text| FieldSelector::parse(text).ok());
     let labels = labels.and_then(|text| Selector::parse(text).ok());
     let field = |(path, equal, value): (String, bool, String)| Requirement {

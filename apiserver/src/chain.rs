@@ -180,7 +180,7 @@ impl Chain {
         let mut trail = self.trail(&parts, connection);
         trail.busy = busy;
         let steps = async |trail: &mut Trail| self.understand(trail, connection, parts, body).await;
-        self.guarded(trail, unread, steps).await
+        self.catch_panics(trail, unread, steps).await
     }
 
     /// Answers a request to one of the program's own routes without authentication (admission webhooks).
@@ -201,7 +201,7 @@ impl Chain {
             trail.info = Some(Arc::new(info));
             Ok(route(Request::from_parts(parts, body)).await)
         };
-        self.guarded(trail, unread, steps).await
+        self.catch_panics(trail, unread, steps).await
     }
 
     fn trail(&self, parts: &Parts, connection: &Connection) -> Trail {
@@ -216,7 +216,7 @@ impl Chain {
 
     /// Runs a request with panic recovery, which is outermost: a panic of one request must not end its
     /// connection, and with it other requests.
-    async fn guarded(
+    async fn catch_panics(
         &self,
         mut trail: Trail,
         unread: Option<OutlivingBody>,

@@ -113,7 +113,7 @@ impl Documents {
         if let (Some(current), Some(requested)) = (&document.hash, requested)
             && current != requested
         {
-            return Ok(moved(path, current));
+            return Ok(redirect(path, current));
         }
         let form = document.choose(headers)?;
         let immutable = document.hash.is_some() && requested.is_some();
@@ -181,7 +181,7 @@ impl Form {
 }
 
 /// Redirect (301) to the document under its current hash.
-fn moved(path: &str, hash: &str) -> Response<Body> {
+fn redirect(path: &str, hash: &str) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::MOVED_PERMANENTLY;
     if let Ok(location) = HeaderValue::from_str(&format!("{path}?hash={hash}")) {

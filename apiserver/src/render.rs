@@ -191,7 +191,7 @@ impl Messages {
 
 /// Returns the object in the form of `served`, parsed, for patches and handlers.
 pub(crate) fn value(served: &ServedVersion, object: &Object) -> Value {
-    shown(served, object, Object::parse)
+    convert(served, object, Object::parse)
 }
 
 /// Whether [`unmanaged`] returns the stored object unchanged.
@@ -201,10 +201,10 @@ pub(crate) fn is_as_stored(served: &ServedVersion, object: &Object) -> bool {
 
 /// Returns the object in the form of `served`, without its managed fields.
 pub(crate) fn unmanaged(served: &ServedVersion, object: &Object) -> Value {
-    converted(served, object).unwrap_or_else(|| shown(served, object, Object::parse_unmanaged))
+    converted(served, object).unwrap_or_else(|| convert(served, object, Object::parse_unmanaged))
 }
 
-fn shown(served: &ServedVersion, object: &Object, parse: fn(&Object) -> Value) -> Value {
+fn convert(served: &ServedVersion, object: &Object, parse: fn(&Object) -> Value) -> Value {
     if object.api_version() == &*served.api_version {
         return parse(object);
     }

@@ -91,14 +91,14 @@ fn list(entry: &Entry<'_>) -> (String, Value) {
             "apiVersion": {"type": "string", "description": "The API group and version of the list."},
             "items": {"type": "array", "items": reference(&own), "description": "The objects."},
             "kind": {"type": "string", "description": "The kind of the list."},
-            "metadata": described(reference(LIST_META), "What the list says of itself."),
+            "metadata": with_description(reference(LIST_META), "What the list says of itself."),
         },
         GVK: [gvk_value(&Gvk { kind, ..entry.gvk.clone() })],
     });
     (format!("{own}List"), schema)
 }
 
-fn described(mut schema: Value, description: &str) -> Value {
+fn with_description(mut schema: Value, description: &str) -> Value {
     schema["description"] = description.into();
     schema
 }
@@ -160,10 +160,10 @@ fn status() -> Value {
         "properties": {
             "apiVersion": text("Always `v1`."),
             "code": integer("int32", "The HTTP status code."),
-            "details": described(reference(STATUS_DETAILS), "What the request was about, and each thing that is wrong."),
+            "details": with_description(reference(STATUS_DETAILS), "What the request was about, and each thing that is wrong."),
             "kind": text("Always `Status`."),
             "message": text("The sentence for a person."),
-            "metadata": described(reference(LIST_META), "Empty."),
+            "metadata": with_description(reference(LIST_META), "Empty."),
             "reason": text("The token for a program, such as `NotFound`."),
             "status": text("`Success` or `Failure`."),
         },
@@ -214,7 +214,7 @@ fn delete_options() -> Value {
             "gracePeriodSeconds": integer("int64", "The seconds the object is given to go away."),
             "kind": text("`DeleteOptions`."),
             "orphanDependents": boolean("Superseded by propagationPolicy."),
-            "preconditions": described(reference(PRECONDITIONS), "What must hold; otherwise the answer is 409."),
+            "preconditions": with_description(reference(PRECONDITIONS), "What must hold; otherwise the answer is 409."),
             "propagationPolicy": text("What becomes of owned objects: `Background`, `Foreground` or `Orphan`."),
         },
         GVK: core_gvk("DeleteOptions"),

@@ -245,7 +245,7 @@ pub(crate) fn operations(group: &Group<'_>, version: &Version<'_>) -> Vec<Operat
             list.extend(operation(entry, name, path.clone()));
         }
         if entry.verbs.contains(&"create") && !entry.verbs.contains(&"patch") {
-            list.extend(operation(entry, "patch", item.clone()).map(never_served));
+            list.extend(operation(entry, "patch", item.clone()).map(unserved_patch));
         }
         if entry.info.namespaced() && entry.verbs.contains(&"list") {
             list.extend(
@@ -267,7 +267,7 @@ pub(crate) fn operations(group: &Group<'_>, version: &Version<'_>) -> Vec<Operat
 /// Turns an operation into the patch of a kind that is only created. From the patch of a kind kubectl learns
 /// whether the server validates fields; if the document has no patch, kubectl lists
 /// CustomResourceDefinitions, which most users may not do, and fails.
-fn never_served(mut operation: Operation) -> Operation {
+fn unserved_patch(mut operation: Operation) -> Operation {
     operation.description.push_str(
         " (answered with 405: it is created only; described because clients look here for fieldValidation)",
     );

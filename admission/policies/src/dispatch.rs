@@ -148,7 +148,7 @@ impl<'w, 's> Pass<'w, 's> {
         let version: &'p str = match constraints.concerns(self.subject, object, self.surroundings) {
             Ok(Some(version)) => version,
             Ok(None) => {
-                self.passed_by(bound);
+                self.record_exclusion(bound);
                 return Vec::new();
             }
             Err(problem) => return vec![Err(wrong(None, problem))],
@@ -184,13 +184,13 @@ impl<'w, 's> Pass<'w, 's> {
             }
         }
         if all.is_empty() {
-            self.passed_by(bound);
+            self.record_exclusion(bound);
         }
         all
     }
 
     /// Records that the selectors of `bound` exclude the write, if its rules name the resource.
-    fn passed_by(&self, bound: &PolicyInForce) {
+    fn record_exclusion(&self, bound: &PolicyInForce) {
         let (policy, bindings) = (&bound.policy, &bound.bindings);
         let concerns = |constraints: Option<&Constraints>| {
             constraints.is_none_or(|one| one.may_concern_in(self.subject, self.surroundings))

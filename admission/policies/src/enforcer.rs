@@ -91,11 +91,11 @@ impl Enforcer {
         }
         let mut now = known;
         self.surroundings
-            .aside(&mut || now = self.compiled(Arc::clone(&stored)));
+            .aside(&mut || now = self.compile(Arc::clone(&stored)));
         now
     }
 
-    fn compiled(&self, stored: Arc<StoredSet>) -> Arc<InForce> {
+    fn compile(&self, stored: Arc<StoredSet>) -> Arc<InForce> {
         let _alone = self.compiling.lock();
         let known = Arc::clone(&self.in_force.lock());
         if Arc::ptr_eq(&known.stored, &stored) {

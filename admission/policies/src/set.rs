@@ -82,7 +82,7 @@ fn bound(
         };
         let (policy, uncompiled) = match known.get(name) {
             Some(known) if known.of["spec"] == of["spec"] => (Arc::clone(&known.policy), known.uncompiled),
-            _ => compiled(policy_type, of),
+            _ => compile_policy(policy_type, of),
         };
         all.push(PolicyInForce {
             policy,
@@ -95,7 +95,7 @@ fn bound(
 }
 
 /// Compiles a policy, and counts its expressions that do not compile.
-fn compiled(policy_type: PolicyType, of: &Value) -> (Arc<Policy>, usize) {
+fn compile_policy(policy_type: PolicyType, of: &Value) -> (Arc<Policy>, usize) {
     let policy = Policy::compile(policy_type, of);
     let problems = policy.problems();
     for problem in &problems {

@@ -46,7 +46,7 @@ struct KindEnvironment {
 pub fn check_types(policy: &Value, kinds: &dyn Kinds) -> Vec<ExpressionWarning> {
     let spec = &policy["spec"];
     let params = params(spec, kinds);
-    let checked: Vec<KindEnvironment> = named(spec, kinds)
+    let checked: Vec<KindEnvironment> = named_kinds(spec, kinds)
         .iter()
         .filter_map(|name| KindEnvironment::new(name, params.as_ref(), spec, kinds))
         .collect();
@@ -103,7 +103,7 @@ fn params(spec: &Value, kinds: &dyn Kinds) -> Option<Type> {
 
 /// The kinds that the rules of a policy name one by one, in order. A rule with a `*` names none, and no
 /// subresource is one.
-fn named(spec: &Value, kinds: &dyn Kinds) -> BTreeSet<Name> {
+fn named_kinds(spec: &Value, kinds: &dyn Kinds) -> BTreeSet<Name> {
     let mut found = BTreeSet::new();
     for rule in list(&spec["matchConstraints"]["resourceRules"]) {
         let (groups, versions) = (texts(&rule["apiGroups"]), texts(&rule["apiVersions"]));

@@ -115,7 +115,7 @@ pub(crate) fn evaluate<'a>(policy: &'a Policy, evaluation: &mut Evaluation<'a, '
         match evaluation.value(expression) {
             Err(OutOfBudget) => return ValidationFindings::failure(policy, OutOfBudget::text()),
             Ok(Ok(Value::String(text))) if !text.trim().is_empty() => {
-                let text = clipped(text.trim()).to_owned();
+                let text = truncate_annotation(text.trim()).to_owned();
                 findings.annotations.push((key.clone(), Ok(text)));
             }
             Ok(Ok(_)) => {}
@@ -139,7 +139,7 @@ fn messages<'a>(
             continue;
         };
         messages.push(match evaluation.value(expression)? {
-            Ok(Value::String(text)) => Some(text.trim().to_owned()).filter(|text| can_be_shown(text)),
+            Ok(Value::String(text)) => Some(text.trim().to_owned()).filter(|text| is_printable(text)),
             Ok(_) => None,
             Err(problem) => {
                 tracing::debug!(problem, "a messageExpression has no value");
@@ -150,7 +150,7 @@ fn messages<'a>(
     Ok(messages)
 }
 
-fn can_be_shown(text: &str) -> bool {
+fn is_printable(text: &str) -> bool {
     !text.is_empty() && text.len() <= LONGEST_MESSAGE && !text.contains('\n')
 }
 
@@ -162,6 +162,6 @@ fn message(validation: &Validation, evaluated: Option<&String>) -> String {
     }
 }
 
-fn clipped(text: &str) -> &str {
+fn truncate_annotation(text: &str) -> &str {
     &text[..text.floor_char_boundary(LONGEST_ANNOTATION)]
 }

@@ -36,10 +36,10 @@ pub struct BadAnswer(String);
 /// # Errors
 /// The rule that the answer breaks.
 pub fn read(webhook_type: WebhookType, uid: &str, body: &[u8]) -> Result<Answer, BadAnswer> {
-    parsed(webhook_type, uid, body).map_err(BadAnswer)
+    parse(webhook_type, uid, body).map_err(BadAnswer)
 }
 
-fn parsed(webhook_type: WebhookType, uid: &str, body: &[u8]) -> Result<Answer, String> {
+fn parse(webhook_type: WebhookType, uid: &str, body: &[u8]) -> Result<Answer, String> {
     let review: Value =
         serde_json::from_slice(body).map_err(|problem| format!("it is not JSON: {problem}"))?;
     let (api_version, kind) = (text(&review["apiVersion"]), text(&review["kind"]));

@@ -113,7 +113,7 @@ impl PublishedTrust {
         if last.as_ref() == Some(&data) {
             return Ok(());
         }
-        let (client, request_header) = believed(&self.given, &data)?;
+        let (client, request_header) = merge_trust(&self.given, &data)?;
         trust.replace(&client, request_header.as_ref());
         if last.replace(data).is_some() {
             tracing::info!(
@@ -133,7 +133,7 @@ fn log(result: Result<(), HubError>) {
 
 /// Merges the trust in certificates: `given` from the command line, or otherwise that of the ConfigMap's
 /// `data`.
-fn believed(
+fn merge_trust(
     given: &StaticTrust,
     data: &BTreeMap<String, String>,
 ) -> Result<(CaPool, Option<RequestHeaderTrust>), HubError> {
@@ -184,14 +184,14 @@ mod tests {
             allowed_names: vec!["front-proxy-client".to_owned()],
             ..StaticTrust::default()
         };
-        assert!(believed(&nothing, &published(&other, "[]")).is_ok());
-        assert!(believed(&nothing, &published(&one, r#"["aggregator"]"#)).is_ok());
-        let refused = believed(&nothing, &published(&format!("{other}{one}"), "[]")).unwrap_err();
+        assert!(merge_trust(&nothing, &published(&other, "[]")).is_ok());
+        assert!(merge_trust(&nothing, &published(&one, r#"["aggregator"]"#)).is_ok());
+        let refused = merge_trust(&nothing, &published(&format!("{other}{one}"), "[]")).unwrap_err();
         assert!(
             refused.to_string().contains("--requestheader-allowed-names"),
             "{refused}"
         );
-        let (_, trust) = believed(&named, &published(&one, "[]")).unwrap();
+        let (_, trust) = merge_trust(&named, &published(&one, "[]")).unwrap();
         assert_eq!(trust.unwrap().allowed_names, ["front-proxy-client"]);
     }
 }

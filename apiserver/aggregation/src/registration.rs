@@ -228,10 +228,10 @@ impl Registration {
     pub fn follow(self: Arc<Self>, certificate: Arc<ServingCertificate>) -> JoinHandle<()> {
         tokio::spawn(async move {
             loop {
-                let standing = match self.look(&certificate).await {
+                let standing = match self.check(&certificate).await {
                     Ok(observations) => {
                         let all = [observations.problems, observations.missing].concat();
-                        self.say(if all.is_empty() {
+                        self.record(if all.is_empty() {
                             Ok(())
                         } else {
                             Err(all.join("; "))
@@ -239,7 +239,7 @@ impl Registration {
                         observations.standing
                     }
                     Err(problem) => {
-                        self.say(Err(problem.to_string()));
+                        self.record(Err(problem.to_string()));
                         RegistrationState::Unsettled
                     }
                 };
@@ -264,7 +264,7 @@ impl Registration {
     }
 
     /// Records the observations, and logs changes.
-    fn say(&self, state: Result<(), String>) {
+    fn record(&self, state: Result<(), String>) {
         let mut last = self.state.lock();
         if last.as_ref() == Some(&state) {
             return;
@@ -281,7 +281,7 @@ impl Registration {
     /// Checks everything once: creates missing objects, advances a rotation, and sets the caBundles.
     /// Objects are read before the CA, and patched only at the read version, so that a server with the
     /// newer CA wins.
-    async fn look(&self, certificate: &ServingCertificate) -> Result<Observations, RegistrationError> {
+    async fn check(&self, certificate: &ServingCertificate) -> Result<Observations, RegistrationError> {
         let service = &self.service;
         let mut observations = Observations {
             standing: RegistrationState::Settled,

@@ -63,7 +63,7 @@ impl Rbac {
     #[must_use]
     pub fn rules_for(&self, user: &UserInfo, namespace: &str) -> Vec<PolicyRule> {
         let compiled = self.current();
-        held(&compiled, user, namespace).cloned().collect()
+        held_rules(&compiled, user, namespace).cloned().collect()
     }
 
     /// Rules of `wanted` that the user does not hold in `namespace`; at most `limit` of their parts are
@@ -79,7 +79,7 @@ impl Rbac {
         limit: usize,
     ) -> Result<UncoveredRules, String> {
         let compiled = self.current();
-        covering::uncovered(held(&compiled, user, namespace), wanted, limit)
+        covering::uncovered(held_rules(&compiled, user, namespace), wanted, limit)
     }
 
     /// The rules of the role that a binding in `namespace` refers to; `None` when the role does not exist.
@@ -102,7 +102,7 @@ impl Rbac {
 }
 
 /// The rules of a user. Those of a role with several bindings occur only once.
-fn held<'a>(
+fn held_rules<'a>(
     compiled: &'a CompiledRules,
     user: &UserInfo,
     namespace: &str,

@@ -6,7 +6,7 @@ use berth_admission::UserInfo;
 use berth_cel::{Decision, Review, ReviewSubject};
 use berth_policies::{Decider, PendingReview};
 
-use super::{Masters, Union, limited};
+use super::{Masters, Union, scope_of};
 use crate::auth::{Access, Attributes, Authorizer};
 
 /// Reviewer that answers expressions by the authorizer of requests.
@@ -84,7 +84,7 @@ fn attributes(user: &UserInfo, review: &Review) -> Attributes {
             subresource: subresource.to_string(),
             namespace: namespace.to_string(),
             name: name.to_string(),
-            selected: limited(Some(&**fields), Some(&**labels)),
+            selected: scope_of(Some(&**fields), Some(&**labels)),
             ..Attributes::default()
         },
     }

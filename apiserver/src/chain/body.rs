@@ -79,7 +79,7 @@ pub(super) async fn read(
         }
         parts.push(data);
     }
-    Ok(joined(parts, length))
+    Ok(join_parts(parts, length))
 }
 
 fn trickles(length: usize) -> Status {
@@ -92,7 +92,7 @@ fn trickles(length: usize) -> Status {
 }
 
 /// Returns a single part unchanged, and several parts joined.
-fn joined(mut parts: Vec<Bytes>, length: usize) -> Bytes {
+fn join_parts(mut parts: Vec<Bytes>, length: usize) -> Bytes {
     match parts.len() {
         0 => Bytes::new(),
         1 => parts.remove(0),

@@ -98,7 +98,7 @@ fn fits(schema: &Schema, expected: ExpectedType<'_>, cx: &Cx<'_>, config: &Value
     };
     let nothing = json!({"apiVersion": expected.api_version, "kind": expected.kind});
     let applied = Managers::default().apply(&only, &nothing, config, &by, false);
-    applied.map(drop).map_err(|problem| refused(&problem))
+    applied.map(drop).map_err(|problem| refusal(&problem))
 }
 
 struct Apply<'a> {
@@ -139,13 +139,13 @@ impl Apply<'_> {
                     false => conflicts,
                 };
                 if !foreign.is_empty() {
-                    return Err(refused(&ApplyError::Conflicts(foreign)));
+                    return Err(refusal(&ApplyError::Conflicts(foreign)));
                 }
                 stored.apply(true)
             }
             other => other,
         };
-        let mut applied = applied.map_err(|problem| refused(&problem))?;
+        let mut applied = applied.map_err(|problem| refusal(&problem))?;
         let uid = text(config, "uid");
         if !uid.is_empty() && uid != current.meta().uid() {
             return Err(self.invalid(FieldError::invalid("metadata.uid", uid, "field is immutable")));
@@ -195,7 +195,7 @@ impl Apply<'_> {
         let application = self.application(Via::Create);
         let body = || {
             let applied = application.to_nothing(self.options.force);
-            let mut applied = applied.map_err(|problem| refused(&problem))?;
+            let mut applied = applied.map_err(|problem| refusal(&problem))?;
             self.check(&mut applied.object)?;
             metadata(&mut applied.object).remove("resourceVersion");
             Ok(WriteIntent::made(applied))
@@ -223,12 +223,12 @@ impl Apply<'_> {
 }
 
 /// The answer to a failed apply: a conflict with a cause for each field, which kubectl reads.
-fn refused(refused: &ApplyError) -> Status {
-    if !matches!(refused, ApplyError::Conflicts(_)) {
-        return Status::bad_request(refused.to_string());
+fn refusal(error: &ApplyError) -> Status {
+    if !matches!(error, ApplyError::Conflicts(_)) {
+        return Status::bad_request(error.to_string());
     }
-    let status = Status::failure(409, "Conflict", refused.to_string());
-    refused.causes().fold(status, |status, (message, field)| {
+    let status = Status::failure(409, "Conflict", error.to_string());
+    error.causes().fold(status, |status, (message, field)| {
         status.with_cause("FieldManagerConflict", message, &field)
     })
 }

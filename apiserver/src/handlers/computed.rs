@@ -44,7 +44,7 @@ pub(super) async fn list(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     options.limit = list::most(accepted, options.limit);
     let rest = Rest::of(cx, &options).await?;
     if accepted.shape == Shape::Full
-        && let Some((page, items)) = rest.written(options.limit)?
+        && let Some((page, items)) = rest.serialize(options.limit)?
     {
         return cx.written_list(accepted, &page, items).await;
     }
@@ -104,7 +104,7 @@ impl<'a> Rest<'a> {
 
     /// Returns a page of at most `limit` objects (0 means all), serialized by the listing; `None` where each
     /// object must be computed.
-    fn written(&self, limit: usize) -> Result<Option<(Page, Chunks)>, Status> {
+    fn serialize(&self, limit: usize) -> Result<Option<(Page, Chunks)>, Status> {
         if !self.selection.is_left_to_others() {
             return Ok(None);
         }
@@ -113,7 +113,7 @@ impl<'a> Rest<'a> {
             0 => count,
             limit => self.first.saturating_add(limit).min(count),
         };
-        let Some(items) = written(&*self.listing, self.first..end)? else {
+        let Some(items) = serialize(&*self.listing, self.first..end)? else {
             return Ok(None);
         };
         let remaining = count - end;
@@ -162,7 +162,7 @@ const PIECE: usize = 512;
 
 /// Serializes the objects of `listing` at `places` as JSON with commas between them, in pieces; `None` where
 /// the listing cannot do this.
-fn written(listing: &dyn Listing, places: Range<usize>) -> Result<Option<Chunks>, Status> {
+fn serialize(listing: &dyn Listing, places: Range<usize>) -> Result<Option<Chunks>, Status> {
     let mut items = Chunks::default();
     for start in places.clone().step_by(PIECE) {
         if start > places.start {

@@ -69,8 +69,8 @@ fn read(state: &ApiState, served: &ServedVersion, info: &RequestInfo, headers: &
     let forms = state.forms(served, info);
     let accepts = |answer| negotiation::negotiate(headers, &info.query, answer, forms).ok();
     match info.verb {
-        "list" | "deletecollection" => listed(served, info, accepts(Answer::List)),
-        "watch" if begins_with_objects(info) => listed(served, info, accepts(Answer::Watch)),
+        "list" | "deletecollection" => list_effort(served, info, accepts(Answer::List)),
+        "watch" if begins_with_objects(info) => list_effort(served, info, accepts(Answer::Watch)),
         "get" if accepts(Answer::Object).is_some_and(is_rewritten) => {
             let all = served.source().map(|source| source.cached(served.stored));
             let object = all.as_ref().and_then(|all| all.get(&info.namespace, &info.name));
@@ -101,7 +101,7 @@ fn begins_with_objects(info: &RequestInfo) -> bool {
 
 /// The effort of comparing every object that a list may have. A selector increases this effort instead of
 /// reducing it: no object is skipped, and each is compared.
-fn listed(served: &ServedVersion, info: &RequestInfo, accepted: Option<MediaType>) -> usize {
+fn list_effort(served: &ServedVersion, info: &RequestInfo, accepted: Option<MediaType>) -> usize {
     let text = |name: &str| info.query.first(name).unwrap_or_default();
     let terms = |text: &str| match text {
         "" => 0,

@@ -198,7 +198,7 @@ impl HookedCreate<'_> {
     pub(super) async fn insert(&self, draft: Draft, guards: Vec<Guard>) -> Result<StoredObject, StoreError> {
         if !self.actor.dry_run
             && let Some(store) = self.served.store().filter(|store| !store.is_shared())
-            && let Some(object) = self.extended(store, &draft, &guards).await?
+            && let Some(object) = self.commit_with_hook(store, &draft, &guards).await?
         {
             return Ok(StoredObject {
                 object,
@@ -217,7 +217,7 @@ impl HookedCreate<'_> {
 
     /// Commits `draft` and the writes of the hook; commits nothing where there are none, or they are
     /// refused.
-    async fn extended(
+    async fn commit_with_hook(
         &self,
         store: &Arc<dyn Store>,
         draft: &Draft,

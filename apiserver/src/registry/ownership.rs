@@ -158,7 +158,7 @@ impl<'a> Ownership<'a> {
     /// Managed fields of the new object `value`, whose body had the managed fields `sent`.
     pub(crate) fn created(&self, value: &Value, sent: Option<&Value>) -> Managers {
         let before = Managers::of_request(sent, Managers::default());
-        before.update(&self.versions, &nothing(value), value, &self.writer())
+        before.update(&self.versions, &empty_state(value), value, &self.writer())
     }
 
     /// Managed fields of `value`, which replaces `stored` and whose body had the managed fields `sent`;
@@ -190,7 +190,7 @@ impl<'a> Ownership<'a> {
         let (live, before) = match stored {
             Some((stored, live)) => (live, of_stored(stored)),
             None => {
-                absent = nothing(config);
+                absent = empty_state(config);
                 (&absent, Managers::default())
             }
         };
@@ -199,7 +199,7 @@ impl<'a> Ownership<'a> {
 }
 
 /// State of the object before its creation.
-fn nothing(value: &Value) -> Value {
+fn empty_state(value: &Value) -> Value {
     json!({"apiVersion": value["apiVersion"], "kind": value["kind"]})
 }
 

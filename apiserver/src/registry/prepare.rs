@@ -195,13 +195,13 @@ impl WriteInput<'_> {
             subject: Some(&subject),
             purpose: Purpose::Answer,
         };
-        let mut finish = |value: Value| self.answered(old, value);
+        let mut finish = |value: Value| self.prepare_answer(old, value);
         let admission = self.actor.admission(self.chain);
         let (value, _) = admission.admit(asked, value, &mut finish).await?;
         Ok(value)
     }
 
-    fn answered(&self, old: Option<&Value>, mut value: Value) -> Result<Value, Status> {
+    fn prepare_answer(&self, old: Option<&Value>, mut value: Value) -> Result<Value, Status> {
         let kind = self.served.kind();
         let schema = kind.schema(self.served.version);
         let write = self.write(old);
@@ -267,7 +267,7 @@ impl WriteInput<'_> {
 
     /// Filters the `errors` that this write can correct. Problems outside of the status existed before a
     /// write of the status, and must not prevent it (kube-apiserver's validation ratcheting).
-    fn can_be_mended(&self, mut errors: Vec<FieldError>) -> Vec<FieldError> {
+    fn correctable(&self, mut errors: Vec<FieldError>) -> Vec<FieldError> {
         if matches!(self.via, Via::Subresource("status")) {
             errors.retain(|error| {
                 ["metadata", "status"]
@@ -374,7 +374,7 @@ impl Candidate for ObjectToStore<'_> {
             system::count_generation(&mut value, old);
         }
         let mut errors = validation::metadata(&value, served, old);
-        errors.extend(writing.can_be_mended(schema.validate(&value)));
+        errors.extend(writing.correctable(schema.validate(&value)));
         field::add_about_others(&mut errors, kind.validate(&write, &value));
         field::add_about_others(&mut errors, kind.own_rules(&write, &value));
         writing.refuse(errors, &value)?;

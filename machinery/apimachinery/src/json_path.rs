@@ -17,7 +17,7 @@ pub fn first<'a>(path: &str, value: &'a Value) -> Option<&'a Value> {
             rest = after;
         } else {
             let (inside, after) = rest.strip_prefix('[')?.split_once(']')?;
-            return chosen(inside, at)?.iter().find_map(|item| match inside {
+            return selected_list(inside, at)?.iter().find_map(|item| match inside {
                 "*" => first(after, item),
                 _ => holds(inside, item).then(|| first(after, item)).flatten(),
             });
@@ -27,7 +27,7 @@ pub fn first<'a>(path: &str, value: &'a Value) -> Option<&'a Value> {
 }
 
 /// Returns the list from which `[inside]` selects.
-fn chosen<'a>(inside: &str, at: &'a Value) -> Option<&'a Vec<Value>> {
+fn selected_list<'a>(inside: &str, at: &'a Value) -> Option<&'a Vec<Value>> {
     (inside == "*" || inside.starts_with("?(@.")).then(|| at.as_array())?
 }
 

@@ -133,15 +133,15 @@ pub fn too_many(count: usize) -> String {
 fn pay(operation: &PatchOperation, value: &Value, budget: &mut Budget) -> Result<(), BudgetExceeded> {
     let tokens = |pointer: &Pointer| 1 + pointer.as_str().len() / MOVED;
     let steps = match operation {
-        PatchOperation::Add(add) => tokens(&add.path) + moved(value, &add.path),
-        PatchOperation::Remove(remove) => tokens(&remove.path) + moved(value, &remove.path),
+        PatchOperation::Add(add) => tokens(&add.path) + shift_cost(value, &add.path),
+        PatchOperation::Remove(remove) => tokens(&remove.path) + shift_cost(value, &remove.path),
         PatchOperation::Replace(replace) => tokens(&replace.path),
         PatchOperation::Test(test) => tokens(&test.path),
         PatchOperation::Move(from_to) => {
             tokens(&from_to.path)
                 + tokens(&from_to.from)
-                + moved(value, &from_to.from)
-                + moved(value, &from_to.path)
+                + shift_cost(value, &from_to.from)
+                + shift_cost(value, &from_to.path)
         }
         PatchOperation::Copy(from_to) => {
             let copied = value.pointer(from_to.from.as_str());
@@ -150,14 +150,14 @@ fn pay(operation: &PatchOperation, value: &Value, budget: &mut Budget) -> Result
                 // Writing fails only because of the budget. This second call returns the exceeded limit.
                 budget.take(0)?;
             }
-            tokens(&from_to.path) + tokens(&from_to.from) + moved(value, &from_to.path)
+            tokens(&from_to.path) + tokens(&from_to.from) + shift_cost(value, &from_to.path)
         }
     };
     budget.spend(steps)
 }
 
 /// Cost of opening or closing a gap in the list at `pointer`.
-fn moved(value: &Value, pointer: &Pointer) -> usize {
+fn shift_cost(value: &Value, pointer: &Pointer) -> usize {
     let Some((parent, last)) = pointer.split_back() else {
         return 0;
     };

@@ -21,12 +21,12 @@ impl List {
                 Err(format!("element {index}: sets hold scalars only"))
             }
             By::Value => Ok(Element::Value(Scalar(item.clone()))),
-            By::Keys(keys) => keyed(index, item, keys),
+            By::Keys(keys) => key_element(index, item, keys),
         }
     }
 }
 
-fn keyed(index: usize, item: &Value, keys: &[(String, Option<Value>)]) -> Result<Element, String> {
+fn key_element(index: usize, item: &Value, keys: &[(String, Option<Value>)]) -> Result<Element, String> {
     let Some(item) = item.as_object() else {
         return Err(format!(
             "element {index}: associative list with keys may not have non-map elements"

@@ -15,7 +15,7 @@ impl Types {
     }
 }
 
-fn filled(value: &Value) -> bool {
+fn is_filled(value: &Value) -> bool {
     match value {
         Value::Object(fields) => !fields.is_empty(),
         Value::Array(items) => !items.is_empty(),
@@ -33,7 +33,7 @@ fn granular(node: &Node, value: &Value) -> bool {
 
 fn merge(node: &Node, live: &Value, config: &Value) -> Value {
     match (live, config) {
-        (_, Value::Null) if granular(node, live) && filled(live) => live.clone(),
+        (_, Value::Null) if granular(node, live) && is_filled(live) => live.clone(),
         (Value::Object(live), Value::Object(config)) => match &node.object {
             Some(shape) if !shape.atomic => Value::Object(fields(shape, live, config)),
             _ => Value::Object(config.clone()),

@@ -200,12 +200,12 @@ fn list(schema: &Value, preserve: bool) -> List {
         Arc::clone(&DEDUCED)
     };
     List {
-        by: told_apart(schema, items),
+        by: identified_by(schema, items),
         items: of,
     }
 }
 
-fn told_apart(schema: &Value, items: &Value) -> By {
+fn identified_by(schema: &Value, items: &Value) -> By {
     let key = |name: &str| (name.to_owned(), items["properties"][name].get("default").cloned());
     match schema["x-kubernetes-list-type"].as_str() {
         Some("set") => By::Value,

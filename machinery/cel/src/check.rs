@@ -95,14 +95,14 @@ struct Checker<'e> {
 }
 
 /// Placeholder for an invalid expression.
-fn nothing() -> TypedNode {
+fn placeholder() -> TypedNode {
     (Node::Constant(Value::Null), Type::Error)
 }
 
 impl Checker<'_> {
     fn issue(&mut self, at: usize, text: impl Into<String>) -> TypedNode {
         self.issues.push(Issue::new(at, text));
-        nothing()
+        placeholder()
     }
 
     fn expression(&mut self, expression: Expr) -> TypedNode {
@@ -161,7 +161,7 @@ impl Checker<'_> {
     }
 
     /// Finds a variable or a type by its name.
-    fn known(&mut self, name: &str) -> Option<TypedNode> {
+    fn find_name(&mut self, name: &str) -> Option<TypedNode> {
         if let Some(place) = self.locals.iter().rposition(|(known, _)| known == name) {
             return Some((Node::Local(place), self.locals[place].1.clone()));
         }
@@ -174,7 +174,7 @@ impl Checker<'_> {
     }
 
     fn name(&mut self, at: usize, name: &str) -> TypedNode {
-        match self.known(name) {
+        match self.find_name(name) {
             Some(checked) => checked,
             None => self.issue(at, format!("undeclared reference to '{name}' (in container '')")),
         }
@@ -183,7 +183,7 @@ impl Checker<'_> {
     fn select(&mut self, at: usize, of: Expr, field: String, mode: Select) -> TypedNode {
         if mode == Select::Value
             && let Some(name) = qualified(&of, &field)
-            && let Some(checked) = self.known(&name)
+            && let Some(checked) = self.find_name(&name)
         {
             return checked;
         }
@@ -196,7 +196,7 @@ impl Checker<'_> {
         }
         let (node, of) = self.expression(of);
         let Some(found) = self.field(at, &of, &field, mode) else {
-            return nothing();
+            return placeholder();
         };
         let node = Node::Select {
             of: Box::new(node),

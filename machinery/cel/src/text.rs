@@ -40,7 +40,7 @@ impl CompileError {
         let mut lines: Vec<String> = issues
             .iter()
             .take(MOST)
-            .map(|issue| shown(source, issue))
+            .map(|issue| format_issue(source, issue))
             .collect();
         if more > 0 {
             lines.push(format!("and {more} more errors"));
@@ -64,7 +64,7 @@ impl fmt::Display for CompileError {
 
 impl std::error::Error for CompileError {}
 
-fn shown(source: &str, issue: &Issue) -> String {
+fn format_issue(source: &str, issue: &Issue) -> String {
     let before = source.get(..issue.at).unwrap_or(source);
     let line = before.matches('\n').count() + 1;
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);

@@ -224,7 +224,7 @@ impl Build {
     }
 
     fn begin(&mut self, content: Content, anchor: usize, at: &Marker) -> Result<(), Problem> {
-        if self.keyed() {
+        if self.expects_key() {
             return Err(problem(at, "a list or a map cannot be a key"));
         }
         if self.frames.len() >= DEPTH_LIMIT {
@@ -293,7 +293,7 @@ impl Build {
     }
 
     /// Whether the next node is a key.
-    fn keyed(&self) -> bool {
+    fn expects_key(&self) -> bool {
         let content = self.frames.last().map(|frame| &frame.content);
         matches!(content, Some(Content::Map { slot: Slot::Key, .. }))
     }
@@ -301,7 +301,7 @@ impl Build {
     /// Adds a complete value to the list, map or document around it.
     fn put(&mut self, node: Node, depth: usize, alias: bool, at: &Marker) -> Result<(), Problem> {
         let at_marker = |text: String| problem(at, text);
-        if self.keyed() {
+        if self.expects_key() {
             let key = match node {
                 Node::Scalar(scalar) => scalar.into_key().map_err(at_marker)?,
                 Node::Value(_) => return Err(problem(at, "a list or a map cannot be a key")),

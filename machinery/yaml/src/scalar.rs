@@ -26,7 +26,7 @@ impl Scalar {
             None if plain => Ok(resolve(text)),
             None | Some(Err(()) | Ok("str")) => Ok(Self::Text(text.to_owned())),
             Some(Ok("binary")) => binary(text),
-            Some(Ok(name)) => tagged(name, text),
+            Some(Ok(name)) => resolve_tag(name, text),
         }
     }
 
@@ -164,7 +164,7 @@ fn float(text: &str) -> Option<Scalar> {
     value.is_finite().then_some(Scalar::Float(value))
 }
 
-fn tagged(name: &str, text: &str) -> Result<Scalar, String> {
+fn resolve_tag(name: &str, text: &str) -> Result<Scalar, String> {
     let found = resolve(text);
     match (name, found) {
         ("float", Scalar::Integer(value)) =>

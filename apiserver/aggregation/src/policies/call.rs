@@ -105,7 +105,7 @@ impl Caller {
         let body = body.map_err(|problem| told(&*problem))?.to_bytes();
         match code {
             StatusCode::OK => Ok(body),
-            other => Err(format!("the webhook answered {other}: {}", shown(&body))),
+            other => Err(format!("the webhook answered {other}: {}", excerpt(&body))),
         }
     }
 }
@@ -147,12 +147,12 @@ fn trust(bundle: &[u8]) -> Result<ClientConfig, String> {
 }
 
 /// The beginning of a body, for messages.
-fn shown(body: &Bytes) -> String {
+fn excerpt(body: &Bytes) -> String {
     const MOST: usize = 200;
     let text = String::from_utf8_lossy(body);
-    let mut shown: String = text.trim().chars().take(MOST).collect();
+    let mut excerpt: String = text.trim().chars().take(MOST).collect();
     if text.trim().chars().count() > MOST {
-        shown.push('…');
+        excerpt.push('…');
     }
-    shown
+    excerpt
 }

@@ -108,7 +108,7 @@ impl HubPolicies {
     async fn keep(self: Arc<Self>, place: usize, report: watch::Sender<bool>) {
         let (kind, plural) = KINDS[place];
         loop {
-            match served(&self.client, kind, plural).await {
+            match find_served(&self.client, kind, plural).await {
                 Ok(Some(resource)) => {
                     let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource);
                     let mut snapshots = Box::pin(follow::snapshots(api, plural));
@@ -218,7 +218,7 @@ fn kinds_of_params(stored: &StoredSet) -> BTreeSet<ParamKind> {
 }
 
 /// Finds the newest version of `kind` that the hub serves.
-async fn served(client: &Client, kind: &str, plural: &str) -> Result<Option<ApiResource>, String> {
+async fn find_served(client: &Client, kind: &str, plural: &str) -> Result<Option<ApiResource>, String> {
     for version in VERSIONS {
         let resource = ApiResource {
             group: GROUP.to_owned(),

@@ -64,8 +64,8 @@ impl Conditions {
     /// Judges whether all conditions hold for `request`, the `request` of an AdmissionReview, with the access
     /// reviews made so far.
     pub(super) fn judge(&self, request: &Json, decisions: &Arc<Decisions>) -> Verdict {
-        let shown = shown(request);
-        let variables = variables(request, &shown);
+        let plain = without_objects(request);
+        let variables = variables(request, &plain);
         let lazy = Lazy::new(&[], &variables, Arc::clone(decisions), PER_CALL_LIMIT);
         let mut left = MATCH_CONDITIONS_LIMIT;
         let mut problems = Vec::new();
@@ -179,7 +179,7 @@ fn resource(review: &Json) -> ReviewSubject {
 
 /// The request without its objects. As in kube-apiserver, CEL finds no field that an AdmissionRequest omits
 /// when it is empty (`subResource`, `userInfo.uid`).
-fn shown(review: &Json) -> Json {
+fn without_objects(review: &Json) -> Json {
     let fields = review.as_object().into_iter().flatten();
     let without = fields.filter(|(name, _)| !OBJECTS.iter().any(|(object, _)| object == name));
     Json::Object(

@@ -180,7 +180,7 @@ impl<'a> WebhookCall<'a> {
     }
 
     /// Returns the result of the conditions, once every access review that they need is made.
-    async fn judged(&self, request: &Value) -> Verdict {
+    async fn judge_conditions(&self, request: &Value) -> Verdict {
         let user = self.subject.request.user;
         let decider = &self.policies.decider;
         let mut decisions = Arc::default();
@@ -204,7 +204,7 @@ impl<'a> WebhookCall<'a> {
         }
         let metrics = &self.policies.metrics;
         let operation = self.subject.request.operation;
-        match self.judged(request).await {
+        match self.judge_conditions(request).await {
             Verdict::Holds => Ok(true),
             Verdict::Excluded => {
                 metrics.condition(self.name(), self.webhook_type, operation, false);

@@ -74,11 +74,11 @@ impl RegisteredObject {
             return Ok(ObjectState::Missing);
         };
         let object = serde_json::to_value(object).map_err(|problem| self.malformed(&problem))?;
-        Ok(self.judged(object, service))
+        Ok(self.classify(object, service))
     }
 
     /// Judges whether this server sets the caBundles in `object`.
-    fn judged(&self, object: Value, service: &Service) -> ObjectState {
+    fn classify(&self, object: Value, service: &Service) -> ObjectState {
         if is_injected(&object) {
             return ObjectState::Foreign(self.untrusting(&object, service));
         }
@@ -134,7 +134,7 @@ impl RegisteredObject {
         service: &Service,
         bundle: &str,
     ) -> Result<(), RegistrationError> {
-        let Some(mut patch) = filled(object, service, bundle) else {
+        let Some(mut patch) = ca_patch(object, service, bundle) else {
             return Ok(());
         };
         patch["metadata"] = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
@@ -232,7 +232,7 @@ pub fn whose(reference: &Value) -> String {
 }
 
 /// The fields that make `object` trust `bundle`; `None` when it trusts it already.
-fn filled(object: &Value, service: &Service, bundle: &str) -> Option<Value> {
+fn ca_patch(object: &Value, service: &Service, bundle: &str) -> Option<Value> {
     let bundle = json!(STANDARD.encode(bundle));
     if object["kind"] == "APIService" {
         let have = &object["spec"]["caBundle"];
@@ -252,7 +252,7 @@ fn filled(object: &Value, service: &Service, bundle: &str) -> Option<Value> {
 
 /// Whether everything in `object` that is for `service` trusts `bundle`.
 pub(super) fn trusts(object: &Value, service: &Service, bundle: &str) -> bool {
-    filled(object, service, bundle).is_none()
+    ca_patch(object, service, bundle).is_none()
 }
 
 #[cfg(test)]

@@ -77,7 +77,7 @@ impl Kind for ConfigMap {
         let mut errors = data::keys(new, "data");
         errors.extend(data::keys(new, "binaryData"));
         errors.extend(data::encodings(new, "binaryData"));
-        errors.extend(twice(new));
+        errors.extend(duplicate_keys(new));
         errors.extend(data::size(new, &[("data", false), ("binaryData", true)]));
         if let Some(old) = write.old {
             errors.extend(data::immutable(old, new, &["data", "binaryData"]));
@@ -93,7 +93,7 @@ fn keys(map: &Object) -> Cell {
 }
 
 /// Errors for keys that are in both fields.
-fn twice(new: &Value) -> Vec<FieldError> {
+fn duplicate_keys(new: &Value) -> Vec<FieldError> {
     let Some(binary) = value::object(new, &["binaryData"]) else {
         return Vec::new();
     };

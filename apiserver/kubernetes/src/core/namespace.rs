@@ -276,7 +276,7 @@ impl SubresourceHandler for Finalize {
                 return Err(moved(&call.name));
             }
             let step = finalized(current, finalizers.to_vec()).map_err(Status::internal)?;
-            let preview = previewed(current, &step);
+            let preview = preview_of(current, &step);
             if call.dry_run {
                 return Ok(Reply::Object(preview));
             }
@@ -299,7 +299,7 @@ impl SubresourceHandler for Finalize {
     }
 }
 
-fn previewed(current: &Arc<Object>, step: &Step) -> Arc<Object> {
+fn preview_of(current: &Arc<Object>, step: &Step) -> Arc<Object> {
     step.object.as_ref().map_or_else(
         || Arc::clone(current),
         |draft| Arc::new(draft.at(current.revision())),

@@ -12,13 +12,13 @@ const LONGEST_PROBLEM: usize = 300;
 /// Error of the first field of `new` that a client's `T` cannot hold; none where `schema` rejects the object
 /// already.
 pub(super) fn errors<T: DeserializeOwned>(schema: &Schema, new: &Value) -> Vec<FieldError> {
-    if read::<T>(new).is_ok() {
+    if parse::<T>(new).is_ok() {
         return Vec::new();
     }
     // Go accepts numbers as quantities too, and a missing time as the zero time.
     let mut lenient = new.clone();
     as_go_reads(&mut lenient);
-    let Err((path, problem)) = read::<T>(&lenient) else {
+    let Err((path, problem)) = parse::<T>(&lenient) else {
         return Vec::new();
     };
     if !schema.validate(new).is_empty() {
@@ -29,7 +29,7 @@ pub(super) fn errors<T: DeserializeOwned>(schema: &Schema, new: &Value) -> Vec<F
     vec![FieldError::type_invalid(path, kind_of(&problem), detail)]
 }
 
-fn read<T: DeserializeOwned>(value: &Value) -> Result<T, (String, String)> {
+fn parse<T: DeserializeOwned>(value: &Value) -> Result<T, (String, String)> {
     serde_path_to_error::deserialize(value)
         .map_err(|problem| (problem.path().to_string(), problem.inner().to_string()))
 }
@@ -50,7 +50,7 @@ fn as_go_reads(value: &mut Value) {
                 match (name.as_str(), field) {
                     ("limits" | "requests" | "overhead", Value::Object(list)) => texts(list),
                     ("sizeLimit" | "divisor", field) => text(field),
-                    ("conditions", Value::Array(conditions)) => conditions.iter_mut().for_each(timed),
+                    ("conditions", Value::Array(conditions)) => conditions.iter_mut().for_each(fill_time),
                     (_, field) => as_go_reads(field),
                 }
             }
@@ -60,7 +60,7 @@ fn as_go_reads(value: &mut Value) {
 }
 
 /// Fills in the missing time of a condition.
-fn timed(condition: &mut Value) {
+fn fill_time(condition: &mut Value) {
     if let Value::Object(fields) = condition {
         let time = fields.entry("lastTransitionTime").or_insert(Value::Null);
         if time.is_null() {

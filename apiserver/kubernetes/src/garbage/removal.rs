@@ -91,7 +91,7 @@ impl Removal {
                     permitted.map_err(NotRemoved::Protected)?
                 }
             };
-            let next = self.marked(key, &current, propagation);
+            let next = self.mark_deleting(key, &current, propagation);
             if self.written(key, &current, next, guards).await?.is_some() {
                 return Ok(());
             }
@@ -179,7 +179,7 @@ impl Removal {
     }
 
     /// The object marked as being deleted; `None` when no finalizer holds it.
-    fn marked(&self, key: &Key, current: &Object, propagation: Propagation) -> Option<Value> {
+    fn mark_deleting(&self, key: &Key, current: &Object, propagation: Propagation) -> Option<Value> {
         let mut value = current.parse();
         let mut finalizers = current.meta().finalizers().to_vec();
         finalizers.retain(|finalizer| finalizer != FOREGROUND && finalizer != ORPHAN);

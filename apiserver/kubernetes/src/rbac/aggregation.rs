@@ -78,7 +78,7 @@ impl Writer {
         let rules: BTreeMap<String, Arc<[PolicyRule]>> = cluster_roles_of(&roles).into_iter().collect();
         for (name, role) in roles.iter(None, None).filter(|(_, role)| is_aggregated(role)) {
             let wanted = rules.get(&*name.name).map_or(&[][..], |rules| rules);
-            let Some(next) = filled(role, wanted) else {
+            let Some(next) = with_rules(role, wanted) else {
                 continue;
             };
             let draft = Draft::new(&next).map_err(|problem| StoreError::Unavailable(problem.to_string()))?;
@@ -101,7 +101,7 @@ fn is_aggregated(role: &Object) -> bool {
 }
 
 /// Returns `role` with the rules `wanted`; `None` where it has them already.
-fn filled(role: &Object, wanted: &[PolicyRule]) -> Option<Value> {
+fn with_rules(role: &Object, wanted: &[PolicyRule]) -> Option<Value> {
     let wanted = json!(wanted);
     let have = &role.value()["rules"];
     let same = *have == wanted || (have.is_null() && wanted == json!([]));

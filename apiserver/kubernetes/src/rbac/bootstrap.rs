@@ -406,7 +406,7 @@ async fn ensure_role(store: &Arc<dyn Store>, clock: &dyn Clock, role: &Bootstrap
         let Some(current) = stored.get("", role.name) else {
             return create(store, key, &role_object(role, clock)).await;
         };
-        let Some(next) = completed(current.value(), role) else {
+        let Some(next) = with_missing_rules(current.value(), role) else {
             return Ok(());
         };
         let step = Step {
@@ -429,7 +429,7 @@ async fn ensure_role(store: &Arc<dyn Store>, clock: &dyn Clock, role: &Bootstrap
 
 /// The stored role with the missing rules added; `None` when no rule is missing, or the role must stay
 /// unchanged.
-fn completed(stored: &Value, role: &Bootstrap) -> Option<Value> {
+fn with_missing_rules(stored: &Value, role: &Bootstrap) -> Option<Value> {
     if stored["metadata"]["annotations"][AUTOUPDATE] == "false" {
         return None;
     }

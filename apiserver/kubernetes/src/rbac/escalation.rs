@@ -51,7 +51,7 @@ impl EscalationGuard {
             // A selector of roles by label also selects roles that get the label later.
             wanted.extend(everything());
         }
-        self.held(request, &wanted)
+        self.check_held(request, &wanted)
     }
 
     fn binding(&self, request: &Request<'_>, binding: &Value) -> Result<(), Denial> {
@@ -74,10 +74,10 @@ impl EscalationGuard {
         let Some(wanted) = self.rbac.rules_of(&role, request.namespace) else {
             return Err(Denial::Status(Box::new(Status::not_found(resource, &role.name))));
         };
-        self.held(request, &wanted)
+        self.check_held(request, &wanted)
     }
 
-    fn held(&self, request: &Request<'_>, wanted: &[PolicyRule]) -> Result<(), Denial> {
+    fn check_held(&self, request: &Request<'_>, wanted: &[PolicyRule]) -> Result<(), Denial> {
         let missing = self
             .rbac
             .uncovered(request.user, request.namespace, wanted, MOST_LISTED);

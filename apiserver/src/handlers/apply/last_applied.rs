@@ -33,19 +33,19 @@ pub(super) fn foreign(cx: &Cx<'_>, live: &Value, conflicts: Vec<Conflict>) -> Ve
 
 /// The configuration that kubectl applied from the client, in the version of the request.
 fn last_applied(cx: &Cx<'_>, live: &Value) -> Option<Value> {
-    let before: Value = serde_json::from_str(kept(cx, live)?).ok()?;
+    let before: Value = serde_json::from_str(annotation(cx, live)?).ok()?;
     (before["apiVersion"] == *cx.served.api_version && before.is_object()).then_some(before)
 }
 
 /// The value of the annotation, where this write is kubectl's.
-fn kept<'a>(cx: &Cx<'_>, live: &'a Value) -> Option<&'a str> {
+fn annotation<'a>(cx: &Cx<'_>, live: &'a Value) -> Option<&'a str> {
     let text = live["metadata"]["annotations"][ANNOTATION].as_str()?;
     (cx.manager == KUBECTL && !text.is_empty()).then_some(text)
 }
 
 /// Keeps the annotation current, without an owner for it.
 pub(super) fn keep(cx: &Cx<'_>, live: &Value, config: &Value, applied: &mut Value) {
-    if kept(cx, live).is_none() {
+    if annotation(cx, live).is_none() {
         return;
     }
     let Some(annotations) = applied["metadata"]["annotations"].as_object_mut() else {

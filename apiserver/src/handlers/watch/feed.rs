@@ -121,7 +121,7 @@ impl Feed {
         loop {
             match std::mem::replace(&mut self.phase, Phase::Over) {
                 Phase::Over => return None,
-                Phase::Failed(status) => return Some(self.failed(&status)),
+                Phase::Failed(status) => return Some(self.error_event(&status)),
                 Phase::Initial {
                     items,
                     revision,
@@ -181,7 +181,7 @@ impl Feed {
         };
         match result {
             Ok(events) => Some(self.changes(events.into_iter(), watch)),
-            Err(error) => Some(self.failed(&errors::of_store(error, self.framer.served()))),
+            Err(error) => Some(self.error_event(&errors::of_store(error, self.framer.served()))),
         }
     }
 
@@ -200,7 +200,7 @@ impl Feed {
     }
 
     /// Returns the last event, with the error.
-    fn failed(&self, status: &Status) -> Bytes {
+    fn error_event(&self, status: &Status) -> Bytes {
         self.progress.add(1);
         self.framer.error(status)
     }

@@ -25,7 +25,7 @@ const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "st
 pub(crate) fn problems(schema: &Value) -> Vec<(String, String)> {
     let mut found = Vec::new();
     if crate::nesting::is_shallow(schema) {
-        look(schema, &mut String::new(), &mut found);
+        visit(schema, &mut String::new(), &mut found);
     } else {
         let problem = format!("is nested deeper than {DEPTH_LIMIT} levels");
         found.push((String::new(), problem));
@@ -33,7 +33,7 @@ pub(crate) fn problems(schema: &Value) -> Vec<(String, String)> {
     found
 }
 
-fn look(schema: &Value, path: &mut String, found: &mut Vec<(String, String)>) {
+fn visit(schema: &Value, path: &mut String, found: &mut Vec<(String, String)>) {
     let mut wrong = |field: &str, problem: String| found.push((format!("{path}.{field}"), problem));
     for field in UNKNOWN.into_iter().filter(|field| schema.get(*field).is_some()) {
         wrong(field, "is not checked by this server: leave it out".to_owned());
@@ -70,7 +70,7 @@ fn below(schema: &Value, step: &str, path: &mut String, found: &mut Vec<(String,
     let length = path.len();
     path.push_str(step);
     // The schema of ObjectMeta is an object without fields, but metadata are checked in any case.
-    look(schema, path, found);
+    visit(schema, path, found);
     path.truncate(length);
 }
 

@@ -37,7 +37,7 @@ pub(super) fn merge(
     let order = Order::of(&have, order.unwrap_or(elements), strategy.merge_key);
     let mut merged = match strategy.merge_key {
         Some(key) => by_key(items, key, (have, is_new), elements, path, budget)?,
-        None => united(have, elements, path)?,
+        None => unite(have, elements, path)?,
     };
     order.sort(&mut merged);
     Ok(merged)
@@ -66,7 +66,7 @@ fn is_marker(element: &Value) -> bool {
     element.get(super::directive::PATCH).is_some()
 }
 
-fn united(mut have: Vec<Value>, elements: &[Value], path: &str) -> Result<Vec<Value>, String> {
+fn unite(mut have: Vec<Value>, elements: &[Value], path: &str) -> Result<Vec<Value>, String> {
     let known: HashSet<&Value> = have.iter().collect();
     let mut fresh: Vec<&Value> = Vec::new();
     let mut added: HashSet<&Value> = HashSet::new();
@@ -119,7 +119,7 @@ impl<'a> KeyedList<'a> {
     }
 
     /// Updates the index for the first element of `identity`, which was changed: it may have lost its key.
-    fn changed(&mut self, identity: &Value) {
+    fn reindex(&mut self, identity: &Value) {
         let Some(places) = self.places.get_mut(identity) else {
             return;
         };
@@ -169,7 +169,7 @@ fn by_key(
             _ if deletes => {}
             (Some(identity), Some(known)) => {
                 merge_map(items, known, fields, &path, budget)?;
-                have.changed(identity);
+                have.reindex(identity);
             }
             _ => {
                 // Merging into an empty object drops nulls and directives.

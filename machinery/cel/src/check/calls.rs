@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Checker, TypedNode, nothing, qualified};
+use super::{Checker, TypedNode, placeholder, qualified};
 use crate::ast::{Expr, Kind, Select};
 use crate::environment::OverloadEntry;
 use crate::error::Error;
@@ -39,22 +39,22 @@ impl Checker<'_> {
         if let Some(target) = &target
             && let Some(name) = package(target, &function)
             && self.environment.function(&name).is_some()
-            && !self.shadowed(&name)
+            && !self.is_shadowed(&name)
         {
-            return self.resolved(at, name, false, args);
+            return self.resolve_call(at, name, false, args);
         }
         let member = target.is_some();
         let args = target.into_iter().chain(args).collect();
-        self.resolved(at, function, member, args)
+        self.resolve_call(at, function, member, args)
     }
 
     /// Whether a variable of a macro shadows the package of `name`.
-    fn shadowed(&self, name: &str) -> bool {
+    fn is_shadowed(&self, name: &str) -> bool {
         let first = name.split('.').next().unwrap_or_default();
         self.locals.iter().any(|(local, _)| local == first)
     }
 
-    fn resolved(&mut self, at: usize, function: String, member: bool, args: Vec<Expr>) -> TypedNode {
+    fn resolve_call(&mut self, at: usize, function: String, member: bool, args: Vec<Expr>) -> TypedNode {
         let environment = self.environment;
         let places: Vec<usize> = args.iter().map(|argument| argument.at).collect();
         let formats = usize::from(function == "format");
@@ -72,7 +72,7 @@ impl Checker<'_> {
             .collect::<Vec<_>>();
         let Some((mut candidates, result)) = self.fitting(&fitting, &types) else {
             if types.contains(&Type::Error) && self.types.exhausted() {
-                return nothing();
+                return placeholder();
             }
             let text = self.mismatch(&function, member, &types);
             return self.issue(at, text);
@@ -185,7 +185,7 @@ fn literal_error(node: &Node) -> Option<String> {
 fn conditional(nodes: Vec<Node>, result: Type) -> TypedNode {
     match <[Node; 3]>::try_from(nodes) {
         Ok(parts) => (Node::Conditional(Box::new(parts)), result),
-        Err(_) => nothing(),
+        Err(_) => placeholder(),
     }
 }
 

@@ -22,7 +22,7 @@ impl Checker<'_> {
     }
 
     /// Joins the type of earlier elements, `known`, with that of the next one.
-    fn joined(&mut self, at: usize, known: Option<Type>, next: Type) -> Type {
+    fn join_types(&mut self, at: usize, known: Option<Type>, next: Type) -> Type {
         let Some(known) = known else {
             return next;
         };
@@ -48,7 +48,7 @@ impl Checker<'_> {
         for item in items {
             let at = item.value.at;
             let (node, next, optional) = self.item(item);
-            of = Some(self.joined(at, of, next));
+            of = Some(self.join_types(at, of, next));
             nodes.push((node, optional));
         }
         let of = of.unwrap_or_else(|| self.types.fresh());
@@ -61,9 +61,9 @@ impl Checker<'_> {
         for (key, item) in entries {
             let (at, value_at) = (key.at, item.value.at);
             let (key, key_type) = self.expression(key);
-            keys = Some(self.joined(at, keys, key_type));
+            keys = Some(self.join_types(at, keys, key_type));
             let (value, value_type, optional) = self.item(item);
-            values = Some(self.joined(value_at, values, value_type));
+            values = Some(self.join_types(value_at, values, value_type));
             nodes.push((key, value, optional));
         }
         let keys = keys.unwrap_or_else(|| self.types.fresh());

@@ -41,7 +41,7 @@ impl<'a> Evaluator<'a, '_> {
         self.locals.truncate(base);
         match outcome? {
             Some(value) => Ok(value),
-            None => self.folded(folding.comprehension, gathered),
+            None => self.finish(folding.comprehension, gathered),
         }
     }
 
@@ -93,12 +93,12 @@ impl<'a> Evaluator<'a, '_> {
             self.locals.push(index);
         }
         self.locals.push(element.clone());
-        let outcome = self.judged(folding, element, gathered);
+        let outcome = self.judge_element(folding, element, gathered);
         self.locals.truncate(base);
         outcome
     }
 
-    fn judged(
+    fn judge_element(
         &mut self,
         folding: &'a FoldMacro,
         element: Value<'a>,
@@ -162,7 +162,7 @@ impl<'a> Evaluator<'a, '_> {
         Ok(None)
     }
 
-    fn folded(&mut self, comprehension: Comprehension, gathered: FoldResult<'a>) -> Outcome<'a> {
+    fn finish(&mut self, comprehension: Comprehension, gathered: FoldResult<'a>) -> Outcome<'a> {
         if let Some(failure) = gathered.failure {
             return Err(failure);
         }

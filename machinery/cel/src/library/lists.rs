@@ -97,7 +97,7 @@ pub(super) fn list<'v, 'a>(args: &'v [Value<'a>]) -> Result<&'v List<'a>, Error>
     }
 }
 
-fn compared(one: &Value<'_>, other: &Value<'_>) -> Result<Ordering, Error> {
+fn compare(one: &Value<'_>, other: &Value<'_>) -> Result<Ordering, Error> {
     match one.order(other) {
         Some(Order::Is(order)) => Ok(order),
         Some(Order::Unordered) => Ok(Ordering::Equal),
@@ -111,7 +111,7 @@ fn is_sorted<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
         meter.charge(1)?;
         meter.bytes(element.size())?;
         if let Some(last) = &last
-            && compared(last, &element)?.is_gt()
+            && compare(last, &element)?.is_gt()
         {
             return Ok(Value::Bool(false));
         }
@@ -126,7 +126,7 @@ fn extreme<'a>(meter: &mut Meter, args: &[Value<'a>], name: &str, wanted: Orderi
         meter.charge(1)?;
         meter.bytes(element.size())?;
         let better = match &best {
-            Some(best) => compared(&element, best)? == wanted,
+            Some(best) => compare(&element, best)? == wanted,
             None => true,
         };
         if better {
@@ -256,13 +256,13 @@ pub(crate) fn sorted_by<'a>(meter: &mut Meter, list: Vec<Value<'a>>, keys: Vec<V
     let rounds = usize::try_from(list.len().checked_ilog2().unwrap_or_default()).unwrap_or_default() + 1;
     let mut length = 0;
     for pair in keys.windows(2) {
-        compared(&pair[0], &pair[1])?;
+        compare(&pair[0], &pair[1])?;
         length += pair[0].size();
     }
     meter.charge(list.len().saturating_mul(rounds))?;
     meter.bytes(length.saturating_mul(rounds))?;
     let mut pairs: Vec<(Value<'a>, Value<'a>)> = keys.into_iter().zip(list).collect();
-    pairs.sort_by(|(one, _), (other, _)| compared(one, other).unwrap_or(Ordering::Equal));
+    pairs.sort_by(|(one, _), (other, _)| compare(one, other).unwrap_or(Ordering::Equal));
     Ok(pairs
         .into_iter()
         .map(|(_, element)| element)

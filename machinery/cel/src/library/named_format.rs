@@ -13,32 +13,36 @@ pub(super) const FUNCTIONS: &[Function] = &[
         Ok(found.map_or(Value::Optional(None), |name| Value::some(Value::Format(name))))
     }),
     function("format.dns1123Label", NONE, |meter, _| {
-        named(meter, "dns1123Label")
+        format_named(meter, "dns1123Label")
     }),
     function("format.dns1123Subdomain", NONE, |meter, _| {
-        named(meter, "dns1123Subdomain")
+        format_named(meter, "dns1123Subdomain")
     }),
     function("format.dns1035Label", NONE, |meter, _| {
-        named(meter, "dns1035Label")
+        format_named(meter, "dns1035Label")
     }),
     function("format.qualifiedName", NONE, |meter, _| {
-        named(meter, "qualifiedName")
+        format_named(meter, "qualifiedName")
     }),
     function("format.dns1123LabelPrefix", NONE, |meter, _| {
-        named(meter, "dns1123LabelPrefix")
+        format_named(meter, "dns1123LabelPrefix")
     }),
     function("format.dns1123SubdomainPrefix", NONE, |meter, _| {
-        named(meter, "dns1123SubdomainPrefix")
+        format_named(meter, "dns1123SubdomainPrefix")
     }),
     function("format.dns1035LabelPrefix", NONE, |meter, _| {
-        named(meter, "dns1035LabelPrefix")
+        format_named(meter, "dns1035LabelPrefix")
     }),
-    function("format.labelValue", NONE, |meter, _| named(meter, "labelValue")),
-    function("format.uri", NONE, |meter, _| named(meter, "uri")),
-    function("format.uuid", NONE, |meter, _| named(meter, "uuid")),
-    function("format.byte", NONE, |meter, _| named(meter, "byte")),
-    function("format.date", NONE, |meter, _| named(meter, "date")),
-    function("format.datetime", NONE, |meter, _| named(meter, "datetime")),
+    function("format.labelValue", NONE, |meter, _| {
+        format_named(meter, "labelValue")
+    }),
+    function("format.uri", NONE, |meter, _| format_named(meter, "uri")),
+    function("format.uuid", NONE, |meter, _| format_named(meter, "uuid")),
+    function("format.byte", NONE, |meter, _| format_named(meter, "byte")),
+    function("format.date", NONE, |meter, _| format_named(meter, "date")),
+    function("format.datetime", NONE, |meter, _| {
+        format_named(meter, "datetime")
+    }),
     function("validate", &["Format.(string) optional(list(string))"], validate),
 ];
 
@@ -60,7 +64,7 @@ const NAMES: [&str; 13] = [
     "datetime",
 ];
 
-fn named<'a>(meter: &mut Meter, name: &'static str) -> Outcome<'a> {
+fn format_named<'a>(meter: &mut Meter, name: &'static str) -> Outcome<'a> {
     meter.charge(1)?;
     Ok(Value::Format(name))
 }

@@ -25,10 +25,10 @@ pub(super) const STANDARD: &[Function] = &[
     ),
     function("contains", &["string.(string) bool"], contains),
     function("startsWith", &["string.(string) bool"], |meter, args| {
-        tested(meter, args, |text, part| text.starts_with(part))
+        predicate(meter, args, |text, part| text.starts_with(part))
     }),
     function("endsWith", &["string.(string) bool"], |meter, args| {
-        tested(meter, args, |text, part| text.ends_with(part))
+        predicate(meter, args, |text, part| text.ends_with(part))
     }),
 ];
 
@@ -45,13 +45,13 @@ pub(super) const EXTENDED: &[Function] = &[
         last_index_of,
     ),
     function("lowerAscii", &["string.() string"], |meter, args| {
-        changed(meter, args, str::to_ascii_lowercase)
+        transform(meter, args, str::to_ascii_lowercase)
     }),
     function("upperAscii", &["string.() string"], |meter, args| {
-        changed(meter, args, str::to_ascii_uppercase)
+        transform(meter, args, str::to_ascii_uppercase)
     }),
     function("trim", &["string.() string"], |meter, args| {
-        changed(meter, args, |text| text.trim_matches(is_space).to_owned())
+        transform(meter, args, |text| text.trim_matches(is_space).to_owned())
     }),
     function(
         "replace",
@@ -81,12 +81,12 @@ pub(super) const EXTENDED: &[Function] = &[
     ),
     function("format", &["string.(list(dyn)) string"], format),
     function("strings.quote", &["(string) string"], |meter, args| {
-        changed(meter, args, format::quoted)
+        transform(meter, args, format::quoted)
     }),
 ];
 
 pub(super) const REVERSE: &[Function] = &[function("reverse", &["string.() string"], |meter, args| {
-    changed(meter, args, |text| text.chars().rev().collect())
+    transform(meter, args, |text| text.chars().rev().collect())
 })];
 
 /// Whether a character is Unicode white space. The one character on which Rust and Go differ does not occur.
@@ -130,13 +130,13 @@ fn contains<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     Ok(Value::Bool(text.contains(&**part)))
 }
 
-fn tested<'a>(meter: &mut Meter, args: &[Value<'a>], holds: fn(&str, &str) -> bool) -> Outcome<'a> {
+fn predicate<'a>(meter: &mut Meter, args: &[Value<'a>], holds: fn(&str, &str) -> bool) -> Outcome<'a> {
     let (text, part) = (text(args, 0)?, text(args, 1)?);
     meter.bytes(text.len())?;
     Ok(Value::Bool(holds(text, part)))
 }
 
-fn changed<'a>(meter: &mut Meter, args: &[Value<'a>], change: fn(&str) -> String) -> Outcome<'a> {
+fn transform<'a>(meter: &mut Meter, args: &[Value<'a>], change: fn(&str) -> String) -> Outcome<'a> {
     let text = text(args, 0)?;
     meter.bytes(text.len())?;
     Ok(change(text).into())

@@ -130,21 +130,21 @@ fn rule(rule: &Value, path: &str, operations: &[&str]) -> Vec<FieldError> {
             errors.push(FieldError::duplicate(path, actual));
         }
     }
-    errors.extend(alone(rule, path, "operations", "operations"));
+    errors.extend(wildcard_error(rule, path, "operations", "operations"));
     for (index, actual) in value::texts(rule, &["operations"]).into_iter().enumerate() {
         if !operations.contains(&actual) {
             let path = format!("{path}.operations[{index}]");
             errors.push(FieldError::not_supported(path, actual, operations));
         }
     }
-    errors.extend(alone(rule, path, "apiGroups", "API groups"));
-    errors.extend(alone(rule, path, "apiVersions", "API versions"));
+    errors.extend(wildcard_error(rule, path, "apiGroups", "API groups"));
+    errors.extend(wildcard_error(rule, path, "apiVersions", "API versions"));
     for (index, actual) in value::texts(rule, &["apiVersions"]).into_iter().enumerate() {
         if actual.is_empty() {
             errors.push(FieldError::required(format!("{path}.apiVersions[{index}]"), ""));
         }
     }
-    errors.extend(named(rule, &format!("{path}.resources")));
+    errors.extend(resource_errors(rule, &format!("{path}.resources")));
     let scope = value::text(rule, &["scope"]);
     if rule.get("scope").is_some() && !SCOPES.contains(&scope) {
         errors.push(FieldError::not_supported(format!("{path}.scope"), scope, &SCOPES));
@@ -153,7 +153,7 @@ fn rule(rule: &Value, path: &str, operations: &[&str]) -> Vec<FieldError> {
 }
 
 /// Error when a list is empty, or has `*` together with other entries.
-fn alone(rule: &Value, path: &str, field: &str, what: &str) -> Option<FieldError> {
+fn wildcard_error(rule: &Value, path: &str, field: &str, what: &str) -> Option<FieldError> {
     let path = format!("{path}.{field}");
     let actual = value::texts(rule, &[field]);
     if actual.is_empty() {
@@ -166,7 +166,7 @@ fn alone(rule: &Value, path: &str, field: &str, what: &str) -> Option<FieldError
 }
 
 /// Errors in the resources and subresources of a rule.
-fn named(rule: &Value, path: &str) -> Vec<FieldError> {
+fn resource_errors(rule: &Value, path: &str) -> Vec<FieldError> {
     let actual = value::texts(rule, &["resources"]);
     if actual.is_empty() {
         return vec![FieldError::required(path, "")];

@@ -76,7 +76,10 @@ impl Kind for ValidatingAdmissionPolicy {
                 format!("must not have more than {MOST_ANNOTATIONS} auditAnnotations"),
             ));
         }
-        errors.extend(annotated(value::text(new, &["metadata", "name"]), annotations));
+        errors.extend(annotation_errors(
+            value::text(new, &["metadata", "name"]),
+            annotations,
+        ));
         errors.extend(expressions::errors(PolicyType::Validating, write.old, new));
         errors
     }
@@ -131,7 +134,7 @@ fn validation(one: &Value, path: &str) -> Vec<FieldError> {
 }
 
 /// Errors in the audit annotations of the policy `name`, except expressions that do not compile.
-fn annotated(name: &str, annotations: &[Value]) -> Vec<FieldError> {
+fn annotation_errors(name: &str, annotations: &[Value]) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut known = BTreeSet::new();
     for (index, one) in annotations.iter().enumerate() {

@@ -14,7 +14,7 @@ pub(crate) fn core(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     let mut errors: Vec<FieldError> = namespace(new).into_iter().collect();
     errors.extend(micro_time::problems(&MICRO_TIMES, new));
     if !text(new, &["eventTime"]).is_empty() {
-        errors.extend(reported(write, new));
+        errors.extend(report_errors(write, new));
     }
     errors
 }
@@ -30,7 +30,7 @@ pub(crate) fn new_api(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         if text(new, &["eventTime"]).is_empty() {
             errors.push(FieldError::required("eventTime", ""));
         }
-        errors.extend(reported(write, new));
+        errors.extend(report_errors(write, new));
         for field in ["source", "firstTimestamp", "lastTimestamp", "count"] {
             if new.get(field).is_some_and(is_set) {
                 errors.push(FieldError::invalid(
@@ -119,7 +119,7 @@ fn namespace(new: &Value) -> Option<FieldError> {
 }
 
 /// Errors of an event in the newer form.
-fn reported(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+fn report_errors(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let controller = text(new, &["reportingComponent"]);
     if controller.is_empty() {

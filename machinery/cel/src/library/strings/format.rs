@@ -89,26 +89,26 @@ fn put(
 ) -> Result<(), Error> {
     meter.charge(1 + precision.unwrap_or_default() / 10)?;
     match (verb, value) {
-        ('s', value) => shown(meter, output, value, false)?,
+        ('s', value) => write_value(meter, output, value, false)?,
         ('d', Value::Int(number)) => output.push_str(&number.to_string()),
         ('d', Value::Uint(number)) => output.push_str(&number.to_string()),
         ('d', value) => return Err(wrong("decimal", "integers", value)),
         ('f' | 'e', value) => {
             let clause = if verb == 'f' { "fixed-point" } else { "scientific" };
             let number = double(value).ok_or_else(|| wrong(clause, "doubles", value))?;
-            let shown = match unusual(number) {
+            let formatted = match unusual(number) {
                 Some(word) => word.to_owned(),
                 None if verb == 'f' => grouped(number, precision.unwrap_or(PRECISION)),
                 None => scientific(number),
             };
-            output.push_str(&shown);
+            output.push_str(&formatted);
         }
         ('b', Value::Bool(flag)) => output.push(if *flag { '1' } else { '0' }),
         ('b' | 'o' | 'x' | 'X', Value::Int(number)) => {
             output.push_str(if *number < 0 { "-" } else { "" });
-            output.push_str(&based(number.unsigned_abs(), verb));
+            output.push_str(&in_base(number.unsigned_abs(), verb));
         }
-        ('b' | 'o' | 'x' | 'X', Value::Uint(number)) => output.push_str(&based(*number, verb)),
+        ('b' | 'o' | 'x' | 'X', Value::Uint(number)) => output.push_str(&in_base(*number, verb)),
         ('x' | 'X', Value::String(text)) => bytes(meter, output, text.as_bytes(), verb)?,
         ('x' | 'X', Value::Bytes(all)) => bytes(meter, output, all, verb)?,
         ('b', value) => return Err(wrong("binary", "integers and bools", value)),
@@ -145,7 +145,7 @@ fn unusual(number: f64) -> Option<&'static str> {
         .then_some(if number > 0.0 { "\u{221e}" } else { "-\u{221e}" })
 }
 
-fn based(number: u64, verb: char) -> String {
+fn in_base(number: u64, verb: char) -> String {
     match verb {
         'b' => format!("{number:b}"),
         'o' => format!("{number:o}"),
@@ -157,22 +157,22 @@ fn based(number: u64, verb: char) -> String {
 fn bytes(meter: &mut Meter, output: &mut String, all: &[u8], verb: char) -> Result<(), Error> {
     meter.bytes(2 * all.len())?;
     for byte in all {
-        let shown = if verb == 'x' {
+        let formatted = if verb == 'x' {
             format!("{byte:02x}")
         } else {
             format!("{byte:02X}")
         };
-        output.push_str(&shown);
+        output.push_str(&formatted);
     }
     Ok(())
 }
 
 /// Formats a number with commas between its thousands, as in American English.
 fn grouped(number: f64, precision: usize) -> String {
-    let shown = format!("{number:.precision$}");
-    let (sign, rest) = match shown.strip_prefix('-') {
+    let formatted = format!("{number:.precision$}");
+    let (sign, rest) = match formatted.strip_prefix('-') {
         Some(rest) => ("-", rest),
-        None => ("", &shown[..]),
+        None => ("", &formatted[..]),
     };
     let (whole, fraction) = rest.split_at(rest.find('.').unwrap_or(rest.len()));
     let mut output = sign.to_owned();
@@ -187,8 +187,8 @@ fn grouped(number: f64, precision: usize) -> String {
 
 /// Formats a number with its power of ten. As in cel-go, the precision of the clause is ignored.
 fn scientific(number: f64) -> String {
-    let shown = format!("{number:.PRECISION$e}");
-    let (digits, exponent) = shown.split_once('e').unwrap_or((&shown, "0"));
+    let formatted = format!("{number:.PRECISION$e}");
+    let (digits, exponent) = formatted.split_once('e').unwrap_or((&formatted, "0"));
     let exponent: i32 = exponent.parse().unwrap_or_default();
     let mut output = format!("{digits}\u{d7}10");
     if exponent < 0 {
@@ -202,7 +202,7 @@ fn scientific(number: f64) -> String {
 }
 
 /// Formats a value for `%s`; within lists and maps in the form of an expression.
-fn shown(meter: &mut Meter, output: &mut String, value: &Value<'_>, inside: bool) -> Result<(), Error> {
+fn write_value(meter: &mut Meter, output: &mut String, value: &Value<'_>, inside: bool) -> Result<(), Error> {
     meter.charge(1)?;
     meter.bytes(value.size())?;
     match value {
@@ -211,7 +211,7 @@ fn shown(meter: &mut Meter, output: &mut String, value: &Value<'_>, inside: bool
             output.push('[');
             for (index, element) in list.iter().enumerate() {
                 output.push_str(if index > 0 { ", " } else { "" });
-                shown(meter, output, &element, true)?;
+                write_value(meter, output, &element, true)?;
             }
             output.push(']');
         }
@@ -219,9 +219,9 @@ fn shown(meter: &mut Meter, output: &mut String, value: &Value<'_>, inside: bool
             output.push('{');
             for (index, (key, element)) in map.entries().into_iter().enumerate() {
                 output.push_str(if index > 0 { ", " } else { "" });
-                shown(meter, output, &key, true)?;
+                write_value(meter, output, &key, true)?;
                 output.push(':');
-                shown(meter, output, &element, true)?;
+                write_value(meter, output, &element, true)?;
             }
             output.push('}');
         }
