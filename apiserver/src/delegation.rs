@@ -4,14 +4,14 @@
 //! The reviews are in [`crate::authn::token_review`] and [`crate::authz::subject_access_review`]; a
 //! [`Reviewer`] of the program sends them.
 
-mod remembered;
+mod answer_cache;
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::Value;
 
-pub(crate) use remembered::AnswerCache;
+pub(crate) use answer_cache::AnswerCache;
 
 /// Timeout of one attempt.
 const ATTEMPT: Duration = Duration::from_secs(10);

@@ -16,7 +16,7 @@ use crate::dispatch::Pass;
 use crate::evaluate::{RemainingBudget, WRITE_LIMIT};
 use crate::params::ParamRef;
 use crate::set::{InForce, PolicyInForce};
-use crate::stored::StoredSet;
+use crate::stored_set::StoredSet;
 use crate::surroundings::Surroundings;
 
 /// Highest number of evaluations of one write for access reviews. Each costs a third of an expression's

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::PolicyType;
 use crate::binding::Binding;
 use crate::policy::Policy;
-use crate::stored::StoredSet;
+use crate::stored_set::StoredSet;
 
 /// A policy with the bindings that put it in force.
 #[derive(Debug)]

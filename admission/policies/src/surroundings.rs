@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::PolicyType;
 use crate::param_kind::{ParamError, ParamKind};
-use crate::stored::StoredSet;
+use crate::stored_set::StoredSet;
 
 /// An access review under way.
 pub type PendingReview<'a> = Pin<Box<dyn Future<Output = Decision> + Send + 'a>>;

@@ -12,8 +12,8 @@
 //! difference from kube-apiserver: this crate itself has no dry run, no validation and no last-applied
 //! annotation.
 
-pub mod asked;
 pub mod expected;
+pub mod request;
 
 use serde_json::Value;
 

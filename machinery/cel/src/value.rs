@@ -6,9 +6,9 @@ mod containers;
 mod json;
 mod key;
 mod moment;
+mod number_format;
 mod quantity;
 mod semver;
-mod shown;
 pub(crate) mod url;
 
 use std::collections::BTreeMap;
@@ -24,9 +24,9 @@ pub(crate) use compare::Order;
 pub use containers::{List, Map};
 pub use key::Key;
 pub use moment::Moment;
+pub(crate) use number_format::{double, duration};
 pub use quantity::Quantity;
 pub use semver::Semver;
-pub(crate) use shown::{double, duration};
 pub use url::Url;
 
 /// A value.

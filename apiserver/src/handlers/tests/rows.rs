@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use berth_admission::{Chain, Denial, Plugin, Request};
 use berth_apimachinery::{Cell, Column, Kind, KindInfo, Object, Revision, Schema, Timestamp};
-use berth_apply::reference::{self, asked, expected};
+use berth_apply::reference::{self, expected, request};
 use berth_storage::MemoryStore;
 
 use super::*;
@@ -110,7 +110,7 @@ impl Server {
 
     async fn live(&self) -> Option<Value> {
         let (code, object) = self
-            .send("GET", &asked::path("v1", "w"), "", &Value::Null, 0)
+            .send("GET", &request::path("v1", "w"), "", &Value::Null, 0)
             .await;
         (code == 200).then_some(object)
     }
@@ -118,7 +118,7 @@ impl Server {
     /// Does what `step` says.
     async fn step(&self, step: &Value, live: Option<&Value>, now: i64) -> (u16, Value) {
         *self.others.0.lock().unwrap() = step["admission"].clone();
-        let asked = asked::asked(step, "w", live);
+        let asked = request::asked(step, "w", live);
         let (code, answer) = self
             .send(asked.method, &asked.path, asked.content, &asked.body, now)
             .await;
@@ -127,8 +127,14 @@ impl Server {
         }
         let mut cleared = answer;
         cleared["metadata"]["managedFields"] = json!([{}]);
-        self.send("PUT", &asked::path("v1", "w"), "application/json", &cleared, now)
-            .await
+        self.send(
+            "PUT",
+            &request::path("v1", "w"),
+            "application/json",
+            &cleared,
+            now,
+        )
+        .await
     }
 }
 
@@ -144,7 +150,7 @@ async fn the_rows_end_as_on_kube_apiserver() {
             let (code, answer) = server.step(step, before.as_ref(), now).await;
             assert_eq!(
                 u64::from(code),
-                asked::code(step, before.is_some()),
+                request::code(step, before.is_some()),
                 "{at}: {answer}"
             );
             let after = server.live().await;
