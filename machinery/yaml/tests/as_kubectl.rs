@@ -5,8 +5,8 @@
 mod corpus;
 #[path = "as_kubectl/generate.rs"]
 mod generate;
-#[path = "as_kubectl/meant.rs"]
-mod meant;
+#[path = "as_kubectl/intended_differences.rs"]
+mod intended_differences;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -131,7 +131,7 @@ fn compare(what: &str, texts: &[String]) {
         let Some(found) = differing(index, text, &theirs[index]) else {
             continue;
         };
-        match meant::meant(text) {
+        match intended_differences::intended_difference(text) {
             Some(why) => *meant.entry(why).or_default() += 1,
             None => differ.push(found),
         }

@@ -2,7 +2,7 @@
 //! lost without a word.
 
 /// Why `text` may be read in another way, if there is a reason.
-pub(crate) fn meant(text: &str) -> Option<&'static str> {
+pub(crate) fn intended_difference(text: &str) -> Option<&'static str> {
     let has = |any: &[&str]| any.iter().any(|one| text.contains(one));
     let brackets = has(&["{", "["]);
     if has(&["\u{85}", "\u{2028}", "\u{2029}"]) {
