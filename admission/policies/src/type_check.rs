@@ -37,7 +37,7 @@ type Name = (String, String, String);
 
 /// A kind with the environment for checking expressions about it.
 struct KindEnvironment {
-    shown: String,
+    description: String,
     environment: Environment,
 }
 
@@ -82,14 +82,14 @@ impl KindEnvironment {
             environment = environment.with_variable(format!("variables.{}", text(&variable["name"])), of);
         }
         Some(Self {
-            shown: format!("{}/{}, Kind={}", name.0, name.1, name.2),
+            description: format!("{}/{}, Kind={}", name.0, name.1, name.2),
             environment,
         })
     }
 
     fn problem(&self, source: &str) -> Option<String> {
         let problem = self.environment.compile(source).err()?;
-        Some(format!("{}: {problem}\n", self.shown))
+        Some(format!("{}: {problem}\n", self.description))
     }
 }
 
@@ -101,8 +101,8 @@ fn params(spec: &Value, kinds: &dyn Kinds) -> Option<Type> {
     Some(schema.map_or(Type::Dyn, |schema| schema::declared(schema, &kind.kind)))
 }
 
-/// The kinds that the rules of a policy name one by one, in order. A rule with a `*` names none, and no
-/// subresource is one.
+/// The kinds that the rules of a policy name individually, in order. A rule with a `*` names no kind, and
+/// subresources are ignored.
 fn named_kinds(spec: &Value, kinds: &dyn Kinds) -> BTreeSet<Name> {
     let mut found = BTreeSet::new();
     for rule in list(&spec["matchConstraints"]["resourceRules"]) {

@@ -19,7 +19,7 @@ use kube::client::Body;
 /// Timeout of sending a batch to the webhook.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Why the audit log cannot be kept as the flags say it.
+/// Reason why the audit log cannot be opened as the flags configure it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuditArgsError {

@@ -1,6 +1,5 @@
-//! The sequences of `machinery/apply/src/reference/rows.json` as requests: beside who owns what, their codes,
-//! that what changes nothing is not written, status as a subresource, dry runs, admission, and kubectl's
-//! annotation.
+//! The sequences of `machinery/apply/src/reference/rows.json` as requests: ownership, codes, no-op writes,
+//! status as a subresource, dry runs, admission, and kubectl's annotation.
 
 use std::sync::Mutex;
 
@@ -14,7 +13,7 @@ use crate::resource::{Backing, Group, Resource};
 
 const GROUP: &str = "example.dev";
 
-/// The kind of the rows.
+/// The kind of the sequences.
 struct Widget {
     info: KindInfo,
     schema: Schema,
@@ -52,7 +51,7 @@ impl Kind for Widget {
     }
 }
 
-/// Admission that merges what it is told into what is written.
+/// Admission that merges a configured value into each written object.
 #[derive(Default)]
 struct Others(Mutex<Value>);
 
@@ -74,7 +73,7 @@ impl Plugin for Others {
     }
 }
 
-/// A server with that kind alone.
+/// A server with this kind alone.
 struct Server {
     api: ApiState,
     others: Arc<Others>,
@@ -115,7 +114,7 @@ impl Server {
         (code == 200).then_some(object)
     }
 
-    /// Does what `step` says.
+    /// Performs `step`.
     async fn step(&self, step: &Value, live: Option<&Value>, now: i64) -> (u16, Value) {
         *self.others.0.lock().unwrap() = step["admission"].clone();
         let asked = request::asked(step, "w", live);

@@ -1,4 +1,4 @@
-//! Reading of a registration's objects, and patches to them.
+//! Parsing of a registration's objects, and patches to them.
 
 use super::*;
 
