@@ -333,7 +333,7 @@ impl Chain {
         parts: &Parts,
         body: Body,
     ) -> Result<(bytes::Bytes, usize), Status> {
-        let refused = |status: Status| {
+        let refuse = |status: Status| {
             if status.code == 429 {
                 self.metrics.terminated(&trail.labels, 429);
             }
@@ -343,12 +343,12 @@ impl Chain {
             return Err(Status::internal("a request without a charge"));
         };
         let body = body::read(&parts.headers, body, self.limits.body, charge).await;
-        let body = body.map_err(refused)?;
+        let body = body.map_err(refuse)?;
         self.metrics.body(&trail.labels, body.len());
         let changed = self.api.changes(info);
         charge
             .grow(memory::tree(&body) + changed * STORED)
-            .map_err(refused)?;
+            .map_err(refuse)?;
         trail.keep_body(&parts.headers, &body);
         let weight = body.len() + changed;
         Ok((body, weight))
@@ -500,7 +500,7 @@ impl Chain {
         trail.long_running &= response.status().is_success() || response.status().is_informational();
         response = trail.read_bodies(response).await;
         let long_running = trail.long_running;
-        let held = self.held(&mut trail, &response);
+        let reservation = self.held(&mut trail, &response);
         trail.progress = response.extensions_mut().remove::<Progress>();
         let failure = response.extensions_mut().remove::<Failure>();
         let mut ending = Completion::new(
@@ -516,7 +516,12 @@ impl Chain {
         let longest = (!long_running).then_some(self.limits.request_timeout);
         response.map(|inner| {
             Body::new(body::TrackedBody::new(
-                inner, ending, unread, closing, longest, held,
+                inner,
+                ending,
+                unread,
+                closing,
+                longest,
+                reservation,
             ))
         })
     }

@@ -78,18 +78,18 @@ impl CompressedBodies {
 }
 
 fn gzip(mut next: impl FnMut() -> Option<Bytes>) -> std::io::Result<VecDeque<Bytes>> {
-    let mut done = VecDeque::new();
+    let mut chunks = VecDeque::new();
     // At the fastest level lists of objects shrink to a tenth; slower levels cost more time than they save.
     let mut encoder = GzEncoder::new(Vec::with_capacity(CHUNK), Compression::fast());
     while let Some(chunk) = next() {
         encoder.write_all(&chunk)?;
         if encoder.get_ref().len() >= CHUNK {
-            done.push_back(std::mem::take(encoder.get_mut()).into());
+            chunks.push_back(std::mem::take(encoder.get_mut()).into());
         }
     }
     let rest = encoder.finish()?;
     if !rest.is_empty() {
-        done.push_back(rest.into());
+        chunks.push_back(rest.into());
     }
-    Ok(done)
+    Ok(chunks)
 }

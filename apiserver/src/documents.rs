@@ -123,11 +123,11 @@ impl Documents {
 
 impl Document {
     fn choose(&self, headers: &HeaderMap) -> Result<&Form, Status> {
-        let wanted = accept::of(headers.get_all(ACCEPT));
-        let form = if wanted.is_empty() {
+        let clauses = accept::of(headers.get_all(ACCEPT));
+        let form = if clauses.is_empty() {
             self.forms.first()
         } else {
-            wanted.iter().find_map(|clause| {
+            clauses.iter().find_map(|clause| {
                 self.forms
                     .iter()
                     .find(|form| form.accepts.iter().any(|offered| clause.takes(offered)))

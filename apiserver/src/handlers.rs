@@ -104,11 +104,11 @@ impl ApiState {
         }
         let verb = request.info.verb;
         if !served.takes(verb) || !cx.is_well_placed() {
-            let mut refused = Status::method_not_allowed();
+            let mut status = Status::method_not_allowed();
             if let Some(why) = served.resource.refusal {
-                refused.message = format!("{}: {why}", refused.message);
+                status.message = format!("{}: {why}", status.message);
             }
-            return Err(refused);
+            return Err(status);
         }
         let computed = matches!(served.resource.backing, Backing::Computed(_));
         match verb {

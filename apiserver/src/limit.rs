@@ -53,16 +53,16 @@ impl Limiter {
     /// Reserves a place for `holder`, unless the limit or the holder's share is used up.
     pub(crate) fn admit(self: &Arc<Self>, holder: &str) -> Option<Place> {
         let now = Instant::now();
-        let mut held = self.held.lock();
-        if !self.has_room(&held, holder) {
-            let (&oldest, &(since, _)) = held.since.first_key_value()?;
+        let mut places = self.held.lock();
+        if !self.has_room(&places, holder) {
+            let (&oldest, &(since, _)) = places.since.first_key_value()?;
             if now.duration_since(since) < self.longest {
                 return None;
             }
-            held.give_back(oldest);
+            places.give_back(oldest);
         }
-        let id = held.take(holder, now);
-        drop(held);
+        let id = places.take(holder, now);
+        drop(places);
         Some(Place {
             limiter: self.clone(),
             id,
@@ -72,8 +72,8 @@ impl Limiter {
     fn has_room(&self, held: &Permit, holder: &str) -> bool {
         let (most, all) = (self.most, held.since.len());
         let own = held.by_holder.get(holder).copied().unwrap_or_default();
-        let kept = most / OWN * RESERVED;
-        most == 0 || all < most && (own < most / OWN || all < most - kept)
+        let reserved = most / OWN * RESERVED;
+        most == 0 || all < most && (own < most / OWN || all < most - reserved)
     }
 
     /// Number of occupied places.

@@ -129,19 +129,19 @@ impl Listings {
     /// Numbers are random, so that those of another process or from before a restart are unknown here.
     pub(crate) fn keep(&self, identity: &str, listing: Arc<dyn Listing>) -> u64 {
         let number = Uuid::new_v4().as_u64_pair().0;
-        let kept = CachedListing {
+        let cached = CachedListing {
             identity: identity.into(),
             listing,
         };
-        self.kept.insert(number, kept);
+        self.kept.insert(number, cached);
         self.tidy();
         number
     }
 
     /// Returns the listing `number`, if it is cached and belongs to the reader (`identity`).
     pub(crate) fn get(&self, number: u64, identity: &str) -> Option<Arc<dyn Listing>> {
-        let kept = self.kept.get(&number)?;
-        (*kept.identity == *identity).then_some(kept.listing)
+        let cached = self.kept.get(&number)?;
+        (*cached.identity == *identity).then_some(cached.listing)
     }
 }
 
@@ -199,11 +199,11 @@ mod tests {
         let numbers: Vec<u64> = (0..100)
             .map(|_| listings.keep("ann /x", Arc::new(Large)))
             .collect();
-        let kept = numbers
+        let remaining = numbers
             .iter()
             .map(|&number| listings.get(number, "ann /x").is_some());
         assert_eq!(
-            kept.collect::<Vec<_>>(),
+            remaining.collect::<Vec<_>>(),
             [[false; 96].as_slice(), &[true; 4]].concat()
         );
     }

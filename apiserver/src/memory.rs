@@ -131,14 +131,14 @@ impl Charge {
         if self.share != Share::Exempt && self.bytes.saturating_add(bytes) > share {
             return Err(too_large(share));
         }
-        let mut held = self.limiter.held.lock();
-        let own = held.by_holder.get(&self.holder).copied().unwrap_or_default();
-        let fits = own.saturating_add(bytes) <= share && held.all.saturating_add(bytes) <= most;
+        let mut usage = self.limiter.held.lock();
+        let own = usage.by_holder.get(&self.holder).copied().unwrap_or_default();
+        let fits = own.saturating_add(bytes) <= share && usage.all.saturating_add(bytes) <= most;
         if !fits && self.share != Share::Exempt {
-            drop(held);
+            drop(usage);
             return Err(full());
         }
-        held.add(&self.holder, bytes);
+        usage.add(&self.holder, bytes);
         self.bytes += bytes;
         Ok(())
     }

@@ -296,8 +296,9 @@ impl<'a> Clause<'a> {
         streams.then_some(())?;
         let shape = self.shape(answer)?;
         // Table rows have values of any type, which protobuf messages cannot have.
-        let shown = !matches!(shape, Shape::Table(_)) || (forms.tables && encoding != Encoding::Protobuf);
-        shown.then_some(MediaType { encoding, shape })
+        let is_supported =
+            !matches!(shape, Shape::Table(_)) || (forms.tables && encoding != Encoding::Protobuf);
+        is_supported.then_some(MediaType { encoding, shape })
     }
 
     fn shape(&self, answer: Answer) -> Option<Shape> {

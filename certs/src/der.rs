@@ -115,9 +115,9 @@ pub(crate) fn pkcs8_of(key: &[u8]) -> Result<Vec<u8>, String> {
     let kind = element(OBJECT_IDENTIFIER, &EC_PUBLIC_KEY);
     let algorithm = element(SEQUENCE, &[&kind[..], curve.content].concat());
     // Otherwise the result would name the curve twice, which strict parsers reject.
-    let kept = parts.iter().filter(|part| part.whole[0] != PARAMETERS);
-    let kept: Vec<u8> = kept.flat_map(|part| part.whole).copied().collect();
-    let key = element(OCTET_STRING, &element(SEQUENCE, &kept));
+    let without_parameters = parts.iter().filter(|part| part.whole[0] != PARAMETERS);
+    let without_parameters: Vec<u8> = without_parameters.flat_map(|part| part.whole).copied().collect();
+    let key = element(OCTET_STRING, &element(SEQUENCE, &without_parameters));
     let version = element(INTEGER, &[0]);
     Ok(element(SEQUENCE, &[version, algorithm, key].concat()))
 }

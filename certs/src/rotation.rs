@@ -170,9 +170,9 @@ impl SharedAuthorities {
     /// # Errors
     /// When a new CA cannot be generated, or the present CA cannot be parsed.
     pub fn next_step(&self, moment: &Moment, place: &Path) -> Result<Option<(Step, Self)>, CertsError> {
-        let over = moment.now.duration_since(self.since) >= moment.step;
+        let step_is_over = moment.now.duration_since(self.since) >= moment.step;
         if let Some(next) = &self.next {
-            if !over || !moment.announced {
+            if !step_is_over || !moment.announced {
                 return Ok(None);
             }
             let after = Self {
@@ -189,7 +189,7 @@ impl SharedAuthorities {
                 since: moment.now,
                 ..self.clone()
             };
-            return Ok(over.then_some((Step::Dropped, after)));
+            return Ok(step_is_over.then_some((Step::Dropped, after)));
         }
         if !moment.asked && !self.is_due(moment.now, place)? {
             return Ok(None);

@@ -78,10 +78,10 @@ fn printer_columns(kind: &dyn Kind) -> Vec<Value> {
     let own = columns
         .iter()
         .any(|column| !column.is_name() && !column.is_age() && !column.path.is_empty());
-    let shown = columns
+    let rendered = columns
         .iter()
         .filter(|column| own && !column.is_name() && !column.path.is_empty());
-    shown
+    rendered
         .map(|column| {
             let r#type = if column.is_age() { "date" } else { column.r#type };
             let mut value = json!({

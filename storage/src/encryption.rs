@@ -333,22 +333,23 @@ mod tests {
 
     #[test]
     fn another_secret_another_place_and_every_change_are_noticed() {
-        let ours = keys(&["k"], 1);
-        let stored = ours.seal(SECRETS, b"place", b"{}").unwrap().into_owned();
+        let encryption = keys(&["k"], 1);
+        let stored = encryption.seal(SECRETS, b"place", b"{}").unwrap().into_owned();
         let wrong = keys(&["k"], 2).open(SECRETS, b"place", &stored);
         let wrong = wrong.unwrap_err().to_string();
         assert!(wrong.contains("\"k\""), "{wrong}");
-        assert!(ours.open(SECRETS, b"other", &stored).is_err());
+        assert!(encryption.open(SECRETS, b"other", &stored).is_err());
         for at in 0..stored.len() {
             let mut changed = stored.clone();
             changed[at] ^= 1;
             assert_ne!(
-                ours.open(SECRETS, b"place", &changed),
+                encryption.open(SECRETS, b"place", &changed),
                 Ok(Some(b"{}".to_vec())),
                 "byte {at}"
             );
             assert!(
-                ours.open(SECRETS, b"place", &stored[..at])
+                encryption
+                    .open(SECRETS, b"place", &stored[..at])
                     .is_ok_and(|value| value.is_none())
                     || at >= 8
             );
@@ -358,8 +359,8 @@ mod tests {
     #[test]
     fn what_is_good_for_one_process_is_read_by_no_other_and_keys_that_are_given_come_first() {
         let of = |encryption: Encryption| encryption.with_ephemeral(&[SECRETS]).unwrap();
-        let ours = of(Encryption::default());
-        let stored = ours.seal(SECRETS, b"place", b"{}").unwrap();
+        let ephemeral = of(Encryption::default());
+        let stored = ephemeral.seal(SECRETS, b"place", b"{}").unwrap();
         assert!(stored.starts_with(EPHEMERAL.as_bytes()));
         for other in [of(Encryption::default()), Encryption::default(), keys(&["k"], 1)] {
             assert_eq!(
@@ -367,19 +368,22 @@ mod tests {
                 Err(DecryptionError::Ephemeral)
             );
         }
-        let plain = ours.open(SECRETS, b"place", b"{}");
+        let plain = ephemeral.open(SECRETS, b"place", b"{}");
         assert_eq!(
             plain,
             Err(DecryptionError::Ephemeral),
             "of a process that wrote it in plain"
         );
-        assert_eq!(*ours.seal(OTHERS, b"place", b"{}").unwrap(), *b"{}");
+        assert_eq!(*ephemeral.seal(OTHERS, b"place", b"{}").unwrap(), *b"{}");
 
-        let given = of(keys(&["k"], 1));
-        let stored = given.seal(SECRETS, b"place", b"{}").unwrap();
-        assert_eq!(given.open(SECRETS, b"place", &stored), Ok(Some(b"{}".to_vec())));
-        assert!(given.covers(SECRETS) && ours.covers(SECRETS) && !ours.covers(OTHERS));
-        assert!(!given.is_ephemeral(SECRETS));
+        let configured = of(keys(&["k"], 1));
+        let stored = configured.seal(SECRETS, b"place", b"{}").unwrap();
+        assert_eq!(
+            configured.open(SECRETS, b"place", &stored),
+            Ok(Some(b"{}".to_vec()))
+        );
+        assert!(configured.covers(SECRETS) && ephemeral.covers(SECRETS) && !ephemeral.covers(OTHERS));
+        assert!(!configured.is_ephemeral(SECRETS));
     }
 
     #[test]

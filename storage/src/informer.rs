@@ -86,7 +86,7 @@ async fn follow<H: Handler>(
         Err(problem) => return problem,
     };
     loop {
-        let done = handler.work().await;
+        let is_done = handler.work().await;
         tokio::select! {
             events = watch.next(CHANGES) => match events {
                 Ok(events) => handler.handle(&events).await,
@@ -94,7 +94,7 @@ async fn follow<H: Handler>(
             },
             () = handler.woken() => {}
             // A failed attempt may succeed later without a change in the source.
-            () = tokio::time::sleep(H::RETRY_AFTER), if !done => {}
+            () = tokio::time::sleep(H::RETRY_AFTER), if !is_done => {}
         }
     }
 }

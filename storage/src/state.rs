@@ -369,15 +369,15 @@ mod tests {
     #[test]
     fn old_changes_are_kept_as_far_as_there_is_little_of_them() {
         let mut state = State::new(Revision(1));
-        let begun = Instant::now();
+        let start = Instant::now();
         for _ in 0..300 {
-            record(&mut state, "busy", begun);
+            record(&mut state, "busy", start);
         }
-        record(&mut state, "calm", begun);
+        record(&mut state, "calm", start);
         assert_eq!(known(&state, "busy"), 300, "all are new");
         // Each change of another resource removes some of them.
         for _ in 0..6 {
-            record(&mut state, "calm", begun + LIMITS.age * 2);
+            record(&mut state, "calm", start + LIMITS.age * 2);
         }
         let left = known(&state, "busy");
         assert!(left > 0 && left < 10, "{left} of 1.3 KB each");
@@ -387,9 +387,9 @@ mod tests {
     #[test]
     fn the_changes_of_the_last_minutes_are_kept_whatever_room_they_take() {
         let mut state = State::new(Revision(1));
-        let begun = Instant::now();
+        let start = Instant::now();
         for second in 0..120 {
-            record(&mut state, "busy", begun + Duration::from_secs(second));
+            record(&mut state, "busy", start + Duration::from_secs(second));
         }
         assert_eq!(known(&state, "busy"), 61);
     }

@@ -224,20 +224,20 @@ impl<'w, 's> Pass<'w, 's> {
         object: Option<&Value>,
         recorded: &mut PolicyNotes,
     ) -> Result<(), Status> {
-        let mut refused: Option<Status> = None;
+        let mut refusal: Option<Status> = None;
         let mut failures = Vec::new();
-        let mut shown: Option<(&str, Input)> = None;
+        let mut cached_input: Option<(&str, Input)> = None;
         for bound in &in_force.validating {
             let mut annotations: Vec<(String, Vec<String>)> = Vec::new();
             for meeting in self.meetings(bound, object) {
                 let meeting = match meeting {
                     Ok(meeting) => meeting,
                     Err(wrong) => {
-                        self.misconfigured(&wrong, &mut refused);
+                        self.misconfigured(&wrong, &mut refusal);
                         continue;
                     }
                 };
-                let input = match shown.take() {
+                let input = match cached_input.take() {
                     Some((version, input)) if version == meeting.version => input,
                     _ => {
                         let namespace = self.namespace()?;
@@ -251,7 +251,7 @@ impl<'w, 's> Pass<'w, 's> {
                     self.follow(
                         &meeting,
                         findings,
-                        &mut refused,
+                        &mut refusal,
                         &mut failures,
                         &mut annotations,
                         recorded,
@@ -261,7 +261,7 @@ impl<'w, 's> Pass<'w, 's> {
                         break;
                     }
                 }
-                shown = Some((meeting.version, input));
+                cached_input = Some((meeting.version, input));
             }
             for (key, values) in annotations {
                 let key = format!("{}/{key}", bound.policy.name);
@@ -273,7 +273,7 @@ impl<'w, 's> Pass<'w, 's> {
                 .annotations
                 .push((FAILURES.to_owned(), Value::Array(failures).to_string()));
         }
-        refused.map_or(Ok(()), Err)
+        refusal.map_or(Ok(()), Err)
     }
 
     fn misconfigured(&mut self, wrong: &PolicyMisconfiguration<'_>, refused: &mut Option<Status>) {
@@ -444,9 +444,9 @@ impl<'w, 's> Pass<'w, 's> {
         }
         if !meetings.is_empty() {
             let namespace = self.namespace()?;
-            let mut shown: Option<(&str, Input)> = None;
+            let mut cached_input: Option<(&str, Input)> = None;
             for meeting in &meetings {
-                let mut input = match shown.take() {
+                let mut input = match cached_input.take() {
                     Some((version, input)) if version == meeting.version => input,
                     _ => Input::new(self.subject, meeting.version, Some(object), namespace.as_deref()),
                 };
@@ -463,7 +463,7 @@ impl<'w, 's> Pass<'w, 's> {
                         break;
                     }
                 }
-                shown = Some((meeting.version, input));
+                cached_input = Some((meeting.version, input));
             }
         }
         refusal::not_mutated_by(self.subject.request, &problems).map_or(Ok(()), Err)
@@ -518,14 +518,14 @@ impl<'w, 's> Pass<'w, 's> {
             return;
         };
         let params = policy.param_kind.as_ref().map(|_| round.params);
-        let held = match self.left.spend(EACH) {
+        let outcome = match self.left.spend(EACH) {
             Ok(()) => {
                 let values = input.values(params, true);
                 conditions_hold(policy, self.evaluation(policy, &values))
             }
             Err(OutOfBudget) => Err(OutOfBudget::text()),
         };
-        match held {
+        match outcome {
             Ok(true) => {}
             Ok(false) => return,
             Err(problem) => {
@@ -543,16 +543,16 @@ impl<'w, 's> Pass<'w, 's> {
             let result = {
                 let values = input.values(params, false);
                 let mut evaluation = self.evaluation(policy, &values);
-                let shown = input.object().unwrap_or(&Value::Null);
-                mutate::carry_out(mutation, &mut evaluation, self.subject, version, shown)
+                let current = input.object().unwrap_or(&Value::Null);
+                mutate::carry_out(mutation, &mut evaluation, self.subject, version, current)
             };
             match result {
                 Ok(changed) => {
                     if let Some(changed) = changed {
-                        let mut held = self.subject.as_held(version, changed);
-                        self.subject.default(&mut held);
-                        input.set_object(self.subject.in_version(version, &held));
-                        let was = std::mem::replace(object, held);
+                        let mut changed_object = self.subject.as_held(version, changed);
+                        self.subject.default(&mut changed_object);
+                        input.set_object(self.subject.in_version(version, &changed_object));
+                        let was = std::mem::replace(object, changed_object);
                         before.get_or_insert(was);
                     }
                     let outcome = Outcome {

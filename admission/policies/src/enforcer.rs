@@ -132,10 +132,10 @@ impl Enforcer {
             *left -= little - pass.left.get();
             return (pass, outcome);
         }
-        let mut done = (pass, outcome);
-        self.surroundings.aside(&mut || done = run(*left));
-        *left = done.0.left.get();
-        done
+        let mut result = (pass, outcome);
+        self.surroundings.aside(&mut || result = run(*left));
+        *left = result.0.left.get();
+        result
     }
 
     /// Expected cost of evaluating `bound` for a write of `subject`.

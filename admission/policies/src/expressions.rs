@@ -28,8 +28,8 @@ fn not_of(types: &[Type], actual: &Type) -> String {
     match types {
         [one] => format!("must evaluate to {one} but got {actual}"),
         several => {
-            let shown: Vec<String> = several.iter().map(ToString::to_string).collect();
-            format!("must evaluate to one of [{}] but got {actual}", shown.join(" "))
+            let names: Vec<String> = several.iter().map(ToString::to_string).collect();
+            format!("must evaluate to one of [{}] but got {actual}", names.join(" "))
         }
     }
 }

@@ -17,7 +17,8 @@ pub fn review(request: &Value) -> Value {
 #[must_use]
 pub fn request(uid: &str, subject: &Subject<'_>, version: &str, object: Option<&Value>) -> Value {
     let write = subject.request;
-    let shown = |value: Option<&Value>| value.map_or(Value::Null, |value| subject.in_version(version, value));
+    let convert =
+        |value: Option<&Value>| value.map_or(Value::Null, |value| subject.in_version(version, value));
     let mut request = json!({
         "uid": uid,
         "kind": kind(&subject.kind(version)),
@@ -26,8 +27,8 @@ pub fn request(uid: &str, subject: &Subject<'_>, version: &str, object: Option<&
         "requestResource": resource(&subject.resource(subject.version)),
         "operation": write.operation.as_str(),
         "userInfo": user(write),
-        "object": shown(object),
-        "oldObject": shown(write.old),
+        "object": convert(object),
+        "oldObject": convert(write.old),
         "dryRun": write.dry_run,
         "options": options(write),
     });

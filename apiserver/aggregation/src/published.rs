@@ -186,10 +186,10 @@ mod tests {
         };
         assert!(merge_trust(&nothing, &published(&other, "[]")).is_ok());
         assert!(merge_trust(&nothing, &published(&one, r#"["aggregator"]"#)).is_ok());
-        let refused = merge_trust(&nothing, &published(&format!("{other}{one}"), "[]")).unwrap_err();
+        let error = merge_trust(&nothing, &published(&format!("{other}{one}"), "[]")).unwrap_err();
         assert!(
-            refused.to_string().contains("--requestheader-allowed-names"),
-            "{refused}"
+            error.to_string().contains("--requestheader-allowed-names"),
+            "{error}"
         );
         let (_, trust) = merge_trust(&named, &published(&one, "[]")).unwrap();
         assert_eq!(trust.unwrap().allowed_names, ["front-proxy-client"]);

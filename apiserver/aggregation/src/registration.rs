@@ -288,10 +288,10 @@ impl Registration {
             problems: Vec::new(),
             missing: Vec::new(),
         };
-        let mut ours: Vec<(&RegisteredObject, Value)> = Vec::new();
+        let mut registered_objects: Vec<(&RegisteredObject, Value)> = Vec::new();
         for registered in &self.registered {
             match registered.find(&self.client, service).await {
-                Ok(ObjectState::Ours(object)) => ours.push((registered, object)),
+                Ok(ObjectState::Ours(object)) => registered_objects.push((registered, object)),
                 Ok(ObjectState::Missing) => {
                     observations.standing = RegistrationState::Unsettled;
                     if !self.create {
@@ -311,9 +311,14 @@ impl Registration {
         // A server whose trusted CAs cannot be read may trust any CA.
         let known = observations.problems.is_empty();
         let bundle = self
-            .bundle(certificate, &ours, known, &mut observations.standing)
+            .bundle(
+                certificate,
+                &registered_objects,
+                known,
+                &mut observations.standing,
+            )
             .await?;
-        for (registered, object) in &ours {
+        for (registered, object) in &registered_objects {
             let Some(bundle) = &bundle else {
                 // Another program fills in the caBundle.
                 observations

@@ -124,7 +124,7 @@ mod tests {
             .collect();
         rules.sort_by_key(|(kind, _)| *kind);
         let written = StatusMetadata::Written;
-        let wanted = [
+        let expected = [
             ("Deployment", StatusMetadata::WrittenButLabels),
             ("Job", written),
             ("Namespace", written),
@@ -133,7 +133,7 @@ mod tests {
             ("StatefulSet", written),
             ("ValidatingAdmissionPolicy", StatusMetadata::Stay),
         ];
-        assert_eq!(rules, wanted);
+        assert_eq!(rules, expected);
     }
 
     #[test]

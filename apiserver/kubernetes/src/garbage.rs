@@ -151,8 +151,8 @@ impl Collector {
                 let result = self.visit(graph, &key).await;
                 (key, result)
             });
-            let mut done = visits.buffer_unordered(AT_ONCE);
-            while let Some((key, result)) = done.next().await {
+            let mut results = visits.buffer_unordered(AT_ONCE);
+            while let Some((key, result)) = results.next().await {
                 match result {
                     Ok(more) => {
                         waiting.in_use.remove(&key);

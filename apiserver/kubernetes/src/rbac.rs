@@ -107,9 +107,11 @@ fn held_rules<'a>(
     user: &UserInfo,
     namespace: &str,
 ) -> impl Iterator<Item = &'a PolicyRule> {
-    let mut seen = HashSet::new();
+    let mut pointers = HashSet::new();
     let roles = compiled.granted(user, namespace).map(|granted| granted.rules);
-    roles.filter(move |rules| seen.insert(rules.as_ptr())).flatten()
+    roles
+        .filter(move |rules| pointers.insert(rules.as_ptr()))
+        .flatten()
 }
 
 #[async_trait]

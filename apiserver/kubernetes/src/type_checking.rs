@@ -82,7 +82,7 @@ struct Checker {
 impl Handler for Checker {
     /// Checks every new or changed policy. Returns whether all results were written.
     async fn work(&mut self) -> bool {
-        let mut done = true;
+        let mut is_complete = true;
         for (name, policy) in self.source.cached(VALIDATING).iter(None, None) {
             if policy.meta().generation()
                 <= policy.value()["status"]["observedGeneration"]
@@ -101,11 +101,11 @@ impl Handler for Checker {
                         problem = status.message,
                         "what was found in the expressions of a ValidatingAdmissionPolicy was not written; retrying"
                     );
-                    done = false;
+                    is_complete = false;
                 }
             }
         }
-        done
+        is_complete
     }
 
     fn ended(&self, problem: &StoreError) -> Duration {
@@ -137,13 +137,13 @@ impl Checker {
             manager: MANAGER,
             cause: Some("the expressions of a new or changed policy were checked"),
         };
-        let wanted = ApplyConfiguration {
+        let configuration = ApplyConfiguration {
             key: &Key::new(VALIDATING, "", policy.meta().name()),
             subresource: "status",
             config: &config,
             base: Some(policy.revision()),
         };
-        let applied = self.registry.apply_as(author, wanted).await;
+        let applied = self.registry.apply_as(author, configuration).await;
         applied.map(drop).map_err(|refused| refused.status)
     }
 }

@@ -104,8 +104,8 @@ impl Batches {
 
     /// Waits until all earlier events are delivered or dropped.
     pub(super) async fn flush(&self) {
-        let (done, flushed) = oneshot::channel();
-        if self.queue.send(Message::Flush(done)).await.is_ok() {
+        let (reply, flushed) = oneshot::channel();
+        if self.queue.send(Message::Flush(reply)).await.is_ok() {
             // An error means that the task which sends batches has ended.
             flushed.await.unwrap_or_default();
         }
@@ -126,9 +126,9 @@ impl Sender {
                 self.send(&events).await;
             }
             drop(events);
-            if let Some(done) = flush {
+            if let Some(reply) = flush {
                 // The caller may have stopped waiting.
-                done.send(()).unwrap_or_default();
+                reply.send(()).unwrap_or_default();
             }
         }
     }
@@ -145,7 +145,7 @@ impl Sender {
         loop {
             match next.take() {
                 Some(Message::Event(event, room)) => events.push((event, room)),
-                Some(Message::Flush(done)) => return (events, Some(done)),
+                Some(Message::Flush(reply)) => return (events, Some(reply)),
                 None => return (events, None),
             }
             if events.len() >= self.batching.max_size.max(1) {

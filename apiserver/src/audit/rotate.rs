@@ -199,9 +199,9 @@ mod tests {
         for _ in 0..5 {
             log.write_all(&line).unwrap();
         }
-        let kept = names(folder.path());
+        let files = names(folder.path());
         assert_eq!(
-            kept,
+            files,
             [
                 "audit-2027-01-15T08-00-00.002.log",
                 "audit-2027-01-15T08-00-00.003.log",
@@ -209,7 +209,7 @@ mod tests {
                 "audit.log"
             ]
         );
-        for name in kept.iter().filter(|name| *name != "audit-notes.log") {
+        for name in files.iter().filter(|name| *name != "audit-notes.log") {
             assert_eq!(fs::metadata(folder.path().join(name)).unwrap().len(), 700 * 1024);
         }
         clock.advance(SignedDuration::from_hours(4 * 24));

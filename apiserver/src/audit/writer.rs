@@ -160,8 +160,8 @@ impl Audit {
     /// Waits until all recorded events are written, and for a limited time until they are sent.
     pub async fn flush(&self) {
         if let Some(log) = &self.log {
-            let (done, written) = oneshot::channel();
-            if log.queue.send(Message::Flush(done)).await.is_err() || written.await.is_err() {
+            let (reply, written) = oneshot::channel();
+            if log.queue.send(Message::Flush(reply)).await.is_err() || written.await.is_err() {
                 tracing::error!("audit log writer ended early; the last events are lost");
             }
         }
@@ -229,22 +229,22 @@ impl Log {
 
     async fn send(&self, line: Bytes) -> Result<(), &'static str> {
         const ENDED: &str = "its thread has ended";
-        let room = Arc::clone(&self.bytes).acquire_many_owned(weight(&line)).await;
-        let room = room.map_err(|_| ENDED)?;
+        let permit = Arc::clone(&self.bytes).acquire_many_owned(weight(&line)).await;
+        let permit = permit.map_err(|_| ENDED)?;
         self.queue
-            .send(Message::Line(line, room))
+            .send(Message::Line(line, permit))
             .await
             .map_err(|_| ENDED)
     }
 
     /// Returns the line if the queue is full.
     fn try_send(&self, line: Bytes) -> Option<Bytes> {
-        let Ok(room) = Arc::clone(&self.bytes).try_acquire_many_owned(weight(&line)) else {
+        let Ok(permit) = Arc::clone(&self.bytes).try_acquire_many_owned(weight(&line)) else {
             return Some(line);
         };
-        match self.queue.try_send(Message::Line(line, room)) {
+        match self.queue.try_send(Message::Line(line, permit)) {
             Ok(()) => None,
-            Err(refused) => match refused.into_inner() {
+            Err(error) => match error.into_inner() {
                 Message::Line(line, _) => Some(line),
                 Message::Flush(_) => None,
             },

@@ -37,14 +37,14 @@ pub async fn impersonate(
     headers: &mut HeaderMap,
     authorizer: &dyn Authorizer,
 ) -> Result<Option<UserInfo>, Status> {
-    let Some(wanted) = read(headers).map_err(Status::bad_request)? else {
+    let Some(target) = read(headers).map_err(Status::bad_request)? else {
         return Ok(None);
     };
     strip(headers);
-    for attributes in rights(user, &wanted) {
+    for attributes in rights(user, &target) {
         authz::require(authorizer, &attributes).await?;
     }
-    Ok(Some(become_user(wanted)))
+    Ok(Some(become_user(target)))
 }
 
 fn read(map: &HeaderMap) -> Result<Option<ImpersonatedUser>, String> {
@@ -61,23 +61,23 @@ fn read(map: &HeaderMap) -> Result<Option<ImpersonatedUser>, String> {
         .map(|value| headers::text(&GROUP, value.as_bytes()).map(str::to_owned))
         .collect::<Result<_, _>>()?;
     let extra = headers::extra(map, &[EXTRA.to_owned()])?;
-    let wanted = ImpersonatedUser {
+    let target = ImpersonatedUser {
         user: text(&USER)?,
         uid: text(&UID)?,
         groups,
         extra,
     };
-    if wanted == ImpersonatedUser::default() {
+    if target == ImpersonatedUser::default() {
         return Ok(None);
     }
-    if wanted.user.is_empty() {
+    if target.user.is_empty() {
         return Err(
             "Impersonate-Group, Impersonate-Uid and Impersonate-Extra- headers need an Impersonate-User \
                     header beside them"
                 .to_owned(),
         );
     }
-    Ok(Some(wanted))
+    Ok(Some(target))
 }
 
 fn strip(map: &mut HeaderMap) {

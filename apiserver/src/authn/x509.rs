@@ -86,9 +86,9 @@ pub(crate) fn verify_front_proxy(
 /// The next instant (seconds since 1970) at which one of the certificates, or of the CAs of `pools`, starts
 /// or stops being valid.
 pub(crate) fn next_validity_change(certificates: &[CertificateDer<'_>], pools: &[&CaPool], now: i64) -> i64 {
-    let shown = certificates.iter().filter_map(validity);
+    let periods = certificates.iter().filter_map(validity);
     let trusted = pools.iter().flat_map(|pool| pool.validity()).cloned();
-    shown
+    periods
         .chain(trusted)
         // A certificate is valid through its last second, so its validity changes one second later.
         .flat_map(|valid| [*valid.start(), valid.end().saturating_add(1)])

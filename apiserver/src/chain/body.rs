@@ -55,9 +55,9 @@ pub(super) async fn read(
     }
     let mut parts: Vec<Bytes> = Vec::new();
     let mut length = 0;
-    let begun = Instant::now();
+    let start = Instant::now();
     loop {
-        let deadline = begun + ARRIVAL + Duration::from_secs((length / LEAST_RATE) as u64);
+        let deadline = start + ARRIVAL + Duration::from_secs((length / LEAST_RATE) as u64);
         let frame = tokio::time::timeout_at(deadline, body.frame()).await;
         let Some(frame) = frame.map_err(|_elapsed| trickles(length))? else {
             break;
@@ -67,15 +67,15 @@ pub(super) async fn read(
         })?;
         let Ok(data) = frame.into_data() else { continue };
         length += data.len();
-        let refused = if length > limit {
+        let result = if length > limit {
             Err(Status::too_large(limit))
         } else {
             charge.grow(data.len())
         };
-        if let Err(refused) = refused {
+        if let Err(error) = result {
             drop(parts);
             discard(body).await;
-            return Err(refused);
+            return Err(error);
         }
         parts.push(data);
     }
@@ -133,8 +133,8 @@ pub(super) fn kept(body: Body) -> (Body, Option<OutlivingBody>) {
     if http_body::Body::is_end_stream(&body) {
         return (body, None);
     }
-    let kept = OutlivingBody(Arc::new(Mutex::new(body)));
-    (Body::new(kept.clone()), Some(kept))
+    let shared = OutlivingBody(Arc::new(Mutex::new(body)));
+    (Body::new(shared.clone()), Some(shared))
 }
 
 impl http_body::Body for OutlivingBody {

@@ -69,8 +69,8 @@ impl<'a> Rest<'a> {
         let token = list::token(options)?;
         let listing = match token.as_ref().filter(|token| token.revision().is_some()) {
             Some(token) => {
-                let kept = cx.state.listings.get(token.listing(), &list_identity(cx));
-                kept.ok_or_else(|| token.clone().expired())?
+                let cached = cx.state.listings.get(token.listing(), &list_identity(cx));
+                cached.ok_or_else(|| token.clone().expired())?
             }
             None => {
                 let query = ListQuery {

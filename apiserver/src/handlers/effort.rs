@@ -50,11 +50,11 @@ fn through_view(state: &ApiState, inner: &RequestInfo, headers: &HeaderMap) -> u
     let Some(served) = state.served(inner) else {
         return 0;
     };
-    let shown = match inner.verb {
+    let view_effort = match inner.verb {
         "list" | "watch" => VIEWED.saturating_mul(compared_objects(served, inner, VIEWED).0),
         _ => 0,
     };
-    read(state, served, inner, headers).saturating_add(shown)
+    read(state, served, inner, headers).saturating_add(view_effort)
 }
 
 /// The effort of reading the result and serializing it.

@@ -159,14 +159,14 @@ impl WebhookMetrics {
 
     fn count(&self, name: &str, r#type: &'static str, operation: &'static str, rejection: Rejection) {
         let (error_type, rejection_code) = rejection.labels();
-        let refused = RefusalLabels {
+        let labels = RefusalLabels {
             name: name.to_owned(),
             r#type,
             operation,
             error_type,
             rejection_code,
         };
-        self.rejections.get_or_create(&refused).inc();
+        self.rejections.get_or_create(&labels).inc();
     }
 
     /// Records that a write was admitted although the webhook `name` could not be called.

@@ -101,13 +101,13 @@ impl Registry {
             served,
             config,
         };
-        let refused = |problem: ApplyError| Status::internal(problem.to_string());
+        let to_status = |problem: ApplyError| Status::internal(problem.to_string());
         let Some(base) = base else {
             let body = || {
                 application
                     .to_nothing(true)
                     .map(WriteIntent::made)
-                    .map_err(refused)
+                    .map_err(to_status)
             };
             return self.create(served, actor, &key.namespace, body).await;
         };
@@ -116,7 +116,7 @@ impl Registry {
                 return Err(CommitError::modified(served.name, &key.name));
             }
             let stored = application.to(current);
-            let applied = stored.apply(true).map_err(refused)?;
+            let applied = stored.apply(true).map_err(to_status)?;
             Ok(stored.into_intent(applied))
         };
         self.update(target, actor, via, true, edit).await

@@ -242,8 +242,8 @@ impl HookedCreate<'_> {
         match committing.await {
             Ok(Ok(object)) => Ok(Some(object)),
             Ok(Err(WriteFailure::Store(error))) if is_about(&error, &key, guards) => Err(error),
-            Ok(Err(refused)) => {
-                let error = refused.into_error(self.served);
+            Ok(Err(refusal)) => {
+                let error = refusal.into_error(self.served);
                 tracing::debug!(%key, %error, "a new object is stored without what a hook adds");
                 Ok(None)
             }

@@ -51,8 +51,8 @@ impl Registry {
             match tried.await {
                 Ok(deleted) => return Ok(deleted),
                 // A violated precondition on the resource version is reported at the next attempt.
-                Err(refused) if retries.again(&refused) => {}
-                Err(refused) => return Err(refused.into_error(target.served)),
+                Err(error) if retries.again(&error) => {}
+                Err(error) => return Err(error.into_error(target.served)),
             }
         }
     }
@@ -68,8 +68,8 @@ pub(crate) fn pending_state(
     let finalizers = finalizers(served, propagation, current);
     let mut value = current.parse();
     let fields = system::metadata(&mut value);
-    let held = !finalizers.is_empty();
-    if held {
+    let has_finalizers = !finalizers.is_empty();
+    if has_finalizers {
         fields.insert("finalizers".to_owned(), finalizers.into());
     } else {
         fields.remove("finalizers");
@@ -79,7 +79,7 @@ pub(crate) fn pending_state(
         fields.insert("deletionGracePeriodSeconds".to_owned(), 0.into());
         system::raise_generation(&mut value);
     }
-    (served.kind().holds_deletion(&mut value, actor.now) || held).then_some(value)
+    (served.kind().holds_deletion(&mut value, actor.now) || has_finalizers).then_some(value)
 }
 
 /// The finalizers when the deletion begins: those of the propagation policy are added or removed, the others

@@ -46,14 +46,14 @@ impl WriteInput<'_> {
         let Some(owned) = managers.get(&identity) else {
             return value;
         };
-        let kept = self.served.merging().types.kept(live, &owned.set, &value);
-        if kept != value {
+        let restored = self.served.merging().types.kept(live, &owned.set, &value);
+        if restored != value {
             self.actor.warnings.add(format!(
                 "the fields of field manager {:?} are computed: they stay as they are",
                 keeper.manager
             ));
         }
-        kept
+        restored
     }
 }
 

@@ -82,12 +82,12 @@ impl StoredVersions<'_> {
 impl Versions for StoredVersions<'_> {
     fn types(&self, api_version: &str) -> Option<&Types> {
         let served = self.version(api_version)?;
-        let alike = if is_alike(served, self.served) {
+        let version = if is_alike(served, self.served) {
             self.served
         } else {
             served
         };
-        Some(&alike.merging().types)
+        Some(&version.merging().types)
     }
 
     fn convert<'a>(&self, object: &'a Value, from: &str, to: &str) -> Cow<'a, Value> {
@@ -170,10 +170,10 @@ impl<'a> Ownership<'a> {
         value: &Value,
         sent: Option<&Value>,
     ) -> Managers {
-        let kept = of_stored(stored);
+        let stored_managers = of_stored(stored);
         let before = match self.via {
-            Via::Subresource(_) => kept,
-            Via::Create | Via::Update => Managers::of_request(sent, kept),
+            Via::Subresource(_) => stored_managers,
+            Via::Create | Via::Update => Managers::of_request(sent, stored_managers),
         };
         before.update(&self.versions, live, value, &self.writer())
     }

@@ -190,14 +190,14 @@ impl WriteInput<'_> {
     pub(crate) async fn answer(&self, old: Option<&Value>, value: Value) -> Result<Value, Status> {
         let request = self.request(old);
         let subject = subject(self.served, &request, self.served.version);
-        let asked = AdmissionSubject {
+        let admitted = AdmissionSubject {
             request: &request,
             subject: Some(&subject),
             purpose: Purpose::Answer,
         };
         let mut finish = |value: Value| self.prepare_answer(old, value);
         let admission = self.actor.admission(self.chain);
-        let (value, _) = admission.admit(asked, value, &mut finish).await?;
+        let (value, _) = admission.admit(admitted, value, &mut finish).await?;
         Ok(value)
     }
 
@@ -237,13 +237,16 @@ impl WriteInput<'_> {
     ) -> Result<AdmittedObject, Status> {
         let old = before.map(|(_, old)| old);
         let request = self.request(old);
-        let held = self.served.info().storage_version;
-        let consults = !self.actor.asked && self.chain.consults(&subject(self.served, &request, held));
+        let storage_version = self.served.info().storage_version;
+        let consults = !self.actor.asked
+            && self
+                .chain
+                .consults(&subject(self.served, &request, storage_version));
         // Policies and webhooks receive the managed fields as clients do.
-        let shown = before.filter(|_| consults).map(|(stored, _)| stored.parse());
-        let client_request = self.request(shown.as_ref().or(old));
-        let subject = subject(self.served, &client_request, held);
-        let asked = AdmissionSubject {
+        let parsed = before.filter(|_| consults).map(|(stored, _)| stored.parse());
+        let client_request = self.request(parsed.as_ref().or(old));
+        let subject = subject(self.served, &client_request, storage_version);
+        let admitted = AdmissionSubject {
             request: &request,
             subject: consults.then_some(&subject),
             purpose: Purpose::Store,
@@ -257,7 +260,7 @@ impl WriteInput<'_> {
             is_final: false,
         };
         let admission = self.actor.admission(self.chain);
-        let (value, guards) = admission.admit(asked, value, &mut storing).await?;
+        let (value, guards) = admission.admit(admitted, value, &mut storing).await?;
         Ok(AdmittedObject {
             value,
             managers: storing.managers,
@@ -336,11 +339,11 @@ impl Candidate for ObjectToStore<'_> {
     }
 
     fn hide(&mut self, value: &mut Value, changers: &[Arc<str>]) -> Result<(), Status> {
-        let shown = ownership::take(value);
+        let managed_fields = ownership::take(value);
         if let Some(sent) = self.sent.take() {
             let managers = std::mem::take(&mut self.managers);
             let warnings = self.writing.actor.warnings;
-            self.managers = ownership::after_admission(managers, shown.as_ref(), warnings);
+            self.managers = ownership::after_admission(managers, managed_fields.as_ref(), warnings);
             sent.restore(value, self.writing.served);
         }
         match (self.decided.take(), changers) {
@@ -405,13 +408,13 @@ pub(crate) async fn admit_delete(
         dry_run: actor.dry_run,
     };
     let subject = subject(served, &request, served.info().storage_version);
-    let asked = AdmissionSubject {
+    let admitted = AdmissionSubject {
         request: &request,
         subject: Some(&subject),
         purpose: Purpose::Store,
     };
     let admission = actor.admission(chain);
-    let (_, guards) = admission.admit(asked, Value::Null, &mut Deletion).await?;
+    let (_, guards) = admission.admit(admitted, Value::Null, &mut Deletion).await?;
     Ok(guards)
 }
 

@@ -45,8 +45,9 @@ pub(crate) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
 pub(crate) fn on_create(value: &mut Value, served: &ServedVersion, namespace: &str, now: Timestamp) {
     let fields = metadata(value);
     // Where generations are not counted, the generation in the body is kept.
-    let kept = |field: &str| field == "name" || (field == "generation" && !served.kind().counts_generation());
-    for field in IMMUTABLE.iter().chain(&DROPPED).filter(|field| !kept(field)) {
+    let is_kept =
+        |field: &str| field == "name" || (field == "generation" && !served.kind().counts_generation());
+    for field in IMMUTABLE.iter().chain(&DROPPED).filter(|field| !is_kept(field)) {
         fields.remove(*field);
     }
     if served.info().namespaced() {
@@ -93,7 +94,7 @@ pub(crate) fn deduplicate_owners(value: &mut Value) -> Option<String> {
         .get_mut("metadata")?
         .get_mut("ownerReferences")?
         .as_array_mut()?;
-    let mut seen = HashSet::new();
+    let mut references = HashSet::new();
     let mut twice = BTreeSet::new();
     owners.retain(|owner| {
         // A reference that cannot be parsed is rejected later, together with all other errors.
@@ -101,7 +102,7 @@ pub(crate) fn deduplicate_owners(value: &mut Value) -> Option<String> {
             return true;
         };
         let uid = reference.uid.clone();
-        let first = seen.insert(reference);
+        let first = references.insert(reference);
         if !first {
             twice.insert(uid);
         }
@@ -123,7 +124,7 @@ pub(crate) fn on_update(value: &mut Value, old: &Value) {
     }
     for field in IMMUTABLE {
         match old["metadata"].get(field) {
-            Some(kept) => fields.insert(field.to_owned(), kept.clone()),
+            Some(stored) => fields.insert(field.to_owned(), stored.clone()),
             None => fields.remove(field),
         };
     }
@@ -140,27 +141,27 @@ pub(crate) fn keep_status(value: &mut Value, old: &Value) {
 /// Restores everything but the status, for an update of the status. Metadata are kept as far as the kind
 /// allows.
 pub(crate) fn only_status(mut value: Value, old: &Value, rule: StatusMetadata) -> Value {
-    let mut kept = old.clone();
+    let mut result = old.clone();
     let mut take = |field: &str| value.as_object_mut().and_then(|fields| fields.remove(field));
     match take("status") {
-        Some(status) => kept["status"] = status,
-        None => remove(&mut kept, "status"),
+        Some(status) => result["status"] = status,
+        None => remove(&mut result, "status"),
     }
     let written = match rule {
         StatusMetadata::Stay => None,
         StatusMetadata::Written | StatusMetadata::WrittenButLabels => take("metadata"),
     };
     if let Some(written) = written {
-        let before = std::mem::replace(&mut kept["metadata"], written);
+        let before = std::mem::replace(&mut result["metadata"], written);
         if rule == StatusMetadata::WrittenButLabels {
-            let fields = metadata(&mut kept);
+            let fields = metadata(&mut result);
             match before.get("labels") {
                 Some(labels) => fields.insert("labels".to_owned(), labels.clone()),
                 None => fields.remove("labels"),
             };
         }
     }
-    kept
+    result
 }
 
 fn remove(value: &mut Value, field: &str) {
@@ -176,9 +177,9 @@ pub(super) struct SystemFields(Value);
 impl SystemFields {
     /// Reads the fields of `value`, as the server set them.
     pub(super) fn of(value: &Value) -> Self {
-        let kept = ["metadata", "status"].into_iter();
-        let kept = kept.filter_map(|field| Some((field.to_owned(), value.get(field)?.clone())));
-        Self(Value::Object(kept.collect()))
+        let fields = ["metadata", "status"].into_iter();
+        let fields = fields.filter_map(|field| Some((field.to_owned(), value.get(field)?.clone())));
+        Self(Value::Object(fields.collect()))
     }
 
     /// Restores the fields in `value`.
@@ -208,12 +209,12 @@ fn differs_in_substance(new: &Value, old: &Value) -> bool {
     let (Some(new), Some(old)) = (new.as_object(), old.as_object()) else {
         return true;
     };
-    let ours = |name: &&String| !matches!(name.as_str(), "metadata" | "status" | "apiVersion" | "kind");
-    let count = |fields: &Map<String, Value>| fields.keys().filter(ours).count();
+    let is_content = |name: &&String| !matches!(name.as_str(), "metadata" | "status" | "apiVersion" | "kind");
+    let count = |fields: &Map<String, Value>| fields.keys().filter(is_content).count();
     count(new) != count(old)
         || new
             .iter()
-            .filter(|(name, _)| ours(name))
+            .filter(|(name, _)| is_content(name))
             .any(|(name, value)| old.get(name) != Some(value))
 }
 

@@ -79,8 +79,8 @@ impl Registry {
                 Ok(object) => return Ok(object),
                 // A stale resource version from the client is reported at the next attempt; everything else
                 // is judged again.
-                Err(refused) if retries.again(&refused) => {}
-                Err(refused) => return Err(refused.into_error(target.served)),
+                Err(error) if retries.again(&error) => {}
+                Err(error) => return Err(error.into_error(target.served)),
             }
         }
     }

@@ -102,21 +102,21 @@ mod tests {
 
     #[tokio::test]
     async fn a_peer_that_does_not_read_is_given_up() {
-        let (ours, mut theirs) = tokio::io::duplex(16);
-        let mut stream = Impatient::new(ours, Duration::from_millis(20));
+        let (local, mut remote) = tokio::io::duplex(16);
+        let mut stream = Impatient::new(local, Duration::from_millis(20));
         let problem = stream.write_all(&[7; 64]).await.unwrap_err();
         assert_eq!(problem.kind(), io::ErrorKind::TimedOut);
         let mut first = [0; 16];
-        theirs.read_exact(&mut first).await.unwrap();
+        remote.read_exact(&mut first).await.unwrap();
     }
 
     #[tokio::test]
     async fn a_peer_that_reads_slowly_is_served() {
-        let (ours, mut theirs) = tokio::io::duplex(16);
-        let mut stream = Impatient::new(ours, Duration::from_secs(5));
+        let (local, mut remote) = tokio::io::duplex(16);
+        let mut stream = Impatient::new(local, Duration::from_secs(5));
         let reader = tokio::spawn(async move {
             let mut all = Vec::new();
-            theirs.read_to_end(&mut all).await.unwrap();
+            remote.read_to_end(&mut all).await.unwrap();
             all
         });
         stream.write_all(&[7; 6400]).await.unwrap();

@@ -67,22 +67,22 @@ impl Cells {
     /// Encodes the cells of one row.
     #[must_use]
     pub fn of(row: &[Cell]) -> Self {
-        let mut kept = Vec::with_capacity(128);
+        let mut bytes = Vec::with_capacity(128);
         for (index, cell) in row.iter().enumerate() {
             if index > 0 {
-                kept.push(b',');
+                bytes.push(b',');
             }
             match cell {
-                Cell::Value(value) => write(value, &mut kept),
+                Cell::Value(value) => write(value, &mut bytes),
                 Cell::Age(from) => {
-                    kept.push(AGE);
+                    bytes.push(AGE);
                     // The smallest number stands for a missing time.
                     let micros = from.map_or(i64::MIN, Timestamp::as_microsecond);
-                    kept.extend_from_slice(&micros.to_le_bytes());
+                    bytes.extend_from_slice(&micros.to_le_bytes());
                 }
             }
         }
-        Self(kept.into())
+        Self(bytes.into())
     }
 
     /// Writes the cells at the instant `now`: JSON with commas in between.

@@ -160,8 +160,8 @@ impl FieldError {
         // Some rules quote the value again at the end of their detail.
         if let Some(at) = self.detail.find(&value.to_string()) {
             self.detail.truncate(at);
-            let kept = self.detail.trim_end_matches([':', ' ']).len();
-            self.detail.truncate(kept);
+            let length = self.detail.trim_end_matches([':', ' ']).len();
+            self.detail.truncate(length);
         }
         self.value = Some("<contents redacted>".into());
         self

@@ -456,12 +456,12 @@ impl Object {
     /// parsed object. For other fields than those of the first call, the texts are read at each call.
     #[must_use]
     pub fn texts(&self, fields: &'static [SelectableField]) -> Cow<'_, [Box<str>]> {
-        let kept = self.parsed().selectable.get_or_init(|| Selectable {
+        let cached = self.parsed().selectable.get_or_init(|| Selectable {
             fields,
             texts: self.read_texts(fields),
         });
-        match ptr::eq(kept.fields, fields) {
-            true => Cow::Borrowed(&kept.texts),
+        match ptr::eq(cached.fields, fields) {
+            true => Cow::Borrowed(&cached.texts),
             false => Cow::Owned(self.read_texts(fields).into_vec()),
         }
     }

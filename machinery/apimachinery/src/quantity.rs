@@ -187,14 +187,14 @@ fn shift(digits: &[u8], power: i64) -> i128 {
     let dropped = usize::try_from(power.saturating_neg())
         .unwrap_or(0)
         .min(digits.len());
-    let (kept, truncated) = digits.split_at(digits.len() - dropped);
+    let (leading, truncated) = digits.split_at(digits.len() - dropped);
     let append = |number: i128, digit: i128| {
         number
             .checked_mul(10)
             .and_then(|number| number.checked_add(digit))
     };
     let mut number = 0_i128;
-    for &digit in kept {
+    for &digit in leading {
         match append(number, i128::from(digit)) {
             Some(next) => number = next,
             None => return i128::MAX,

@@ -91,8 +91,8 @@ impl Set {
             return self.clone();
         }
         let below = self.below.iter().filter_map(|(element, mine)| {
-            let kept = mine.below(other.below.get(element)?);
-            (!kept.is_empty()).then(|| (element.clone(), kept))
+            let common = mine.below(other.below.get(element)?);
+            (!common.is_empty()).then(|| (element.clone(), common))
         });
         Self {
             member: false,
@@ -107,10 +107,10 @@ impl Set {
             return;
         }
         self.below.retain(|element, mine| {
-            let Some(theirs) = other.below.get(element) else {
+            let Some(removed) = other.below.get(element) else {
                 return true;
             };
-            mine.remove(theirs);
+            mine.remove(removed);
             !mine.is_empty()
         });
     }
@@ -125,10 +125,10 @@ impl Set {
             return;
         }
         self.below.retain(|element, mine| {
-            let Some(theirs) = other.below.get(element) else {
+            let Some(removed) = other.below.get(element) else {
                 return true;
             };
-            mine.cut(theirs);
+            mine.cut(removed);
             !mine.is_empty()
         });
     }
@@ -144,8 +144,8 @@ impl Set {
     fn minus(&self, other: &Self, recursive: bool) -> Self {
         let below = self.below.iter().filter_map(|(element, mine)| {
             let left = match other.below.get(element) {
-                Some(theirs) if recursive => mine.recursive_difference(theirs),
-                Some(theirs) => mine.minus(theirs, false),
+                Some(removed) if recursive => mine.recursive_difference(removed),
+                Some(removed) => mine.minus(removed, false),
                 None => mine.clone(),
             };
             (!left.is_empty()).then(|| (element.clone(), left))

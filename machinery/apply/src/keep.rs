@@ -94,8 +94,8 @@ mod tests {
                 "whole": ["p", "q"],
             })
         );
-        let gone = types.kept(&live, &owned, &json!({}));
-        assert_eq!(gone, mine);
+        let result = types.kept(&live, &owned, &json!({}));
+        assert_eq!(result, mine);
     }
 
     #[test]

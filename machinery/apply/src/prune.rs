@@ -34,10 +34,10 @@ impl Types {
         pruned: &Value,
         owned: &Set,
     ) -> Result<Value, Vec<Mismatch>> {
-        let kept = self
+        let existing = self
             .paths_with_structs(pruned)?
             .union(&with_structs(&self.root, owned.clone()));
-        let removed = self.paths_with_structs(merged)?.difference(&kept);
+        let removed = self.paths_with_structs(merged)?.difference(&existing);
         Ok(self.without(merged, &removed, None))
     }
 
@@ -50,10 +50,10 @@ impl Types {
         owned: &Set,
     ) -> Result<Value, Vec<Mismatch>> {
         let last = with_structs(&self.root, last.clone());
-        let kept = self.paths_with_structs(pruned)?;
+        let existing = self.paths_with_structs(pruned)?;
         let removed = self
             .paths_with_structs(merged)?
-            .difference(&kept)
+            .difference(&existing)
             .intersection(&last);
         Ok(self.without(merged, &removed, Some(owned)))
     }
@@ -140,7 +140,7 @@ fn cut_fields(shape: &Shape, fields: &mut Map<String, Value>, set: &Set, owned: 
 
 fn cut_items(list: &List, items: &mut Vec<Value>, set: &Set, owned: Option<&Set>) -> bool {
     let no_owner = Set::default();
-    let kept = IndexedList::of(list, items)
+    let remaining = IndexedList::of(list, items)
         .order
         .into_iter()
         .filter_map(|(element, item)| {
@@ -155,6 +155,6 @@ fn cut_items(list: &List, items: &mut Vec<Value>, set: &Set, owned: Option<&Set>
             without(&list.items, &mut item, below, owners);
             Some(item)
         });
-    *items = kept.collect();
+    *items = remaining.collect();
     items.is_empty()
 }

@@ -51,8 +51,8 @@ impl std::fmt::Display for Server {
 #[must_use]
 pub fn told(problem: &(dyn Error + 'static)) -> String {
     for link in links(problem) {
-        if let Some(refused) = link.downcast_ref::<AuthError>() {
-            return credentials(refused);
+        if let Some(auth_error) = link.downcast_ref::<AuthError>() {
+            return credentials(auth_error);
         }
         match link.downcast_ref::<kube::Error>() {
             Some(kube::Error::Api(status)) if !status.message.is_empty() => return status.message.clone(),
@@ -198,14 +198,14 @@ mod tests {
         });
         let cmd = "get-token".to_owned();
         let run = kube::Error::Service(AuthError::AuthExecRun { cmd, out }.into());
-        let refused = server().unanswered(&run).to_string();
+        let message = server().unanswered(&run).to_string();
         assert!(
-            refused.starts_with(
+            message.starts_with(
                 "no credentials for https://127.0.0.1:39999 (context hub): the kubeconfig's credential plugin"
             ),
-            "{refused}"
+            "{message}"
         );
-        assert!(refused.ends_with(": please log in first"), "{refused}");
+        assert!(message.ends_with(": please log in first"), "{message}");
         let start = kube::Error::Auth(AuthError::AuthExecStart(io::Error::from_raw_os_error(2)));
         assert!(told(&start).ends_with("cannot be started: no such file or directory"));
     }

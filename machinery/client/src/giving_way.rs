@@ -162,14 +162,14 @@ mod tests {
         let object = json!({"spec": {"region": "r"}});
         let stored = json!({"spec": {"region": "r", "seedName": "a", "networking": {"pods": "10.0.0.0/8"}}});
         let mut next = object.clone();
-        let mut kept = Vec::new();
+        let mut notes = Vec::new();
         let seed = refusal(403, &[(OWNED, "spec.seedName")]);
-        assert!(give_way(&object, &mut next, &stored, &seed, &mut kept));
+        assert!(give_way(&object, &mut next, &stored, &seed, &mut notes));
         let pods = refusal(422, &[("FieldValueInvalid", "spec.networking.pods")]);
-        assert!(give_way(&object, &mut next, &stored, &pods, &mut kept));
-        assert_eq!((&next, kept.len()), (&stored, 0));
+        assert!(give_way(&object, &mut next, &stored, &pods, &mut notes));
+        assert_eq!((&next, notes.len()), (&stored, 0));
         assert!(
-            !give_way(&object, &mut next, &stored, &pods, &mut kept),
+            !give_way(&object, &mut next, &stored, &pods, &mut notes),
             "nothing left to give"
         );
     }
@@ -219,7 +219,7 @@ mod tests {
             "metadata": {"finalizers": ["used"]}, "status": {"phase": "Granted", "cluster": {"name": "c"}},
         });
         let mut next = object.clone();
-        let mut kept = Vec::new();
+        let mut notes = Vec::new();
         let fields = [
             "status.cluster",
             "status.phase",
@@ -227,15 +227,15 @@ mod tests {
             "metadata.finalizers[old]",
         ];
         let status = refusal(403, &fields.map(|field| (OWNED, field)));
-        assert!(give_way(&object, &mut next, &stored, &status, &mut kept));
+        assert!(give_way(&object, &mut next, &stored, &status, &mut notes));
         let expected = json!({
             "metadata": {"finalizers": ["x.example/y", "used"]},
             "status": {"phase": "Granted", "n": 1, "cluster": {"name": "c"}},
         });
         assert_eq!(next, expected);
-        assert_eq!(kept.len(), 3, "the cluster was not in the file: {kept:?}");
+        assert_eq!(notes.len(), 3, "the cluster was not in the file: {notes:?}");
         assert_eq!(
-            kept[0],
+            notes[0],
             "status.phase stays as it is stored: only berth:scheduler writes it"
         );
     }

@@ -367,12 +367,12 @@ impl Client {
     async fn place(&mut self, object: &Value) -> Result<Place> {
         let version = object["apiVersion"].as_str().unwrap_or_default().to_owned();
         let kind = object["kind"].as_str().unwrap_or_default().to_owned();
-        let wanted = (version.clone(), kind.clone());
-        if !self.places.contains_key(&wanted) {
+        let key = (version.clone(), kind.clone());
+        if !self.places.contains_key(&key) {
             self.learn(&version).await?;
         }
         self.places
-            .get(&wanted)
+            .get(&key)
             .cloned()
             .ok_or(Error::NotServed { kind, version })
     }

@@ -124,18 +124,18 @@ impl Client {
         stored: &Value,
         notes: &mut Vec<String>,
     ) -> Result<Value> {
-        let mut kept = Vec::new();
+        let mut new_notes = Vec::new();
         for _ in 0..ATTEMPTS {
             let body = Some(("application/json", &next));
             let (answer, warnings) = self.exchange(Method::PUT, path, body).await?;
             match answer {
                 Ok(written) => {
-                    notes.append(&mut kept);
+                    notes.append(&mut new_notes);
                     notes.extend(warnings.into_iter().filter(|text| about_fields(text)));
                     return Ok(written);
                 }
                 Err(status) => {
-                    if !give_way(object, &mut next, stored, &status, &mut kept) {
+                    if !give_way(object, &mut next, stored, &status, &mut new_notes) {
                         return Err(Error::refused(status));
                     }
                 }

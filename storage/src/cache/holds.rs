@@ -101,8 +101,8 @@ fn overdue(held: &mut VecDeque<RevisionHold>, state: &State) -> Vec<RevisionHold
     let now = Instant::now();
     let mut dropped = Vec::new();
     while let Some(oldest) = held.front() {
-        let late = now.duration_since(oldest.since) >= HOLD_TIME;
-        if !late && held.len() <= MOST_LISTS && total(held, state) <= HOLD_BYTES {
+        let is_expired = now.duration_since(oldest.since) >= HOLD_TIME;
+        if !is_expired && held.len() <= MOST_LISTS && total(held, state) <= HOLD_BYTES {
             break;
         }
         dropped.extend(held.pop_front());

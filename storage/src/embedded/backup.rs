@@ -182,13 +182,13 @@ fn read(
         let value = number(input)?.ok_or_else(cut_off)?;
         let key = exactly(input, name)?.ok_or_else(cut_off)?;
         let value = exactly(input, value)?.ok_or_else(cut_off)?;
-        let shown = || record::show_key(&key);
-        let record = record::decode(&value).ok_or_else(|| damaged(&shown(), "it is too short"))?;
+        let key_text = || record::show_key(&key);
+        let record = record::decode(&value).ok_or_else(|| damaged(&key_text(), "it is too short"))?;
         if !record.intact(&key) {
-            return Err(damaged(&shown(), "its checksum does not match"));
+            return Err(damaged(&key_text(), "its checksum does not match"));
         }
         if last >= key {
-            return Err(damaged(&shown(), "it is not where it was written"));
+            return Err(damaged(&key_text(), "it is not where it was written"));
         }
         count += 1;
         crcs ^= record.crc;

@@ -117,12 +117,12 @@ impl Committer {
     /// the reserve needs, the file is shrunk before. Otherwise freed space is only used for new objects.
     fn make_room(&mut self) {
         self.disk.reserve().hold();
-        let wanted = self.disk.reserve().bytes();
+        let reserve = self.disk.reserve().bytes();
         if !self.disk.reserve().is_spent() {
             self.freed = 0;
             return;
         }
-        if self.freed < wanted {
+        if self.freed < reserve {
             return;
         }
         match self.disk.shrink() {

@@ -103,9 +103,9 @@ async fn fails_and_comes_back(how: u64) {
         .revision();
     let mut watch = store.watch(Scope::One(THINGS), first).unwrap();
     failure.store(how, Ordering::SeqCst);
-    let refused = store.apply(vec![update(&key, 2, Expect::Present)]).await;
-    let Err(StoreError::Unavailable(why)) = refused else {
-        panic!("{refused:?}")
+    let result = store.apply(vec![update(&key, 2, Expect::Present)]).await;
+    let Err(StoreError::Unavailable(why)) = result else {
+        panic!("{result:?}")
     };
     assert!(why.contains("failing.redb") && why.contains("restart"), "{why}");
     assert_eq!(store.ready(), Err(NotReady::Failed(why)));
@@ -159,16 +159,16 @@ async fn a_full_disk_takes_deletions_and_takes_all_again_when_there_is_room() {
     assert!(!reserve.exists());
     // Another program has used the remaining space.
     std::fs::create_dir(&reserve).unwrap();
-    let refused = store.apply(vec![create(&key("more"), 1)]).await;
-    let Err(StoreError::Unavailable(why)) = refused else {
-        panic!("{refused:?}")
+    let result = store.apply(vec![create(&key("more"), 1)]).await;
+    let Err(StoreError::Unavailable(why)) = result else {
+        panic!("{result:?}")
     };
     assert!(why.contains("failing.redb is full"), "{why}");
     assert_eq!(store.ready(), Ok(()), "what it can take it takes");
-    let room = store.room().unwrap_err();
+    let problem = store.room().unwrap_err();
     assert!(
-        room.contains("failing.redb.reserve") && room.contains("delete objects"),
-        "{room}"
+        problem.contains("failing.redb.reserve") && problem.contains("delete objects"),
+        "{problem}"
     );
     store
         .apply(vec![delete(&key("x"), Expect::Present)])

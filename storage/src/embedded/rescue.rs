@@ -53,7 +53,7 @@ impl Rescue {
     /// database.
     pub fn open(file: &Path, encryption: &Encryption) -> Result<Self, StoreError> {
         let name = file.display().to_string();
-        let held = hold(file)?;
+        let lock = hold(file)?;
         let copy = suffixed(file, ".reading");
         let read = copy_as_closed(file, &copy)
             .map_err(|error| import::failed(&copy, &error))
@@ -109,7 +109,7 @@ impl Rescue {
             damaged,
             problems,
             revision,
-            _held: held,
+            _held: lock,
         })
     }
 
@@ -156,7 +156,7 @@ impl Rescue {
     /// # Errors
     /// When the new file cannot be written; the old file then stays in its place.
     pub fn write(&self, without: &BTreeSet<String>) -> Result<PathBuf, StoreError> {
-        let kept: Vec<&Raw> = self
+        let intact: Vec<&Raw> = self
             .intact
             .iter()
             .filter(|(key, _)| !without.contains(&shown(key)))
@@ -166,7 +166,7 @@ impl Rescue {
         let before = keep(&self.file)?;
         import::whole(&self.file, |partial| {
             let mut target = disk::open(partial, &Arc::default())?.disk;
-            for batch in kept.chunks(1000) {
+            for batch in intact.chunks(1000) {
                 let batch: Vec<Raw> = batch.iter().map(|raw| (*raw).clone()).collect();
                 target.write_raw(&batch, revision)?;
             }
@@ -183,14 +183,14 @@ impl Rescue {
 pub fn keep(file: &Path) -> Result<PathBuf, StoreError> {
     for number in 1..=10_000 {
         let name = suffixed(file, &format!(".before-{number}"));
-        let kept = match fs::hard_link(file, &name) {
+        let link = match fs::hard_link(file, &name) {
             // Some file systems have no links.
             Err(error) if error.kind() != ErrorKind::AlreadyExists && !name.exists() => {
                 fs::copy(file, &name).map(drop)
             }
             other => other,
         };
-        match kept {
+        match link {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(import::failed(&name, &error)),
             Ok(()) => return Ok(name),
@@ -220,8 +220,8 @@ pub fn hold(file: &Path) -> Result<File, StoreError> {
 }
 
 fn shown(key: &[u8]) -> String {
-    let shown = record::show_key(key);
-    shown.strip_prefix("record ").unwrap_or(&shown).to_owned()
+    let text = record::show_key(key);
+    text.strip_prefix("record ").unwrap_or(&text).to_owned()
 }
 
 fn suffixed(file: &Path, suffix: &str) -> PathBuf {

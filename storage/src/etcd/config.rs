@@ -190,7 +190,7 @@ mod tests {
     fn the_password_is_not_shown() {
         let mut config = EtcdConfig::new(["http://127.0.0.1:2379"]);
         config.credentials = Some(("berth".into(), "hush".into()));
-        let shown = format!("{config:?}");
-        assert!(shown.contains("berth") && !shown.contains("hush"), "{shown}");
+        let text = format!("{config:?}");
+        assert!(text.contains("berth") && !text.contains("hush"), "{text}");
     }
 }

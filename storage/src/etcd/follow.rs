@@ -141,7 +141,7 @@ impl Reflector {
         let (mut changes, mut invalid) = (Vec::new(), Vec::new());
         for event in response.events() {
             match self.change(event) {
-                Some(Ok(seen)) => changes.push(seen),
+                Some(Ok(change)) => changes.push(change),
                 Some(Err(problem)) => invalid.push(problem),
                 None => {}
             }

@@ -209,12 +209,12 @@ impl Link {
     async fn client(&self, member: usize) -> Result<Client, Failure> {
         let Member { endpoint, client } = &self.members[member];
         let connecting = async {
-            let mut held = client.lock().await;
-            if let Some(client) = &*held {
+            let mut slot = client.lock().await;
+            if let Some(client) = &*slot {
                 return Ok(client.clone());
             }
             let client = Client::connect([endpoint], Some(self.options.clone())).await?;
-            *held = Some(client.clone());
+            *slot = Some(client.clone());
             Ok(client)
         };
         // With credentials, connecting requests a token, which a stopped member never issues; other callers

@@ -253,7 +253,7 @@ impl Hand<'_> {
     fn object(&self, key: &Key, kv: &KeyValue) -> Result<Arc<Object>, StoreError> {
         let state = self.feed.cache().state();
         match state.get(key) {
-            Some(shown) if shown.revision() == revision(kv) => Ok(Arc::clone(shown)),
+            Some(cached) if cached.revision() == revision(kv) => Ok(Arc::clone(cached)),
             _ => load::object(self.layout, key, kv)
                 .map(Arc::new)
                 .map_err(|problem| load::unreadable(self.link, self.layout, key, problem)),

@@ -70,7 +70,7 @@ impl Policies {
             if !rounds.includes(&id) {
                 continue;
             }
-            let shown = Some(&*object).filter(|object| !object.is_null());
+            let current = Some(&*object).filter(|object| !object.is_null());
             let asking = WebhookCall {
                 policies: self,
                 prepared,
@@ -78,7 +78,7 @@ impl Policies {
                 subject,
                 place: format!("round_{}_index_{index}", rounds.number()),
             };
-            let Some(question) = asking.question(shown).await? else {
+            let Some(question) = asking.question(current).await? else {
                 continue;
             };
             let (notes, result) = asking.ask(&question).await;

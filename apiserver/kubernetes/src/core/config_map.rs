@@ -169,8 +169,11 @@ mod tests {
     #[test]
     fn a_megabyte_is_the_limit() {
         assert!(errors(None, &json!({"data": {"a": "x".repeat(1024 * 1024)}})).is_empty());
-        let over = errors(None, &json!({"data": {"a": "x".repeat(1024 * 1024), "b": "y"}}));
-        assert_eq!(over, ["data: Too long: may not be more than 1048576 bytes"]);
+        let errors_above_limit = errors(None, &json!({"data": {"a": "x".repeat(1024 * 1024), "b": "y"}}));
+        assert_eq!(
+            errors_above_limit,
+            ["data: Too long: may not be more than 1048576 bytes"]
+        );
     }
 
     #[test]

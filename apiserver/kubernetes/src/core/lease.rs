@@ -78,8 +78,8 @@ impl Kind for Lease {
 
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
         // As in kube-apiserver without coordinated leader election, existing values stay.
-        let held = write.old.map_or(&Value::Null, |old| &old["spec"]["strategy"]);
-        if held.is_null()
+        let stored = write.old.map_or(&Value::Null, |old| &old["spec"]["strategy"]);
+        if stored.is_null()
             && let Some(spec) = new.get_mut("spec").and_then(Value::as_object_mut)
         {
             spec.remove("strategy");

@@ -16,11 +16,11 @@ pub(crate) fn problems(paths: &[&[&str]], new: &Value) -> Vec<FieldError> {
             && fraction[1..7].iter().all(u8::is_ascii_digit)
             && !fraction[7].is_ascii_digit()
     };
-    let refused = paths.iter().filter(|path| {
+    let invalid = paths.iter().filter(|path| {
         let time = text(new, path);
         time::parse(time).is_some() && !is_micro(time)
     });
-    refused
+    invalid
         .map(|path| {
             let detail = "must be a time with microseconds, such as 2006-01-02T15:04:05.000000Z";
             FieldError::invalid(path.join("."), text(new, path), detail)

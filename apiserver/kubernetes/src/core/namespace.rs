@@ -132,14 +132,14 @@ impl Kind for Namespace {
         if write.via == Via::Subresource("status") {
             let phase = value::text(new, &["status", "phase"]);
             let deleting = !value::text(new, &["metadata", "deletionTimestamp"]).is_empty();
-            let (wanted, detail) = match deleting {
+            let (expected, detail) = match deleting {
                 false => ("Active", "may only be 'Active' if `deletionTimestamp` is empty"),
                 true => (
                     "Terminating",
                     "may only be 'Terminating' if `deletionTimestamp` is not empty",
                 ),
             };
-            if phase != wanted {
+            if phase != expected {
                 errors.push(FieldError::invalid("status.phase", phase, detail));
             }
         }

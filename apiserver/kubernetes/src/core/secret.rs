@@ -73,8 +73,8 @@ impl Kind for Secret {
             .get("type")
             .is_none_or(|given| given.is_null() || given == "")
         {
-            let kept = old.map_or("", |old| value::text(old, &["type"]));
-            body["type"] = if kept.is_empty() { "Opaque" } else { kept }.into();
+            let stored = old.map_or("", |old| value::text(old, &["type"]));
+            body["type"] = if stored.is_empty() { "Opaque" } else { stored }.into();
         }
     }
 
@@ -147,8 +147,8 @@ fn of_type(new: &Value) -> Vec<FieldError> {
     match value::text(new, &["type"]) {
         "kubernetes.io/service-account-token" => {
             let path = format!("metadata.annotations[{SERVICE_ACCOUNT}]");
-            let given = !value::text(new, &["metadata", "annotations", SERVICE_ACCOUNT]).is_empty();
-            if given {
+            let has_account = !value::text(new, &["metadata", "annotations", SERVICE_ACCOUNT]).is_empty();
+            if has_account {
                 Vec::new()
             } else {
                 vec![FieldError::required(path, "")]

@@ -233,7 +233,7 @@ fn external(service: &Value) -> String {
 }
 
 fn ports(service: &Value) -> String {
-    let shown = |port: &Value| {
+    let format_port = |port: &Value| {
         let number = |field: &str| {
             port.get(field)
                 .and_then(Value::as_i64)
@@ -245,7 +245,7 @@ fn ports(service: &Value) -> String {
     };
     let ports: Vec<String> = value::list(service, &["spec", "ports"])
         .iter()
-        .map(shown)
+        .map(format_port)
         .collect();
     or_none(&ports.join(",")).to_owned()
 }

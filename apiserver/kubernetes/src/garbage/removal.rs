@@ -188,10 +188,10 @@ impl Removal {
             Propagation::Foreground => finalizers.push(FOREGROUND.to_owned()),
             Propagation::Orphan => finalizers.push(ORPHAN.to_owned()),
         }
-        let held = !finalizers.is_empty();
+        let has_finalizers = !finalizers.is_empty();
         if let Some(metadata) = value["metadata"].as_object_mut() {
             metadata.remove("finalizers");
-            if held {
+            if has_finalizers {
                 metadata.insert("finalizers".to_owned(), finalizers.into());
             }
             if current.meta().deletion_timestamp().is_none() {
@@ -203,7 +203,7 @@ impl Removal {
                 }
             }
         }
-        (self.holds(key, &mut value) || held).then_some(value)
+        (self.holds(key, &mut value) || has_finalizers).then_some(value)
     }
 
     fn holds(&self, key: &Key, value: &mut Value) -> bool {

@@ -106,10 +106,10 @@ impl Field {
             ("*", Count::Pointer),
             ("<", Count::Inline),
         ];
-        let counted = counts
+        let prefixed = counts
             .into_iter()
             .find_map(|(sign, count)| Some((count, form.strip_prefix(sign)?)));
-        let (count, form) = counted.unwrap_or((Count::One, form));
+        let (count, form) = prefixed.unwrap_or((Count::One, form));
         let scalar = Scalar::named(form).map(Form::Scalar);
         let form = scalar.or_else(|| places.get(form).map(|&place| Form::Message(place)));
         Self {

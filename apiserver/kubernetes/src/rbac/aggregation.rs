@@ -77,8 +77,8 @@ impl Writer {
         }
         let rules: BTreeMap<String, Arc<[PolicyRule]>> = cluster_roles_of(&roles).into_iter().collect();
         for (name, role) in roles.iter(None, None).filter(|(_, role)| is_aggregated(role)) {
-            let wanted = rules.get(&*name.name).map_or(&[][..], |rules| rules);
-            let Some(next) = with_rules(role, wanted) else {
+            let aggregated = rules.get(&*name.name).map_or(&[][..], |rules| rules);
+            let Some(next) = with_rules(role, aggregated) else {
                 continue;
             };
             let draft = Draft::new(&next).map_err(|problem| StoreError::Unavailable(problem.to_string()))?;
@@ -100,14 +100,14 @@ fn is_aggregated(role: &Object) -> bool {
     role.meta().deletion_timestamp().is_none() && role.value()["aggregationRule"].is_object()
 }
 
-/// Returns `role` with the rules `wanted`; `None` where it has them already.
-fn with_rules(role: &Object, wanted: &[PolicyRule]) -> Option<Value> {
-    let wanted = json!(wanted);
+/// Returns `role` with the rules `aggregated`; `None` if it has them already.
+fn with_rules(role: &Object, aggregated: &[PolicyRule]) -> Option<Value> {
+    let aggregated = json!(aggregated);
     let have = &role.value()["rules"];
-    let same = *have == wanted || (have.is_null() && wanted == json!([]));
+    let same = *have == aggregated || (have.is_null() && aggregated == json!([]));
     (!same).then(|| {
         let mut next = role.parse();
-        next["rules"] = wanted;
+        next["rules"] = aggregated;
         next
     })
 }

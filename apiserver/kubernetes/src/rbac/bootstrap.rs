@@ -434,14 +434,14 @@ fn with_missing_rules(stored: &Value, role: &Bootstrap) -> Option<Value> {
         return None;
     }
     let parse = |value: &Value| PolicyRule::deserialize(value).ok();
-    let held: Vec<PolicyRule> = stored["rules"]
+    let existing: Vec<PolicyRule> = stored["rules"]
         .as_array()
         .into_iter()
         .flatten()
         .filter_map(parse)
         .collect();
-    let wanted: Vec<PolicyRule> = role.rules.iter().filter_map(parse).collect();
-    let missing = match covering::uncovered(held.iter(), &wanted, usize::MAX) {
+    let required: Vec<PolicyRule> = role.rules.iter().filter_map(parse).collect();
+    let missing = match covering::uncovered(existing.iter(), &required, usize::MAX) {
         Ok(missing) => missing.rules,
         Err(problem) => {
             tracing::warn!(

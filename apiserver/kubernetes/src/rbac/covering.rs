@@ -180,10 +180,10 @@ impl Part<'_> {
 }
 
 fn once(list: &[String]) -> Vec<&str> {
-    let mut seen = HashSet::new();
+    let mut texts = HashSet::new();
     list.iter()
         .map(String::as_str)
-        .filter(|text| seen.insert(*text))
+        .filter(|text| texts.insert(*text))
         .collect()
 }
 
@@ -205,17 +205,17 @@ struct Words<'a> {
 
 impl<'a> RulesByVerb<'a> {
     fn of(rules: impl Iterator<Item = &'a PolicyRule>, budget: &mut Budget) -> Result<Self, BudgetExceeded> {
-        let mut held = Self::default();
+        let mut index = Self::default();
         for rule in rules {
             let words = Words::of(rule);
             budget.spend(1 + words.verbs.len() + words.groups.len() + words.resources.len())?;
             budget.spend(words.names.len() + words.urls.len())?;
             for verb in &words.verbs {
-                held.by_verb.entry(verb).or_default().push(held.rules.len());
+                index.by_verb.entry(verb).or_default().push(index.rules.len());
             }
-            held.rules.push(words);
+            index.rules.push(words);
         }
-        Ok(held)
+        Ok(index)
     }
 
     fn with_verb(&self, verb: &str) -> impl Iterator<Item = &Words<'a>> {

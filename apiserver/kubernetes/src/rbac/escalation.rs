@@ -44,14 +44,14 @@ impl EscalationGuard {
         if self.rbac.allows(&may).is_some() {
             return Ok(());
         }
-        let mut wanted: Vec<PolicyRule> = Option::deserialize(&role["rules"])
+        let mut required: Vec<PolicyRule> = Option::deserialize(&role["rules"])
             .map_err(|problem| malformed(&problem))?
             .unwrap_or_default();
         if role["aggregationRule"].is_object() {
             // A selector of roles by label also selects roles that get the label later.
-            wanted.extend(everything());
+            required.extend(everything());
         }
-        self.check_held(request, &wanted)
+        self.check_held(request, &required)
     }
 
     fn binding(&self, request: &Request<'_>, binding: &Value) -> Result<(), Denial> {
@@ -71,10 +71,10 @@ impl EscalationGuard {
         if self.rbac.allows(&may).is_some() {
             return Ok(());
         }
-        let Some(wanted) = self.rbac.rules_of(&role, request.namespace) else {
+        let Some(required) = self.rbac.rules_of(&role, request.namespace) else {
             return Err(Denial::Status(Box::new(Status::not_found(resource, &role.name))));
         };
-        self.check_held(request, &wanted)
+        self.check_held(request, &required)
     }
 
     fn check_held(&self, request: &Request<'_>, wanted: &[PolicyRule]) -> Result<(), Denial> {
@@ -169,11 +169,11 @@ fn refusal(request: &Request<'_>, missing: &UncoveredRules) -> String {
             ("Verbs", &rule.verbs),
         ];
         let non_empty = parts.iter().filter(|(_, list)| !list.is_empty());
-        let shown: Vec<String> = non_empty
+        let lines: Vec<String> = non_empty
             .map(|(name, list)| format!("{name}:[{}]", quoted(list).join(" ")))
             .collect();
         // Writing to a string cannot fail.
-        let _: std::fmt::Result = write!(text, "\n{{{}}}", shown.join(", "));
+        let _: std::fmt::Result = write!(text, "\n{{{}}}", lines.join(", "));
     }
     if missing.more {
         text.push_str("\n(and more)");

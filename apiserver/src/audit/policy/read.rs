@@ -77,11 +77,11 @@ impl Reader {
     fn policy(&mut self, value: &Value) -> Policy {
         let empty = Map::new();
         let fields = self.fields(value, "", &POLICY).unwrap_or(&empty);
-        for (field, wanted) in [("apiVersion", API_VERSION), ("kind", "Policy")] {
-            if fields.get(field).and_then(Value::as_str) != Some(wanted) {
+        for (field, expected) in [("apiVersion", API_VERSION), ("kind", "Policy")] {
+            if fields.get(field).and_then(Value::as_str) != Some(expected) {
                 let found = fields.get(field).cloned().unwrap_or_default();
                 self.errors
-                    .push(FieldError::not_supported(field, found, &[wanted]));
+                    .push(FieldError::not_supported(field, found, &[expected]));
             }
         }
         let rules = self.list(fields, "", "rules");

@@ -250,8 +250,8 @@ impl Writer<'_> {
         let mut count = 0;
         self.bytes.push(b'{');
         let has_managed = self.managed.is_some();
-        let kept = |name: &str| name != REVISION && !(has_managed && name == MANAGED);
-        for (name, value) in metadata.iter().filter(|(name, _)| kept(name)) {
+        let is_kept = |name: &str| name != REVISION && !(has_managed && name == MANAGED);
+        for (name, value) in metadata.iter().filter(|(name, _)| is_kept(name)) {
             if name.as_str() > MANAGED
                 && let Some(bytes) = managed.take()
             {

@@ -96,8 +96,8 @@ impl Mold {
     /// each with the comma before it.
     #[must_use]
     pub fn object(&self, name: &str, uid: &str, rest: &[u8]) -> Object {
-        let room = self.before.len() + name.len() + self.after.len() + uid.len() + rest.len() + 16;
-        let mut bytes = Vec::with_capacity(room);
+        let capacity = self.before.len() + name.len() + self.after.len() + uid.len() + rest.len() + 16;
+        let mut bytes = Vec::with_capacity(capacity);
         let at = self.begin(name, uid, &mut bytes);
         let end = bytes.len();
         bytes.extend_from_slice(rest);
@@ -135,13 +135,16 @@ mod tests {
                 metadata["namespace"] = namespace.into();
                 let meta: Meta = serde_json::from_value(metadata).unwrap();
                 let mold = Mold::new("g/v1", "Toy", &meta, Revision(7));
-                let made = mold.object("x\\y", "u", br#","spec":{"a":1}"#);
-                let value: Value = made.parse();
+                let object = mold.object("x\\y", "u", br#","spec":{"a":1}"#);
+                let value: Value = object.parse();
                 assert_eq!(value["metadata"]["name"], "x\\y");
                 let whole = Object::new(&value, Revision(7)).unwrap();
-                assert_eq!(made, whole);
-                assert_eq!((made.meta(), &made.spans), (whole.meta(), &whole.spans));
-                assert_eq!((made.print(), made.revision()), (whole.print(), whole.revision()));
+                assert_eq!(object, whole);
+                assert_eq!((object.meta(), &object.spans), (whole.meta(), &whole.spans));
+                assert_eq!(
+                    (object.print(), object.revision()),
+                    (whole.print(), whole.revision())
+                );
             }
         }
     }

@@ -29,11 +29,11 @@ pub(super) fn read(bytes: &[u8]) -> Option<(Meta, Spans)> {
     if api_version.is_empty() || kind.is_empty() || meta.name().is_empty() {
         return None;
     }
-    let wanted = ["apiVersion", "kind", "metadata"];
-    let [version, named, metadata] = find(bytes, 0, bytes.len(), wanted)?;
+    let names = ["apiVersion", "kind", "metadata"];
+    let [version, named, metadata] = find(bytes, 0, bytes.len(), names)?;
     let (version, named, metadata) = (version?, named?, metadata?);
-    let wanted = ["annotations", "managedFields", "resourceVersion"];
-    let [annotations, managed, revision] = find(bytes, metadata.start, metadata.end, wanted)?;
+    let names = ["annotations", "managedFields", "resourceVersion"];
+    let [annotations, managed, revision] = find(bytes, metadata.start, metadata.end, names)?;
     let spans = Spans {
         api_version: within_quotes(bytes, &version)?.into(),
         kind: within_quotes(bytes, &named)?.into(),

@@ -47,15 +47,15 @@ impl Text {
         let elsewhere: usize = found.iter().map(|set| set.len() - EMPTY.len()).sum();
         let mut own = Vec::with_capacity(bytes.len() - elsewhere);
         let mut sets = Vec::with_capacity(found.len());
-        let mut done = 0;
+        let mut position = 0;
         for set in found {
-            own.extend_from_slice(&bytes[done..set.start]);
+            own.extend_from_slice(&bytes[position..set.start]);
             let at = u32::try_from(own.len()).expect("an object is no larger than its request");
             own.extend_from_slice(EMPTY);
-            done = set.end;
+            position = set.end;
             sets.push((at, sets::shared(&bytes[set])));
         }
-        own.extend_from_slice(&bytes[done..]);
+        own.extend_from_slice(&bytes[position..]);
         Self {
             own: own.into(),
             sets: sets.into(),
@@ -107,16 +107,16 @@ impl Text {
 
     /// Calls `piece` with the pieces of the own bytes at `places`, including the shared sets.
     fn each(&self, places: Range<usize>, mut piece: impl FnMut(&[u8])) {
-        let mut done = places.start;
+        let mut position = places.start;
         for (at, set) in &self.sets {
             let at = *at as usize;
             if places.contains(&at) {
-                piece(&self.own[done..at]);
+                piece(&self.own[position..at]);
                 piece(set);
-                done = at + EMPTY.len();
+                position = at + EMPTY.len();
             }
         }
-        piece(&self.own[done..places.end]);
+        piece(&self.own[position..places.end]);
     }
 
     /// Returns the own bytes at `places`, including the shared sets: copied only if there are any.

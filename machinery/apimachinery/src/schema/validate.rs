@@ -182,11 +182,11 @@ fn duplicates(node: &Node, elements: &[Value], path: &Path<'_>, errors: &mut Vec
     if node.list == ListType::Atomic || node.may_repeat || elements.len() < 2 {
         return;
     }
-    let mut seen = BTreeSet::new();
+    let mut identities = BTreeSet::new();
     for (index, element) in elements.iter().enumerate() {
         let identity = identity(element);
         // Values have no order, but their canonical texts have.
-        if !seen.insert(identity.to_string()) {
+        if !identities.insert(identity.to_string()) {
             errors.push(FieldError::duplicate(
                 Path::Index(path, index).to_string(),
                 identity,

@@ -218,12 +218,12 @@ impl<'a> Order<'a> {
 
     /// Sorts `list` in this order.
     pub(super) fn sort(&self, list: &mut Vec<Value>) {
-        let wanted = |element: &Value| self.wanted.get(identity(self.key, element)?).copied();
+        let rank_of = |element: &Value| self.wanted.get(identity(self.key, element)?).copied();
         let before = |element: &Value| self.before.get(identity(self.key, element)?).copied();
         let all = std::mem::take(list);
         let (mut named, rest): (Vec<Value>, Vec<Value>) =
-            all.into_iter().partition(|element| wanted(element).is_some());
-        named.sort_by_key(wanted);
+            all.into_iter().partition(|element| rank_of(element).is_some());
+        named.sort_by_key(rank_of);
         let mut rest = rest.into_iter().peekable();
         let mut named = named.into_iter().peekable();
         while let (Some(left), Some(right)) = (rest.peek(), named.peek()) {

@@ -103,11 +103,11 @@ pub fn check(at: &str, step: &Value, before: &Value, object: &Value, error: Opti
         assert_eq!(now.object["metadata"][name], *value, "{at}: {name}");
     }
     if let Some(owns) = step["owns"].as_object() {
-        let wanted: BTreeMap<String, Vec<String>> = owns
+        let expected: BTreeMap<String, Vec<String>> = owns
             .iter()
             .map(|(owner, paths)| (owner.clone(), words(paths)))
             .collect();
-        assert_eq!(now.owns, wanted, "{at}: who owns what");
+        assert_eq!(now.owns, expected, "{at}: who owns what");
     }
     if step["annotated"] == true {
         let text = &now.object["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"];

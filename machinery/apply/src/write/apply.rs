@@ -126,9 +126,9 @@ fn message(conflicts: &[Conflict]) -> String {
             break;
         }
         lines.push(format!("conflicts with {}:", conflict.owner));
-        let shown = paths.len().min(left);
-        left -= shown;
-        lines.extend(paths.into_iter().take(shown).map(|path| format!("- {path}")));
+        let listed = paths.len().min(left);
+        left -= listed;
+        lines.extend(paths.into_iter().take(listed).map(|path| format!("- {path}")));
     }
     if count > SHOWN {
         lines.push(format!("and {} more", count - SHOWN));

@@ -96,10 +96,11 @@ impl Checker<'_> {
         if function == "_?_:_" {
             return conditional(nodes, result);
         }
-        let judged = formats > 0 || (environment.admission() && CONVERSIONS.contains(&function.as_str()));
+        let needs_literals =
+            formats > 0 || (environment.admission() && CONVERSIONS.contains(&function.as_str()));
         let args = nodes.into();
         let node = Node::Call { candidates, args };
-        if judged
+        if needs_literals
             && constant(&node)
             && let Some(problem) = literal_error(&node)
         {
@@ -118,8 +119,8 @@ impl Checker<'_> {
                 continue;
             }
             let variables: Vec<Type> = (0..overload.variables).map(|_| self.types.fresh()).collect();
-            let wanted: Vec<Type> = overload.args.iter().map(|of| with(of, &variables)).collect();
-            if !self.types.assign_all(types, &wanted) {
+            let parameters: Vec<Type> = overload.args.iter().map(|of| with(of, &variables)).collect();
+            if !self.types.assign_all(types, &parameters) {
                 continue;
             }
             let result_type = self.types.resolve(&with(&overload.result, &variables), false);
@@ -136,13 +137,13 @@ impl Checker<'_> {
     }
 
     fn mismatch(&mut self, function: &str, member: bool, types: &[Type]) -> String {
-        let shown: Vec<String> = types
+        let names: Vec<String> = types
             .iter()
             .map(|of| self.types.resolve(of, true).to_string())
             .collect();
-        let applied = match shown.split_first() {
+        let applied = match names.split_first() {
             Some((target, rest)) if member => format!("{target}.({})", rest.join(", ")),
-            _ => format!("({})", shown.join(", ")),
+            _ => format!("({})", names.join(", ")),
         };
         format!("found no matching overload for '{function}' applied to '{applied}'")
     }

@@ -209,9 +209,9 @@ impl Checker<'_> {
         let (body, body_type) = self.expression(body);
         self.locals.pop();
         let result = if flat {
-            let wanted = Type::optional(self.types.fresh());
-            self.expect(body_at, &body_type, &wanted);
-            self.types.resolve(&wanted, false)
+            let optional = Type::optional(self.types.fresh());
+            self.expect(body_at, &body_type, &optional);
+            self.types.resolve(&optional, false)
         } else {
             Type::optional(body_type)
         };

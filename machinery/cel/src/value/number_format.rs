@@ -8,8 +8,8 @@ pub(crate) fn double(value: f64) -> String {
     if value.is_infinite() {
         return if value > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
     }
-    let shown = format!("{value:e}");
-    let (digits, exponent) = shown.split_once('e').unwrap_or((&shown, "0"));
+    let scientific = format!("{value:e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or_default();
     if (-4..6).contains(&exponent) {
         return format!("{value}");

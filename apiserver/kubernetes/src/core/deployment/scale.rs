@@ -96,15 +96,15 @@ impl SubresourceHandler for Scale {
         if value::text(&body, &["metadata", "name"]).is_empty() {
             return Err(Status::bad_request("name must be provided"));
         }
-        let wanted = number(&body, &["spec", "replicas"]);
-        if wanted < 0 {
+        let replicas = number(&body, &["spec", "replicas"]);
+        if replicas < 0 {
             let detail = "must be greater than or equal to 0";
-            let error = FieldError::invalid("spec.replicas", wanted, detail);
+            let error = FieldError::invalid("spec.replicas", replicas, detail);
             return Err(Status::invalid("autoscaling", "Scale", &call.name, &[error]));
         }
         let key = Key::new(RESOURCE, &call.namespace, &call.name);
         let mut deployment = self.0.get(&key).await?.parse();
-        deployment["spec"]["replicas"] = wanted.into();
+        deployment["spec"]["replicas"] = replicas.into();
         let revision = value::text(&body, &["metadata", "resourceVersion"]);
         match (revision, deployment["metadata"].as_object_mut()) {
             // Without a resource version the number overwrites the present one.
@@ -127,8 +127,8 @@ fn shown(deployment: &Object) -> Value {
     let object = deployment.value();
     let mut spec = json!({});
     // Go's type omits a zero.
-    if let wanted @ 1.. = number(object, &["spec", "replicas"]) {
-        spec["replicas"] = wanted.into();
+    if let replicas @ 1.. = number(object, &["spec", "replicas"]) {
+        spec["replicas"] = replicas.into();
     }
     json!({
         "apiVersion": "autoscaling/v1",
