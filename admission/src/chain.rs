@@ -163,7 +163,7 @@ impl Chain {
             let start = Instant::now();
             let result = self.has_all(request, &needed).await;
             let took = start.elapsed();
-            self.tell(
+            self.report_pass(
                 Some(plugin.name()),
                 Phase::Validate,
                 request,
@@ -228,7 +228,7 @@ impl Chain {
             let start = Instant::now();
             let result = plugin.validate(request, object, warnings);
             let took = start.elapsed();
-            self.tell(
+            self.report_pass(
                 Some(plugin.name()),
                 Phase::Validate,
                 request,
@@ -284,19 +284,19 @@ impl Chain {
         for plugin in self.acting(request) {
             result = run(&**plugin);
             let now = Instant::now();
-            self.tell(Some(plugin.name()), phase, request, result.is_err(), now - before);
+            self.report_pass(Some(plugin.name()), phase, request, result.is_err(), now - before);
             (before, ran) = (now, true);
             if result.is_err() {
                 break;
             }
         }
         if ran {
-            self.tell(None, phase, request, result.is_err(), before - start);
+            self.report_pass(None, phase, request, result.is_err(), before - start);
         }
         result.map_err(|denied| denied.into_status(request))
     }
 
-    fn tell(
+    fn report_pass(
         &self,
         plugin: Option<&'static str>,
         phase: Phase,

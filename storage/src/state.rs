@@ -361,7 +361,7 @@ mod tests {
         state.record(vec![(change, None)], &LIMITS, now);
     }
 
-    fn known(state: &State, resource: &'static str) -> usize {
+    fn change_count(state: &State, resource: &'static str) -> usize {
         let shelf = state.shelf(GroupResource::new("", resource)).unwrap();
         shelf.history.count_after(Revision(0))
     }
@@ -374,14 +374,18 @@ mod tests {
             record(&mut state, "busy", start);
         }
         record(&mut state, "calm", start);
-        assert_eq!(known(&state, "busy"), 300, "all are new");
+        assert_eq!(change_count(&state, "busy"), 300, "all are new");
         // Each change of another resource removes some of them.
         for _ in 0..6 {
             record(&mut state, "calm", start + LIMITS.age * 2);
         }
-        let left = known(&state, "busy");
+        let left = change_count(&state, "busy");
         assert!(left > 0 && left < 10, "{left} of 1.3 KB each");
-        assert_eq!(known(&state, "calm"), 7, "together they take what old ones may");
+        assert_eq!(
+            change_count(&state, "calm"),
+            7,
+            "together they take what old ones may"
+        );
     }
 
     #[test]
@@ -391,6 +395,6 @@ mod tests {
         for second in 0..120 {
             record(&mut state, "busy", start + Duration::from_secs(second));
         }
-        assert_eq!(known(&state, "busy"), 61);
+        assert_eq!(change_count(&state, "busy"), 61);
     }
 }

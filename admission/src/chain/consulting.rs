@@ -81,7 +81,7 @@ impl Chain {
             let start = Instant::now();
             let result = policies.mutate(subject, object, rounds, recorded).await;
             let (name, took) = (policies.names().0, start.elapsed());
-            self.tell(Some(name), Phase::Mutate, subject.request, result.is_err(), took);
+            self.report_pass(Some(name), Phase::Mutate, subject.request, result.is_err(), took);
             result?;
         }
         rounds.ended(object);
@@ -104,7 +104,7 @@ impl Chain {
             let start = Instant::now();
             let result = policies.validate(subject, object, recorded).await;
             let (name, took) = (policies.names().1, start.elapsed());
-            self.tell(
+            self.report_pass(
                 Some(name),
                 Phase::Validate,
                 subject.request,

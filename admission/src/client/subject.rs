@@ -86,7 +86,9 @@ impl Subject<'_> {
         // removed.
         if let Some(metadata) = converted.get_mut("metadata").and_then(Value::as_object_mut) {
             match value["metadata"].get("resourceVersion") {
-                Some(kept) => metadata.insert("resourceVersion".to_owned(), kept.clone()),
+                Some(resource_version) => {
+                    metadata.insert("resourceVersion".to_owned(), resource_version.clone())
+                }
                 None => metadata.remove("resourceVersion"),
             };
         }

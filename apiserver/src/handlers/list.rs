@@ -140,8 +140,8 @@ async fn following(cx: &Cx<'_>, token: &Token) -> Result<Collection, Status> {
     let Some(revision) = token.revision() else {
         return read(cx, At::Latest).await;
     };
-    if let Some(held) = cx.state.held.get(&(cx.served.stored, revision)) {
-        return Ok(held);
+    if let Some(cached) = cx.state.held.get(&(cx.served.stored, revision)) {
+        return Ok(cached);
     }
     let source = cx.served.source().ok_or_else(Status::method_not_allowed)?;
     match source.list(cx.served.stored, At::Exact(revision)).await {

@@ -175,8 +175,8 @@ fn status<'a>(
 ) -> ResponseStatus<'a> {
     let (message, reason, code) = match outcome {
         Ok(_) => ("", "", if verb == Verb::Create { 201 } else { 200 }),
-        Err(refused) if confidential => ("", refused.reason.as_str(), refused.code),
-        Err(refused) => (refused.message.as_str(), refused.reason.as_str(), refused.code),
+        Err(failure) if confidential => ("", failure.reason.as_str(), failure.code),
+        Err(failure) => (failure.message.as_str(), failure.reason.as_str(), failure.code),
     };
     ResponseStatus {
         metadata: BTreeMap::new(),

@@ -427,7 +427,7 @@ pub(crate) fn is_moved(error: &StoreError) -> bool {
 pub(crate) fn draft(served: &ServedVersion, settled: &AdmittedObject) -> Result<Draft, Status> {
     let managed = settled.managers.encode();
     Draft::managed(&settled.value, managed.as_bytes())
-        .map_err(|malformed| refused(served, &settled.value, malformed))
+        .map_err(|malformed| invalid_object(served, &settled.value, malformed))
 }
 
 /// Serializes the admitted object to a draft that replaces `stored`; the stored object itself is returned
@@ -446,10 +446,10 @@ pub(crate) fn draft_over(
 
 /// Serializes a stored object that the server itself changed, including its managed fields.
 pub(crate) fn redraft(served: &ServedVersion, value: &Value) -> Result<Draft, Status> {
-    Draft::new(value).map_err(|malformed| refused(served, value, malformed))
+    Draft::new(value).map_err(|malformed| invalid_object(served, value, malformed))
 }
 
-fn refused(served: &ServedVersion, value: &Value, malformed: DraftError) -> Status {
+fn invalid_object(served: &ServedVersion, value: &Value, malformed: DraftError) -> Status {
     let info = served.info();
     let error = FieldError::invalid(malformed.path, Value::Null, malformed.problem);
     Status::invalid(info.group, info.kind, system::text(value, "name"), &[error])

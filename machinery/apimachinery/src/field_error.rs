@@ -173,7 +173,7 @@ impl FieldError {
         let mut text = self.kind.words().to_owned();
         if let Some(value) = &self.value {
             text.push_str(": ");
-            text.push_str(&shown(value));
+            text.push_str(&format_value(value));
         }
         if !self.detail.is_empty() {
             text.push_str(": ");
@@ -184,7 +184,7 @@ impl FieldError {
 }
 
 /// Formats a value for an error message: scalars as JSON, long and nested ones truncated at 256 bytes.
-fn shown(value: &Value) -> String {
+fn format_value(value: &Value) -> String {
     let mut text = value.to_string();
     if text.len() > 256 {
         let mut cut = 253;

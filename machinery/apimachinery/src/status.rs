@@ -187,14 +187,14 @@ impl Status {
     /// The error 403 about a resource whose name may come from a request.
     #[must_use]
     pub fn forbidden_named(group: &str, resource: &str, name: &str, text: &str) -> Self {
-        let shown = match group {
+        let full_name = match group {
             "" => resource.to_owned(),
             group => format!("{resource}.{group}"),
         };
         let message = if name.is_empty() {
-            format!("{shown} is forbidden: {text}")
+            format!("{full_name} is forbidden: {text}")
         } else {
-            format!("{shown} \"{name}\" is forbidden: {text}")
+            format!("{full_name} \"{name}\" is forbidden: {text}")
         };
         Self::failure(403, "Forbidden", message).about_named(group, resource, name)
     }

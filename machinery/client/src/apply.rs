@@ -4,7 +4,7 @@ use berth_apimachinery::Status;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::{Client, Error, FieldValidation, Result, collection, shown};
+use crate::{Client, Error, FieldValidation, Result, collection, describe};
 
 /// Media type of an applied configuration. There is no such type for JSON, but JSON is valid YAML.
 const APPLY: &str = "application/apply-patch+yaml";
@@ -30,10 +30,11 @@ impl Client {
         if let Some(status) = status {
             let of_status = status_config(object, status);
             let applied = self.apply_at(&format!("{path}/status"), &of_status, force).await;
-            applied
-                .map_err(|cause| cause.partly(format!("{} was applied without its status", shown(object))))?;
+            applied.map_err(|cause| {
+                cause.partly(format!("{} was applied without its status", describe(object)))
+            })?;
         }
-        Ok((shown(object), "serverside-applied"))
+        Ok((describe(object), "serverside-applied"))
     }
 
     async fn apply_at(&self, path: &str, object: &Value, force: bool) -> Result<()> {

@@ -403,7 +403,7 @@ impl Client {
 }
 
 /// Returns `kind.group/name`, as in kubectl's output.
-fn shown(object: &Value) -> String {
+fn describe(object: &Value) -> String {
     let kind = object["kind"].as_str().unwrap_or_default().to_lowercase();
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     match object["apiVersion"]

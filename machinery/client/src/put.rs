@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::giving_way::give_way;
-use crate::{ATTEMPTS, Client, FieldValidation, Place, about_fields, collection, shown};
+use crate::{ATTEMPTS, Client, FieldValidation, Place, about_fields, collection, describe};
 
 impl Client {
     /// Creates or replaces `object`, then writes its status if it has one and the kind has a status
@@ -22,7 +22,7 @@ impl Client {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
         let collection = collection(object, &place);
         let path = format!("{collection}/{name}");
-        let shown = shown(object);
+        let described = describe(object);
         let creation = match self.expects_new.load(Ordering::Relaxed) {
             // The reason of a refusal, an existing object or invalid content, is determined below.
             true => self.create(object, &place, &collection).await?.ok(),
@@ -47,13 +47,13 @@ impl Client {
             let written = self.replace(&path, object, merged, &stored, notes).await;
             stored = written.map_err(|cause| {
                 cause.partly(match before {
-                    None => format!("{shown} was created without its status"),
-                    Some(_) => format!("{shown} was written, and its status was not"),
+                    None => format!("{described} was created without its status"),
+                    Some(_) => format!("{described} was written, and its status was not"),
                 })
             })?;
         }
         Ok((
-            shown,
+            described,
             match before {
                 None => "created",
                 Some(before) if before == stored["metadata"]["resourceVersion"] => "unchanged",

@@ -74,7 +74,7 @@ impl Rescue {
                 // dropped at the next start.
                 Ok(_) | Err(Problem::Sealed(_) | Problem::Ephemeral(_)) => intact.push(raw),
                 Err(Problem::Damaged(problem)) => damaged.push(Damage {
-                    record: shown(&raw.0),
+                    record: record_name(&raw.0),
                     problem,
                 }),
             }
@@ -140,7 +140,7 @@ impl Rescue {
     /// Returns those of `names` that have no record.
     #[must_use]
     pub fn unknown<'a>(&self, names: &'a BTreeSet<String>) -> Vec<&'a str> {
-        let intact = self.intact.iter().map(|(key, _)| shown(key));
+        let intact = self.intact.iter().map(|(key, _)| record_name(key));
         let damaged = self.damaged.iter().map(|damage| damage.record.clone());
         let readable: BTreeSet<String> = intact.chain(damaged).collect();
         names
@@ -159,7 +159,7 @@ impl Rescue {
         let intact: Vec<&Raw> = self
             .intact
             .iter()
-            .filter(|(key, _)| !without.contains(&shown(key)))
+            .filter(|(key, _)| !without.contains(&record_name(key)))
             .collect();
         // The revision increases, so that clients that know the last revision list again.
         let revision = Revision(self.revision.0.saturating_add(1));
@@ -219,7 +219,7 @@ pub fn hold(file: &Path) -> Result<File, StoreError> {
     }
 }
 
-fn shown(key: &[u8]) -> String {
+fn record_name(key: &[u8]) -> String {
     let text = record::show_key(key);
     text.strip_prefix("record ").unwrap_or(&text).to_owned()
 }

@@ -104,7 +104,7 @@ impl EtcdStore {
         import.write(source, report).await?;
         let copy = snapshot(&import.link, &import.layout).await?;
         if let Some(key) = source.difference(&copy) {
-            return Err(import.refused(&format!(
+            return Err(import.refusal(&format!(
                 "{key} is not as it was written: another program writes below {}",
                 config.prefix
             )));
@@ -133,7 +133,7 @@ impl EtcdStore {
         let link = Link::new(config)?;
         let layout = Layout::new(&config.prefix, &config.encryption);
         let newer = Revision(snapshot.revision.0 + 1);
-        let counted = |options: GetOptions| {
+        let respond = |options: GetOptions| {
             let (link, layout) = (&link, &layout);
             async move {
                 let call = |mut kv: KvClient| {
@@ -143,9 +143,9 @@ impl EtcdStore {
                 link.read(call).await.map_err(|failure| link.unread(&failure))
             }
         };
-        let all = counted(GetOptions::new().with_count_only()).await?;
+        let all = respond(GetOptions::new().with_count_only()).await?;
         let changed = GetOptions::new().with_keys_only().with_limit(1);
-        let changed = counted(changed.with_min_mod_revision(number(newer))).await?;
+        let changed = respond(changed.with_min_mod_revision(number(newer))).await?;
         let count = u64::try_from(all.count()).unwrap_or_default();
         Ok(count != snapshot.objects.len() as u64 || !changed.kvs().is_empty())
     }
@@ -169,7 +169,7 @@ async fn snapshot(link: &Link, layout: &Layout) -> Result<Snapshot, StoreError> 
 }
 
 impl Import {
-    fn refused(&self, problem: &str) -> StoreError {
+    fn refusal(&self, problem: &str) -> StoreError {
         StoreError::Unavailable(format!("{}: {problem}", self.link.place()))
     }
 
@@ -195,7 +195,7 @@ impl Import {
         if gap <= RAISE_LIMIT {
             return Ok(());
         }
-        Err(self.refused(&format!(
+        Err(self.refusal(&format!(
             "its revision is {now} and the source's is {source}, so resourceVersions would go back; {gap} is too far \
              to raise it by writing. Save a snapshot of etcd and restore it with `etcdutl snapshot restore \
              --bump-revision {gap} --mark-compacted`, then run this again"
@@ -222,7 +222,7 @@ impl Import {
         let found = self.link.read(count).await;
         let found = found.map_err(|failure| self.link.unread(&failure))?.count();
         if found > 0 {
-            return Err(self.refused(&format!(
+            return Err(self.refusal(&format!(
                 "{found} objects are below {objects} already: choose another prefix, or delete them"
             )));
         }
@@ -307,7 +307,7 @@ impl Import {
                 // process. The comparison at the end finds differences.
                 Some(Ok(Ok(_))) => {}
                 Some(Ok(Err(failure))) => return Err(self.link.unread(&failure)),
-                Some(Err(panicked)) => return Err(self.refused(&panicked.to_string())),
+                Some(Err(panicked)) => return Err(self.refusal(&panicked.to_string())),
             }
         }
     }

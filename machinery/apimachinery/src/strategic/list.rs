@@ -189,7 +189,7 @@ pub(super) struct Order<'a> {
     /// Former index of each element, by its identity.
     before: HashMap<Value, usize>,
     /// Required index of each element.
-    wanted: HashMap<&'a Value, usize>,
+    required: HashMap<&'a Value, usize>,
 }
 
 impl<'a> Order<'a> {
@@ -197,10 +197,10 @@ impl<'a> Order<'a> {
     /// their whole value.
     pub(super) fn of(before: &[Value], order: &'a [Value], key: Option<&'a str>) -> Self {
         let identity = |element: &'a Value| identity(key, element);
-        let mut wanted = HashMap::new();
+        let mut required = HashMap::new();
         for (rank, element) in order.iter().enumerate() {
             if let Some(identity) = identity(element) {
-                wanted.entry(identity).or_insert(rank);
+                required.entry(identity).or_insert(rank);
             }
         }
         let mut ranks = HashMap::new();
@@ -212,13 +212,13 @@ impl<'a> Order<'a> {
         Self {
             key,
             before: ranks,
-            wanted,
+            required,
         }
     }
 
     /// Sorts `list` in this order.
     pub(super) fn sort(&self, list: &mut Vec<Value>) {
-        let rank_of = |element: &Value| self.wanted.get(identity(self.key, element)?).copied();
+        let rank_of = |element: &Value| self.required.get(identity(self.key, element)?).copied();
         let before = |element: &Value| self.before.get(identity(self.key, element)?).copied();
         let all = std::mem::take(list);
         let (mut named, rest): (Vec<Value>, Vec<Value>) =

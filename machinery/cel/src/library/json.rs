@@ -17,11 +17,11 @@ pub(super) const FUNCTIONS: &[Function] = &[function("parseJSON", &["string.() d
     meter.charge(text.len() / 2)?;
     let json: Json = serde_json::from_str(text)
         .map_err(|error| Error::failed(format!("failed to parse json: {error}")))?;
-    owned(meter, json)
+    to_value(meter, json)
 })];
 
 /// Converts JSON as Go decodes it without a type: every number is a double.
-fn owned<'a>(meter: &mut Meter, json: Json) -> Outcome<'a> {
+fn to_value<'a>(meter: &mut Meter, json: Json) -> Outcome<'a> {
     meter.charge(1)?;
     Ok(match json {
         Json::Null => Value::Null,
@@ -31,14 +31,14 @@ fn owned<'a>(meter: &mut Meter, json: Json) -> Outcome<'a> {
         Json::Array(list) => {
             let mut values = Vec::with_capacity(list.len());
             for element in list {
-                values.push(owned(meter, element)?);
+                values.push(to_value(meter, element)?);
             }
             values.into()
         }
         Json::Object(fields) => {
             let mut map = BTreeMap::new();
             for (name, field) in fields {
-                map.insert(Key::String(Text::Shared(name.into())), owned(meter, field)?);
+                map.insert(Key::String(Text::Shared(name.into())), to_value(meter, field)?);
             }
             Value::Map(Map::Values(Arc::new(map)))
         }

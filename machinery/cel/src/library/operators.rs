@@ -293,22 +293,22 @@ fn element_at<'a>(of: &Value<'a>, at: &Value<'a>) -> Outcome<'a> {
             };
             let element = place.and_then(|place| list.get(place));
             element.ok_or_else(|| {
-                let shown = match at {
+                let described = match at {
                     Value::Int(place) => place.to_string(),
                     other => other.type_name().to_owned(),
                 };
-                Error::failed(format!("index out of bounds: {shown}"))
+                Error::failed(format!("index out of bounds: {described}"))
             })
         }
         Value::Map(map) => {
             let key = Key::lookup_key(at).and_then(|key| map.get(&key));
             key.ok_or_else(|| {
-                let shown = match at {
+                let described = match at {
                     Value::String(text) => text.to_string(),
                     Value::Int(number) => number.to_string(),
                     other => other.type_name().to_owned(),
                 };
-                Error::failed(format!("no such key: {shown}"))
+                Error::failed(format!("no such key: {described}"))
             })
         }
         _ => Err(Error::no_such_overload()),

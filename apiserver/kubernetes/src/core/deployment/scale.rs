@@ -72,7 +72,7 @@ impl Part for Scale {
     }
 
     fn shown(&self, object: &Object) -> Value {
-        shown(object)
+        scale_of(object)
     }
 }
 
@@ -88,7 +88,7 @@ impl SubresourceHandler for Scale {
 
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
         let key = Key::new(RESOURCE, &call.namespace, &call.name);
-        Ok(Reply::Value(shown(&*self.0.get(&key).await?)))
+        Ok(Reply::Value(scale_of(&*self.0.get(&key).await?)))
     }
 
     async fn update(&self, call: &Call, body: Value) -> Result<Reply, Status> {
@@ -118,11 +118,11 @@ impl SubresourceHandler for Scale {
             .0
             .update_subresource(call, &key, "scale", deployment, Vec::new())
             .await?;
-        Ok(Reply::Value(shown(&written)))
+        Ok(Reply::Value(scale_of(&written)))
     }
 }
 
-fn shown(deployment: &Object) -> Value {
+fn scale_of(deployment: &Object) -> Value {
     let meta = deployment.meta();
     let object = deployment.value();
     let mut spec = json!({});
