@@ -247,7 +247,7 @@ impl<'w, 's> Pass<'w, 's> {
                 for params in &meeting.params {
                     budget::wanted()?;
                     let out = self.left.is_out();
-                    let findings = self.validation_findings(&bound.policy, &input, params.as_deref());
+                    let findings = self.findings_of(&bound.policy, &input, params.as_deref());
                     self.follow(
                         &meeting,
                         findings,
@@ -304,27 +304,17 @@ impl<'w, 's> Pass<'w, 's> {
         }
     }
 
-    fn validation_findings(
-        &self,
-        policy: &Policy,
-        input: &Input,
-        params: Option<&Value>,
-    ) -> ValidationFindings {
+    fn findings_of(&self, policy: &Policy, input: &Input, params: Option<&Value>) -> ValidationFindings {
         let before = self.left.get();
         let findings = match self.left.spend(EACH) {
-            Ok(()) => self.evaluate_validations(policy, input, params),
+            Ok(()) => self.evaluate(policy, input, params),
             Err(OutOfBudget) => ValidationFindings::failure(policy, OutOfBudget::text()),
         };
         policy.has_cost(before - self.left.get());
         findings
     }
 
-    fn evaluate_validations(
-        &self,
-        policy: &Policy,
-        input: &Input,
-        params: Option<&Value>,
-    ) -> ValidationFindings {
+    fn evaluate(&self, policy: &Policy, input: &Input, params: Option<&Value>) -> ValidationFindings {
         let params = policy.param_kind.as_ref().map(|_| params);
         let values = input.values(params, true);
         let conditions = self.evaluation(policy, &values);
