@@ -14,8 +14,8 @@ use crate::plugin::Plugin;
 use crate::request::{Denial, Operation, Request};
 use crate::rights::{Authority, RequiredRight, Unknown};
 
-/// The annotation of a write that a guard did not check because its user is in the break-glass group; its
-/// value names the guard.
+/// Annotation of a write that a guard did not check, since its user is in the break-glass group; the value
+/// names the guard.
 const BREAK_GLASS: &str = "break-glass";
 
 /// The two passes of admission.

@@ -14,8 +14,8 @@ use crate::decode::{self, DecodedBody};
 /// A patch in one of the formats.
 #[derive(Debug)]
 pub(crate) enum PatchBody {
-    /// RFC 6902, or the reason why an operation is malformed: it is reported after the object was found, like
-    /// the reason of a failing operation.
+    /// RFC 6902, or the error of a malformed operation, which is reported once the object is found, like the
+    /// error of a failing operation.
     Json(Result<Patch, Box<Status>>),
     /// RFC 7396.
     Merge(Value),
@@ -211,7 +211,7 @@ fn operations(bytes: &[u8]) -> Result<(Operations, Vec<String>), Status> {
     Ok((operations, strictly(list, &duplicates)))
 }
 
-/// Problems of operations that strict validation reports; as many as for an object.
+/// Problems of operations that strict validation reports, at most as many as for an object.
 fn strictly(list: &[Value], duplicates: &[String]) -> Vec<String> {
     let unknown = list.iter().enumerate().flat_map(|(index, operation)| {
         let names = operation.as_object().into_iter().flatten().map(|(name, _)| name);

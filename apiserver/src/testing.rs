@@ -201,7 +201,7 @@ impl Api for Toy {
                 self.gate.notified().await;
                 respond::text(StatusCode::OK, "at last")
             }
-            // This work has no end of its own, and no `await`.
+            // This work never ends by itself, and has no `await`.
             (_, "counting") => {
                 self.waiting.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
                 let mut budget = berth_apimachinery::budget::Budget::new("counting", u64::MAX, 0);

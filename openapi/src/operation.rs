@@ -264,8 +264,8 @@ pub(crate) fn operations(group: &Group<'_>, version: &Version<'_>) -> Vec<Operat
     list
 }
 
-/// Turns an operation into the patch of a kind that is only created. From the patch of a kind kubectl learns
-/// whether the server validates fields; if the document has no patch, kubectl lists
+/// Turns an operation into the patch operation of a kind that supports only create. From the patch operation
+/// of a kind, kubectl learns whether the server validates fields; if the document has none, kubectl lists
 /// CustomResourceDefinitions, which most users may not do, and fails.
 fn unserved_patch(mut operation: Operation) -> Operation {
     operation.description.push_str(

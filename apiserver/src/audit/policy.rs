@@ -1,4 +1,4 @@
-//! Requests that are audited, and the detail: kube-apiserver's audit policy (`audit.k8s.io/v1` Policy).
+//! kube-apiserver's audit policy (`audit.k8s.io/v1` Policy): the audited requests, and the level of detail.
 
 mod read;
 

@@ -1,4 +1,4 @@
-//! Data about a request in progress that end in a log line, metrics and audit events.
+//! Data about a request in progress, for its log line, metrics and audit events.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -330,8 +330,8 @@ impl Completion {
         }
     }
 
-    /// Writes the audit event that is due when the response is decided: the start of a long-running one, the
-    /// end of any other. At this point the log may make the request wait.
+    /// Writes the audit event that is due when the response is decided: the start of a long-running request,
+    /// the end of any other request. At this point the log may make the request wait.
     pub(super) async fn record(&mut self, panicked: bool) {
         let stage = match (panicked, self.trail.long_running) {
             (true, _) => Stage::Panic,

@@ -172,7 +172,7 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        /// Number from which on doubles cannot represent every integer.
+        /// Smallest number from which doubles cannot represent every integer.
         const EXACT: f64 = 9_007_199_254_740_992.0;
         if self.doubles == Doubles::Whole && value.fract() == 0.0 && value.abs() < EXACT {
             #[allow(clippy::cast_possible_truncation, reason = "it has no fraction and fits")]

@@ -106,8 +106,8 @@ fn tests_absence(operation: &PatchOperation, value: &Value) -> bool {
     test.value.is_null() && parent.is_some_and(|fields| !fields.contains_key(field.decoded().as_ref()))
 }
 
-/// Returns the operation that replaces `operation`, if that replaces a missing field: kube-apiserver adds the
-/// field.
+/// Returns the operation to apply instead of `operation`, if `operation` replaces a missing field:
+/// kube-apiserver adds the field.
 fn replaces_absence(operation: &PatchOperation, value: &Value) -> Option<PatchOperation> {
     let PatchOperation::Replace(replace) = operation else {
         return None;

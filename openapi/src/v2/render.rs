@@ -88,7 +88,7 @@ pub(super) fn to_swagger(schema: &mut Value) {
     }
     fields.remove("nullable");
     if fields.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(true)) {
-        // Clients that validate with this document would reject the fields that it does not have.
+        // Clients that validate objects with this document would reject fields that it omits.
         for name in ["properties", "required", "items", "additionalProperties"] {
             fields.remove(name);
         }

@@ -24,7 +24,7 @@ pub async fn a_created_object_is_listed_at_its_revision(store: Arc<dyn Store>) {
     assert!(store.ready().is_ok());
 }
 
-/// Checks that two objects never have one name.
+/// Checks that two objects never have the same name.
 pub async fn creating_what_exists_is_refused(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     let first = put(&store, create(&key, 1)).await;

@@ -113,8 +113,8 @@ impl Committer {
         fitting
     }
 
-    /// Restores the reserve when the disk has room, which may be in the file: if deletions freed as much as
-    /// the reserve needs, the file is shrunk before. Otherwise freed space is only used for new objects.
+    /// Restores the reserve once the disk has room for it. If deletions freed as much space in the file as
+    /// the reserve needs, the file is shrunk first. Smaller freed space is used only for new objects.
     fn make_room(&mut self) {
         self.disk.reserve().hold();
         let reserve = self.disk.reserve().bytes();

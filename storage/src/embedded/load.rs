@@ -17,10 +17,10 @@ use crate::state::State;
 
 /// Number of records from which a further thread is used.
 const WORTH_A_THREAD: usize = 512;
-/// Records for each thread, and bytes in total, that are read before they are parsed and released. In this
-/// way objects are adjacent in memory, and not between raw records.
+/// Number of records for each thread that are read before they are parsed and released, so that objects are
+/// adjacent in memory and not between raw records.
 const TOGETHER: usize = 2 * WORTH_A_THREAD;
-/// Limit in bytes: see [`TOGETHER`].
+/// Limit in bytes of the records that are read at once: see [`TOGETHER`].
 const TOGETHER_BYTES: usize = 16 << 20;
 
 /// Reason why a record is not an object.

@@ -27,7 +27,7 @@ const CERTIFICATES: &str = "ca.crt";
 pub struct SharedCaOptions {
     /// The name of the Secret, and of the ConfigMap, in the namespace of the Service.
     pub secret: String,
-    /// Duration of each step of a rotation: trusted, signing, alone.
+    /// Duration of each step of a rotation: the new CA is trusted, then signs, then is the only one.
     pub step: SignedDuration,
     /// Annotation on the Secret that requests a new CA before its time; removed when the new CA is announced.
     pub rotate_annotation: String,

@@ -147,7 +147,7 @@ impl Removal {
 
     /// Replaces `current` by `value`, or removes it if there is no value. Returns whether that changed
     /// anything, or `None` after a conflict: the object, or a state that `guards` require, was changed by
-    /// another writer. Repeating the write ends, since each conflict is another writer's success.
+    /// another writer. Retries of the write end, since each conflict means that another write succeeded.
     async fn written(
         &self,
         key: &Key,
