@@ -30,8 +30,8 @@ pub trait Plugin: Send + Sync + 'static {
         false
     }
 
-    /// Returns the wait until `request` can be judged: until the plugin knows every write acknowledged
-    /// before.
+    /// Returns a future that ends when `request` can be judged: when the plugin knows every write that was
+    /// acknowledged before.
     fn ready<'a>(&'a self, _request: &Request<'_>) -> Option<Ready<'a>> {
         None
     }

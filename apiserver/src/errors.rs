@@ -1,4 +1,4 @@
-//! Conversion of a store's errors to errors for clients; there is no other one.
+//! Conversion of a store's errors to errors for clients: no other code converts them.
 
 use berth_apimachinery::write::{CommitError, WriteRefusal};
 use berth_apimachinery::{FieldError, GroupResource, KindInfo, Revision, Status};

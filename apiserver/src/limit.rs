@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 
 /// Divisor of all places for the share of one user, which the user gets as long as any place is free.
 const OWN: usize = 8;
-/// Factor of the places that are reserved for users below their share: beyond its share a user gets a place
-/// only while more than these are free.
+/// Number of shares that are reserved for users below their share: a user beyond its share gets a place only
+/// while more places are free than these.
 const RESERVED: usize = 4;
 
 /// Limit of requests in flight.

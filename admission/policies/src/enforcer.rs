@@ -19,8 +19,9 @@ use crate::set::{InForce, PolicyInForce};
 use crate::stored_set::StoredSet;
 use crate::surroundings::Surroundings;
 
-/// Highest number of evaluations of one write for access reviews. Each costs a third of an expression's
-/// budget, so there are few; an expression that needs more reviews makes them one by one in variables.
+/// Highest number of evaluations of one write for access reviews. A review costs a third of an expression's
+/// budget, so one expression needs few; a policy can need more only in separate variables, one after the
+/// other.
 const MOST_ROUNDS: usize = 64;
 
 /// Highest cost of an evaluation on the calling thread. More expensive evaluations start again on another

@@ -34,7 +34,7 @@ impl ParamKind {
         })
     }
 
-    /// API group, the empty string for the core group, and version of the kind.
+    /// API group (the empty string for the core group) and version of the kind.
     #[must_use]
     pub fn group_version(&self) -> (&str, &str) {
         self.api_version

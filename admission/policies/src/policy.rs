@@ -138,9 +138,9 @@ impl Policy {
         self.dearest.load(Ordering::Relaxed) != u64::MAX
     }
 
-    /// Records a write that the policy's rules name and its selectors exclude, which costs nothing. Until one
-    /// is evaluated, other writes are expected to cost nothing either: otherwise a policy that selects no
-    /// object would make each of them expensive.
+    /// Records a write that the policy's rules name and its selectors exclude, which costs nothing. Until the
+    /// policy is evaluated for a write, other writes are expected to cost nothing either: otherwise a policy
+    /// that selects no object would make every write expensive.
     pub(crate) fn met_nothing(&self) {
         let (never, nothing) = (u64::MAX, 0);
         let order = Ordering::Relaxed;

@@ -39,11 +39,11 @@ pub trait Catalog: Send + Sync + 'static {
     /// Checks that objects of `kind` can be found.
     ///
     /// # Errors
-    /// [`ParamError::Unknown`] when it is not.
+    /// [`ParamError::Unknown`] when no served kind matches.
     fn find(&self, kind: &ParamKind) -> Result<(), ParamError>;
 
-    /// Objects of `kind`: of `namespace` where the kind is namespaced, and only the object `name` if it is
-    /// given.
+    /// Objects of `kind`: those in `namespace` if the kind is namespaced, and only the one named `name` if it
+    /// is given.
     ///
     /// # Errors
     /// Reason why the objects are not known.

@@ -261,8 +261,8 @@ fn write_all(mut sink: Box<dyn Write + Send>, mut messages: mpsc::Receiver<Messa
     while let Some(message) = messages.blocking_recv() {
         let result = match message {
             Message::Line(line, _room) => sink.write_all(&line).and_then(|()| {
-                // The sink is flushed when the queue is empty: so lines are written at once when idle, and
-                // together under load.
+                // The sink is flushed when the queue is empty: lines are written immediately at low load, and
+                // in groups at high load.
                 if messages.is_empty() { sink.flush() } else { Ok(()) }
             }),
             Message::Flush(done) => {

@@ -1,8 +1,8 @@
 //! Keys below the prefix:
 //!
-//! - `objects/<group>/<resource>/<namespace>/<name>`: an object's canonical JSON, its `resourceVersion`
-//!   empty. The revision is the key's own; the group of core kinds and the namespace of cluster-scoped
-//!   objects are empty.
+//! - `objects/<group>/<resource>/<namespace>/<name>`: an object's canonical JSON, with an empty
+//!   `resourceVersion`. The revision is the key's own; the group of core kinds and the namespace of
+//!   cluster-scoped objects are empty.
 //! - `fences/<name>`: passed at the key's revision; the value is the key of the object that passed it.
 //! - `store`: the layout, and its first revision. Revisions before that of this key are never served.
 //! - `compacted`: the revision up to which history is compacted, and the replica that compacts it.

@@ -7,7 +7,7 @@ pub struct Url {
     pub(crate) host: String,
     pub(crate) path: String,
     pub(crate) query: String,
-    /// The other parts of the URL: those before the host, those after the query, and the whole of URLs
+    /// The other parts of the URL: the part before the host, the part after the query, and the whole of a URL
     /// without a path.
     pub(crate) rest: String,
 }
