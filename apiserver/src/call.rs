@@ -24,7 +24,7 @@ pub struct Warnings(Arc<Mutex<CallNotes>>);
 #[derive(Debug, Default)]
 struct CallNotes {
     texts: Vec<String>,
-    known: HashSet<String>,
+    unique: HashSet<String>,
     more: usize,
 }
 
@@ -33,11 +33,11 @@ impl Warnings {
     pub fn add(&self, text: impl Into<String>) {
         let text = text.into();
         let mut notes = self.notes();
-        if notes.known.contains(&text) {
+        if notes.unique.contains(&text) {
             return;
         }
         if notes.texts.len() < MOST_WARNINGS {
-            notes.known.insert(text.clone());
+            notes.unique.insert(text.clone());
             notes.texts.push(text);
         } else {
             notes.more += 1;
@@ -185,7 +185,7 @@ mod tests {
             warnings.add(format!("unknown field \"x{number}\""));
             warnings.add("unknown field \"x0\"");
         }
-        assert_eq!(warnings.notes().known.len(), 80);
+        assert_eq!(warnings.notes().unique.len(), 80);
         let texts = warnings.take();
         assert_eq!(texts.len(), 81);
         assert_eq!(texts[79], "unknown field \"x79\"");

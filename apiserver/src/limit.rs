@@ -22,7 +22,7 @@ const RESERVED: usize = 4;
 pub(crate) struct Limiter {
     most: usize,
     longest: Duration,
-    held: Mutex<Permit>,
+    permits: Mutex<Permit>,
 }
 
 #[derive(Debug, Default)]
@@ -46,39 +46,39 @@ impl Limiter {
         Arc::new(Self {
             most,
             longest,
-            held: Mutex::default(),
+            permits: Mutex::default(),
         })
     }
 
     /// Reserves a place for `holder`, unless the limit or the holder's share is used up.
     pub(crate) fn admit(self: &Arc<Self>, holder: &str) -> Option<Place> {
         let now = Instant::now();
-        let mut places = self.held.lock();
-        if !self.has_room(&places, holder) {
-            let (&oldest, &(since, _)) = places.since.first_key_value()?;
+        let mut permits = self.permits.lock();
+        if !self.has_room(&permits, holder) {
+            let (&oldest, &(since, _)) = permits.since.first_key_value()?;
             if now.duration_since(since) < self.longest {
                 return None;
             }
-            places.give_back(oldest);
+            permits.give_back(oldest);
         }
-        let id = places.take(holder, now);
-        drop(places);
+        let id = permits.take(holder, now);
+        drop(permits);
         Some(Place {
             limiter: self.clone(),
             id,
         })
     }
 
-    fn has_room(&self, held: &Permit, holder: &str) -> bool {
-        let (most, all) = (self.most, held.since.len());
-        let own = held.by_holder.get(holder).copied().unwrap_or_default();
+    fn has_room(&self, permits: &Permit, holder: &str) -> bool {
+        let (most, all) = (self.most, permits.since.len());
+        let own = permits.by_holder.get(holder).copied().unwrap_or_default();
         let reserved = most / OWN * RESERVED;
         most == 0 || all < most && (own < most / OWN || all < most - reserved)
     }
 
     /// Number of occupied places.
     pub(crate) fn in_flight(&self) -> usize {
-        self.held.lock().since.len()
+        self.permits.lock().since.len()
     }
 }
 
@@ -111,7 +111,7 @@ impl Permit {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.limiter.held.lock().give_back(self.id);
+        self.limiter.permits.lock().give_back(self.id);
     }
 }
 
@@ -217,6 +217,6 @@ mod tests {
         assert!(limiter.admit("fay").is_none(), "all are taken");
         drop((greedy, second, others));
         assert_eq!(limiter.in_flight(), 0);
-        assert!(limiter.held.lock().by_holder.is_empty());
+        assert!(limiter.permits.lock().by_holder.is_empty());
     }
 }

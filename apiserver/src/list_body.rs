@@ -19,14 +19,14 @@ pub(crate) const CHUNK: usize = 128 * 1024;
 /// A complete body, in chunks.
 #[derive(Debug, Default)]
 pub(crate) struct Chunks {
-    done: VecDeque<Bytes>,
+    chunks: VecDeque<Bytes>,
     buffer: Vec<u8>,
 }
 
 impl Chunks {
     pub(crate) fn new(head: Vec<u8>) -> Self {
         Self {
-            done: VecDeque::new(),
+            chunks: VecDeque::new(),
             buffer: head,
         }
     }
@@ -43,22 +43,22 @@ impl Chunks {
     /// Ends the chunk if it is large enough.
     pub(crate) fn cut(&mut self) {
         if self.buffer.len() >= CHUNK {
-            self.done.push_back(std::mem::take(&mut self.buffer).into());
+            self.chunks.push_back(std::mem::take(&mut self.buffer).into());
         }
     }
 
     /// Adds `head` before and `tail` after the body.
     pub(crate) fn within(mut self, head: Bytes, tail: &[u8]) -> Self {
-        self.done.push_front(head);
+        self.chunks.push_front(head);
         self.buffer.extend_from_slice(tail);
         self
     }
 
     pub(crate) fn into_list(mut self) -> VecDeque<Bytes> {
         if !self.buffer.is_empty() {
-            self.done.push_back(self.buffer.into());
+            self.chunks.push_back(self.buffer.into());
         }
-        self.done
+        self.chunks
     }
 }
 

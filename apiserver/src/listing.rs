@@ -100,17 +100,17 @@ struct CachedListing {
 
 /// Listings with further pages, by the number in their continue tokens.
 pub(crate) struct Listings {
-    kept: Cache<u64, CachedListing>,
+    cache: Cache<u64, CachedListing>,
 }
 
 impl Listings {
     pub(crate) fn new() -> Self {
         // The largest possible listing is cached like any other, in place of all others.
-        let weigh = |_: &u64, kept: &CachedListing| {
-            u32::try_from(kept.listing.bytes()).map_or(KEEP_MOST, |bytes| bytes.min(KEEP_MOST))
+        let weigh = |_: &u64, cached: &CachedListing| {
+            u32::try_from(cached.listing.bytes()).map_or(KEEP_MOST, |bytes| bytes.min(KEEP_MOST))
         };
         Self {
-            kept: Cache::builder()
+            cache: Cache::builder()
                 .time_to_idle(KEEP_FOR)
                 .weigher(weigh)
                 .max_capacity(KEEP_MOST.into())
@@ -122,7 +122,7 @@ impl Listings {
 
     /// Frees entries that are too old or too many; otherwise they would stay until the next list.
     pub(crate) fn tidy(&self) {
-        self.kept.run_pending_tasks();
+        self.cache.run_pending_tasks();
     }
 
     /// Caches `listing` for the next page of the same reader (`identity`). Returns the number for its token.
@@ -133,14 +133,14 @@ impl Listings {
             identity: identity.into(),
             listing,
         };
-        self.kept.insert(number, cached);
+        self.cache.insert(number, cached);
         self.tidy();
         number
     }
 
     /// Returns the listing `number`, if it is cached and belongs to the reader (`identity`).
     pub(crate) fn get(&self, number: u64, identity: &str) -> Option<Arc<dyn Listing>> {
-        let cached = self.kept.get(&number)?;
+        let cached = self.cache.get(&number)?;
         (*cached.identity == *identity).then_some(cached.listing)
     }
 }

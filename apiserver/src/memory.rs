@@ -63,7 +63,7 @@ pub const DEFAULT_BYTES: usize = 256 << 20;
 #[derive(Debug)]
 pub struct ByteLimiter {
     most: usize,
-    held: Mutex<Reservation>,
+    usage: Mutex<Reservation>,
 }
 
 #[derive(Debug, Default)]
@@ -87,7 +87,7 @@ impl ByteLimiter {
     pub fn new(most: usize) -> Arc<Self> {
         Arc::new(Self {
             most: if most == 0 { usize::MAX } else { most },
-            held: Mutex::default(),
+            usage: Mutex::default(),
         })
     }
 
@@ -115,7 +115,7 @@ impl ByteLimiter {
     /// Number of bytes that are charged now.
     #[must_use]
     pub fn held(&self) -> usize {
-        self.held.lock().all
+        self.usage.lock().all
     }
 }
 
@@ -131,7 +131,7 @@ impl Charge {
         if self.share != Share::Exempt && self.bytes.saturating_add(bytes) > share {
             return Err(too_large(share));
         }
-        let mut usage = self.limiter.held.lock();
+        let mut usage = self.limiter.usage.lock();
         let own = usage.by_holder.get(&self.holder).copied().unwrap_or_default();
         let fits = own.saturating_add(bytes) <= share && usage.all.saturating_add(bytes) <= most;
         if !fits && self.share != Share::Exempt {
@@ -146,7 +146,7 @@ impl Charge {
     /// Adds `bytes` that are in memory already and cannot be refused, such as the answer to a completed
     /// write. They count against further requests.
     pub fn add(&mut self, bytes: usize) {
-        self.limiter.held.lock().add(&self.holder, bytes);
+        self.limiter.usage.lock().add(&self.holder, bytes);
         self.bytes += bytes;
     }
 
@@ -154,7 +154,7 @@ impl Charge {
     pub fn shrink_to(&mut self, bytes: usize) {
         let less = self.bytes.saturating_sub(bytes);
         if less > 0 {
-            self.limiter.held.lock().give_back(&self.holder, less);
+            self.limiter.usage.lock().give_back(&self.holder, less);
             self.bytes -= less;
         }
     }

@@ -73,7 +73,7 @@ pub(crate) struct Evaluation<'a, 's> {
     values: &'a [Value<'a>],
     lazy: Lazy<'a>,
     pending: &'s PendingReviews,
-    left: u64,
+    remaining: u64,
     all: &'s RemainingBudget,
 }
 
@@ -91,7 +91,7 @@ impl<'a, 's> Evaluation<'a, 's> {
             values,
             lazy,
             pending,
-            left: POLICY_LIMIT,
+            remaining: POLICY_LIMIT,
             all,
         }
     }
@@ -99,14 +99,14 @@ impl<'a, 's> Evaluation<'a, 's> {
     /// Counts the costs as those of match conditions.
     pub(crate) fn of_conditions(self) -> Self {
         Self {
-            left: MATCH_CONDITIONS_LIMIT,
+            remaining: MATCH_CONDITIONS_LIMIT,
             ..self
         }
     }
 
     /// Begins a new budget.
     pub(crate) fn renew(&mut self) {
-        self.left = POLICY_LIMIT;
+        self.remaining = POLICY_LIMIT;
     }
 
     /// Returns the value of `expression`, or the reason why it has none, in kube-apiserver's words.
@@ -127,7 +127,7 @@ impl<'a, 's> Evaluation<'a, 's> {
         }
         let cost = evaluation.cost.saturating_add(self.lazy.take_cost());
         self.all.spend(cost)?;
-        self.left = self.left.checked_sub(cost).ok_or(OutOfBudget)?;
+        self.remaining = self.remaining.checked_sub(cost).ok_or(OutOfBudget)?;
         Ok(evaluation
             .value
             .map_err(|problem| format!("expression '{}' resulted in error: {problem}", expression.source)))

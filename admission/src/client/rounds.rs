@@ -21,7 +21,7 @@ pub struct Rounds {
     /// change.
     changers: Vec<Arc<str>>,
     /// The object after the first round.
-    left: Option<Value>,
+    last_object: Option<Value>,
 }
 
 impl Rounds {
@@ -55,7 +55,7 @@ impl Rounds {
     /// Records the object after a round.
     pub fn ended(&mut self, object: &Value) {
         if self.changed() && !self.again {
-            self.left = Some(object.clone());
+            self.last_object = Some(object.clone());
         }
     }
 
@@ -75,7 +75,7 @@ impl Rounds {
     /// server's own rules after the first round concern every webhook that was called in it.
     pub fn again(&mut self, object: &Value) -> bool {
         self.again = true;
-        if self.left.as_ref() != Some(object) {
+        if self.last_object.as_ref() != Some(object) {
             self.due.append(&mut self.willing);
         }
         !self.due.is_empty()

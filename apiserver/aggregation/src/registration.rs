@@ -116,7 +116,7 @@ pub struct Registration {
     trusted: CertificateIssuer,
     create: bool,
     /// Interval of the checks while everything is in order.
-    calm: Duration,
+    interval: Duration,
     clock: Arc<dyn Clock>,
     /// Reason why the hub does not find or trust this server, by the last check; `None` before the
     /// first check.
@@ -178,12 +178,12 @@ impl Registration {
             manager,
             sources,
         } = options;
-        let mut calm = LOOK_EVERY;
+        let mut interval = LOOK_EVERY;
         let trusted = match issuer {
             Issuer::Own => CertificateIssuer::Own(folder.ca().certificate_pem().to_owned()),
             Issuer::Shared(options) => {
                 // A server that checks twice per step has seen each step before the next one begins.
-                calm = calm.min(options.step.unsigned_abs() / 4);
+                interval = interval.min(options.step.unsigned_abs() / 4);
                 let ca = SharedCa::new(client.clone(), &service.namespace, options, &sources.ca_secret);
                 CertificateIssuer::Shared(Box::new(ca))
             }
@@ -199,7 +199,7 @@ impl Registration {
             service,
             trusted,
             create,
-            calm,
+            interval,
             clock: Arc::clone(clock),
             state: Mutex::new(None),
         }
@@ -244,8 +244,8 @@ impl Registration {
                     }
                 };
                 let pause = match standing {
-                    RegistrationState::Settled => self.calm,
-                    RegistrationState::Unsettled => self.calm.min(LOOK_SOON),
+                    RegistrationState::Settled => self.interval,
+                    RegistrationState::Unsettled => self.interval.min(LOOK_SOON),
                 };
                 tokio::time::sleep(pause).await;
             }

@@ -345,12 +345,12 @@ impl RetryQueue {
 #[derive(Default)]
 struct Queue {
     order: VecDeque<Key>,
-    known: HashSet<Key>,
+    queued: HashSet<Key>,
 }
 
 impl Queue {
     fn push(&mut self, key: Key) {
-        if self.known.insert(key.clone()) {
+        if self.queued.insert(key.clone()) {
             self.order.push_back(key);
         }
     }
@@ -365,7 +365,7 @@ impl Queue {
 
     fn take(&mut self) -> Vec<Key> {
         // A start or a burst fills the set, so its memory is freed.
-        self.known = HashSet::new();
+        self.queued = HashSet::new();
         std::mem::take(&mut self.order).into()
     }
 }

@@ -169,9 +169,9 @@ pub(super) struct TrackedBody {
     /// Time limit of any other response. The timer starts when the body is not ready for the first time.
     longest: Option<Duration>,
     cut: Option<Pin<Box<Sleep>>>,
-    held: BodyReservation,
+    reservation: BodyReservation,
     /// Whether any part was sent.
-    begun: bool,
+    has_sent: bool,
 }
 
 /// Memory that a response occupies while the client does not read it, and the time limit for reading.
@@ -217,7 +217,7 @@ impl TrackedBody {
         unread: Option<OutlivingBody>,
         closing: Option<&CancellationToken>,
         longest: Option<Duration>,
-        held: BodyReservation,
+        reservation: BodyReservation,
     ) -> Self {
         Self {
             inner: body,
@@ -226,8 +226,8 @@ impl TrackedBody {
             closing: closing.map(Signal::of),
             longest,
             cut: None,
-            held,
-            begun: false,
+            reservation,
+            has_sent: false,
         }
     }
 
@@ -262,7 +262,7 @@ impl http_body::Body for TrackedBody {
             self.end();
             return Poll::Ready(None);
         }
-        self.held.client_ready();
+        self.reservation.client_ready();
         let inner = &mut self.inner;
         let polled = std::panic::catch_unwind(AssertUnwindSafe(|| Pin::new(inner).poll_frame(context)));
         let frame = match polled {
@@ -284,10 +284,10 @@ impl http_body::Body for TrackedBody {
         };
         match &frame {
             Some(Ok(frame)) => {
-                self.begun = true;
+                self.has_sent = true;
                 let this = &mut *self;
                 if let Some(data) = frame.data_ref() {
-                    this.held.charge_part(data.len());
+                    this.reservation.charge_part(data.len());
                     if let Some(ending) = &mut this.ending {
                         ending.sent(data);
                     }
@@ -301,7 +301,7 @@ impl http_body::Body for TrackedBody {
     /// The last part is not the end: on HTTP/2 it waits in a buffer until the client reads it, and until then
     /// the response must be tracked. A client that is ready for the next part has room for it.
     fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream() && (!self.begun || self.ending.is_none())
+        self.inner.is_end_stream() && (!self.has_sent || self.ending.is_none())
     }
 
     fn size_hint(&self) -> SizeHint {

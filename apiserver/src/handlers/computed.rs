@@ -58,7 +58,7 @@ struct Rest<'a> {
     selection: Selection,
     listing: Arc<dyn Listing>,
     /// Number of the cached listing, if it is the one of earlier pages.
-    kept: Option<u64>,
+    listing_number: Option<u64>,
     /// Index of the first object of the page.
     first: usize,
 }
@@ -84,7 +84,7 @@ impl<'a> Rest<'a> {
         Ok(Self {
             cx,
             selection,
-            kept: token.map(Token::listing).filter(|&number| number > 0),
+            listing_number: token.map(Token::listing).filter(|&number| number > 0),
             first: token.map_or(0, |token| listing::following(&*listing, &token.last())),
             listing,
         })
@@ -96,7 +96,7 @@ impl<'a> Rest<'a> {
             let listings = &self.cx.state.listings;
             listings.keep(&list_identity(self.cx), Arc::clone(&self.listing))
         };
-        let number = self.kept.unwrap_or_else(keep);
+        let number = self.listing_number.unwrap_or_else(keep);
         Token::after(last, self.listing.revision())
             .of_listing(number)
             .encode()

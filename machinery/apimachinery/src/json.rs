@@ -78,13 +78,13 @@ fn read<'de, R: Read<'de>>(reader: &mut Deserializer<R>, doubles: Doubles) -> se
 #[derive(Default)]
 struct Duplicates {
     paths: RefCell<Vec<String>>,
-    found: Cell<usize>,
+    count: Cell<usize>,
 }
 
 impl Duplicates {
     fn add(&self, path: &Path<'_>) {
-        self.found.set(self.found.get() + 1);
-        if self.found.get() <= MOST_DUPLICATES {
+        self.count.set(self.count.get() + 1);
+        if self.count.get() <= MOST_DUPLICATES {
             let mut field_path = FieldPath::default();
             path.write(&mut field_path);
             let text = field_path.into_text();

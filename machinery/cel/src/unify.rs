@@ -6,7 +6,7 @@ use crate::types::Type;
 /// Substitution of type variables.
 #[derive(Default)]
 pub(crate) struct Unifier {
-    known: Vec<Option<Type>>,
+    bindings: Vec<Option<Type>>,
     /// Replaced substitutions, newest last.
     trail: Vec<(usize, Option<Type>)>,
     /// Number of comparisons so far.
@@ -19,8 +19,8 @@ const MOST_STEPS: usize = 200_000;
 impl Unifier {
     /// Returns a new type variable.
     pub(crate) fn fresh(&mut self) -> Type {
-        self.known.push(None);
-        Type::Param(self.known.len() - 1)
+        self.bindings.push(None);
+        Type::Param(self.bindings.len() - 1)
     }
 
     /// Whether the expression is too complex to be checked.
@@ -41,7 +41,7 @@ impl Unifier {
             .all(|(given, wanted)| self.fits(given, wanted));
         if !fits {
             for (variable, before) in self.trail.drain(mark..).rev() {
-                self.known[variable] = before;
+                self.bindings[variable] = before;
             }
         }
         fits
@@ -68,7 +68,7 @@ impl Unifier {
             return Type::Dyn;
         }
         match of {
-            Type::Param(variable) => match self.known[*variable].clone() {
+            Type::Param(variable) => match self.bindings[*variable].clone() {
                 Some(known) => self.resolve(&known, open_is_dyn),
                 None if open_is_dyn => Type::Dyn,
                 None => of.clone(),
@@ -78,7 +78,7 @@ impl Unifier {
     }
 
     fn learn(&mut self, variable: usize, is: Type) {
-        let before = self.known[variable].replace(is);
+        let before = self.bindings[variable].replace(is);
         self.trail.push((variable, before));
     }
 
@@ -117,7 +117,7 @@ impl Unifier {
         if *is == Type::Param(variable) {
             return Some(true);
         }
-        if let Some(known) = self.known[variable].clone() {
+        if let Some(known) = self.bindings[variable].clone() {
             if *is == known {
                 return Some(true);
             }
@@ -145,7 +145,7 @@ impl Unifier {
         }
         match of {
             Type::Param(other) if *other == variable => true,
-            Type::Param(other) => match self.known[*other].clone() {
+            Type::Param(other) => match self.bindings[*other].clone() {
                 Some(known) => self.mentions(&known, variable),
                 None => false,
             },

@@ -139,10 +139,10 @@ struct Build {
     all: Weight,
     aliased: Weight,
     /// Weight of the values of anchors, in addition to the document itself.
-    held: Weight,
-    /// Limit of `held`.
-    most_held: Weight,
-    found: usize,
+    anchor_weight: Weight,
+    /// Limit of `anchor_weight`.
+    most_anchor_weight: Weight,
+    duplicate_count: usize,
 }
 
 impl Build {
@@ -154,12 +154,12 @@ impl Build {
             anchors: HashMap::new(),
             all: Weight::default(),
             aliased: Weight::default(),
-            held: Weight::default(),
-            most_held: Weight {
+            anchor_weight: Weight::default(),
+            most_anchor_weight: Weight {
                 values: ALIASED.values + text.len(),
                 bytes: ALIASED.bytes + text.len(),
             },
-            found: 0,
+            duplicate_count: 0,
         }
     }
 
@@ -267,8 +267,8 @@ impl Build {
         if anchor == 0 {
             return Ok(());
         }
-        self.held.add(weight);
-        if self.held.exceeds(self.most_held) {
+        self.anchor_weight.add(weight);
+        if self.anchor_weight.exceeds(self.most_anchor_weight) {
             return Err(problem(at, "anchors within anchors hold too much"));
         }
         let node = node.clone();
@@ -341,8 +341,8 @@ impl Build {
         let twice = !merged.remove(&key) && fields.contains_key(&key);
         *slot = Slot::Field(key);
         if twice {
-            self.found += 1;
-            if self.found <= MOST_DUPLICATES {
+            self.duplicate_count += 1;
+            if self.duplicate_count <= MOST_DUPLICATES {
                 let path = self.path();
                 if !self.document.duplicates.contains(&path) {
                     self.document.duplicates.push(path);

@@ -15,7 +15,7 @@ const MOST_TEXT: usize = 64 * 1024;
 pub(super) fn fields(message: &Message, object: &Value, before: &Value, most: usize) -> Unknown {
     let mut search = Search {
         most,
-        found: Unknown::default(),
+        unknown: Unknown::default(),
         text: 0,
     };
     let named = |name: &str| matches!(name, "apiVersion" | "kind");
@@ -30,12 +30,12 @@ pub(super) fn fields(message: &Message, object: &Value, before: &Value, most: us
             );
         }
     }
-    search.found
+    search.unknown
 }
 
 struct Search {
     most: usize,
-    found: Unknown,
+    unknown: Unknown,
     text: usize,
 }
 
@@ -51,11 +51,11 @@ impl Search {
         match message.named(name) {
             Some(field) => self.values(field, value, before, path),
             None if before.is_some() => {}
-            None if self.found.paths.len() >= self.most || self.text >= MOST_TEXT => self.found.more += 1,
+            None if self.unknown.paths.len() >= self.most || self.text >= MOST_TEXT => self.unknown.more += 1,
             None => {
                 let path = path.to_string();
                 self.text += path.len();
-                self.found.paths.push(path);
+                self.unknown.paths.push(path);
             }
         }
     }

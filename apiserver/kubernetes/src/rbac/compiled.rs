@@ -249,7 +249,7 @@ pub(super) fn cluster_roles_of(roles: &Collection) -> HashMap<String, Arc<[Polic
 /// List of rules, each once.
 #[derive(Default)]
 struct Rules<'a> {
-    known: HashSet<&'a PolicyRule>,
+    unique: HashSet<&'a PolicyRule>,
     in_order: Vec<PolicyRule>,
 }
 
@@ -266,7 +266,7 @@ fn collect<'a>(
     }
     let Some(selectors) = &view.selectors else {
         for rule in &view.rules {
-            if list.known.insert(rule) {
+            if list.unique.insert(rule) {
                 list.in_order.push(rule.clone());
             }
         }

@@ -25,7 +25,7 @@ pub struct ReadValue<T> {
     path: String,
     errors: Vec<FieldError>,
     /// Number of errors from the schema.
-    found: usize,
+    schema_errors: usize,
 }
 
 impl<T> ReadValue<T> {
@@ -33,7 +33,7 @@ impl<T> ReadValue<T> {
     /// dropped if the schema already reports the same path, or one above it.
     pub fn refuse(&mut self, error: FieldError) {
         let path = below(&self.path, &error.path);
-        if self.found().all(|reported| !is_within(&path, &reported.path)) {
+        if self.reported().all(|reported| !is_within(&path, &reported.path)) {
             self.errors.push(FieldError { path, ..error });
         }
     }
@@ -42,12 +42,12 @@ impl<T> ReadValue<T> {
     #[must_use]
     pub fn is_sound(&self, path: &str) -> bool {
         let path = below(&self.path, path);
-        self.found().all(|reported| !is_within(&reported.path, &path))
+        self.reported().all(|reported| !is_within(&reported.path, &path))
     }
 
     /// Errors from the schema.
-    fn found(&self) -> impl Iterator<Item = &FieldError> {
-        self.errors.iter().take(self.found)
+    fn reported(&self) -> impl Iterator<Item = &FieldError> {
+        self.errors.iter().take(self.schema_errors)
     }
 
     /// Parses the duration in `text` at `path`, in Kubernetes' notation (`300s`, `1h30m`): zero or more.
@@ -112,7 +112,7 @@ impl Schema {
     pub fn read<T: DeserializeOwned + Default>(&self, value: &Value, path: &str) -> ReadValue<T> {
         let (mut reading, unknown) = self.read_known(value, path);
         reading.errors.extend(unknown);
-        reading.found = reading.errors.len();
+        reading.schema_errors = reading.errors.len();
         reading
     }
 
@@ -147,7 +147,7 @@ impl Schema {
         let reading = ReadValue {
             value,
             path: path.to_owned(),
-            found: errors.len(),
+            schema_errors: errors.len(),
             errors,
         };
         (reading, unknown)

@@ -27,7 +27,7 @@ pub struct Lazy<'a> {
     globals: &'a [Value<'a>],
     decisions: Arc<Decisions>,
     limit: u64,
-    known: RefCell<Vec<Option<Outcome<'a>>>>,
+    values: RefCell<Vec<Option<Outcome<'a>>>>,
     cost: Cell<u64>,
     depth: Cell<usize>,
 }
@@ -46,7 +46,7 @@ impl<'a> Lazy<'a> {
             globals,
             decisions,
             limit,
-            known: RefCell::new(vec![None; variables.len()]),
+            values: RefCell::new(vec![None; variables.len()]),
             cost: Cell::new(0),
             depth: Cell::new(0),
         }
@@ -63,7 +63,7 @@ impl<'a> Lazy<'a> {
     }
 
     pub(super) fn value(&self, place: usize) -> Outcome<'a> {
-        if let Some(Some(known)) = self.known.borrow().get(place) {
+        if let Some(Some(known)) = self.values.borrow().get(place) {
             return known.clone();
         }
         let Some(Variable { name, program }) = self.variables.get(place) else {
@@ -92,7 +92,7 @@ impl<'a> Lazy<'a> {
             other => other,
         };
         self.cost.set(self.cost.get().saturating_add(evaluation.cost));
-        if let Some(known) = self.known.borrow_mut().get_mut(place) {
+        if let Some(known) = self.values.borrow_mut().get_mut(place) {
             *known = Some(value.clone());
         }
         value
