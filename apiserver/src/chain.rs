@@ -500,7 +500,7 @@ impl Chain {
         trail.long_running &= response.status().is_success() || response.status().is_informational();
         response = trail.read_bodies(response).await;
         let long_running = trail.long_running;
-        let reservation = self.held(&mut trail, &response);
+        let reservation = self.reserve_answer(&mut trail, &response);
         trail.progress = response.extensions_mut().remove::<Progress>();
         let failure = response.extensions_mut().remove::<Failure>();
         let mut ending = Completion::new(
@@ -528,7 +528,7 @@ impl Chain {
 
     /// Reserves the bytes of the answer while the client reads it, in place of the request's bytes. The place
     /// among the requests in flight is free once the whole answer exists.
-    fn held(&self, trail: &mut Trail, response: &Response<Body>) -> BodyReservation {
+    fn reserve_answer(&self, trail: &mut Trail, response: &Response<Body>) -> BodyReservation {
         let mut charge = trail
             .charge
             .take()

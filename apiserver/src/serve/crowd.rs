@@ -75,14 +75,14 @@ impl Inside {
     /// Closes the connection with the longest idle time; among equal ones, the oldest.
     fn close_idlest(&mut self) {
         let mut longest: Option<(Duration, u64)> = None;
-        for (&id, stranger) in &self.strangers {
-            let quiet = stranger.activity.quiet_for();
+        for (&id, connection) in &self.strangers {
+            let quiet = connection.activity.quiet_for();
             if longest.is_none_or(|(most, _)| quiet > most) {
                 longest = Some((quiet, id));
             }
         }
-        if let Some(stranger) = longest.and_then(|(_, id)| self.strangers.remove(&id)) {
-            stranger.leave.cancel();
+        if let Some(connection) = longest.and_then(|(_, id)| self.strangers.remove(&id)) {
+            connection.leave.cancel();
         }
     }
 }

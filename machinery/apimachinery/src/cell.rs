@@ -124,13 +124,13 @@ mod tests {
                 7.into(),
             ],
         ] {
-            let (mut kept, mut straight) = (Vec::new(), Vec::new());
-            Cells::of(&row).write(at(100), &mut kept);
+            let (mut cached, mut direct) = (Vec::new(), Vec::new());
+            Cells::of(&row).write(at(100), &mut cached);
             for (index, cell) in row.iter().enumerate() {
-                straight.extend_from_slice(if index > 0 { b"," } else { b"" });
-                cell.write(at(100), &mut straight);
+                direct.extend_from_slice(if index > 0 { b"," } else { b"" });
+                cell.write(at(100), &mut direct);
             }
-            assert_eq!(kept, straight);
+            assert_eq!(cached, direct);
         }
         let mut out = Vec::new();
         Cells::of(&["a\u{0}".into(), Cell::Age(Some(at(55)))]).write(at(100), &mut out);

@@ -40,7 +40,7 @@ impl RevisionHold {
 /// The held lists, oldest first.
 #[derive(Default)]
 pub(crate) struct Holds {
-    held: Mutex<VecDeque<RevisionHold>>,
+    holds: Mutex<VecDeque<RevisionHold>>,
 }
 
 impl Holds {
@@ -48,22 +48,22 @@ impl Holds {
     pub(crate) fn hold(&self, state: &State, resource: GroupResource, collection: &Collection) {
         let revision = collection.revision;
         let burden = burden(state, resource, collection);
-        let mut held = self.held.lock();
-        if held
+        let mut holds = self.holds.lock();
+        if holds
             .iter()
-            .any(|held| held.resource == resource && held.collection.revision == revision)
+            .any(|hold| hold.resource == resource && hold.collection.revision == revision)
         {
             return;
         }
-        held.push_back(RevisionHold {
+        holds.push_back(RevisionHold {
             resource,
             collection: collection.clone(),
             since: Instant::now(),
             superseded: state.shelf(resource).map_or(0, Shelf::superseded),
             burden,
         });
-        let dropped = overdue(&mut held, state);
-        drop(held);
+        let dropped = overdue(&mut holds, state);
+        drop(holds);
         // The lists are freed after unlocking: dropping a large list takes some time.
         drop(dropped);
     }
@@ -76,47 +76,47 @@ impl Holds {
         revision: Revision,
     ) -> Option<Collection> {
         self.sweep(state);
-        let held = self.held.lock();
-        let found = held
+        let holds = self.holds.lock();
+        let found = holds
             .iter()
-            .find(|held| held.resource == resource && held.collection.revision == revision);
-        found.map(|held| held.collection.clone())
+            .find(|hold| hold.resource == resource && hold.collection.revision == revision);
+        found.map(|hold| hold.collection.clone())
     }
 
     /// Releases lists that exceed their time or the budget.
     pub(crate) fn sweep(&self, state: &State) {
         let dropped = {
-            let mut held = self.held.lock();
-            if held.is_empty() {
+            let mut holds = self.holds.lock();
+            if holds.is_empty() {
                 return;
             }
-            overdue(&mut held, state)
+            overdue(&mut holds, state)
         };
         drop(dropped);
     }
 }
 
 /// Removes the lists that are too old, and the oldest ones while the total exceeds the budget.
-fn overdue(held: &mut VecDeque<RevisionHold>, state: &State) -> Vec<RevisionHold> {
+fn overdue(holds: &mut VecDeque<RevisionHold>, state: &State) -> Vec<RevisionHold> {
     let now = Instant::now();
     let mut dropped = Vec::new();
-    while let Some(oldest) = held.front() {
+    while let Some(oldest) = holds.front() {
         let is_expired = now.duration_since(oldest.since) >= HOLD_TIME;
-        if !is_expired && held.len() <= MOST_LISTS && total(held, state) <= HOLD_BYTES {
+        if !is_expired && holds.len() <= MOST_LISTS && total(holds, state) <= HOLD_BYTES {
             break;
         }
-        dropped.extend(held.pop_front());
+        dropped.extend(holds.pop_front());
     }
     dropped
 }
 
 /// Returns the bytes that only held lists need. Lists of one resource share most of them, so only the largest
 /// counts.
-fn total(held: &VecDeque<RevisionHold>, state: &State) -> u64 {
+fn total(holds: &VecDeque<RevisionHold>, state: &State) -> u64 {
     let mut heaviest: BTreeMap<GroupResource, u64> = BTreeMap::new();
-    for held in held {
-        let bytes = heaviest.entry(held.resource).or_default();
-        *bytes = held.bytes(state).max(*bytes);
+    for hold in holds {
+        let bytes = heaviest.entry(hold.resource).or_default();
+        *bytes = hold.bytes(state).max(*bytes);
     }
     heaviest.values().sum()
 }

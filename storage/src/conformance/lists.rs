@@ -107,9 +107,9 @@ pub async fn a_past_revision_is_shown_as_it_was(store: Arc<dyn Store>) {
 pub async fn an_exact_revision_ahead_is_too_new(store: Arc<dyn Store>) {
     let current = store.revision();
     let asked = Revision(current.0 + 1);
-    let refused = store.list(THINGS, At::Exact(asked)).await;
+    let result = store.list(THINGS, At::Exact(asked)).await;
     assert_eq!(
-        refused.expect_err("it is ahead"),
+        result.expect_err("it is ahead"),
         StoreError::TooNew { asked, current }
     );
 }
@@ -132,10 +132,10 @@ pub async fn a_future_revision_is_waited_for(store: Arc<dyn Store>) {
 pub async fn a_revision_that_does_not_come_is_too_new(store: Arc<dyn Store>) {
     let current = store.revision();
     let asked = Revision(current.0 + 1_000_000);
-    let refused = tokio::time::timeout(PATIENCE, store.list(THINGS, At::NotOlderThan(asked))).await;
-    let refused = refused.expect("it gives up in time");
+    let result = tokio::time::timeout(PATIENCE, store.list(THINGS, At::NotOlderThan(asked))).await;
+    let result = result.expect("it gives up in time");
     assert_eq!(
-        refused.expect_err("it did not come"),
+        result.expect_err("it did not come"),
         StoreError::TooNew { asked, current }
     );
 }
@@ -174,9 +174,9 @@ pub async fn a_forgotten_revision_is_expired(store: Arc<dyn Store>) {
     for round in 0..10 {
         put(&store, update(&thing("a", "x"), 100 + round, Expect::Present)).await;
     }
-    let refused = store.list(THINGS, At::Exact(then)).await;
+    let result = store.list(THINGS, At::Exact(then)).await;
     assert!(
-        matches!(refused, Err(StoreError::Expired { asked, oldest }) if asked == then && oldest > then),
-        "{refused:?}"
+        matches!(result, Err(StoreError::Expired { asked, oldest }) if asked == then && oldest > then),
+        "{result:?}"
     );
 }

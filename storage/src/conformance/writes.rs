@@ -85,9 +85,9 @@ pub async fn an_update_expecting_presence_ignores_the_revision(store: Arc<dyn St
 pub async fn an_update_expecting_absence_conflicts(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     let have = Some(put(&store, create(&key, 1)).await.object.revision());
-    let refused = apply_one(&store, update(&key, 2, Expect::Absent)).await;
+    let result = apply_one(&store, update(&key, 2, Expect::Absent)).await;
     assert_eq!(
-        refused.expect_err("it is there"),
+        result.expect_err("it is there"),
         StoreError::Conflict {
             key,
             have,
@@ -99,14 +99,17 @@ pub async fn an_update_expecting_absence_conflicts(store: Arc<dyn Store>) {
 /// Checks updates and deletes of missing objects.
 pub async fn what_is_not_there_is_not_found(store: Arc<dyn Store>) {
     let key = thing("a", "x");
-    let gone = StoreError::NotFound { key: key.clone() };
+    let missing = StoreError::NotFound { key: key.clone() };
     for step in [
         update(&key, 1, Expect::Present),
         update(&key, 1, Expect::At(Revision(1))),
         delete(&key, Expect::Present),
         delete(&key, Expect::At(Revision(1))),
     ] {
-        assert_eq!(apply_one(&store, step).await.expect_err("nothing is there"), gone);
+        assert_eq!(
+            apply_one(&store, step).await.expect_err("nothing is there"),
+            missing
+        );
     }
 }
 
@@ -133,15 +136,15 @@ pub async fn an_update_that_changes_nothing_writes_nothing(store: Arc<dyn Store>
 pub async fn a_delete_answers_the_last_state_at_its_own_revision(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     let first = put(&store, create(&key, 1)).await.object.revision();
-    let gone = put(&store, delete(&key, Expect::At(first))).await;
-    assert!(gone.changed);
-    assert!(gone.object.revision() > first);
-    assert_eq!(gone.object.revision(), store.revision());
+    let deletion = put(&store, delete(&key, Expect::At(first))).await;
+    assert!(deletion.changed);
+    assert!(deletion.object.revision() > first);
+    assert_eq!(deletion.object.revision(), store.revision());
     assert_eq!(
-        gone.object.value()["metadata"]["resourceVersion"],
+        deletion.object.value()["metadata"]["resourceVersion"],
         store.revision().to_string()
     );
-    assert_eq!(value(&gone.object), 1);
+    assert_eq!(value(&deletion.object), 1);
     assert!(store.cached(THINGS).items.is_empty());
 }
 
@@ -185,10 +188,10 @@ pub async fn a_step_that_contradicts_itself_is_refused(store: Arc<dyn Store>) {
         ..create(&key, 1)
     };
     for step in [elsewhere, other_namespace, empty] {
-        let refused = apply_one(&store, step).await;
+        let result = apply_one(&store, step).await;
         assert!(
-            matches!(&refused, Err(StoreError::Misuse { key: at, .. }) if *at == key),
-            "{refused:?}"
+            matches!(&result, Err(StoreError::Misuse { key: at, .. }) if *at == key),
+            "{result:?}"
         );
     }
     assert!(store.cached(THINGS).items.is_empty());
@@ -215,13 +218,13 @@ pub async fn a_guard_holds_while_the_other_object_is_unchanged(store: Arc<dyn St
     };
     assert_eq!(moved.expect_err("it moved"), conflict);
     put(&store, delete(&other, Expect::Present)).await;
-    let gone = apply_one(&store, guarded(update(&key, 2, Expect::Present), unchanged(now))).await;
+    let result = apply_one(&store, guarded(update(&key, 2, Expect::Present), unchanged(now))).await;
     let conflict = StoreError::Conflict {
         key: other.clone(),
         have: None,
         want: Some(now),
     };
-    assert_eq!(gone.expect_err("it is gone"), conflict);
+    assert_eq!(result.expect_err("it is gone"), conflict);
     assert_eq!(value(store.cached(THINGS).get("a", "x").expect("it is there")), 1);
 }
 
@@ -260,12 +263,12 @@ pub async fn a_fence_refuses_a_decision_on_an_older_snapshot(store: Arc<dyn Stor
 /// Checks that only committed writes pass a fence.
 pub async fn a_refused_step_passes_no_fence(store: Arc<dyn Store>) {
     let (key, snapshot) = (thing("a", "x"), store.revision());
-    let refused = apply_one(
+    let result = apply_one(
         &store,
         guarded(delete(&key, Expect::Present), fence("f", snapshot)),
     )
     .await;
-    assert!(refused.is_err());
+    assert!(result.is_err());
     put(&store, create(&key, 1)).await;
     let same = put(
         &store,
