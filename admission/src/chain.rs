@@ -14,16 +14,16 @@ use crate::plugin::Plugin;
 use crate::request::{Denial, Operation, Request};
 use crate::rights::{Authority, RequiredRight, Unknown};
 
-/// The annotation of a write of the break-glass group that a guard did not check; its value names the
-/// guard.
+/// Annotation of a write that a guard did not check, since its user is in the break-glass group; the value
+/// names the guard.
 const BREAK_GLASS: &str = "break-glass";
 
 /// The two passes of admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
-    /// Changing the object.
+    /// Mutation of the object.
     Mutate,
-    /// Judging it.
+    /// Validation of the object.
     Validate,
 }
 
@@ -32,13 +32,13 @@ pub enum Phase {
 pub struct PluginPass {
     /// The plugin; `None` for the chain as a whole.
     pub plugin: Option<&'static str>,
-    /// Pass of admission.
+    /// Phase of the pass.
     pub phase: Phase,
     /// Operation of the write.
     pub operation: Operation,
-    /// Whether the write was refused.
+    /// Whether the plugin refused the write.
     pub rejected: bool,
-    /// Time it took.
+    /// Duration of the pass.
     pub took: Duration,
 }
 
@@ -48,7 +48,7 @@ pub trait Observer: Send + Sync + 'static {
     fn observed(&self, pass: &PluginPass);
 }
 
-/// Plugins in the order they run.
+/// Plugins in the order of their calls.
 #[derive(Clone, Default)]
 pub struct Chain {
     plugins: Vec<Arc<dyn Plugin>>,
@@ -60,7 +60,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// The chain of `plugins`, first one first.
+    /// Creates the chain of `plugins`, in their order.
     #[must_use]
     pub fn new(plugins: Vec<Arc<dyn Plugin>>) -> Self {
         Self {
@@ -70,7 +70,7 @@ impl Chain {
     }
 
     /// Adds `plugin`, which judges writes that all others allow, including the consulted policies and
-    /// webhooks: a refused write takes no room in a quota.
+    /// webhooks: so a refused write does not count against a quota.
     #[must_use]
     pub fn ending_with(mut self, plugin: Arc<dyn Plugin>) -> Self {
         self.last.push(plugin);
@@ -86,7 +86,7 @@ impl Chain {
         }
     }
 
-    /// Adds groups whose members pass every plugin that [is a guard](Plugin::is_guard).
+    /// Adds groups whose members bypass every plugin that [is a guard](Plugin::is_guard).
     #[must_use]
     pub fn with_break_glass(self, groups: impl Into<Arc<[String]>>) -> Self {
         Self {
@@ -95,8 +95,8 @@ impl Chain {
         }
     }
 
-    /// Asks `authority` for the rights that plugins [need](Plugin::needs). Without one, every write that
-    /// needs a right is refused.
+    /// Sets the `authority` that checks the rights which plugins [need](Plugin::needs). Without one, every
+    /// write that needs a right is refused.
     #[must_use]
     pub fn with_authority(self, authority: Arc<dyn Authority>) -> Self {
         Self {
@@ -108,7 +108,7 @@ impl Chain {
     /// Waits until every plugin that handles `request` has the data it needs.
     ///
     /// # Errors
-    /// When that does not come in time.
+    /// When the data does not arrive in time.
     pub async fn ready(&self, request: &Request<'_>) -> Result<(), Status> {
         for plugin in self.acting(request) {
             if let Some(ready) = plugin.ready(request) {
@@ -148,8 +148,8 @@ impl Chain {
         })
     }
 
-    /// Checks that the writer has every right that the admitted write needs. Called after
-    /// [`Chain::guards`], so that no change in between escapes both.
+    /// Checks that the writer has every right that the admitted write needs. Called after [`Chain::guards`],
+    /// so that neither of the two misses a change in between.
     ///
     /// # Errors
     /// The plugin's refusal, mostly 403, when a right is missing; 500 when the authority does not
@@ -163,7 +163,7 @@ impl Chain {
             let start = Instant::now();
             let result = self.has_all(request, &needed).await;
             let took = start.elapsed();
-            self.tell(
+            self.report_pass(
                 Some(plugin.name()),
                 Phase::Validate,
                 request,
@@ -175,7 +175,7 @@ impl Chain {
         Ok(())
     }
 
-    /// The rights that [`Chain::entitled`] asks for.
+    /// The rights that [`Chain::entitled`] checks.
     #[must_use]
     pub fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<RequiredRight> {
         self.acting(request)
@@ -212,8 +212,8 @@ impl Chain {
             .collect()
     }
 
-    /// Asks the last plugins about the final object. Returns the guards of the commit in addition to
-    /// those of [`Chain::guards`].
+    /// Runs the last plugins on the final object. Returns the guards of the commit in addition to those of
+    /// [`Chain::guards`].
     ///
     /// # Errors
     /// The first refusal, as the client sees it.
@@ -228,7 +228,7 @@ impl Chain {
             let start = Instant::now();
             let result = plugin.validate(request, object, warnings);
             let took = start.elapsed();
-            self.tell(
+            self.report_pass(
                 Some(plugin.name()),
                 Phase::Validate,
                 request,
@@ -241,7 +241,7 @@ impl Chain {
         Ok(guards)
     }
 
-    /// Notes for the audit log about the admitted write: keys without a prefix, each once.
+    /// Annotations of the admitted write for the audit log: keys without a prefix, each once.
     #[must_use]
     pub fn annotations(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<(&'static str, String)> {
         let mut list: Vec<(&'static str, String)> = Vec::new();
@@ -284,19 +284,19 @@ impl Chain {
         for plugin in self.acting(request) {
             result = run(&**plugin);
             let now = Instant::now();
-            self.tell(Some(plugin.name()), phase, request, result.is_err(), now - before);
+            self.report_pass(Some(plugin.name()), phase, request, result.is_err(), now - before);
             (before, ran) = (now, true);
             if result.is_err() {
                 break;
             }
         }
         if ran {
-            self.tell(None, phase, request, result.is_err(), before - start);
+            self.report_pass(None, phase, request, result.is_err(), before - start);
         }
         result.map_err(|denied| denied.into_status(request))
     }
 
-    fn tell(
+    fn report_pass(
         &self,
         plugin: Option<&'static str>,
         phase: Phase,

@@ -1,12 +1,11 @@
-//! The calling side of admission webhooks: the webhook configurations of a hub, for writes of objects
-//! that Berth owns. kube-apiserver passes those writes on before its own admission (docs/admission.md,
-//! "Policies and webhooks of the hub"), so the server of these objects has to call the webhooks.
+//! The calling side of admission webhooks: the webhook configurations of a hub, for writes of objects that
+//! Berth owns. kube-apiserver forwards those writes before its own admission (docs/admission.md, "Policies
+//! and webhooks of the hub"), so the server of these objects has to call the webhooks.
 //!
-//! Everything here is pure: [`Hook`] is one webhook of a configuration, [`Hook::concerns`] says whether
-//! it has to be called about a [`Subject`], [`review`] makes the body of the call, [`read`] turns the
-//! response into an [`Answer`], and [`Rounds`] tracks the webhooks to be called again. The program
-//! watches the configurations, speaks HTTP and implements [`Policies`], which a [`Chain`](crate::Chain)
-//! consults.
+//! This module is pure: [`Hook`] is one webhook of a configuration, [`Hook::concerns`] decides whether it has
+//! to be called about a [`Subject`], [`review`] builds the body of the call, [`read`] turns the response into
+//! an [`Answer`], and [`Rounds`] tracks the webhooks to be called again. The program watches the
+//! configurations, speaks HTTP and implements [`Policies`], which a [`Chain`](crate::Chain) consults.
 
 mod answer;
 mod hook;
@@ -31,9 +30,9 @@ pub use subject::{Form, Subject};
 /// The two kinds of webhooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum WebhookType {
-    /// They may change the object; called one after the other.
+    /// A mutating webhook may change the object; such webhooks are called one after the other.
     Mutating,
-    /// They may only refuse; called side by side.
+    /// A validating webhook may only refuse the write; such webhooks are called in parallel.
     Validating,
 }
 

@@ -1,5 +1,5 @@
-//! Writes that no guard holds against their writer: those of the collectors, which clean up after others, and
-//! those that change nothing.
+//! Writes that no guard checks: garbage collection, which cleans up after other writers, and updates without
+//! changes.
 
 use serde_json::Value;
 
@@ -11,14 +11,14 @@ pub const COLLECTORS: [&str; 2] = [
     "system:serviceaccount:kube-system:namespace-controller",
 ];
 
-/// Metadata that a server writes by itself.
+/// Metadata that a server sets itself.
 const KEPT_BY_SERVERS: [&str; 3] = ["resourceVersion", "managedFields", "generation"];
 
 /// Metadata that a garbage collector changes: it removes owners and its own finalizers.
 const KEPT_BY_COLLECTORS: [&str; 2] = ["ownerReferences", "finalizers"];
 
 impl UserInfo {
-    /// Whether this is the garbage collector or the namespace controller of a hub.
+    /// Whether the user is the garbage collector or the namespace controller of a hub.
     #[must_use]
     pub fn is_collector(&self) -> bool {
         COLLECTORS.contains(&self.name.as_str())
@@ -37,8 +37,8 @@ impl Request<'_> {
             }
     }
 
-    /// Whether an update to `object` changes no field that people set. An edit without changes is such
-    /// an update.
+    /// Whether an update to `object` changes no field that users set. An edit without changes is such an
+    /// update.
     #[must_use]
     pub fn changes_nothing(&self, object: Option<&Value>) -> bool {
         self.operation == Operation::Update && self.differs_only_in(object, &[])
@@ -74,7 +74,7 @@ mod tests {
             json!({"metadata": {"name": "a", "resourceVersion": "1", "ownerReferences": [{"name": "o"}]}});
         let orphan = json!({"metadata": {"name": "a", "resourceVersion": "2"}});
         let edited = json!({"metadata": {"name": "a"}, "spec": {"x": 1}});
-        let says = |name: &str, operation, object: Option<&Value>| {
+        let verdicts = |name: &str, operation, object: Option<&Value>| {
             let user = UserInfo {
                 name: name.to_owned(),
                 ..UserInfo::default()
@@ -93,14 +93,29 @@ mod tests {
             (request.collects(object), request.changes_nothing(object))
         };
         let collector = COLLECTORS[0];
-        assert_eq!(says(collector, Operation::Delete, None), (true, false));
-        assert_eq!(says(collector, Operation::Update, Some(&orphan)), (true, false));
-        assert_eq!(says(collector, Operation::Update, Some(&edited)), (false, false));
-        assert_eq!(says(collector, Operation::Connect, Some(&orphan)), (false, false));
-        assert_eq!(says("alice", Operation::Delete, None), (false, false));
-        let mut touched = old.clone();
-        touched["metadata"]["resourceVersion"] = "9".into();
-        assert_eq!(says("alice", Operation::Update, Some(&touched)), (false, true));
-        assert_eq!(says("alice", Operation::Update, Some(&edited)), (false, false));
+        assert_eq!(verdicts(collector, Operation::Delete, None), (true, false));
+        assert_eq!(
+            verdicts(collector, Operation::Update, Some(&orphan)),
+            (true, false)
+        );
+        assert_eq!(
+            verdicts(collector, Operation::Update, Some(&edited)),
+            (false, false)
+        );
+        assert_eq!(
+            verdicts(collector, Operation::Connect, Some(&orphan)),
+            (false, false)
+        );
+        assert_eq!(verdicts("alice", Operation::Delete, None), (false, false));
+        let mut rewritten = old.clone();
+        rewritten["metadata"]["resourceVersion"] = "9".into();
+        assert_eq!(
+            verdicts("alice", Operation::Update, Some(&rewritten)),
+            (false, true)
+        );
+        assert_eq!(
+            verdicts("alice", Operation::Update, Some(&edited)),
+            (false, false)
+        );
     }
 }

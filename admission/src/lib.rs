@@ -1,9 +1,9 @@
-//! Admission of writes. One [`Plugin`] trait and one [`Chain`], used in-process for the objects Berth
-//! owns and behind the webhook front ([`webhook`]) for objects on a hub. The calling side ([`client`])
-//! asks a hub's own webhooks about the objects that Berth owns.
+//! Admission of writes. One [`Plugin`] trait and one [`Chain`], used in-process for the objects that Berth
+//! owns and behind the webhook front ([`webhook`]) for objects on a hub. The calling side ([`client`]) calls
+//! a hub's own webhooks about the objects that Berth owns.
 //!
-//! Plugins are pure functions of the request: their builder gives them the data that they look up. They
-//! return conditions that must still hold when the write is stored as [`Guard`]s.
+//! Plugins are pure functions of the request: their builder passes the data that they look up. They return
+//! conditions that must still hold when the write is stored as [`Guard`]s.
 #![doc = include_str!("../README.md")]
 #![allow(
     clippy::result_large_err,

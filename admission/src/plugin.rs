@@ -10,13 +10,13 @@ use serde_json::Value;
 use crate::request::{Denial, Request};
 use crate::rights::RequiredRight;
 
-/// Wait of a plugin before it can judge.
+/// Pending wait for the data of a plugin.
 pub type Ready<'a> = Pin<Box<dyn Future<Output = Result<(), Status>> + Send + 'a>>;
 
 /// One admission rule set. `mutate` runs before schema defaulting and validation, `validate` after.
 ///
-/// A plugin may run in-process and behind a webhook, and a webhook may be asked twice about one write,
-/// so mutating must be idempotent.
+/// A plugin may run in-process and behind a webhook, and a webhook may be called twice about one write, so
+/// mutating must be idempotent.
 pub trait Plugin: Send + Sync + 'static {
     /// The plugin's name, for metrics and messages.
     fn name(&self) -> &'static str;
@@ -30,12 +30,13 @@ pub trait Plugin: Send + Sync + 'static {
         false
     }
 
-    /// Returns the wait before `request` can be judged: knowledge of every write acknowledged before it.
+    /// Returns a future that ends when `request` can be judged: when the plugin knows every write that was
+    /// acknowledged before.
     fn ready<'a>(&'a self, _request: &Request<'_>) -> Option<Ready<'a>> {
         None
     }
 
-    /// Changes the object on its way in. Adds texts for the client to `warnings`.
+    /// Changes the object of an incoming write. Adds warnings for the client to `warnings`.
     ///
     /// # Errors
     /// When the write must be refused.
@@ -61,7 +62,7 @@ pub trait Plugin: Send + Sync + 'static {
         Ok(())
     }
 
-    /// The rights that the writer of an admitted write needs, beside the right to the write itself.
+    /// The rights that the writer of an admitted write needs, in addition to the right to the write itself.
     fn needs(&self, _request: &Request<'_>, _object: Option<&Value>) -> Vec<RequiredRight> {
         Vec::new()
     }
@@ -71,8 +72,7 @@ pub trait Plugin: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Notes for the audit log about an admitted write: keys without a prefix (`transition`) and
-    /// values.
+    /// Annotations of an admitted write for the audit log: keys without a prefix (`transition`) and values.
     fn annotate(&self, _request: &Request<'_>, _object: Option<&Value>) -> Vec<(&'static str, String)> {
         Vec::new()
     }

@@ -40,10 +40,10 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// All of them.
+    /// All operations.
     pub const ALL: [Self; 4] = [Self::Create, Self::Update, Self::Delete, Self::Connect];
 
-    /// The token of the AdmissionReview API.
+    /// The operation's name in the AdmissionReview API.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -70,28 +70,28 @@ pub struct Request<'a> {
     pub namespace: &'a str,
     /// The name (empty on a create with generateName).
     pub name: &'a str,
-    /// The user of the write.
+    /// User that makes the write.
     pub user: &'a UserInfo,
     /// The stored object, on update and delete.
     pub old: Option<&'a Value>,
-    /// Whether nothing will be stored.
+    /// Whether the write is a dry run, which stores nothing.
     pub dry_run: bool,
 }
 
 /// A refusal. The chain turns it into a `Status` that names the plugin's reasons.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Denial {
-    /// Fields are wrong: 422 with these causes.
+    /// Some fields are invalid: 422 with these causes.
     Invalid(Vec<FieldError>),
-    /// The write is not allowed: 403 with this text.
+    /// The write is not allowed: 403 with this message.
     Forbidden(String),
-    /// Any other answer, ready made.
+    /// Any other response, as a complete `Status`.
     Status(Box<Status>),
 }
 
 impl Denial {
-    /// The refusal of changes to `fields`, which belong to another writer: 403, with each field in the
-    /// text and as a cause, so that a client can leave exactly these alone.
+    /// The refusal of changes to `fields`, which belong to another writer: 403, with each field in the text
+    /// and as a cause, so that a client can leave exactly these fields unchanged.
     #[must_use]
     pub fn owned(request: &Request<'_>, fields: &[FieldError]) -> Self {
         let texts: Vec<String> = fields.iter().map(ToString::to_string).collect();
@@ -101,7 +101,7 @@ impl Denial {
         })))
     }
 
-    /// The `Status` the client sees.
+    /// Converts the refusal to the `Status` that the client receives.
     #[must_use]
     pub fn into_status(self, request: &Request<'_>) -> Status {
         match self {

@@ -1,15 +1,15 @@
-//! Additional rights for a write. The authorizer of requests checks them, so that a rule holds both
-//! with RBAC objects of Berth's own and behind a hub.
+//! Additional rights for a write. The authorizer of requests checks them, so they work both with Berth's own
+//! RBAC objects and behind a hub.
 
 use std::future::Future;
 use std::pin::Pin;
 
 use crate::request::{Denial, UserInfo};
 
-/// A right on a resource, as a SubjectAccessReview asks for it.
+/// A right on a resource, with the attributes of a SubjectAccessReview.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Right {
-    /// `update`, `create`, …
+    /// Verb: `update`, `create`, …
     pub verb: String,
     /// The API group.
     pub group: String,
@@ -28,12 +28,12 @@ pub struct Right {
 pub struct RequiredRight {
     /// The right.
     pub right: Right,
-    /// Refusal when it is missing: the attempted change, and the remedy.
+    /// Refusal when the right is missing: it states the attempted change and the remedy.
     pub refusal: Denial,
 }
 
 impl RequiredRight {
-    /// `right`, without which the write is forbidden with the message `refusal`.
+    /// Requires `right`, without which the write is forbidden with the message `refusal`.
     #[must_use]
     pub fn or_forbidden(right: Right, refusal: impl Into<String>) -> Self {
         Self {
@@ -48,17 +48,17 @@ impl RequiredRight {
 #[error("{0}")]
 pub struct Unknown(pub String);
 
-/// Whether a right is held.
+/// Future result of a check: whether the user has the right.
 pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<bool, Unknown>> + Send + 'a>>;
 
-/// Knows the rights of users.
+/// Authorizer of additional rights.
 pub trait Authority: Send + Sync + 'static {
     /// Whether `user` has `right`.
     fn has<'a>(&'a self, user: &'a UserInfo, right: &'a Right) -> Answer<'a>;
 }
 
 impl Right {
-    /// `update shoots/binding`, in kubectl's form.
+    /// The right in kubectl's form, such as `update shoots/binding`.
     #[must_use]
     pub fn spoken(&self) -> String {
         let Self {

@@ -1,9 +1,9 @@
 //! The webhook side of admission: `AdmissionReview` of `admission.k8s.io/v1` (docs/admission.md,
 //! "Admission").
 //!
-//! Pure functions over bytes: [`read`] parses a body into a [`Review`], [`Review::request`] turns it
-//! into a write for a [`Chain`], and [`Review::mutate`] or [`Review::validate`] make the answer. The
-//! caller waits for [`Chain::ready`] in between.
+//! Pure functions over bytes: [`read`] parses a body into a [`Review`], [`Review::request`] turns it into a
+//! write for a [`Chain`], and [`Review::mutate`] or [`Review::validate`] build the answer. The caller waits
+//! for [`Chain::ready`] in between.
 //!
 //! [`Chain`]: crate::Chain
 //! [`Chain::ready`]: crate::Chain::ready
@@ -22,21 +22,21 @@ pub use answer::refused_version;
 pub use read::read;
 pub use subject::Subject;
 
-/// The most bytes of an object in a review: kube-apiserver's limit for a request.
+/// Highest number of bytes of an object in a review: kube-apiserver's limit for a request.
 const OBJECT: usize = 3 * 1024 * 1024;
-/// The most bytes a review may have: the object before and after, and room for the rest.
+/// Highest number of bytes of a review: the object before and after, and room for the rest.
 pub const MOST_BYTES: usize = 2 * OBJECT + 256 * 1024;
 
 /// A body that is an AdmissionReview.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
-    /// One of the version spoken here.
+    /// A review in the supported version.
     V1(Box<Review>),
-    /// One of another version, whose sender needs a readable refusal in its own version.
+    /// A review in another version, whose sender needs a readable refusal in that version.
     Other {
-        /// `admission.k8s.io/v1beta1`.
+        /// API version, such as `admission.k8s.io/v1beta1`.
         api_version: String,
-        /// `request.uid`, empty when it has none.
+        /// The `request.uid`; empty when it is absent.
         uid: String,
     },
 }
@@ -56,9 +56,9 @@ pub struct Review {
     pub request_kind: Option<GroupVersionKind>,
     /// The resource in the request of the client.
     pub request_resource: Option<GroupVersionResource>,
-    /// The name as the sender gives it: empty on a create with `generateName`, and where a collection is
-    /// deleted (kube-apiserver asks about each object of it, which is in `old_object`). [`Review::request`]
-    /// has the object's.
+    /// The name in the review: empty on a create with `generateName`, and where a collection is deleted
+    /// (kube-apiserver calls once for each object of the collection, which is in `old_object`).
+    /// [`Review::request`] has the name of the object.
     pub name: String,
     /// The namespace, or the empty string.
     pub namespace: String,
@@ -70,7 +70,7 @@ pub struct Review {
     pub object: Value,
     /// The stored object; null on create and connect.
     pub old_object: Value,
-    /// Whether nothing will be stored.
+    /// Whether the write is a dry run, which stores nothing.
     pub dry_run: bool,
     /// CreateOptions, UpdateOptions or DeleteOptions; null where they are absent.
     pub options: Value,

@@ -1,8 +1,8 @@
-//! Wire names of both sides of a webhook: names of `admission.k8s.io/v1`.
+//! Wire names of `admission.k8s.io/v1`, for both sides of a webhook.
 
-/// `admission.k8s.io/v1`.
+/// API group and version `admission.k8s.io/v1`.
 pub const API_VERSION: &str = "admission.k8s.io/v1";
-/// `AdmissionReview`.
+/// Kind `AdmissionReview`.
 pub const KIND: &str = "AdmissionReview";
 
 /// A group, a version and a kind.

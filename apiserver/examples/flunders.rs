@@ -1,5 +1,5 @@
-//! A whole API server: one kind of its own with a rule and a computed subresource. `cargo run -p
-//! berth-apiserver --example flunders` prints how to talk to it.
+//! A whole API server: one kind with a rule and a computed subresource. `cargo run -p berth-apiserver
+//! --example flunders` prints instructions for clients.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -28,7 +28,7 @@ struct Flunder {
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<Flunder>);
 static INFO: KindInfo = KindInfo::new("wardle.example.com", &["v1"], "Flunder", "flunders");
 
-/// The kind: its names, its schema, and a rule that no schema can say.
+/// The kind: its names, its schema, and a rule that a schema cannot express.
 struct Flunders;
 
 impl Kind for Flunders {

@@ -1,4 +1,4 @@
-//! The actor of a write.
+//! Author of a write, with its circumstances.
 
 use berth_admission::UserInfo;
 use berth_apimachinery::Timestamp;
@@ -6,23 +6,24 @@ use berth_apimachinery::Timestamp;
 use crate::annotations::Annotations;
 use crate::call::Warnings;
 
-/// User and time of a write, and whether anything is stored.
+/// User and time of a write, and whether the write is a dry run.
 #[derive(Clone, Copy)]
 pub struct Actor<'a> {
     /// The user.
     pub user: &'a UserInfo,
-    /// Field manager of its writes.
+    /// Field manager of the user's writes.
     pub manager: &'a str,
     /// The instant of the request.
     pub now: Timestamp,
-    /// Whether nothing will be stored.
+    /// Whether the write is a dry run, which stores nothing.
     pub dry_run: bool,
-    /// Whether others were asked already, about the body of the subresource that caused this write.
+    /// Whether external policies have already been consulted about the body of the subresource that caused
+    /// this write.
     pub(crate) asked: bool,
-    /// Whether the process itself decided the write, so that others may only add to it.
+    /// Whether the process itself decided the write, so that other parties may only add to it.
     pub(crate) decided: bool,
-    /// Texts for the client.
+    /// Warnings for the client.
     pub warnings: &'a Warnings,
-    /// Texts for the audit log.
+    /// Annotations for the audit log.
     pub annotations: &'a Annotations,
 }

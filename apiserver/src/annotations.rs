@@ -1,4 +1,4 @@
-//! Notes about a request for its audit event.
+//! Audit annotations of a request, and recorded bodies.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,95 +7,96 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// kube-apiserver.
 #[derive(Clone, Debug, Default)]
 pub struct Annotations {
-    /// The domain of the annotations from the server itself; empty where it has none.
+    /// Domain of the annotations that the server itself adds; may be empty.
     domain: Arc<str>,
-    noted: Arc<Mutex<AuditNotes>>,
+    notes: Arc<Mutex<AuditNotes>>,
 }
 
 #[derive(Debug, Default)]
 struct AuditNotes {
     annotations: BTreeMap<String, String>,
-    /// Whether the event has the request's body, which only a handler may be able to read.
+    /// Whether the event needs the request's body, which only a handler may be able to decode.
     wants_object: bool,
     object: Option<Vec<u8>>,
-    /// Whether the event has the answer, which only a handler may be able to write as JSON.
+    /// Whether the event needs the response, which only a handler may be able to encode as JSON.
     wants_answer: bool,
     answer: Option<Vec<u8>>,
 }
 
 impl Annotations {
-    /// An empty one. Those that the server makes itself have keys in `domain` (`audit.example.com/cause`).
+    /// Creates annotations without entries. Annotations that the server itself adds have keys in `domain`
+    /// (`audit.example.com/cause`).
     #[must_use]
     pub fn of(domain: impl Into<Arc<str>>) -> Self {
         Self {
             domain: domain.into(),
-            noted: Arc::default(),
+            notes: Arc::default(),
         }
     }
 
-    /// None yet, in the same domain.
+    /// Creates annotations without entries in the same domain.
     pub(crate) fn another(&self) -> Self {
         Self::of(Arc::clone(&self.domain))
     }
 
-    /// Adds one that the server itself makes, in the domain of its `part`, unless the key has a value.
+    /// Adds an annotation of the server itself, in the domain of its `part`, unless the key has a value.
     pub(crate) fn add_own(&self, part: &str, name: &str, value: impl Into<String>) {
         let dot = if self.domain.is_empty() { "" } else { "." };
         self.add(format!("{part}{dot}{}/{name}", self.domain), value);
     }
 
-    /// Adds one, unless the key has a value.
+    /// Adds an annotation, unless the key has a value.
     pub fn add(&self, key: impl Into<String>, value: impl Into<String>) {
-        let mut noted = self.noted();
-        noted
+        let mut notes = self.notes();
+        notes
             .annotations
             .entry(key.into())
             .or_insert_with(|| value.into());
     }
 
-    /// All of them so far.
+    /// All annotations so far.
     #[must_use]
     pub fn all(&self) -> BTreeMap<String, String> {
-        self.noted().annotations.clone()
+        self.notes().annotations.clone()
     }
 
-    /// The event has the request's body.
+    /// Requests the body of the request for the event.
     pub(crate) fn want_object(&self) {
-        self.noted().wants_object = true;
+        self.notes().wants_object = true;
     }
 
-    /// Records the text of a body that is no JSON, if the event has bodies.
+    /// Records the JSON form of a request body in another encoding, if the event needs it.
     pub(crate) fn object(&self, read: impl FnOnce() -> Vec<u8>) {
-        let mut noted = self.noted();
-        if noted.wants_object {
-            noted.object = Some(read());
+        let mut notes = self.notes();
+        if notes.wants_object {
+            notes.object = Some(read());
         }
     }
 
-    /// Takes the recorded annotations.
+    /// Takes the recorded body of the request.
     pub(crate) fn take_object(&self) -> Option<Vec<u8>> {
-        self.noted().object.take()
+        self.notes().object.take()
     }
 
-    /// The event has the answer.
+    /// Requests the response for the event.
     pub(crate) fn want_answer(&self) {
-        self.noted().wants_answer = true;
+        self.notes().wants_answer = true;
     }
 
-    /// Notes what an answer that is no JSON says, if the event has it.
+    /// Records the JSON form of a response in another encoding, if the event needs it.
     pub(crate) fn answer(&self, read: impl FnOnce() -> Vec<u8>) {
-        let mut noted = self.noted();
-        if noted.wants_answer {
-            noted.answer = Some(read());
+        let mut notes = self.notes();
+        if notes.wants_answer {
+            notes.answer = Some(read());
         }
     }
 
-    /// Takes what was noted of the answer.
+    /// Takes the recorded response.
     pub(crate) fn take_answer(&self) -> Option<Vec<u8>> {
-        self.noted().answer.take()
+        self.notes().answer.take()
     }
 
-    fn noted(&self) -> MutexGuard<'_, AuditNotes> {
-        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
+    fn notes(&self) -> MutexGuard<'_, AuditNotes> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

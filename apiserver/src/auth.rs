@@ -1,4 +1,4 @@
-//! Authorization: the question ([`Attributes`]) and the three-valued answer ([`Access`]).
+//! Authorization: the request to judge ([`Attributes`]) and the three-valued answer ([`Access`]).
 
 use async_trait::async_trait;
 use berth_admission::UserInfo;
@@ -9,12 +9,12 @@ use crate::delegation::DelegationError;
 /// Attributes of a request to be authorized: the attributes of a SubjectAccessReview.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
-    /// The user.
+    /// User of the request.
     pub user: UserInfo,
-    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; for paths the HTTP
-    /// method in lower case.
+    /// Verb: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; for paths the
+    /// HTTP method in lower case.
     pub verb: String,
-    /// Whether a resource is asked for; otherwise only `path` counts.
+    /// Whether the request is for a resource; otherwise only `path` counts.
     pub is_resource: bool,
     /// The API group.
     pub group: String,
@@ -30,7 +30,7 @@ pub struct Attributes {
     pub name: String,
     /// The URL path.
     pub path: String,
-    /// Objects that a collection request is limited to.
+    /// Selectors to which a collection request is limited.
     pub selected: SelectorScope,
 }
 
@@ -44,7 +44,7 @@ pub struct SelectorScope {
 }
 
 impl Attributes {
-    /// The text kube-apiserver puts after "is forbidden: ".
+    /// The text that kube-apiserver puts after "is forbidden: ".
     #[must_use]
     pub fn refusal(&self) -> String {
         let user = &self.user.name;
@@ -74,30 +74,30 @@ impl Attributes {
 pub enum Access {
     /// Allowed, with the reason.
     Allow(String),
-    /// Refused, also where others allow, with the reason.
+    /// Refused, even if other authorizers allow it, with the reason.
     Deny(String),
     /// No opinion, with the reason.
     NoOpinion(String),
 }
 
 impl Access {
-    /// Whether it is an [`Access::Allow`].
+    /// Whether the answer is [`Access::Allow`].
     #[must_use]
     pub fn is_allowed(&self) -> bool {
         matches!(self, Self::Allow(_))
     }
 }
 
-/// Decides whether a request is allowed.
+/// Authorizer of requests.
 #[async_trait]
 pub trait Authorizer: Send + Sync + 'static {
     /// Judges one request.
     ///
     /// # Errors
-    /// When the question could not be answered: the request then fails with 500.
+    /// When the request could not be judged: it then fails with 500.
     async fn authorize(&self, attributes: &Attributes) -> Result<Access, DelegationError>;
 
-    /// Whether it answers from memory, without a request.
+    /// Whether the authorizer answers from memory, without a request.
     fn is_local(&self) -> bool {
         false
     }

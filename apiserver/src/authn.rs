@@ -1,11 +1,10 @@
 //! Authentication: request headers of a trusted front proxy, client certificates, bearer tokens, or
 //! anonymous.
 //!
-//! The methods are tried in that order; the first that knows the user wins. If none does and one of
-//! them refused the client's credentials, the answer is 401. Only a client without credentials and
-//! without a user in headers is anonymous. Trust in front proxies and trust in client certificates are
-//! separate: a certificate of the client CA never makes `X-Remote-User` count (docs/reference.md,
-//! "Identity").
+//! The methods are tried in this order; the first that identifies the user decides. If none does and one of
+//! them rejected the client's credentials, the answer is 401. Only a client without credentials and without a
+//! user in headers is anonymous. Trust in front proxies and trust in client certificates are separate: with a
+//! certificate of the client CA, `X-Remote-User` is never used (docs/reference.md, "Identity").
 
 mod certificate;
 mod connection;
@@ -31,20 +30,20 @@ use connection::Verdict;
 
 use crate::delegation::DelegationError;
 
-/// The user of requests that show no credentials.
+/// User of requests without credentials.
 pub const ANONYMOUS: &str = "system:anonymous";
-/// The group of all authenticated users.
+/// Group of all authenticated users.
 pub const AUTHENTICATED: &str = "system:authenticated";
-/// The group of all unauthenticated users.
+/// Group of all unauthenticated users.
 pub const UNAUTHENTICATED: &str = "system:unauthenticated";
 
-/// Judges bearer tokens.
+/// Authenticator of bearer tokens.
 #[async_trait]
 pub trait TokenAuthenticator: Send + Sync + 'static {
-    /// The user of the token; `None` when it is not valid.
+    /// Returns the user of the token; `None` when it is not valid.
     ///
     /// # Errors
-    /// When the token could not be judged. It counts as refused.
+    /// When the token could not be judged. It is then rejected.
     async fn authenticate(&self, token: &str) -> Result<Option<UserInfo>, DelegationError>;
 }
 
@@ -53,23 +52,23 @@ pub trait TokenAuthenticator: Send + Sync + 'static {
 pub struct Authentication {
     /// The trusted CAs.
     pub trust: Arc<Trust>,
-    /// Authenticator of bearer tokens; without one, every token is refused.
+    /// Authenticator of bearer tokens; without one, every token is rejected.
     pub tokens: Option<Arc<dyn TokenAuthenticator>>,
-    /// Whether requests without credentials go on as `system:anonymous`.
+    /// Whether requests without credentials are admitted as `system:anonymous`.
     pub anonymous: bool,
 }
 
-/// The user that was found, and the way.
+/// The authenticated user, and how long the proof is valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthenticatedUser {
     /// The user, with `system:authenticated` or `system:unauthenticated` among the groups.
     pub user: UserInfo,
-    /// Expiry of the client certificate that proved it, in seconds since 1970.
+    /// Expiry of the client certificate that identified the user, in seconds since 1970.
     pub certificate_expires: Option<i64>,
 }
 
 impl Authentication {
-    /// Users come from client certificates of a CA in `ca`. No tokens, no front proxies, no anonymous
+    /// Identifies users by client certificates of a CA in `ca`, without tokens, front proxies or anonymous
     /// users.
     #[must_use]
     pub fn by_certificates(ca: CaPool) -> Self {
@@ -80,7 +79,7 @@ impl Authentication {
         }
     }
 
-    /// Whether the certificate of a peer is of a CA that is trusted, for users or for front proxies.
+    /// Whether the peer's certificate was issued by a CA that is trusted, for users or for front proxies.
     pub(crate) fn knows(&self, connection: &Connection, now: Timestamp) -> bool {
         let verdict = connection.verdict(&self.trust.current(), now);
         verdict.is_some_and(|verdict| verdict.client.is_ok() || verdict.front_proxy.is_ok())
@@ -100,8 +99,8 @@ impl Authentication {
         let verdict = connection.verdict(&trust, now);
         let mut refusals = Vec::new();
         let mut found = by_certificate(verdict.as_deref(), &trust, headers, &mut refusals);
-        // A peer that names a user without the right to do so is not anonymous: the request is a
-        // forgery, or a proxy is misconfigured.
+        // A peer that names a user without the right to do so is not anonymous: the request is forged, or a
+        // proxy is misconfigured.
         if verdict.is_none()
             && let Some(trust) = &trust.request_header
             && !matches!(headers::user(headers, trust), Ok(None))
@@ -133,7 +132,7 @@ impl Authentication {
             return None;
         };
         match tokens.authenticate(token).await {
-            Ok(Some(user)) => Some(known(user, None)),
+            Ok(Some(user)) => Some(authenticated_user(user, None)),
             Ok(None) => {
                 refusals.push("invalid bearer token".to_owned());
                 None
@@ -146,7 +145,7 @@ impl Authentication {
     }
 }
 
-/// Front-proxy headers first, then the certificate's own user.
+/// Identifies the user by front-proxy headers, or otherwise by the user's own certificate.
 fn by_certificate(
     verdict: Option<&Verdict>,
     trust: &TrustState,
@@ -156,7 +155,7 @@ fn by_certificate(
     let verdict = verdict?;
     match (&verdict.front_proxy, &trust.request_header) {
         (Ok(()), Some(request_header)) => match headers::user(headers, request_header) {
-            Ok(Some(user)) => return Some(known(user, None)),
+            Ok(Some(user)) => return Some(authenticated_user(user, None)),
             Ok(None) => {}
             Err(problem) => refusals.push(problem),
         },
@@ -164,7 +163,10 @@ fn by_certificate(
         _ => {}
     }
     match &verdict.client {
-        Ok(identity) => Some(known(identity.user.clone(), Some(identity.not_after))),
+        Ok(identity) => Some(authenticated_user(
+            identity.user.clone(),
+            Some(identity.not_after),
+        )),
         Err(problem) => {
             refusals.push(format!("as a client: {problem}"));
             None
@@ -172,7 +174,7 @@ fn by_certificate(
     }
 }
 
-/// The token of an `Authorization: Bearer` header; an empty one counts as absent.
+/// Returns the token of an `Authorization: Bearer` header; an empty token counts as absent.
 fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, String> {
     let Some(value) = headers.get(AUTHORIZATION) else {
         return Ok(None);
@@ -187,7 +189,7 @@ fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, String> {
     }
 }
 
-fn known(mut user: UserInfo, certificate_expires: Option<i64>) -> AuthenticatedUser {
+fn authenticated_user(mut user: UserInfo, certificate_expires: Option<i64>) -> AuthenticatedUser {
     let settled = user.name == ANONYMOUS || user.is_in(AUTHENTICATED) || user.is_in(UNAUTHENTICATED);
     if !settled {
         user.groups.push(AUTHENTICATED.to_owned());

@@ -1,4 +1,5 @@
-//! Authorization: authorizers asked in turn, the two rules every server has, and the refusal a client reads.
+//! Authorization: a sequence of authorizers, the two rules of every server, and the refusal that a client
+//! reads.
 
 #[cfg(feature = "policies")]
 pub mod expressions;
@@ -15,7 +16,7 @@ use crate::auth::{Access, Attributes, Authorizer, SelectorScope};
 use crate::delegation::DelegationError;
 use crate::request_info::RequestInfo;
 
-/// The group that may do everything.
+/// Group whose members are allowed everything.
 pub const MASTERS: &str = "system:masters";
 
 /// Paths that need no rights by default: probes have no credentials.
@@ -28,8 +29,8 @@ pub const ALWAYS_ALLOWED: [&str; 6] = [
     "/readyz/*",
 ];
 
-/// Allows everything to every authenticated user, as kube-apiserver's AlwaysAllow: for servers behind
-/// which nothing is secret, and for tests.
+/// Authorizer that allows everything to every authenticated user, like kube-apiserver's AlwaysAllow: for
+/// servers without confidential data, and for tests.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AlwaysAllow;
 
@@ -44,13 +45,13 @@ impl Authorizer for AlwaysAllow {
     }
 }
 
-/// Asks authorizers in turn; the first that allows or denies decides.
+/// Sequence of authorizers; the first one that allows or denies decides.
 pub struct Union {
     members: Vec<Arc<dyn Authorizer>>,
 }
 
 impl Union {
-    /// A union of `members`, in that order.
+    /// Creates a union of `members`, in their order.
     #[must_use]
     pub fn new(members: Vec<Arc<dyn Authorizer>>) -> Self {
         Self { members }
@@ -70,8 +71,8 @@ impl Authorizer for Union {
                 Err(problem) => problems.push(problem),
             }
         }
-        // No authorizer decided. If one could not answer, it might have allowed or denied: that is 500,
-        // not 403.
+        // No authorizer decided. If one could not answer, it might have allowed or denied the request: the
+        // result is 500, not 403.
         if problems.is_empty() {
             Ok(Access::NoOpinion(reasons.join("; ")))
         } else {
@@ -84,7 +85,7 @@ impl Authorizer for Union {
     }
 }
 
-/// Allows members of `system:masters` everything.
+/// Authorizer that allows everything to members of `system:masters`.
 pub struct Masters;
 
 #[async_trait]
@@ -102,14 +103,14 @@ impl Authorizer for Masters {
     }
 }
 
-/// Allows every user to reach certain paths.
+/// Authorizer that allows every user to reach certain paths.
 pub struct AlwaysAllowPaths {
     exact: Vec<String>,
     prefixes: Vec<String>,
 }
 
 impl AlwaysAllowPaths {
-    /// Paths as in flags; a trailing `*` matches any rest.
+    /// Allows `paths` in the form of flags; a trailing `*` matches any rest.
     pub fn new<S: AsRef<str>>(paths: &[S]) -> Self {
         let mut rules = Self {
             exact: Vec::new(),
@@ -147,7 +148,7 @@ impl Authorizer for AlwaysAllowPaths {
     }
 }
 
-/// The question a request raises.
+/// The attributes of a request that authorizers judge.
 #[must_use]
 pub fn attributes(info: &RequestInfo, user: &UserInfo) -> Attributes {
     Attributes {
@@ -161,24 +162,24 @@ pub fn attributes(info: &RequestInfo, user: &UserInfo) -> Attributes {
         namespace: info.namespace.clone(),
         name: info.name.clone(),
         path: info.path.clone(),
-        selected: selected(info),
+        selected: request_scope(info),
     }
 }
 
-/// Returns the limits that the request's selectors set. One that does not parse limits nothing; its 400 comes
-/// from the handler.
-fn selected(info: &RequestInfo) -> SelectorScope {
+/// Returns the limits that the request's selectors set. An invalid selector sets no limit here; the handler
+/// answers it with 400.
+fn request_scope(info: &RequestInfo) -> SelectorScope {
     if !info.is_resource || !matches!(info.verb, "list" | "watch" | "deletecollection") {
         return SelectorScope::default();
     }
-    limited(
+    scope_of(
         info.query.first("fieldSelector"),
         info.query.first("labelSelector"),
     )
 }
 
-/// Limits by selectors; an invalid selector limits nothing.
-fn limited(fields: Option<&str>, labels: Option<&str>) -> SelectorScope {
+/// Limits by selectors; an invalid selector sets no limit.
+fn scope_of(fields: Option<&str>, labels: Option<&str>) -> SelectorScope {
     let fields = fields.and_then(|text| FieldSelector::parse(text).ok());
     let labels = labels.and_then(|text| Selector::parse(text).ok());
     let field = |(path, equal, value): (String, bool, String)| Requirement {
@@ -194,11 +195,11 @@ fn limited(fields: Option<&str>, labels: Option<&str>) -> SelectorScope {
     }
 }
 
-/// Asks for one right; the reason it was given for.
+/// Checks one right, and returns the reason why it is allowed.
 ///
 /// # Errors
-/// 403 when it is denied or no authorizer allows it; 500 when authorization failed; the server's log
-/// has the reason, so that it never fails open.
+/// 403 when the right is denied or no authorizer allows it; 500 when authorization failed, so that it never
+/// fails open; the server's log has the reason.
 pub async fn require(authorizer: &dyn Authorizer, attributes: &Attributes) -> Result<String, Status> {
     match authorizer.authorize(attributes).await {
         Ok(Access::Allow(reason)) => Ok(reason),
@@ -217,13 +218,13 @@ pub async fn require(authorizer: &dyn Authorizer, attributes: &Attributes) -> Re
     }
 }
 
-/// 403 as kube-apiserver words it, without interning names that come from the client.
+/// Returns 403 in kube-apiserver's words, without interning names from the client.
 fn forbidden(attributes: &Attributes, reason: &str) -> Status {
     let mut text = attributes.refusal();
     if !reason.is_empty() {
         text = format!("{text}: {reason}");
     }
-    // Paths and names are the client's own words; a browser must not read markup from them.
+    // Paths and names come from the client; a browser must not interpret them as markup.
     let text = text
         .replace('&', "&amp;")
         .replace('<', "&lt;")

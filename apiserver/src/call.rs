@@ -1,4 +1,4 @@
-//! Requests as handlers of computed resources and subresources see them, and answers.
+//! Requests and answers of the handlers of computed resources and subresources.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -13,18 +13,18 @@ use crate::annotations::Annotations;
 use crate::auth::{Attributes, Authorizer};
 use crate::request_info::Query;
 
-/// More texts than this are counted and not kept: each is a header, and there are HTTP clients that take a
-/// hundred of all.
-const TOLD: usize = 80;
+/// Highest number of warnings that are sent; further ones are only counted. Each is a header, and some HTTP
+/// clients accept only a hundred headers.
+const MOST_WARNINGS: usize = 80;
 
-/// Texts for the client, sent as `Warning: 299` headers: the first eighty, and the number of the rest.
+/// Warnings for the client, sent as `Warning: 299` headers: the first eighty, and the number of the rest.
 #[derive(Clone, Debug, Default)]
 pub struct Warnings(Arc<Mutex<CallNotes>>);
 
 #[derive(Debug, Default)]
 struct CallNotes {
     texts: Vec<String>,
-    known: HashSet<String>,
+    unique: HashSet<String>,
     more: usize,
 }
 
@@ -32,34 +32,34 @@ impl Warnings {
     /// Adds a text; the same text is sent once.
     pub fn add(&self, text: impl Into<String>) {
         let text = text.into();
-        let mut told = self.told();
-        if told.known.contains(&text) {
+        let mut notes = self.notes();
+        if notes.unique.contains(&text) {
             return;
         }
-        if told.texts.len() < TOLD {
-            told.known.insert(text.clone());
-            told.texts.push(text);
+        if notes.texts.len() < MOST_WARNINGS {
+            notes.unique.insert(text.clone());
+            notes.texts.push(text);
         } else {
-            told.more += 1;
+            notes.more += 1;
         }
     }
 
-    /// Adds `count` to the number of causes that are left out.
+    /// Adds `count` to the number of omitted warnings.
     pub fn add_more(&self, count: usize) {
-        self.told().more += count;
+        self.notes().more += count;
     }
 
-    /// Takes all texts out.
+    /// Takes all texts.
     #[must_use]
     pub fn take(&self) -> Vec<String> {
-        let CallNotes { mut texts, more, .. } = std::mem::take(&mut *self.told());
+        let CallNotes { mut texts, more, .. } = std::mem::take(&mut *self.notes());
         if more > 0 {
             texts.push(format!("and {more} more warnings"));
         }
         texts
     }
 
-    fn told(&self) -> MutexGuard<'_, CallNotes> {
+    fn notes(&self) -> MutexGuard<'_, CallNotes> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -67,9 +67,9 @@ impl Warnings {
 /// One authorized request to a computed resource or a subresource.
 #[derive(Clone)]
 pub struct Call {
-    /// The user who asks.
+    /// User of the request.
     pub user: UserInfo,
-    /// Field manager of its writes.
+    /// Field manager of the user's writes.
     pub manager: String,
     /// The API version in the path.
     pub version: String,
@@ -79,13 +79,13 @@ pub struct Call {
     pub name: String,
     /// The instant of the request.
     pub now: Timestamp,
-    /// The query of the request, for parameters that a handler has of its own.
+    /// Query of the request, for a handler's own parameters.
     pub query: Query,
-    /// Whether `dryRun=All` was asked for.
+    /// Whether the request is a dry run (`dryRun=All`).
     pub dry_run: bool,
-    /// Texts for the client.
+    /// Warnings for the client.
     pub warnings: Warnings,
-    /// Texts for the request's audit event.
+    /// Annotations for the request's audit event.
     pub annotations: Annotations,
     /// Authorizer for additional rights (a review by reference needs `get` on its source).
     pub authorizer: Arc<dyn Authorizer>,
@@ -95,7 +95,7 @@ impl Call {
     /// Checks another right of the same user.
     ///
     /// # Errors
-    /// 403 worded as for a request of its own; 500 when the question could not be answered.
+    /// 403 with the text that a separate request would get; 500 when the right could not be checked.
     pub async fn require(&self, attributes: Attributes) -> Result<(), Status> {
         let attributes = Attributes {
             user: self.user.clone(),
@@ -117,9 +117,9 @@ impl Call {
     }
 }
 
-/// Options of a list of a computed resource. The server has parsed and checked it; selectors on labels and on
-/// `metadata.name` and `metadata.namespace` are applied by the server afterwards, other fields by the
-/// handler.
+/// Options of a list of a computed resource. The server has parsed and checked them; it applies selectors on
+/// labels and on `metadata.name` and `metadata.namespace` afterwards, and the handler applies selectors on
+/// other fields.
 #[derive(Clone, Debug, Default)]
 pub struct ListQuery {
     /// The label selector.
@@ -128,7 +128,7 @@ pub struct ListQuery {
     pub fields: FieldSelector,
 }
 
-/// Table rows that are not one per object (a Scheduling shows one row per candidate).
+/// Table rows that do not correspond to objects (a Scheduling has one row per candidate).
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     /// The columns.
@@ -137,28 +137,28 @@ pub struct Rows {
     pub rows: Vec<Vec<Cell>>,
 }
 
-/// An object that a handler made for one answer. It is written once, as the client asked for it, so that a
-/// large one is never a tree.
+/// An object that a handler computed for one answer. It is serialized once, in the requested form, so that a
+/// large object is never built as a tree.
 pub trait Document: Send + Sync {
-    /// Its metadata.
+    /// Metadata of the object.
     fn metadata(&self) -> Value;
 
     /// The whole object as JSON.
     ///
     /// # Errors
-    /// The `Status` the client gets.
+    /// The `Status` that the client receives.
     fn json(&self) -> Result<Vec<u8>, Status>;
 
-    /// Its table.
+    /// Table rows of the object.
     fn rows(&self) -> Rows;
 }
 
 /// A handler's answer.
 #[derive(Clone)]
 pub enum Reply {
-    /// An object of the handler's own making.
+    /// An object as a JSON value.
     Value(Value),
-    /// An object that is written when its form is known.
+    /// An object that is serialized when the requested form is known.
     Document(Arc<dyn Document>),
     /// A stored object.
     Object(Arc<Object>),
@@ -185,7 +185,7 @@ mod tests {
             warnings.add(format!("unknown field \"x{number}\""));
             warnings.add("unknown field \"x0\"");
         }
-        assert_eq!(warnings.told().known.len(), 80);
+        assert_eq!(warnings.notes().unique.len(), 80);
         let texts = warnings.take();
         assert_eq!(texts.len(), 81);
         assert_eq!(texts[79], "unknown field \"x79\"");

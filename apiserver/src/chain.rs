@@ -1,8 +1,7 @@
-//! The request pipeline: the steps of a request, in order, between the connection and the API behind
-//! it.
+//! The request pipeline: the steps of a request, in order, between the connection and the API.
 //!
-//! [`Chain::handle`] reads top-down; each step gives the reason for its place. A refusal at any step is
-//! a `Status`, and every answer, refusals included, leaves through [`Chain::finish`].
+//! [`Chain::handle`] has the steps from top to bottom; each states the reason for its position. A refusal at
+//! any step is a `Status`, and every answer, including refusals, passes through [`Chain::finish`].
 
 mod body;
 mod builder;
@@ -51,18 +50,18 @@ use trail::{AUDIT_ID, Completion, Trail};
 /// Parts of a pipeline.
 #[non_exhaustive]
 pub struct ChainConfig {
-    /// The API behind it.
+    /// The API behind the pipeline.
     pub api: Arc<dyn Api>,
     /// Authentication of users.
     pub authentication: Authentication,
-    /// The program's authorizer. `system:masters` and the always-allowed paths are decided before it is
-    /// asked.
+    /// The program's authorizer. Requests of `system:masters` and for the always-allowed paths do not reach
+    /// it.
     pub authorizer: Arc<dyn Authorizer>,
     /// Paths that need no rights; a trailing `*` matches any rest. See [`authz::ALWAYS_ALLOWED`].
     pub always_allowed: Vec<String>,
-    /// Bounds.
+    /// Limits of requests.
     pub limits: Limits,
-    /// The bytes that requests may hold at once; shared with routes of the program's own.
+    /// The bytes that all requests together may use; shared with the program's own routes.
     pub memory: Arc<ByteLimiter>,
     /// The audit log, if one is kept.
     pub audit: Option<Audit>,
@@ -78,10 +77,10 @@ pub struct ChainConfig {
     pub clock: Arc<dyn Clock>,
 }
 
-/// Bytes that the trees of a stored object take, for each byte of it: there are several while it is changed.
+/// Bytes of memory for each byte of a stored object: a change needs several trees of it.
 const STORED: usize = 8;
 
-/// A client that reads at all receives an answer of this size at once.
+/// Size of an answer that any client which reads at all receives at once.
 const SMALL_ANSWER: u64 = 64 * 1024;
 
 /// The pipeline of a server.
@@ -100,16 +99,16 @@ pub struct Chain {
     version: bytes::Bytes,
     documents: Documents,
     clock: Arc<dyn Clock>,
-    /// Cancelled when watches are to end.
+    /// Token that is cancelled when watches must end.
     closing: CancellationToken,
 }
 
-/// Reads the body of a request to a route of the program's own, of at most `limit` bytes, which are added to
-/// `charge` as they arrive.
+/// Reads the body of a request to one of the program's own routes, of at most `limit` bytes, which are added
+/// to `charge` as they arrive.
 ///
 /// # Errors
-/// 413 when it is longer, by its header or in fact; 429 when there is no memory for it; 400 when it
-/// breaks off; 408 when it is too slow.
+/// 413 when the body is longer, by its header or in fact; 429 when there is no memory for it; 400 when it is
+/// incomplete; 408 when it is too slow.
 pub async fn read_body(
     headers: &HeaderMap,
     body: Body,
@@ -119,11 +118,11 @@ pub async fn read_body(
     body::read(headers, body, limit, charge).await
 }
 
-/// Marks a connection as busy while a request on it runs.
+/// Marker that keeps a connection busy while a request on it runs.
 pub(crate) type Busy = Arc<dyn std::any::Any + Send + Sync>;
 
 impl Chain {
-    /// A pipeline, whose long-running requests end when `closing` is cancelled.
+    /// Creates a pipeline. Its long-running requests end when `closing` is cancelled.
     ///
     /// # Errors
     /// When the version cannot be rendered, which no version is known to cause.
@@ -153,12 +152,12 @@ impl Chain {
         })
     }
 
-    /// Whether the peer showed a certificate of a CA that is trusted here, for users or for front proxies.
+    /// Whether the peer presented a certificate of a trusted CA, for users or for front proxies.
     pub(crate) fn knows(&self, connection: &Connection) -> bool {
         self.authentication.knows(connection, self.clock.now())
     }
 
-    /// Frees data that the API keeps for requests that did not come.
+    /// Frees data that the API caches for expected requests that were not sent.
     pub(crate) async fn tidy(&self) {
         self.api.tidy().await;
     }
@@ -168,7 +167,7 @@ impl Chain {
         self.handle_busy(connection, request, None).await
     }
 
-    /// Handles a request, keeping `busy` until the answer's last byte.
+    /// Handles a request, and keeps `busy` until the answer's last byte.
     pub(crate) async fn handle_busy(
         &self,
         connection: &Connection,
@@ -177,15 +176,14 @@ impl Chain {
     ) -> Response<Body> {
         let (parts, body) = request.into_parts();
         let (body, unread) = body::kept(body);
-        // The Audit-ID comes first: everything after it, including a panic, can be found by it.
+        // The Audit-ID is set first: everything after it, including a panic, can be found by it.
         let mut trail = self.trail(&parts, connection);
         trail.busy = busy;
         let steps = async |trail: &mut Trail| self.understand(trail, connection, parts, body).await;
-        self.guarded(trail, unread, steps).await
+        self.catch_panics(trail, unread, steps).await
     }
 
-    /// Answers a request to a route of the program's own, which does without authentication (admission
-    /// webhooks).
+    /// Answers a request to one of the program's own routes without authentication (admission webhooks).
     pub(crate) async fn handle_open(
         &self,
         connection: &Connection,
@@ -203,7 +201,7 @@ impl Chain {
             trail.info = Some(Arc::new(info));
             Ok(route(Request::from_parts(parts, body)).await)
         };
-        self.guarded(trail, unread, steps).await
+        self.catch_panics(trail, unread, steps).await
     }
 
     fn trail(&self, parts: &Parts, connection: &Connection) -> Trail {
@@ -216,9 +214,9 @@ impl Chain {
         )
     }
 
-    /// Panic recovery is outermost: a request that panics must not take its connection, and other requests,
-    /// with it.
-    async fn guarded(
+    /// Runs a request with panic recovery, which is outermost: a panic of one request must not end its
+    /// connection, and with it other requests.
+    async fn catch_panics(
         &self,
         mut trail: Trail,
         unread: Option<OutlivingBody>,
@@ -249,8 +247,8 @@ impl Chain {
         self.finish(trail, unread, response, panicked).await
     }
 
-    /// Reads the request before the user is known: limits, metrics and time-outs depend on it, and so does
-    /// everything below.
+    /// Parses the request before the user is known: limits, metrics, timeouts and all later steps depend on
+    /// it.
     async fn understand(
         &self,
         trail: &mut Trail,
@@ -264,7 +262,7 @@ impl Chain {
         if info.verb.is_empty() {
             return Err(Status::method_not_allowed());
         }
-        // The time-out holds for all that follows, waiting for authenticators and authorizers too.
+        // The timeout applies to all that follows, including the wait for authenticators and authorizers.
         let Some(longest) = timeout::of(&info, self.limits.request_timeout)? else {
             return self.admit(trail, connection, info, parts, body).await;
         };
@@ -279,7 +277,7 @@ impl Chain {
         }
     }
 
-    /// Authenticates and authorizes the request, and takes a place for it.
+    /// Authenticates and authorizes the request, and reserves a place for it.
     async fn admit(
         &self,
         trail: &mut Trail,
@@ -291,7 +289,7 @@ impl Chain {
         let user = self.authenticate(connection, &mut parts.headers, trail).await?;
         trail.user = user.clone();
         trail.judge(self.audit.as_ref(), &*self.clock).await;
-        // Impersonation before the limits and authorization: both are about the user acted as.
+        // Impersonation precedes limits and authorization: both are about the impersonated user.
         let user = match impersonate::impersonate(&user, &mut parts.headers, &*self.authorizer).await? {
             Some(other) => {
                 trail.impersonated = Some(other.clone());
@@ -299,16 +297,17 @@ impl Chain {
             }
             None => user,
         };
-        // Limits after authentication, because administrators get in regardless. Where authorization
-        // asks another server, which takes time, the request takes its place before that. Elsewhere a
-        // refused request takes none.
+        // Limits come after authentication, because administrators are exempt. Where the authorizer sends a
+        // request to another server, which takes time, the place is reserved before. Elsewhere a refused
+        // request needs no place.
         trail.charge = Some(self.charge(&info, &user, &trail.labels)?);
         if !self.authorizer.is_local() {
             trail.place = self.place(&info, &user, &trail.labels)?;
         }
         self.authorize(&info, &user, trail).await?;
         trail.long_running = info.is_long_running();
-        // After authorization, so that refused bodies are not read. A place is taken for whole bodies only.
+        // The body is read after authorization, so that refused bodies are not read. A place is reserved only
+        // once the body is complete.
         let reads = !info.is_resource || matches!(info.verb, "get" | "list" | "watch");
         let (body, weight) = if reads {
             (bytes::Bytes::new(), 0)
@@ -326,7 +325,7 @@ impl Chain {
         self.dispatch(info, user, parts, body, weight, trail).await
     }
 
-    /// The body, charged, and the number of bytes to process.
+    /// Returns the body, charged, and the number of bytes to process.
     async fn body(
         &self,
         trail: &mut Trail,
@@ -334,7 +333,7 @@ impl Chain {
         parts: &Parts,
         body: Body,
     ) -> Result<(bytes::Bytes, usize), Status> {
-        let refused = |status: Status| {
+        let refuse = |status: Status| {
             if status.code == 429 {
                 self.metrics.terminated(&trail.labels, 429);
             }
@@ -344,12 +343,12 @@ impl Chain {
             return Err(Status::internal("a request without a charge"));
         };
         let body = body::read(&parts.headers, body, self.limits.body, charge).await;
-        let body = body.map_err(refused)?;
+        let body = body.map_err(refuse)?;
         self.metrics.body(&trail.labels, body.len());
         let changed = self.api.changes(info);
         charge
             .grow(memory::tree(&body) + changed * STORED)
-            .map_err(refused)?;
+            .map_err(refuse)?;
         trail.keep_body(&parts.headers, &body);
         let weight = body.len() + changed;
         Ok((body, weight))
@@ -389,7 +388,8 @@ impl Chain {
         }
     }
 
-    /// A place among the requests in flight. Long-running requests, administrators and probes need none.
+    /// Reserves a place among the requests in flight. Long-running requests, administrators and probes need
+    /// none.
     fn place(&self, info: &RequestInfo, user: &UserInfo, labels: &Labels) -> Result<Option<Places>, Status> {
         let exempt = info.is_long_running() || user.is_in(authz::MASTERS) || is_probe(info);
         if exempt {
@@ -410,7 +410,7 @@ impl Chain {
         ))
     }
 
-    /// Charge for the request from the start.
+    /// Charges the memory that the request needs from the start.
     fn charge(&self, info: &RequestInfo, user: &UserInfo, labels: &Labels) -> Result<Charge, Status> {
         let share = if user.is_in(authz::MASTERS) || is_probe(info) {
             Share::Exempt
@@ -474,7 +474,7 @@ impl Chain {
         Ok(response)
     }
 
-    /// Headers every answer has, the audit event, and the body's way out.
+    /// Adds the headers of every answer, records the audit event, and prepares the body for sending.
     async fn finish(
         &self,
         mut trail: Trail,
@@ -496,11 +496,11 @@ impl Chain {
         if trail.yaml && response.extensions().get::<Failure>().is_some() {
             response = respond::as_yaml(response).await;
         }
-        // A watch that was refused is an ordinary, short answer.
+        // A refused watch is an ordinary, short answer.
         trail.long_running &= response.status().is_success() || response.status().is_informational();
         response = trail.read_bodies(response).await;
         let long_running = trail.long_running;
-        let held = self.held(&mut trail, &response);
+        let reservation = self.reserve_answer(&mut trail, &response);
         trail.progress = response.extensions_mut().remove::<Progress>();
         let failure = response.extensions_mut().remove::<Failure>();
         let mut ending = Completion::new(
@@ -516,14 +516,19 @@ impl Chain {
         let longest = (!long_running).then_some(self.limits.request_timeout);
         response.map(|inner| {
             Body::new(body::TrackedBody::new(
-                inner, ending, unread, closing, longest, held,
+                inner,
+                ending,
+                unread,
+                closing,
+                longest,
+                reservation,
             ))
         })
     }
 
-    /// Bytes that the answer holds while it is not read: its bytes instead of the request's. The place among
-    /// the requests in flight is free once the whole answer is there.
-    fn held(&self, trail: &mut Trail, response: &Response<Body>) -> BodyReservation {
+    /// Reserves the bytes of the answer while the client reads it, in place of the request's bytes. The place
+    /// among the requests in flight is free once the whole answer exists.
+    fn reserve_answer(&self, trail: &mut Trail, response: &Response<Body>) -> BodyReservation {
         let mut charge = trail
             .charge
             .take()
@@ -536,8 +541,8 @@ impl Chain {
         if size.is_some() {
             trail.place = None;
         }
-        let made = response.extensions().get::<JoinedList>().is_none();
-        if let (true, Some(size)) = (made, size) {
+        let has_own_bytes = response.extensions().get::<JoinedList>().is_none();
+        if let (true, Some(size)) = (has_own_bytes, size) {
             charge.add(usize::try_from(size).unwrap_or(usize::MAX / 2));
         }
         let patience = Patience::of_task();
@@ -553,8 +558,7 @@ impl Chain {
     }
 }
 
-/// Owner of the share of places, bytes and turns that a request takes: its user's, or that of all
-/// unauthenticated users.
+/// Owner of the places, bytes and turns of a request: its user, or all unauthenticated users together.
 fn holder(user: &UserInfo) -> &str {
     match user.is_in(UNAUTHENTICATED) {
         true => UNAUTHENTICATED,
@@ -562,8 +566,8 @@ fn holder(user: &UserInfo) -> &str {
     }
 }
 
-/// Minimal memory of a request, in bytes, the selectors of a watch included: they are kept, and compared with
-/// every change.
+/// Minimal memory of a request, in bytes, including the selectors of a watch: they are kept, and compared
+/// with every change.
 fn least(info: &RequestInfo) -> usize {
     match info.is_long_running() {
         true => memory::LONG_RUNNING + info.selectors() * memory::SELECTOR,

@@ -1,10 +1,10 @@
 //! The system clock.
 //!
-//! Only a program creates one. All other code gets a [`Clock`], so that tests determine the time.
+//! Only a program creates it. All other code gets a [`Clock`], so that tests determine the time.
 
 use berth_apimachinery::{Clock, Timestamp};
 
-/// Reads the operating system's clock.
+/// Clock of the operating system.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 

@@ -1,4 +1,4 @@
-//! gzip for large bodies: made once per list and revision, by one request for all that want it.
+//! Compression of large bodies with gzip: once for each list and revision, by one request for all others.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -12,10 +12,10 @@ use flate2::write::GzEncoder;
 use crate::list_body::CHUNK;
 use crate::negotiation::MediaType;
 
-/// Smaller bodies are sent uncompressed (docs/reference.md, "Negotiation").
+/// Size below which bodies are sent uncompressed (docs/reference.md, "Negotiation").
 pub(crate) const THRESHOLD: u64 = 128 * 1024;
 
-/// All cached bodies together, in bytes.
+/// Total size of all cached bodies, in bytes.
 const CACHE_LIMIT: u64 = 64 * 1024 * 1024;
 
 /// Identity of a body: the path and query, the form, and the revision of the list.
@@ -45,19 +45,19 @@ impl CompressedBodies {
         Self { bodies }
     }
 
-    /// Frees entries that were not used lately; otherwise they wait for the next body.
+    /// Frees entries that were not used recently; otherwise they would stay until the next body.
     pub(crate) async fn tidy(&self) {
         self.bodies.run_pending_tasks().await;
     }
 
-    /// The compressed form of the chunks that `next` gives, from the cache if it has a `key`.
+    /// Returns the compressed form of the chunks of `next`, from the cache if there is a `key`.
     pub(crate) async fn body(
         &self,
         key: Option<BodyKey>,
         next: impl FnMut() -> Option<Bytes> + Send + 'static,
     ) -> Result<VecDeque<Bytes>, Status> {
         let make = async move {
-            // Compressing runs on a thread that has no other work meanwhile.
+            // Compression runs on a separate thread without other work.
             let result = tokio::task::spawn_blocking(move || gzip(next)).await;
             match result {
                 Ok(Ok(body)) => Ok(Arc::new(body)),
@@ -78,18 +78,18 @@ impl CompressedBodies {
 }
 
 fn gzip(mut next: impl FnMut() -> Option<Bytes>) -> std::io::Result<VecDeque<Bytes>> {
-    let mut done = VecDeque::new();
-    // Lists of objects shrink tenfold at the fastest level; the slower ones cost more than they save.
+    let mut chunks = VecDeque::new();
+    // At the fastest level lists of objects shrink to a tenth; slower levels cost more time than they save.
     let mut encoder = GzEncoder::new(Vec::with_capacity(CHUNK), Compression::fast());
     while let Some(chunk) = next() {
         encoder.write_all(&chunk)?;
         if encoder.get_ref().len() >= CHUNK {
-            done.push_back(std::mem::take(encoder.get_mut()).into());
+            chunks.push_back(std::mem::take(encoder.get_mut()).into());
         }
     }
     let rest = encoder.finish()?;
     if !rest.is_empty() {
-        done.push_back(rest.into());
+        chunks.push_back(rest.into());
     }
-    Ok(done)
+    Ok(chunks)
 }

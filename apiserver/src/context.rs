@@ -1,4 +1,4 @@
-//! Context that the request pipeline hands to the API behind it.
+//! Context that the request pipeline passes to the API.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::auth::Authorizer;
 use crate::call::Warnings;
 use crate::request_info::RequestInfo;
 
-/// One request with the pipeline's results.
+/// One request with the results of the pipeline.
 #[derive(Clone)]
 pub struct RequestCx {
     /// The request.
@@ -23,22 +23,22 @@ pub struct RequestCx {
     pub user: UserInfo,
     /// The HTTP method.
     pub method: Method,
-    /// The headers, without those that carried credentials or identity.
+    /// The headers, without credentials and identity headers.
     pub headers: HeaderMap,
     /// The whole body, within the body limit; empty for reads.
     pub body: Bytes,
-    /// The instant the request arrived.
+    /// The instant of the request's arrival.
     pub now: Timestamp,
     /// Authorizer for additional rights.
     pub authorizer: Arc<dyn Authorizer>,
-    /// Texts for the client. The pipeline sends them as `Warning: 299` headers.
+    /// Warnings for the client. The pipeline sends them as `Warning: 299` headers.
     pub warnings: Warnings,
     /// Annotations of the request's audit event.
     pub annotations: Annotations,
 }
 
-/// A request that was authorized. Only the pipeline makes one, so dispatching an unauthorized request does
-/// not compile.
+/// A request that was authorized. Only the pipeline creates such a request, so dispatching an unauthorized
+/// request does not compile.
 pub struct AuthorizedRequest(RequestCx);
 
 impl AuthorizedRequest {
@@ -61,7 +61,7 @@ impl std::ops::Deref for AuthorizedRequest {
     }
 }
 
-/// The names a resource request is counted under in metrics.
+/// Labels of a resource request in metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Route {
     /// The API group.
@@ -77,32 +77,32 @@ pub struct Route {
 /// The API behind the pipeline: everything below `/api/<version>/` and `/apis/<group>/<version>/`.
 #[async_trait]
 pub trait Api: Send + Sync + 'static {
-    /// The served resource a request names, by names that live as long as the program; `None` when it
-    /// is not served. Only these names label metrics, so made-up paths add no series.
+    /// Returns the served resource of a request, by names that live as long as the program; `None` when it is
+    /// not served. Only these names label metrics, so invented paths add no series.
     fn route(&self, info: &RequestInfo) -> Option<Route>;
 
-    /// Size in bytes of the stored object that a write would change; 0 where it is absent. Called
-    /// before the write, to estimate its cost.
+    /// Size in bytes of the stored object that a write would change; 0 where it does not exist. The size is
+    /// needed before the write, to estimate its cost.
     fn changes(&self, info: &RequestInfo) -> usize;
 
-    /// Cost of the answer beside the size of the body and of the object that a write would change
+    /// Cost of the answer in addition to the size of the body and of the object that a write would change
     /// ([`Api::changes`]). The unit is the number of bytes that could be parsed in the same time: see
     /// [`crate::heavy`].
     fn effort(&self, info: &RequestInfo, headers: &HeaderMap) -> usize;
 
-    /// Frees data that are kept for later requests. Called every minute.
+    /// Frees data that are cached for later requests. Called every minute.
     async fn tidy(&self);
 
-    /// Answers one request, errors included (as a [`Status`] body, see [`crate::respond::status`]).
+    /// Answers one request; errors are answered with a [`Status`] body (see [`crate::respond::status`]).
     async fn dispatch(&self, request: AuthorizedRequest) -> Response<Body>;
 }
 
 /// An API below a subresource of an object, such as `proxy`.
 #[async_trait]
 pub trait Inner: Send + Sync + 'static {
-    /// Answers the request inside of `outer`, which is one to a path below the subresource.
+    /// Answers the request inside of `outer`, which is a request to a path below the subresource.
     ///
     /// # Errors
-    /// The `Status` the client gets.
+    /// The `Status` that the client receives.
     async fn answer(&self, outer: &RequestCx) -> Result<Response<Body>, Status>;
 }

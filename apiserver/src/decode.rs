@@ -1,4 +1,5 @@
-//! From a request body to a JSON value: JSON, YAML, and the protobuf that the program's [`Codec`] reads.
+//! Decoding of request bodies to JSON values: from JSON, YAML, and the protobuf that the program's [`Codec`]
+//! supports.
 
 mod check;
 
@@ -16,22 +17,22 @@ pub(crate) use check::{
     ExpectedType, TOLD, check_fields, duplicate_fields, identify, metadata_types, own_types,
 };
 
-/// Kubernetes' protobuf, for the kinds whose messages a program knows: reads bodies, and writes the messages
-/// that answers are put together of.
+/// Codec for Kubernetes' protobuf, for the kinds whose messages a program knows: it decodes bodies, and
+/// encodes the messages of answers.
 pub trait Codec: Send + Sync + 'static {
-    /// The object in `bytes`, with `apiVersion` and `kind`; `None` when it knows no such message, which
-    /// answers 415.
+    /// Decodes the object in `bytes`, with `apiVersion` and `kind`; `None` when the message is unknown, which
+    /// is answered with 415.
     ///
     /// # Errors
     /// The syntax error and its place, as a 400.
     fn decode(&self, bytes: &[u8]) -> Option<Result<Value, String>>;
 
-    /// Whether it knows the message of a kind's objects, so that clients may ask for it.
+    /// Whether the message of a kind's objects is known, so that clients may request it.
     fn writes(&self, api_version: &str, kind: &str) -> bool;
 
-    /// The fields of `object` that the kind does not have, and that `before` does not have in the same place:
-    /// the paths of the first `most`, and the number of the others. `None` when it does not know the kind's
-    /// fields; then its schema does.
+    /// Returns the fields of `object` that the kind does not have, and that `before` does not have at the
+    /// same path: the paths of the first `most`, and the number of the others. `None` when the codec does not
+    /// know the kind's fields; the kind's schema is then used.
     fn unknown_fields(
         &self,
         _api_version: &str,
@@ -43,21 +44,21 @@ pub trait Codec: Send + Sync + 'static {
         None
     }
 
-    /// The message of `object`, without an envelope; `None` when it knows none. Its metadata are the first
-    /// field.
+    /// Encodes the message of `object`, without an envelope; `None` when the message is unknown. The metadata
+    /// are the first field.
     fn message(&self, api_version: &str, kind: &str, object: &Value) -> Option<Vec<u8>>;
 }
 
 /// A decoded body.
 #[derive(Debug, PartialEq)]
 pub(crate) struct DecodedBody {
-    /// The value: for duplicate fields, that of the last one.
+    /// The value; of duplicate fields it has the last one.
     pub(crate) value: Value,
     /// The paths of duplicate fields.
     pub(crate) duplicates: Vec<String>,
 }
 
-/// The accepted media types, with protobuf where it is read.
+/// The accepted media types, with protobuf where it is supported.
 fn accepted(protobuf: bool) -> Vec<&'static str> {
     let types = [
         ("application/json", true),
@@ -70,7 +71,7 @@ fn accepted(protobuf: bool) -> Vec<&'static str> {
         .collect()
 }
 
-/// The media type of a body, without parameters; none means JSON.
+/// The media type of a body, without parameters; a missing one means JSON.
 pub(crate) fn media_type(headers: &HeaderMap) -> String {
     let text = headers
         .get(CONTENT_TYPE)
@@ -89,8 +90,8 @@ pub(crate) fn media_type(headers: &HeaderMap) -> String {
     }
 }
 
-/// Decodes the body of a create, an update or a delete. `doubles` says whether numbers in double
-/// notation stay doubles.
+/// Decodes the body of a create, an update or a delete. With `doubles`, numbers in double notation stay
+/// doubles.
 pub(crate) fn body(
     codec: Option<&dyn Codec>,
     headers: &HeaderMap,
@@ -124,7 +125,7 @@ pub(crate) fn body(
     ))
 }
 
-/// Reads JSON; errors have the line and column.
+/// Parses JSON; errors have the line and column.
 pub(crate) fn json(bytes: &[u8]) -> Result<DecodedBody, Status> {
     json_with(bytes, Doubles::Whole)
 }
@@ -138,11 +139,11 @@ fn json_with(bytes: &[u8], doubles: Doubles) -> Result<DecodedBody, Status> {
     Ok(DecodedBody { value, duplicates })
 }
 
-/// Reads the configuration of an apply: YAML, and so JSON too. Nothing is an object without fields.
+/// Parses the configuration of an apply: YAML, and so also JSON. An empty body is an object without fields.
 pub(crate) fn applied(bytes: &[u8]) -> Result<DecodedBody, Status> {
     let refuse = |problem: &str| Status::bad_request(format!("error decoding YAML: {problem}"));
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
-    // JSON is YAML, and read as such many times slower.
+    // JSON is valid YAML, but the YAML parser is many times slower.
     let decoded = match first {
         None => DecodedBody {
             value: Value::Object(serde_json::Map::new()),
@@ -169,7 +170,7 @@ pub(crate) fn applied(bytes: &[u8]) -> Result<DecodedBody, Status> {
     }
 }
 
-/// Reads one YAML document; errors have the line and column.
+/// Parses one YAML document; errors have the line and column.
 pub(crate) fn read_yaml(bytes: &[u8]) -> Result<DecodedBody, Status> {
     let refuse =
         |problem: String| Status::bad_request(format!("unable to decode the body as YAML: {problem}"));

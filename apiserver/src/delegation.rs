@@ -1,29 +1,29 @@
-//! Questions that another API server answers: which user has this token, may this user do that. This module has
-//! the deadlines and the repetition of the questions (docs/reference.md, "Identity").
+//! Reviews that another API server answers: the user of a token, the permission for a request. This module
+//! has the timeouts and the retries (docs/reference.md, "Identity").
 //!
 //! The reviews are in [`crate::authn::token_review`] and [`crate::authz::subject_access_review`]; a
 //! [`Reviewer`] of the program sends them.
 
-mod remembered;
+mod answer_cache;
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::Value;
 
-pub(crate) use remembered::AnswerCache;
+pub(crate) use answer_cache::AnswerCache;
 
-/// Time limit of one attempt.
+/// Timeout of one attempt.
 const ATTEMPT: Duration = Duration::from_secs(10);
-/// Most attempts before a question counts as unanswered.
+/// Highest number of attempts before a review has failed.
 const ATTEMPTS: u32 = 5;
-/// Wait after the first failure; half as long again after each further one.
+/// Delay after the first failure; half as long again after each further one.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 
-/// Carries review objects to the API server that answers them.
+/// Sender of review objects to the API server that answers them.
 #[async_trait]
 pub trait Reviewer: Send + Sync + 'static {
-    /// Creates `review` (with apiVersion, kind and spec) at `path`. Returns the review of the answer, with its
+    /// Creates `review` (with apiVersion, kind and spec) at `path`. Returns the answered review, with its
     /// status.
     ///
     /// # Errors
@@ -37,8 +37,7 @@ pub trait Reviewer: Send + Sync + 'static {
 pub struct ReviewError {
     /// Description of the problem.
     pub message: String,
-    /// Whether the same question may be answered a moment later: the server was busy, failing, or out of
-    /// reach.
+    /// Whether a retry may succeed: the server was busy, failing, or unreachable.
     pub passing: bool,
 }
 
@@ -46,7 +45,7 @@ pub struct ReviewError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DelegationError {
-    /// The server that was asked gave no answer.
+    /// The server did not answer.
     #[error(transparent)]
     Review(#[from] ReviewError),
     /// The answer is not a review.
@@ -57,16 +56,16 @@ pub enum DelegationError {
         /// Description of the problem.
         problem: String,
     },
-    /// The answer is both yes and no.
+    /// The answer both allows and denies.
     #[error("the answer to a SubjectAccessReview says both allowed and denied")]
     Contradiction,
     /// The answer says that the token is valid, but has no user.
     #[error("the answer to a TokenReview says authenticated, and names no user")]
     Nameless,
-    /// None of several could answer: the reason of each.
+    /// None of several authorizers or authenticators could answer: the reason of each.
     #[error("{}", joined(.0))]
     Several(Vec<DelegationError>),
-    /// An answer of the program's own.
+    /// An error of the program's own authorizer or authenticator.
     #[error("{0}")]
     Other(String),
 }
@@ -76,7 +75,7 @@ fn joined(problems: &[DelegationError]) -> String {
     texts.join("; ")
 }
 
-/// Asks until there is an answer: five times at most, each within ten seconds.
+/// Sends the review until it is answered: at most five times, with ten seconds for each attempt.
 pub(crate) async fn ask(reviewer: &dyn Reviewer, path: &str, review: &Value) -> Result<Value, ReviewError> {
     let mut wait = FIRST_WAIT;
     for attempt in 1.. {

@@ -1,5 +1,5 @@
-//! Discovery and OpenAPI: documents rendered once at start, chosen by `Accept`, revalidated by `ETag`
-//! (docs/reference.md, "Discovery and OpenAPI").
+//! Discovery and OpenAPI: documents that are rendered once at start, selected by `Accept`, and revalidated by
+//! `ETag` (docs/reference.md, "Discovery and OpenAPI").
 //!
 //! Nothing here depends on a backend: while no replica answers discovery, a hub cannot finish any namespace
 //! deletion.
@@ -26,11 +26,11 @@ use content::Content;
 /// One document, in one or more forms.
 #[derive(Debug)]
 pub struct Document {
-    /// The path, without a slash at the end.
+    /// Path of the document, without a slash at the end.
     pub path: String,
-    /// Its forms; the first one is for clients that accept anything.
+    /// Forms of the document; the first one is for clients that accept anything.
     pub forms: Vec<Form>,
-    /// The hash clients put into the query (`?hash=`) of an OpenAPI v3 document; such an answer never
+    /// The hash that clients put into the query (`?hash=`) of an OpenAPI v3 document; an answer with it never
     /// changes.
     pub hash: Option<String>,
 }
@@ -46,21 +46,21 @@ pub struct Form {
 }
 
 impl Form {
-    /// A form sent as `content_type`, for clients that accept it: its type, and its parameters `as`, `g` and
-    /// `v` where it has those. `etag` is quoted. `public` documents may be kept by shared caches.
+    /// A form with media type `content_type`, for clients that accept it: its type, and its parameters `as`,
+    /// `g` and `v` if it has them. `etag` is quoted. `public` documents may be stored by shared caches.
     #[must_use]
     pub fn new(content_type: &'static str, etag: Option<&str>, public: bool, body: Bytes) -> Self {
         Self {
             content_type: HeaderValue::from_static(content_type),
             accepts: accept::parse(content_type),
-            // An ETag is a quoted hash; without a valid header value there is no ETag.
+            // An ETag is a quoted hash; one that is not a valid header value is omitted.
             etag: etag.and_then(|etag| HeaderValue::from_str(etag).ok()),
             public,
             content: Content::new(body),
         }
     }
 
-    /// Serves the form also to clients that ask for it by another name.
+    /// Serves the form also to clients that accept it by another name.
     #[must_use]
     pub fn also_as(mut self, media_type: &str) -> Self {
         self.accepts.extend(accept::parse(media_type));
@@ -73,7 +73,7 @@ impl Form {
 pub struct Documents(BTreeMap<String, Document>);
 
 impl Documents {
-    /// The given documents, by path.
+    /// Creates the set of the given documents.
     #[must_use]
     pub fn new(documents: Vec<Document>) -> Self {
         Self(
@@ -84,12 +84,12 @@ impl Documents {
         )
     }
 
-    /// Adds one more, in place of the one at its path.
+    /// Adds a document, or replaces the one with the same path.
     pub(crate) fn add(&mut self, document: Document) {
         self.0.insert(document.path.clone(), document);
     }
 
-    /// Every path, sorted.
+    /// All paths, sorted.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
@@ -97,7 +97,7 @@ impl Documents {
     /// Answers a request to `path`.
     ///
     /// # Errors
-    /// 404 where there is no document, 405 for anything but reading, 406 when no form is acceptable.
+    /// 404 for an unknown path, 405 for a method that does not read, 406 when no form is acceptable.
     pub(crate) fn answer(
         &self,
         path: &str,
@@ -109,25 +109,25 @@ impl Documents {
         if !reading {
             return Err(Status::method_not_allowed());
         }
-        let asked = query.first("hash").filter(|hash| !hash.is_empty());
-        if let (Some(current), Some(asked)) = (&document.hash, asked)
-            && current != asked
+        let requested = query.first("hash").filter(|hash| !hash.is_empty());
+        if let (Some(current), Some(requested)) = (&document.hash, requested)
+            && current != requested
         {
-            return Ok(moved(path, current));
+            return Ok(redirect(path, current));
         }
         let form = document.choose(headers)?;
-        let immutable = document.hash.is_some() && asked.is_some();
+        let immutable = document.hash.is_some() && requested.is_some();
         Ok(form.respond(headers, immutable))
     }
 }
 
 impl Document {
     fn choose(&self, headers: &HeaderMap) -> Result<&Form, Status> {
-        let wanted = accept::of(headers.get_all(ACCEPT));
-        let form = if wanted.is_empty() {
+        let clauses = accept::of(headers.get_all(ACCEPT));
+        let form = if clauses.is_empty() {
             self.forms.first()
         } else {
-            wanted.iter().find_map(|clause| {
+            clauses.iter().find_map(|clause| {
                 self.forms
                     .iter()
                     .find(|form| form.accepts.iter().any(|offered| clause.takes(offered)))
@@ -154,7 +154,7 @@ impl Form {
         }
         if immutable {
             map.insert(CACHE_CONTROL, HeaderValue::from_static("public, immutable"));
-            // An instant no cache outlives; a date a year from now would differ with every answer.
+            // A fixed date that no cache outlives; a date a year from now would differ with every answer.
             map.insert(EXPIRES, HeaderValue::from_static("Fri, 31 Dec 2100 00:00:00 GMT"));
         } else if self.public {
             map.insert(CACHE_CONTROL, HeaderValue::from_static("public"));
@@ -180,8 +180,8 @@ impl Form {
     }
 }
 
-/// 301 to the same document under its current hash.
-fn moved(path: &str, hash: &str) -> Response<Body> {
+/// Redirect (301) to the document under its current hash.
+fn redirect(path: &str, hash: &str) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::MOVED_PERMANENTLY;
     if let Ok(location) = HeaderValue::from_str(&format!("{path}?hash={hash}")) {

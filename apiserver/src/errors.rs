@@ -1,4 +1,4 @@
-//! The only conversion of a store's errors to a client's errors.
+//! Conversion of a store's errors to errors for clients: no other code converts them.
 
 use berth_apimachinery::write::{CommitError, WriteRefusal};
 use berth_apimachinery::{FieldError, GroupResource, KindInfo, Revision, Status};
@@ -6,7 +6,7 @@ use berth_storage::StoreError;
 
 use crate::served::ServedVersion;
 
-/// A store's error about a write to `served`.
+/// Converts a store's error about a write to `served`.
 #[must_use]
 pub(crate) fn of_commit(error: StoreError, served: &ServedVersion) -> CommitError {
     let why = match &error {
@@ -19,10 +19,10 @@ pub(crate) fn of_commit(error: StoreError, served: &ServedVersion) -> CommitErro
     CommitError::new(why, of_store(error, served))
 }
 
-/// A store's error about a request for `served`, as a `Status`.
+/// Converts a store's error about a request for `served` to a `Status`.
 #[must_use]
 pub(crate) fn of_store(error: StoreError, served: &ServedVersion) -> Status {
-    // Where two APIs show the same records, the client gets the name from its request.
+    // Where two APIs serve the same stored objects, the client gets the name from its request.
     let name = |resource: GroupResource| {
         if resource == served.stored {
             served.name
@@ -76,7 +76,7 @@ pub(crate) fn of_store(error: StoreError, served: &ServedVersion) -> Status {
             tracing::error!(%key, problem, "invalid write to the storage; this is a bug");
             Status::internal("invalid write to the storage; the server's log has the reason")
         }
-        // The enum may grow; until this match does, an unknown error is ours.
+        // The enum may get new variants; until this match handles them, they are internal errors.
         other => {
             tracing::error!(error = %other, "unexpected storage error");
             Status::internal("the storage failed; the server's log has the reason")
@@ -84,7 +84,7 @@ pub(crate) fn of_store(error: StoreError, served: &ServedVersion) -> Status {
     }
 }
 
-/// 422: a body's resourceVersion is invalid.
+/// The error 422 for an invalid resourceVersion in a body.
 #[must_use]
 pub(crate) fn no_version(kind: &KindInfo, name: &str, version: &str) -> Status {
     let detail = "must be an unsigned integer, as the server gave it";
@@ -96,8 +96,9 @@ fn too_old(asked: Revision, oldest: Revision) -> Status {
     Status::expired(format!("too old resource version: {asked} ({oldest})"))
 }
 
-/// A projection's revisions are valid in one process only. A later one is from another process: the
-/// client must list again, and must not wait (docs/reference.md, "Identity and versions").
+/// The error for a revision that this process did not issue. A projection's revisions are valid in one
+/// process only, so a later one is from another process: the client must list again instead of waiting
+/// (docs/reference.md, "Identity and versions").
 fn not_issued_here(asked: Revision, current: Revision) -> Status {
     Status::expired(format!(
         "resource version {asked} was not issued by this server, which is at {current}; list again"

@@ -1,4 +1,5 @@
-//! The API behind the request pipeline: finds the resource a request names, and hands it to its verb.
+//! The API behind the request pipeline: it finds the resource of a request, and calls the handler of the
+//! verb.
 
 mod answer;
 mod apply;
@@ -35,9 +36,9 @@ use crate::request_info::RequestInfo;
 use crate::resource::{Backing, Group};
 use crate::served::ServedVersion;
 
-/// Time for keeping lists of projections for their further pages, and their maximal number.
-const HELD_FOR: std::time::Duration = std::time::Duration::from_secs(300);
-const HELD_MOST: u64 = 256;
+/// Time for caching lists of projections for further pages; the next constant is their maximal number.
+const KEEP_FOR: std::time::Duration = std::time::Duration::from_secs(300);
+const KEEP_MOST: u64 = 256;
 
 /// Shared state of the handlers.
 pub struct ApiState {
@@ -49,20 +50,20 @@ pub struct ApiState {
 }
 
 impl ApiState {
-    /// The API of `groups`; writes pass `chain`, and in-process ones happen at `clock`'s time.
+    /// Creates the API of `groups`. Writes pass `chain`, and in-process writes have the time of `clock`.
     ///
     /// # Errors
-    /// When a resource is a duplicate, or in a group that is not its own.
+    /// When a resource is a duplicate, or in the wrong group.
     pub fn new(groups: &[Group], chain: Chain, clock: Arc<dyn Clock>) -> Result<Self, InstallError> {
         Ok(Self::over(Registry::builder(chain, clock).build(groups)?))
     }
 
-    /// The API of a registry made before, whose groups write through it.
+    /// Creates the API of an existing registry, whose groups write through it.
     #[must_use]
     pub fn over(registry: Arc<Registry>) -> Self {
         let held = moka::sync::Cache::builder()
-            .time_to_live(HELD_FOR)
-            .max_capacity(HELD_MOST)
+            .time_to_live(KEEP_FOR)
+            .max_capacity(KEEP_MOST)
             .eviction_policy(moka::policy::EvictionPolicy::lru())
             .build();
         Self {
@@ -74,7 +75,7 @@ impl ApiState {
         }
     }
 
-    /// Adds what reads and writes protobuf.
+    /// Adds a codec for protobuf.
     #[must_use]
     pub fn with_codec(self, codec: Arc<dyn Codec>) -> Self {
         Self {
@@ -103,11 +104,11 @@ impl ApiState {
         }
         let verb = request.info.verb;
         if !served.takes(verb) || !cx.is_well_placed() {
-            let mut refused = Status::method_not_allowed();
+            let mut status = Status::method_not_allowed();
             if let Some(why) = served.resource.refusal {
-                refused.message = format!("{}: {why}", refused.message);
+                status.message = format!("{}: {why}", status.message);
             }
-            return Err(refused);
+            return Err(status);
         }
         let computed = matches!(served.resource.backing, Backing::Computed(_));
         match verb {
@@ -177,7 +178,7 @@ impl Api for ApiState {
     }
 }
 
-/// One request on its way through a handler.
+/// One request in a handler.
 struct Cx<'a> {
     state: &'a ApiState,
     served: &'a Arc<ServedVersion>,
@@ -186,7 +187,7 @@ struct Cx<'a> {
     namespace: &'a str,
     /// The name in the path, or the empty string.
     name: &'a str,
-    /// Field manager of its writes; empty where nothing is written.
+    /// Field manager of the user's writes; empty for reads.
     manager: String,
 }
 
@@ -204,7 +205,7 @@ impl<'a> Cx<'a> {
         };
         let mut namespace = info.namespace.as_str();
         if !served.info().namespaced() && !namespace.is_empty() {
-            // A Namespace's own path names it as the namespace too.
+            // In the path of a Namespace, its name is also the namespace.
             if !(info.group.is_empty() && info.resource == "namespaces") {
                 return Err(Status::no_such_path());
             }

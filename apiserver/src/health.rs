@@ -1,5 +1,5 @@
-//! `/healthz`, `/livez` and `/readyz`: named checks, in the form kubelets, load balancers and people read
-//! (docs/reference.md, "Health, metrics, stopping").
+//! `/healthz`, `/livez` and `/readyz`: named checks, in the form that kubelets, load balancers and people
+//! read (docs/reference.md, "Health, metrics, stopping").
 
 use std::convert::Infallible;
 use std::fmt::Write as _;
@@ -18,19 +18,19 @@ use crate::respond;
 /// One of the three endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Probe {
-    /// `/healthz`, the old one: everything.
+    /// `/healthz`, the deprecated endpoint: all checks.
     Healthz,
-    /// `/livez`: restart me when this fails.
+    /// `/livez`: the server needs a restart when this fails.
     Livez,
-    /// `/readyz`: send me no requests while this fails.
+    /// `/readyz`: the server receives no requests while this fails.
     Readyz,
 }
 
 impl Probe {
-    /// All three.
+    /// All endpoints.
     pub const ALL: [Self; 3] = [Self::Healthz, Self::Livez, Self::Readyz];
 
-    /// `healthz`, `livez` or `readyz`.
+    /// Name of the endpoint: `healthz`, `livez` or `readyz`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -40,7 +40,7 @@ impl Probe {
         }
     }
 
-    /// The endpoint of a path and the rest: `/readyz/ping` is (`Readyz`, `ping`).
+    /// Parses a path into the endpoint and the rest: `/readyz/ping` is (`Readyz`, `ping`).
     #[must_use]
     pub fn of_path(path: &str) -> Option<(Self, &str)> {
         let path = path.strip_prefix('/')?;
@@ -63,11 +63,11 @@ struct Check {
     probes: Vec<Probe>,
     decisive: bool,
     run: CheckFunction,
-    /// The problem that was logged last. Probes come every few seconds: each is logged once.
+    /// Last logged problem. Probes come every few seconds, so each problem is logged once.
     logged: Mutex<Option<String>>,
 }
 
-/// The checks of a server.
+/// Health checks of a server.
 pub struct Health {
     checks: RwLock<Vec<Arc<Check>>>,
     stopping: Arc<AtomicBool>,
@@ -80,7 +80,8 @@ impl Default for Health {
 }
 
 impl Health {
-    /// `ping` everywhere, and `shutdown` for readiness, which fails when the server begins to stop.
+    /// Creates the checks `ping`, for all endpoints, and `shutdown`, which makes readiness fail when the
+    /// server begins to stop.
     #[must_use]
     pub fn new() -> Self {
         let stopping = Arc::new(AtomicBool::new(false));
@@ -99,7 +100,7 @@ impl Health {
         health
     }
 
-    /// Adds a check that decides about `probes`. It must be quick and must not block. Its error is logged;
+    /// Adds a check that decides about `probes`. It must be fast and must not block. Its error is logged;
     /// clients read "reason withheld".
     pub fn add<E: Into<Problem>>(
         &self,
@@ -107,17 +108,17 @@ impl Health {
         probes: &[Probe],
         run: impl Fn() -> Result<(), E> + Send + Sync + 'static,
     ) {
-        self.push(name, probes, true, told(run));
+        self.push(name, probes, true, with_text(run));
     }
 
-    /// Adds a check that is shown, and answers at `/readyz/<name>`, but does not take the server out.
+    /// Adds a check that is reported, and answers at `/readyz/<name>`, but does not affect readiness.
     pub fn add_informative<E: Into<Problem>>(
         &self,
         name: &str,
         probes: &[Probe],
         run: impl Fn() -> Result<(), E> + Send + Sync + 'static,
     ) {
-        self.push(name, probes, false, told(run));
+        self.push(name, probes, false, with_text(run));
     }
 
     fn push(&self, name: &str, probes: &[Probe], decisive: bool, run: CheckFunction) {
@@ -131,7 +132,7 @@ impl Health {
         self.checks.write().push(Arc::new(check));
     }
 
-    /// Turns readiness off for good.
+    /// Makes readiness fail permanently.
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
     }
@@ -171,8 +172,8 @@ impl Health {
     }
 }
 
-/// `run` with its problem as a text for the log and the answer.
-fn told<E: Into<Problem>>(run: impl Fn() -> Result<(), E> + Send + Sync + 'static) -> CheckFunction {
+/// Converts the problem of `run` to a text for the log and the answer.
+fn with_text<E: Into<Problem>>(run: impl Fn() -> Result<(), E> + Send + Sync + 'static) -> CheckFunction {
     Box::new(move || run().map_err(|problem| problem.into().to_string()))
 }
 
@@ -210,7 +211,7 @@ fn answer_all(checks: &[Arc<Check>], probe: Probe, query: &Query, metrics: &Metr
     let mut healthy = true;
     for check in checks {
         let name = &check.name;
-        // Writing to a String cannot fail.
+        // Writing to a string cannot fail.
         let _: Result<(), std::fmt::Error> = if excluded.contains(&name.as_str()) {
             writeln!(lines, "[+]{name} excluded: ok")
         } else if run(check, probe, metrics).is_ok() {

@@ -1,5 +1,5 @@
-//! Heavy requests run on threads of their own, a few at a time, so that those of the runtime stay free
-//! for other requests.
+//! Heavy requests run on separate threads, a few at a time, so that the threads of the runtime stay free for
+//! other requests.
 //!
 //! The cost of a request grows with its body, with the object it changes and with the objects it
 //! compares. Decoding, patching, admission, validation and serializing of megabytes take a good part of
@@ -23,13 +23,13 @@ use queue::Queue;
 #[cfg(test)]
 mod tests;
 
-/// Requests with more than this to work on are heavy, in bytes that could be parsed meanwhile.
+/// Effort above which a request is heavy, in bytes that could be parsed in the same time.
 pub const LIGHT: usize = 128 * 1024;
 
-/// The effort of requests that always count as heavy, since their work is not known before.
+/// The effort of requests that always count as heavy, since their effort cannot be estimated.
 pub const UNKNOWN: usize = usize::MAX;
 
-/// Ends the work when it is dropped: counted loops and awaits.
+/// Guard that ends the work when it is dropped: counted loops and awaits.
 struct Guard(AbandonedFlag, #[expect(dead_code, reason = "dropped")] DropGuard);
 
 impl Drop for Guard {
@@ -38,14 +38,15 @@ impl Drop for Guard {
     }
 }
 
-/// A bound on heavy work at once.
+/// Limit of concurrent heavy work.
 #[derive(Debug)]
 pub struct Heavy {
     queue: Arc<Queue>,
 }
 
 impl Default for Heavy {
-    /// As many at once as there are processors, and at least two: some only wait for the disk.
+    /// Allows as many concurrent requests as there are processors, and at least two: some only wait for the
+    /// disk.
     fn default() -> Self {
         let processors = std::thread::available_parallelism().map_or(2, usize::from);
         Self::at_most(processors.max(2))
@@ -59,15 +60,15 @@ impl Heavy {
         }
     }
 
-    /// Runs `work` on a thread of its own, in the turn of `user`. When this future is dropped, because
-    /// its time is over or the client is gone, the work ends at its next `await`, and so does counted
+    /// Runs `work` on a separate thread, in the turn of `user`. When this future is dropped, because of the
+    /// timeout or because the client has disconnected, the work ends at its next `await`, and so does counted
     /// work inside it ([`berth_apimachinery::budget::Budget`]).
     ///
     /// # Errors
     /// 503 when the server is shutting down.
     ///
     /// # Panics
-    /// Where the work does.
+    /// When the work panics.
     pub async fn run<T, F>(&self, user: &str, work: F) -> Result<T, Status>
     where
         T: Send + 'static,
@@ -81,7 +82,7 @@ impl Heavy {
         let runtime = Handle::current();
         let work = work.instrument(tracing::Span::current());
         let running = tokio::task::spawn_blocking(move || {
-            // The place is free when the work has really ended.
+            // The place is released when the work has really ended.
             let _place = place;
             let work = async {
                 tokio::select! {

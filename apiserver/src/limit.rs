@@ -7,28 +7,28 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// A user may always have the places divided by this, as long as there are any.
+/// Divisor of all places for the share of one user, which the user gets as long as any place is free.
 const OWN: usize = 8;
-/// Factor of the places that are reserved for users with fewer: beyond its share a user gets a place
-/// only while more than these are free.
-const KEPT: usize = 4;
+/// Number of shares that are reserved for users below their share: a user beyond its share gets a place only
+/// while more places are free than these.
+const RESERVED: usize = 4;
 
-/// A bound on requests in flight.
+/// Limit of requests in flight.
 ///
-/// A request has its place from its last byte to its answer, or, for streamed answers, to the last sent
-/// byte. A client that stops reading would keep it for ever. So another request can take over a place
-/// that is older than the request time-out when no other is free; this needs no timers.
+/// A request has its place from its last received byte to its answer, or, for streamed answers, to the last
+/// sent byte. A client that stops reading would occupy the place forever. So another request can take over a
+/// place that is older than the request timeout when no other is free; this needs no timers.
 #[derive(Debug)]
 pub(crate) struct Limiter {
     most: usize,
     longest: Duration,
-    held: Mutex<Permit>,
+    permits: Mutex<Permit>,
 }
 
 #[derive(Debug, Default)]
 struct Permit {
     next: u64,
-    /// The time and user of each taken place; ids increase, so the first entry is the oldest.
+    /// Start and user of each occupied place; ids increase, so the first entry is the oldest.
     since: BTreeMap<u64, (Instant, Arc<str>)>,
     by_holder: HashMap<Arc<str>, usize>,
 }
@@ -41,44 +41,44 @@ pub(crate) struct Place {
 }
 
 impl Limiter {
-    /// Limits of `most` requests, each for at most `longest` while others wait; 0 means no limit.
+    /// Creates a limit of `most` requests, each for at most `longest` while others wait; 0 means no limit.
     pub(crate) fn new(most: usize, longest: Duration) -> Arc<Self> {
         Arc::new(Self {
             most,
             longest,
-            held: Mutex::default(),
+            permits: Mutex::default(),
         })
     }
 
-    /// A place for `holder`, unless all are taken that it may have.
+    /// Reserves a place for `holder`, unless the limit or the holder's share is used up.
     pub(crate) fn admit(self: &Arc<Self>, holder: &str) -> Option<Place> {
         let now = Instant::now();
-        let mut held = self.held.lock();
-        if !self.has_room(&held, holder) {
-            let (&oldest, &(since, _)) = held.since.first_key_value()?;
+        let mut permits = self.permits.lock();
+        if !self.has_room(&permits, holder) {
+            let (&oldest, &(since, _)) = permits.since.first_key_value()?;
             if now.duration_since(since) < self.longest {
                 return None;
             }
-            held.give_back(oldest);
+            permits.give_back(oldest);
         }
-        let id = held.take(holder, now);
-        drop(held);
+        let id = permits.take(holder, now);
+        drop(permits);
         Some(Place {
             limiter: self.clone(),
             id,
         })
     }
 
-    fn has_room(&self, held: &Permit, holder: &str) -> bool {
-        let (most, all) = (self.most, held.since.len());
-        let own = held.by_holder.get(holder).copied().unwrap_or_default();
-        let kept = most / OWN * KEPT;
-        most == 0 || all < most && (own < most / OWN || all < most - kept)
+    fn has_room(&self, permits: &Permit, holder: &str) -> bool {
+        let (most, all) = (self.most, permits.since.len());
+        let own = permits.by_holder.get(holder).copied().unwrap_or_default();
+        let reserved = most / OWN * RESERVED;
+        most == 0 || all < most && (own < most / OWN || all < most - reserved)
     }
 
-    /// Number of places that are taken.
+    /// Number of occupied places.
     pub(crate) fn in_flight(&self) -> usize {
-        self.held.lock().since.len()
+        self.permits.lock().since.len()
     }
 }
 
@@ -95,7 +95,7 @@ impl Permit {
         id
     }
 
-    /// Frees the place `id`, unless it was taken over.
+    /// Frees the place `id`, unless another request has taken it over.
     fn give_back(&mut self, id: u64) {
         let Some((_, holder)) = self.since.remove(&id) else {
             return;
@@ -111,11 +111,11 @@ impl Permit {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.limiter.held.lock().give_back(self.id);
+        self.limiter.permits.lock().give_back(self.id);
     }
 }
 
-/// The bounds on one sort of requests: all of them, and those of unauthenticated callers, which get a
+/// Limits of one class of requests: of all of them, and of those by unauthenticated callers, which get a
 /// sixteenth.
 #[derive(Debug)]
 pub(crate) struct Limiters {
@@ -123,13 +123,14 @@ pub(crate) struct Limiters {
     unauthenticated: Arc<Limiter>,
 }
 
-/// A place among all, and for the unidentified one among theirs; held until dropped.
+/// A place among all requests, and for an unauthenticated caller one among theirs as well; held until
+/// dropped.
 #[derive(Debug)]
 #[expect(dead_code, reason = "places are held, not looked at")]
 pub(crate) struct Places(Place, Option<Place>);
 
 impl Limiters {
-    /// At most `most` requests, each for at most `longest` while others wait; 0 means no bound.
+    /// Allows `most` requests, each for at most `longest` while others wait; 0 means no limit.
     pub(crate) fn new(most: usize, longest: Duration) -> Self {
         Self {
             all: Limiter::new(most, longest),
@@ -137,7 +138,7 @@ impl Limiters {
         }
     }
 
-    /// A place for `holder`, unless all are taken that it may have.
+    /// Reserves a place for `holder`, unless the limit or the holder's share is used up.
     pub(crate) fn admit(&self, holder: &str, unauthenticated: bool) -> Option<Places> {
         let own = match unauthenticated {
             true => Some(self.unauthenticated.admit(holder)?),
@@ -146,7 +147,7 @@ impl Limiters {
         Some(Places(self.all.admit(holder)?, own))
     }
 
-    /// Number of places that are taken.
+    /// Number of occupied places.
     pub(crate) fn in_flight(&self) -> usize {
         self.all.in_flight()
     }
@@ -216,6 +217,6 @@ mod tests {
         assert!(limiter.admit("fay").is_none(), "all are taken");
         drop((greedy, second, others));
         assert_eq!(limiter.in_flight(), 0);
-        assert!(limiter.held.lock().by_holder.is_empty());
+        assert!(limiter.permits.lock().by_holder.is_empty());
     }
 }

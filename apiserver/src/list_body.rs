@@ -1,4 +1,4 @@
-//! Bodies of many objects, sent in chunks and never held as one buffer.
+//! Bodies of many objects, sent in chunks and never stored as one buffer.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -13,20 +13,20 @@ use crate::protobuf;
 use crate::render::{Messages, View};
 use crate::served::ServedVersion;
 
-/// A chunk is sent when it has this size; it is larger by one object at most.
+/// Size from which a chunk is sent; it is larger by at most one object.
 pub(crate) const CHUNK: usize = 128 * 1024;
 
-/// A body made beforehand, in chunks.
+/// A complete body, in chunks.
 #[derive(Debug, Default)]
 pub(crate) struct Chunks {
-    done: VecDeque<Bytes>,
+    chunks: VecDeque<Bytes>,
     buffer: Vec<u8>,
 }
 
 impl Chunks {
     pub(crate) fn new(head: Vec<u8>) -> Self {
         Self {
-            done: VecDeque::new(),
+            chunks: VecDeque::new(),
             buffer: head,
         }
     }
@@ -43,22 +43,22 @@ impl Chunks {
     /// Ends the chunk if it is large enough.
     pub(crate) fn cut(&mut self) {
         if self.buffer.len() >= CHUNK {
-            self.done.push_back(std::mem::take(&mut self.buffer).into());
+            self.chunks.push_back(std::mem::take(&mut self.buffer).into());
         }
     }
 
     /// Adds `head` before and `tail` after the body.
     pub(crate) fn within(mut self, head: Bytes, tail: &[u8]) -> Self {
-        self.done.push_front(head);
+        self.chunks.push_front(head);
         self.buffer.extend_from_slice(tail);
         self
     }
 
     pub(crate) fn into_list(mut self) -> VecDeque<Bytes> {
         if !self.buffer.is_empty() {
-            self.done.push_back(self.buffer.into());
+            self.chunks.push_back(self.buffer.into());
         }
-        self.done
+        self.chunks
     }
 }
 
@@ -79,7 +79,7 @@ enum Form {
 }
 
 impl Form {
-    /// Bytes between items, and behind the last.
+    /// Bytes between items, and after the last.
     fn around(&self) -> (&'static [u8], &'static [u8]) {
         match self {
             Self::Json { .. } => (b",", TAIL),
@@ -113,12 +113,12 @@ enum Stage {
 pub(crate) const TAIL: &[u8] = b"]}";
 
 impl ListBody {
-    /// A list that begins with `head` (up to and with `"items":[`).
+    /// Creates a JSON list that begins with `head` (up to and including `"items":[`).
     pub(crate) fn json(served: Arc<ServedVersion>, view: View, head: Bytes, items: Vec<Arc<Object>>) -> Self {
         Self::new(Form::Json { served, view }, |_| head, items)
     }
 
-    /// A list in protobuf, with this message of its metadata.
+    /// Creates a protobuf list with the message `metadata`.
     pub(crate) fn messages(messages: Messages, metadata: &[u8], items: Vec<Arc<Object>>) -> Self {
         let (api_version, kind) = messages.names();
         let (api_version, kind) = (api_version.to_owned(), format!("{kind}List"));
@@ -126,7 +126,7 @@ impl ListBody {
         Self::new(Form::Messages(messages), head, items)
     }
 
-    /// A list whose `head` stands before items of so many bytes.
+    /// Creates a list. `head` returns the bytes before the items, given the items' total length.
     fn new(form: Form, head: impl FnOnce(usize) -> Bytes, items: Vec<Arc<Object>>) -> Self {
         let bytes: usize = items.iter().map(|object| form.len(object)).sum();
         let head = head(bytes);
@@ -142,12 +142,12 @@ impl ListBody {
         }
     }
 
-    /// The length of the body that is left, in bytes.
+    /// Remaining length of the body, in bytes.
     pub(crate) fn len(&self) -> u64 {
         self.remaining
     }
 
-    /// The whole body, for forms that are made of all of it.
+    /// Returns the whole body, for forms that need all of it.
     pub(crate) fn into_bytes(mut self) -> Vec<u8> {
         let mut all = Vec::with_capacity(usize::try_from(self.len()).unwrap_or_default());
         while let Some(chunk) = self.next_chunk() {
@@ -156,7 +156,7 @@ impl ListBody {
         all
     }
 
-    /// The next chunk.
+    /// Returns the next chunk.
     pub(crate) fn next_chunk(&mut self) -> Option<Bytes> {
         if self.stage == Stage::Done {
             return None;
@@ -207,7 +207,7 @@ impl http_body::Body for ListBody {
     }
 }
 
-/// A body of chunks that are there already.
+/// A body of chunks that already exist.
 pub(crate) struct ChunkBody {
     chunks: VecDeque<Bytes>,
     remaining: u64,
@@ -223,7 +223,7 @@ impl ChunkBody {
         self.remaining
     }
 
-    /// The next chunk.
+    /// Returns the next chunk.
     pub(crate) fn next_chunk(&mut self) -> Option<Bytes> {
         let chunk = self.chunks.pop_front()?;
         self.remaining -= chunk.len() as u64;

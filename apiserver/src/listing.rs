@@ -1,4 +1,4 @@
-//! Lists of computed resources: names in order, and objects made only for the pages that show them.
+//! Lists of computed resources: names in order, and objects that are computed only for the pages with them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,44 +10,43 @@ use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 use uuid::Uuid;
 
-/// The objects of a computed list. One listing serves all pages that begin with its first, so it does not
-/// change.
+/// The objects of a computed list. One listing serves all pages of a list, so it does not change.
 pub trait Listing: Send + Sync {
     /// Number of objects.
     fn len(&self) -> usize;
 
-    /// Whether it is empty.
+    /// Whether the listing is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The revision of the list.
+    /// Revision of the list.
     fn revision(&self) -> Revision;
 
-    /// The namespace and name of the object at `index`. They ascend.
+    /// Namespace and name of the object at `index`. The names are in ascending order.
     fn name(&self, index: usize) -> Name;
 
     /// The object at `index`.
     ///
     /// # Errors
-    /// The `Status` the client gets.
+    /// The `Status` that the client receives.
     fn object(&self, index: usize) -> Result<Arc<Object>, Status>;
 
     /// Appends the objects at `places` to `out` as JSON, with commas between them: the same bytes as
-    /// [`Listing::object`]. For lists that can do it without computing each object; others return
-    /// `false` and write nothing.
+    /// [`Listing::object`]. Only listings that can do this without computing each object implement it; others
+    /// return `false` and write nothing.
     ///
     /// # Errors
-    /// The `Status` the client gets.
+    /// The `Status` that the client receives.
     fn write(&self, _places: Range<usize>, _out: &mut Vec<u8>) -> Result<bool, Status> {
         Ok(false)
     }
 
-    /// The bytes it takes while its pages are read, about.
+    /// Approximate number of bytes that the listing occupies while its pages are read.
     fn bytes(&self) -> usize;
 }
 
-/// Objects in name order, all made already.
+/// Listing of existing objects, in the order of their names.
 impl Listing for Vec<Arc<Object>> {
     fn len(&self) -> usize {
         self.len()
@@ -86,64 +85,63 @@ pub(crate) fn following(listing: &dyn Listing, last: &Name) -> usize {
     low
 }
 
-/// Longest time from one page to the next, as long as kube-apiserver's pages live at least.
-const KEPT_FOR: Duration = Duration::from_mins(5);
+/// Longest time between two pages, which is the minimal lifetime of kube-apiserver's pages.
+const KEEP_FOR: Duration = Duration::from_mins(5);
 
-/// Most bytes of kept listings: the one that was not read for the longest time is dropped first.
-const KEPT_MOST: u32 = 8 * 1024 * 1024;
+/// Highest number of bytes of cached listings: the least recently read one is dropped first.
+const KEEP_MOST: u32 = 8 * 1024 * 1024;
 
 #[derive(Clone)]
 struct CachedListing {
-    /// Identity of the list and of its reader: pages of one reader are not for another.
-    asked: Arc<str>,
+    /// Identity of the list and its reader: pages of one reader are not for another.
+    identity: Arc<str>,
     listing: Arc<dyn Listing>,
 }
 
-/// The listings that have pages left, by the number in their continue tokens.
+/// Listings with further pages, by the number in their continue tokens.
 pub(crate) struct Listings {
-    kept: Cache<u64, CachedListing>,
+    cache: Cache<u64, CachedListing>,
 }
 
 impl Listings {
     pub(crate) fn new() -> Self {
-        // The largest is kept like any other, in place of all of them.
-        let weigh = |_: &u64, kept: &CachedListing| {
-            u32::try_from(kept.listing.bytes()).map_or(KEPT_MOST, |bytes| bytes.min(KEPT_MOST))
+        // The largest possible listing is cached like any other, in place of all others.
+        let weigh = |_: &u64, cached: &CachedListing| {
+            u32::try_from(cached.listing.bytes()).map_or(KEEP_MOST, |bytes| bytes.min(KEEP_MOST))
         };
         Self {
-            kept: Cache::builder()
-                .time_to_idle(KEPT_FOR)
+            cache: Cache::builder()
+                .time_to_idle(KEEP_FOR)
                 .weigher(weigh)
-                .max_capacity(KEPT_MOST.into())
-                // A new entry was used least often, but is needed next.
+                .max_capacity(KEEP_MOST.into())
+                // A new entry is the least frequently used one, but is needed next.
                 .eviction_policy(EvictionPolicy::lru())
                 .build(),
         }
     }
 
-    /// Frees entries that are too old or too many; otherwise they wait for the next list.
+    /// Frees entries that are too old or too many; otherwise they would stay until the next list.
     pub(crate) fn tidy(&self) {
-        self.kept.run_pending_tasks();
+        self.cache.run_pending_tasks();
     }
 
-    /// Keeps `listing` for the next page of the same reader (`asked`). Returns the number for its
-    /// token. Numbers are random, so that those of another process or from before a restart are unknown
-    /// here.
-    pub(crate) fn keep(&self, asked: &str, listing: Arc<dyn Listing>) -> u64 {
+    /// Caches `listing` for the next page of the same reader (`identity`). Returns the number for its token.
+    /// Numbers are random, so that those of another process or from before a restart are unknown here.
+    pub(crate) fn keep(&self, identity: &str, listing: Arc<dyn Listing>) -> u64 {
         let number = Uuid::new_v4().as_u64_pair().0;
-        let kept = CachedListing {
-            asked: asked.into(),
+        let cached = CachedListing {
+            identity: identity.into(),
             listing,
         };
-        self.kept.insert(number, kept);
+        self.cache.insert(number, cached);
         self.tidy();
         number
     }
 
-    /// The listing `number`, if it is kept and belongs to the reader (`asked`).
-    pub(crate) fn get(&self, number: u64, asked: &str) -> Option<Arc<dyn Listing>> {
-        let kept = self.kept.get(&number)?;
-        (*kept.asked == *asked).then_some(kept.listing)
+    /// Returns the listing `number`, if it is cached and belongs to the reader (`identity`).
+    pub(crate) fn get(&self, number: u64, identity: &str) -> Option<Arc<dyn Listing>> {
+        let cached = self.cache.get(&number)?;
+        (*cached.identity == *identity).then_some(cached.listing)
     }
 }
 
@@ -191,7 +189,7 @@ mod tests {
         }
 
         fn bytes(&self) -> usize {
-            KEPT_MOST as usize / 4
+            KEEP_MOST as usize / 4
         }
     }
 
@@ -201,11 +199,11 @@ mod tests {
         let numbers: Vec<u64> = (0..100)
             .map(|_| listings.keep("ann /x", Arc::new(Large)))
             .collect();
-        let kept = numbers
+        let remaining = numbers
             .iter()
             .map(|&number| listings.get(number, "ann /x").is_some());
         assert_eq!(
-            kept.collect::<Vec<_>>(),
+            remaining.collect::<Vec<_>>(),
             [[false; 96].as_slice(), &[true; 4]].concat()
         );
     }

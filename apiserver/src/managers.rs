@@ -1,4 +1,4 @@
-//! The manager of a write's fields: `fieldManager`, else the client's user agent.
+//! Field manager of a write: `fieldManager`, or otherwise the client's user agent.
 
 use berth_apply::{NAME_LIMIT, is_printable};
 use http::HeaderMap;
@@ -6,7 +6,7 @@ use http::header::USER_AGENT;
 
 use crate::request_info::Query;
 
-/// The query parameter.
+/// Name of the query parameter.
 pub(crate) const FIELD: &str = "fieldManager";
 
 /// Field manager of a request.

@@ -1,5 +1,5 @@
-//! Limit on the bytes that requests hold at once, over the whole server: bodies as they arrive, the trees
-//! parsed from them, and answers that are not read yet.
+//! Limit of the memory of all concurrent requests to the server: request bodies, the trees parsed from them,
+//! and answers that are not read yet.
 //!
 //! Everything is charged to a *holder* (a user, all anonymous callers together, the admission
 //! webhooks), and no holder gets more than its [`Share`], so that none of them can use up the memory of
@@ -14,29 +14,31 @@ use parking_lot::Mutex;
 #[cfg(test)]
 mod tests;
 
-/// Least charge of every request, for its head, its task and its buffers.
+/// Minimal charge of every request, for its head, its task and its buffers.
 pub const REQUEST: usize = 4 * 1024;
 
-/// Charge of a watch as long as it runs: queued events and the buffers of its stream.
+/// Charge of a running watch: queued events and the buffers of its stream.
 pub const LONG_RUNNING: usize = 16 * 1024;
 
-/// Charge to a watch for each byte of its selectors: for the parsed selector, and for comparing at each
+/// Charge of a watch for each byte of its selectors: for the parsed selector, and for comparing it at each
 /// change.
 pub const SELECTOR: usize = 64;
 
-/// Bodies up to this size are charged as if they were as dense as JSON can be: counting would take longer.
+/// Size up to which bodies are charged as if they had as many values as JSON can have: counting would take
+/// longer.
 const SMALL: usize = 2 * 1024;
 
-/// Charge for each value of a parsed tree: the value itself, room for growth in lists and maps, and a
-/// second tree for defaults and admission.
+/// Charge of each value of a parsed tree: the value itself, room for growth in lists and maps, and a second
+/// tree for defaults and admission.
 const NODE: usize = 72;
 
-/// Share of the whole that one holder may have.
+/// Share of the whole memory that one holder may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Share {
-    /// Unlimited: counted but never refused. For administrators, who must be able to end an overload.
+    /// Unlimited share: counted but never refused. It is for administrators, who must be able to end an
+    /// overload.
     Exempt,
-    /// The whole divided by this.
+    /// The whole memory divided by this number.
     OneIn(usize),
 }
 
@@ -54,14 +56,14 @@ impl Share {
     }
 }
 
-/// Default of the memory for concurrent requests: 256 MiB.
+/// Default memory of concurrent requests: 256 MiB.
 pub const DEFAULT_BYTES: usize = 256 << 20;
 
-/// A bound on the bytes that requests hold at once.
+/// Limit of the bytes of concurrent requests.
 #[derive(Debug)]
 pub struct ByteLimiter {
     most: usize,
-    held: Mutex<Reservation>,
+    usage: Mutex<Reservation>,
 }
 
 #[derive(Debug, Default)]
@@ -70,7 +72,7 @@ struct Reservation {
     by_holder: HashMap<Arc<str>, usize>,
 }
 
-/// Bytes that a holder has; dropping returns them.
+/// Bytes that are charged to a holder; dropping returns them.
 #[derive(Debug)]
 pub struct Charge {
     limiter: Arc<ByteLimiter>,
@@ -80,26 +82,26 @@ pub struct Charge {
 }
 
 impl ByteLimiter {
-    /// A limit of `most` bytes; 0 means no limit.
+    /// Creates a limit of `most` bytes; 0 means no limit.
     #[must_use]
     pub fn new(most: usize) -> Arc<Self> {
         Arc::new(Self {
             most: if most == 0 { usize::MAX } else { most },
-            held: Mutex::default(),
+            usage: Mutex::default(),
         })
     }
 
-    /// A charge of `bytes` to `holder`.
+    /// Charges `bytes` to `holder`.
     ///
     /// # Errors
-    /// 429 when there is no room now, 413 when there never is.
+    /// 429 when there is no room now, 413 when there will never be enough.
     pub fn charge(self: &Arc<Self>, holder: &str, share: Share, bytes: usize) -> Result<Charge, Status> {
         let mut charge = self.free(holder, share);
         charge.grow(bytes)?;
         Ok(charge)
     }
 
-    /// A charge of nothing yet.
+    /// Creates a charge of no bytes.
     #[must_use]
     pub fn free(self: &Arc<Self>, holder: &str, share: Share) -> Charge {
         Charge {
@@ -110,18 +112,18 @@ impl ByteLimiter {
         }
     }
 
-    /// Number of bytes that are held now.
+    /// Number of bytes that are charged now.
     #[must_use]
     pub fn held(&self) -> usize {
-        self.held.lock().all
+        self.usage.lock().all
     }
 }
 
 impl Charge {
-    /// `bytes` more.
+    /// Adds `bytes` to the charge.
     ///
     /// # Errors
-    /// 413 when this charge alone would be over the holder's share; 429 when others must give something back
+    /// 413 when this charge alone would exceed the holder's share; 429 when other charges must be returned
     /// first.
     pub fn grow(&mut self, bytes: usize) -> Result<(), Status> {
         let most = self.limiter.most;
@@ -129,35 +131,35 @@ impl Charge {
         if self.share != Share::Exempt && self.bytes.saturating_add(bytes) > share {
             return Err(too_large(share));
         }
-        let mut held = self.limiter.held.lock();
-        let own = held.by_holder.get(&self.holder).copied().unwrap_or_default();
-        let fits = own.saturating_add(bytes) <= share && held.all.saturating_add(bytes) <= most;
+        let mut usage = self.limiter.usage.lock();
+        let own = usage.by_holder.get(&self.holder).copied().unwrap_or_default();
+        let fits = own.saturating_add(bytes) <= share && usage.all.saturating_add(bytes) <= most;
         if !fits && self.share != Share::Exempt {
-            drop(held);
+            drop(usage);
             return Err(full());
         }
-        held.add(&self.holder, bytes);
+        usage.add(&self.holder, bytes);
         self.bytes += bytes;
         Ok(())
     }
 
-    /// Charges `bytes` that are in memory already and cannot be refused, such as the answer to a
-    /// completed write. They keep further requests out.
+    /// Adds `bytes` that are in memory already and cannot be refused, such as the answer to a completed
+    /// write. They count against further requests.
     pub fn add(&mut self, bytes: usize) {
-        self.limiter.held.lock().add(&self.holder, bytes);
+        self.limiter.usage.lock().add(&self.holder, bytes);
         self.bytes += bytes;
     }
 
-    /// Returns all but `bytes`.
+    /// Returns all but `bytes` of the charge.
     pub fn shrink_to(&mut self, bytes: usize) {
         let less = self.bytes.saturating_sub(bytes);
         if less > 0 {
-            self.limiter.held.lock().give_back(&self.holder, less);
+            self.limiter.usage.lock().give_back(&self.holder, less);
             self.bytes -= less;
         }
     }
 
-    /// Number of bytes of the charge.
+    /// Size of the charge, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes

@@ -1,7 +1,7 @@
-//! `/metrics`, under the names and labels dashboards for Kubernetes API servers expect (docs/reference.md,
-//! "Health, metrics, stopping").
+//! `/metrics`, with the names and labels that dashboards for Kubernetes API servers expect
+//! (docs/reference.md, "Health, metrics, stopping").
 //!
-//! Resource labels come from the routes of the API alone, so requests to made-up paths add no series (probe
+//! Resource labels come only from the routes of the API, so requests to invented paths add no series (probe
 //! 45).
 
 mod admission;
@@ -41,7 +41,7 @@ const DURATIONS: [f64; 23] = [
     20.0, 30.0, 45.0, 60.0,
 ];
 
-/// Service levels are measured from a twentieth of a second on.
+/// Buckets of the service level histogram, which start at a twentieth of a second.
 const SERVICE_LEVELS: [f64; 21] = [
     0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0,
     45.0, 60.0,
@@ -51,7 +51,8 @@ const WATCH_LISTS: [f64; 17] = [
     0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
 ];
 
-/// Seconds of life left in a client certificate: none, half an hour, hours, days, weeks, months, a year.
+/// Buckets of the remaining lifetime of client certificates, in seconds: zero, half an hour, hours, days,
+/// weeks, months, a year.
 const CERTIFICATE_LIFE: [f64; 15] = [
     0.0,
     1800.0,
@@ -120,14 +121,14 @@ pub struct Metrics {
     health: Family<HealthCheck, Gauge<f64, AtomicU64>>,
 }
 
-/// Counts the events of one watch without look-ups.
+/// Counters of the events of one watch, which need no lookups.
 pub(crate) struct WatchMeter {
     events: Counter,
     sizes: Histogram,
 }
 
 impl WatchMeter {
-    /// Counts `events` events of `bytes` bytes together.
+    /// Counts `events` events with `bytes` bytes in total.
     pub(crate) fn sent(&self, events: u64, bytes: usize) {
         self.events.inc_by(events);
         #[expect(clippy::cast_precision_loss, reason = "sizes beyond 2^52 bytes do not occur")]
@@ -156,7 +157,7 @@ fn watch_lists() -> Histogram {
     Histogram::new(WATCH_LISTS)
 }
 
-// Up to the body limit of kube-apiserver.
+// Histogram of body sizes, up to the body limit of kube-apiserver.
 fn bodies() -> Histogram {
     Histogram::new(linear_buckets(50_000.0, 100_000.0, 31))
 }
@@ -170,7 +171,7 @@ fn event_sizes() -> Histogram {
 }
 
 impl Metrics {
-    /// All metrics, at zero, and those of the process.
+    /// Creates all metrics, at zero, and those of the process.
     #[must_use]
     pub fn new() -> Self {
         let metrics = Self {
@@ -194,7 +195,7 @@ impl Metrics {
             audit_errors: Family::default(),
             health: Family::default(),
         };
-        // So that the first one is an increase.
+        // Series that start at zero make the first event an increase.
         for plugin in ["log", "webhook"] {
             metrics.audit_error(plugin, 0);
         }
@@ -202,26 +203,26 @@ impl Metrics {
         metrics
     }
 
-    /// Lets the program add metrics of its own.
+    /// Lets the program register metrics of its own.
     pub fn register(&self, add: impl FnOnce(&mut Registry)) {
         add(&mut self.registry.lock());
     }
 
-    /// Adds the numbers of objects of the stored resources ([`stored`](crate::stored) has those of
+    /// Adds the numbers of objects of the stored resources ([`stored`](crate::stored) returns those of
     /// groups).
     pub fn count_stored(&self, stored: impl IntoIterator<Item = (GroupResource, Arc<dyn Store>)>) {
         let stored = objects::Objects::of(stored);
         self.register(|registry| registry.register_collector(Box::new(stored)));
     }
 
-    /// The exposition, in OpenMetrics text format.
+    /// Renders the metrics in OpenMetrics text format.
     pub(crate) fn render(&self) -> Result<String, std::fmt::Error> {
         let mut text = String::with_capacity(16 * 1024);
         prometheus_client::encoding::text::encode(&mut text, &self.registry.lock())?;
         Ok(text)
     }
 
-    // The exposition format puts `_total` behind the names of counters.
+    // The exposition format appends `_total` to the names of counters.
     fn register_own(&self) {
         let mut registry = self.registry.lock();
         let to = &mut *registry;
@@ -231,8 +232,8 @@ impl Metrics {
             "Seconds from a request's arrival to the last byte of its answer",
             self.durations.clone(),
         );
-        // Dashboards ask for this one by service level. Nothing is left out: a hub's webhooks are waited for
-        // rarely.
+        // Dashboards use this metric for service levels. Calls of a hub's webhooks are included, since they
+        // are rare.
         to.register(
             "apiserver_request_sli_duration_seconds",
             "Seconds from a request's arrival to the last byte of its answer, the webhooks of a hub included",
@@ -325,7 +326,7 @@ impl Metrics {
         self.sizes.get_or_create(&place).observe(bytes as f64);
     }
 
-    /// Counts a request body of `bytes` bytes that was read whole.
+    /// Counts a completely read request body of `bytes` bytes.
     pub(crate) fn body(&self, labels: &Labels, bytes: usize) {
         if let Some(sent) = labels.body() {
             #[expect(clippy::cast_precision_loss, reason = "bodies beyond 2^52 bytes do not occur")]
@@ -333,19 +334,19 @@ impl Metrics {
         }
     }
 
-    /// Counts a watch that has sent all there was at its start, `seconds` after the request arrived.
+    /// Counts a watch that has sent all initial objects, `seconds` after the request arrived.
     pub(crate) fn watch_listed(&self, labels: &Labels, seconds: f64) {
         self.watch_lists
             .get_or_create(&labels.watch_list())
             .observe(seconds);
     }
 
-    /// Counts a request that was refused for load or cut off in time.
+    /// Counts a request that was refused because of load, or ended by the timeout.
     pub(crate) fn terminated(&self, labels: &Labels, code: u16) {
         self.terminations.get_or_create(&labels.termination(code)).inc();
     }
 
-    /// Counts an open long-running request; the gauge is to be decreased when it ends.
+    /// Counts an open long-running request; the caller decreases the gauge when it ends.
     pub(crate) fn long_running(&self, labels: &Labels) -> Gauge {
         let gauge = self.long_running.get_or_create_owned(&labels.place());
         gauge.inc();
@@ -387,7 +388,7 @@ impl Metrics {
             .inc();
     }
 
-    /// Records how long a client certificate that was used has to live.
+    /// Records the remaining lifetime of a client certificate that was used.
     pub(crate) fn certificate_life(&self, seconds: i64) {
         #[expect(
             clippy::cast_precision_loss,
@@ -401,12 +402,12 @@ impl Metrics {
         self.tls_errors.inc();
     }
 
-    /// Counts an audit event handed to the log.
+    /// Counts an audit event.
     pub(crate) fn audit_event(&self) {
         self.audit_events.inc();
     }
 
-    /// Counts `events` audit events that `plugin` (`log`, `webhook`) could not pass on.
+    /// Counts `events` audit events that `plugin` (`log`, `webhook`) could not deliver.
     pub(crate) fn audit_error(&self, plugin: &'static str, events: usize) {
         let errors = self.audit_errors.get_or_create(&Plugin { plugin });
         errors.inc_by(u64::try_from(events).unwrap_or(u64::MAX));
@@ -424,7 +425,7 @@ impl Metrics {
     }
 }
 
-/// The label of a user. Names themselves would add series without limit, and disclose the users.
+/// Label for the class of a user. User names would add series without limit, and disclose the users.
 fn kind_of_name(user: &str) -> &'static str {
     const KNOWN: [&str; 5] = [
         "admin",

@@ -1,17 +1,17 @@
-//! Names made by the server (`metadata.generateName`).
+//! Names that the server generates (`metadata.generateName`).
 
 use uuid::Uuid;
 
-/// Lower-case letters and digits that spell no words and are not mistaken for each other.
+/// Lower-case letters and digits that spell no words and cannot be confused with each other.
 const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
 /// Number of random characters after the prefix.
 const SUFFIX: usize = 5;
 
-/// The longest prefix that leaves the name a DNS label.
+/// Longest prefix with which the name is a DNS label.
 const PREFIX_LIMIT: usize = 63 - SUFFIX;
 
-/// `prefix` and five random characters; a prefix that is too long is cut.
+/// Returns `prefix` with five random characters; a prefix that is too long is truncated.
 #[must_use]
 pub(crate) fn generate(prefix: &str) -> String {
     let mut end = prefix.len().min(PREFIX_LIMIT);
@@ -29,7 +29,7 @@ pub(crate) fn generate(prefix: &str) -> String {
     name
 }
 
-/// Random bits; six of the 128 are fixed, all of them above the first 62.
+/// Returns random bits; six of the 128 are fixed, all of them above the first 62.
 #[must_use]
 pub(crate) fn random() -> u128 {
     u128::from_be_bytes(*Uuid::new_v4().as_bytes()) & ((1 << 62) - 1)

@@ -1,8 +1,8 @@
 //! Negotiation of the form of an answer: the `Accept` header, `pretty`, and the forms that can be served.
 //!
-//! A clause that cannot be served is skipped, never an error while another one fits: Kubernetes' own
-//! controllers ask for protobuf first, which only Kubernetes' own kinds have (docs/reference.md,
-//! "Negotiation"). Only a watch whose first choice is YAML is refused, as by kube-apiserver.
+//! A clause that cannot be served is skipped, and is no error while another one can be served: Kubernetes'
+//! own controllers prefer protobuf, which only Kubernetes' own kinds have (docs/reference.md, "Negotiation").
+//! Only a watch whose first choice is YAML is refused, as by kube-apiserver.
 
 use berth_apimachinery::Status;
 use http::HeaderMap;
@@ -38,7 +38,7 @@ impl Encoding {
     }
 }
 
-/// The versions of the `meta.k8s.io` group that clients ask for; the two are written alike.
+/// Versions of the `meta.k8s.io` group that clients request; both have the same form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum MetaVersion {
     V1,
@@ -54,14 +54,14 @@ impl MetaVersion {
     }
 }
 
-/// Part of the objects that is shown.
+/// Part of the objects in the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Shape {
-    /// All of them.
+    /// Whole objects.
     Full,
-    /// Rows for people.
+    /// Table rows.
     Table(MetaVersion),
-    /// Their metadata.
+    /// Metadata only.
     Partial(MetaVersion),
 }
 
@@ -73,16 +73,16 @@ pub(crate) enum Answer {
     Watch,
 }
 
-/// Forms that a resource has beside the JSON of its objects.
+/// Forms that a resource has in addition to the JSON of its objects.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Forms {
-    /// Rows: what is only answered, and has no metadata, has none.
+    /// Whether objects have table rows: objects that are only returned, without metadata, have none.
     pub(crate) tables: bool,
-    /// Messages of protobuf.
+    /// Whether objects have protobuf messages.
     pub(crate) messages: bool,
 }
 
-/// The form settled on.
+/// Negotiated form of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct MediaType {
     pub(crate) encoding: Encoding,
@@ -92,7 +92,7 @@ pub(crate) struct MediaType {
 const JSON: &str = "application/json";
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
-/// Media types that a 406 offers.
+/// Media types that a 406 lists.
 fn offered(answer: Answer, forms: Forms) -> Vec<&'static str> {
     let types: &[_] = match answer {
         Answer::Watch => &[
@@ -110,10 +110,10 @@ fn offered(answer: Answer, forms: Forms) -> Vec<&'static str> {
     served.map(|&(name, _)| name).collect()
 }
 
-/// Settles on the first clause, by quality, that can be served.
+/// Selects the first clause, by quality, that can be served.
 ///
 /// # Errors
-/// 406 when there is none.
+/// 406 when no clause can be served.
 pub(crate) fn negotiate(
     headers: &HeaderMap,
     query: &Query,
@@ -137,18 +137,18 @@ pub(crate) fn negotiate(
     let found = clauses
         .iter()
         .find_map(|clause| clause.accept(answer, forms, pretty));
-    // YAML has no form for watches: a watch is refused where the client prefers YAML.
+    // Watches have no form in YAML: a watch is refused where the client prefers YAML.
     let served = found.filter(|found| answer != Answer::Watch || found.encoding != Encoding::Yaml);
     served.ok_or_else(|| Status::not_acceptable(&offered(answer, forms)))
 }
 
-/// The most clauses that are ordered as kube-apiserver does.
-const FEW: usize = 12;
+/// Highest number of clauses that are sorted exactly as in kube-apiserver.
+const EXACTLY_SORTED: usize = 12;
 
-/// Sorts the clauses by quality, the highest first. A clause with a `*` steps behind an exact clause
-/// right after it, regardless of their qualities.
+/// Sorts the clauses by quality, highest first. A clause with a `*` comes after an exact clause that directly
+/// follows it, regardless of their qualities.
 fn in_order(mut clauses: Vec<Clause<'_>>) -> Vec<Clause<'_>> {
-    if clauses.len() > FEW {
+    if clauses.len() > EXACTLY_SORTED {
         clauses.sort_by_key(|clause| std::cmp::Reverse((clause.quality, clause.specificity())));
         return clauses;
     }
@@ -162,9 +162,10 @@ fn in_order(mut clauses: Vec<Clause<'_>>) -> Vec<Clause<'_>> {
     clauses
 }
 
-/// Whether a `Status` is YAML. For a `Status`, `Accept` is a preference that never leads to a refusal.
+/// Whether the client prefers a `Status` in YAML. For a `Status`, `Accept` is a preference that never leads
+/// to a refusal.
 pub(crate) fn wants_yaml(headers: &HeaderMap) -> bool {
-    // Nearly no request uses it, and every request passes here.
+    // Few requests use YAML, but every request is checked, so the check is cheap.
     let named = headers
         .get_all(ACCEPT)
         .iter()
@@ -172,7 +173,7 @@ pub(crate) fn wants_yaml(headers: &HeaderMap) -> bool {
     named && encoding_of_status(headers, false) == Some(Encoding::Yaml)
 }
 
-/// Whether a `Status` about a resource that has messages is to be one.
+/// Whether the client prefers a `Status` in protobuf, about a resource that has messages.
 pub(crate) fn wants_protobuf(headers: &HeaderMap) -> bool {
     let named = headers
         .get_all(ACCEPT)
@@ -190,7 +191,7 @@ fn encoding_of_status(headers: &HeaderMap, messages: bool) -> Option<Encoding> {
     accepted.ok().map(|accepted| accepted.encoding)
 }
 
-/// Whether the client can take a gzip body.
+/// Whether the client accepts a gzip body.
 pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
     let clauses = headers
         .get_all(ACCEPT_ENCODING)
@@ -211,7 +212,7 @@ fn json(pretty: bool, answer: Answer) -> Encoding {
     }
 }
 
-/// These clients are for people; programs set no `pretty`.
+/// These clients are interactive; programs set no `pretty`.
 fn wants_pretty(headers: &HeaderMap, query: &Query) -> bool {
     if query.first("pretty").is_some() {
         return query.flag("pretty");
@@ -229,7 +230,7 @@ fn wants_pretty(headers: &HeaderMap, query: &Query) -> bool {
 struct Clause<'a> {
     kind: &'a str,
     subkind: &'a str,
-    /// Weight in thousandths.
+    /// Quality in thousandths.
     quality: u32,
     convert: &'a str,
     group: &'a str,
@@ -272,8 +273,8 @@ impl<'a> Clause<'a> {
         }
     }
 
-    /// Whether it is moved before `other`, its direct predecessor. The relation is no order: of two,
-    /// each may precede the other.
+    /// Whether the clause is moved before `other`, its direct predecessor. The relation is not an order: of
+    /// two clauses, each may precede the other.
     fn precedes(&self, other: &Self) -> bool {
         self.quality > other.quality
             || (self.kind != "*" && other.kind == "*")
@@ -294,9 +295,10 @@ impl<'a> Clause<'a> {
         };
         streams.then_some(())?;
         let shape = self.shape(answer)?;
-        // Rows have values of any type, which no message holds.
-        let shown = !matches!(shape, Shape::Table(_)) || (forms.tables && encoding != Encoding::Protobuf);
-        shown.then_some(MediaType { encoding, shape })
+        // Table rows have values of any type, which protobuf messages cannot have.
+        let is_supported =
+            !matches!(shape, Shape::Table(_)) || (forms.tables && encoding != Encoding::Protobuf);
+        is_supported.then_some(MediaType { encoding, shape })
     }
 
     fn shape(&self, answer: Answer) -> Option<Shape> {
@@ -317,7 +319,7 @@ impl<'a> Clause<'a> {
     }
 }
 
-/// A quality from 0 to 1 in thousandths; anything else makes the clause void.
+/// Parses a quality from 0 to 1, in thousandths; any other value makes the clause invalid.
 fn quality(text: &str) -> Option<u32> {
     let number: f64 = text.parse().ok()?;
     #[expect(
@@ -333,7 +335,7 @@ mod tests {
     use super::*;
 
     /// Forms of a resource without messages.
-    const JSON_ALONE: Forms = Forms {
+    const JSON_ONLY: Forms = Forms {
         tables: true,
         messages: false,
     };
@@ -341,7 +343,7 @@ mod tests {
     fn accept(text: &str, answer: Answer) -> Option<MediaType> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, text.parse().unwrap());
-        negotiate(&headers, &Query::default(), answer, JSON_ALONE).ok()
+        negotiate(&headers, &Query::default(), answer, JSON_ONLY).ok()
     }
 
     const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json";
@@ -381,13 +383,13 @@ mod tests {
         };
         let both = Forms {
             messages: true,
-            ..JSON_ALONE
+            ..JSON_ONLY
         };
         let go = "application/vnd.kubernetes.protobuf,application/json";
         assert_eq!(accept(go, Answer::Object, both), Ok(Encoding::Protobuf));
-        assert_eq!(accept(go, Answer::Object, JSON_ALONE), Ok(Encoding::Json));
+        assert_eq!(accept(go, Answer::Object, JSON_ONLY), Ok(Encoding::Json));
         let only = "application/vnd.kubernetes.protobuf";
-        assert_eq!(accept(only, Answer::List, JSON_ALONE), Err(406));
+        assert_eq!(accept(only, Answer::List, JSON_ONLY), Err(406));
         let watch = "application/vnd.kubernetes.protobuf;stream=watch";
         assert_eq!(accept(watch, Answer::Watch, both), Ok(Encoding::Protobuf));
         assert_eq!(accept(watch, Answer::List, both), Err(406));
@@ -418,7 +420,7 @@ mod tests {
         assert_eq!(accept(text, Answer::Object).unwrap().encoding, Encoding::Yaml);
         let text = "application/yaml;q=0.5, */*;q=0.8";
         assert_eq!(accept(text, Answer::Object).unwrap().encoding, Encoding::Json);
-        // However long the header is, it takes no time.
+        // Even the longest header is processed fast.
         let many = vec!["*/*;q=0.8, application/yaml;q=0.5"; 5_000].join(",");
         assert_eq!(accept(&many, Answer::Object).unwrap().encoding, Encoding::Json);
     }
@@ -466,7 +468,7 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert(USER_AGENT, "curl/8".parse().unwrap());
         let encoding = |headers: &HeaderMap, query| {
-            negotiate(headers, &Query::parse(query), Answer::Object, JSON_ALONE)
+            negotiate(headers, &Query::parse(query), Answer::Object, JSON_ONLY)
                 .unwrap()
                 .encoding
         };

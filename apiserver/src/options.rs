@@ -1,4 +1,4 @@
-//! Query parameters of reads and writes, parsed and checked.
+//! Query parameters of reads and writes, parsed and validated.
 
 use berth_apimachinery::selector::{FieldSelector, Selector};
 use berth_apimachinery::write::{CommitError, WriteRefusal};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::managers;
 use crate::request_info::Query;
 
-/// The group of the options kinds in messages.
+/// API group of the options kinds, for messages.
 const META: &str = "meta.k8s.io";
 
 fn refuse(kind: &str, errors: &[FieldError]) -> Result<(), Status> {
@@ -45,10 +45,10 @@ pub(crate) enum Match {
 pub(crate) struct ListOptions {
     pub(crate) labels: Selector,
     pub(crate) fields: FieldSelector,
-    /// `None` is the most recent, 0 any.
+    /// Resource version; `None` means the most recent, 0 means any.
     pub(crate) revision: Option<u64>,
     pub(crate) matching: Option<Match>,
-    /// 0 is unlimited.
+    /// Page size; 0 means unlimited.
     pub(crate) limit: usize,
     /// The received continue token; empty for a first page.
     pub(crate) token: String,
@@ -58,7 +58,7 @@ pub(crate) struct ListOptions {
 }
 
 impl ListOptions {
-    /// The options of a list (or, with `watch`, of a watch).
+    /// Parses the options of a list (or, with `watch`, of a watch).
     pub(crate) fn parse(query: &Query, watch: bool) -> Result<Self, Status> {
         let text = |key: &str| query.first(key).unwrap_or_default();
         let labels = Selector::parse(text("labelSelector"))
@@ -128,7 +128,7 @@ impl ListOptions {
     }
 }
 
-/// `resourceVersion`, for a get too.
+/// Parses `resourceVersion`; also for a get.
 pub(crate) fn revision(query: &Query) -> Result<Option<u64>, Status> {
     match query.first("resourceVersion") {
         None | Some("") => Ok(None),
@@ -157,7 +157,7 @@ fn matching(query: &Query, watch: bool) -> Result<Option<Match>, Status> {
     }
 }
 
-/// Treatment of unknown and duplicate fields.
+/// Handling of unknown and duplicate fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum FieldValidation {
     Ignore,
@@ -171,17 +171,17 @@ pub(crate) enum FieldValidation {
 pub(crate) struct WriteOptions {
     pub(crate) dry_run: bool,
     pub(crate) field_validation: FieldValidation,
-    /// Whether an apply takes fields that others own.
+    /// Whether an apply takes over fields of other managers.
     pub(crate) force: bool,
 }
 
 impl WriteOptions {
-    /// The options of a write of `kind` (`CreateOptions`, `UpdateOptions`, `PatchOptions`).
+    /// Parses the options of a write of `kind` (`CreateOptions`, `UpdateOptions`, `PatchOptions`).
     pub(crate) fn parse(query: &Query, kind: &str) -> Result<Self, Status> {
         Self::read(query, kind, false)
     }
 
-    /// The options of a server-side apply.
+    /// Parses the options of a server-side apply.
     pub(crate) fn of_apply(query: &Query) -> Result<Self, Status> {
         Self::read(query, "PatchOptions", true)
     }
@@ -223,8 +223,8 @@ impl WriteOptions {
     }
 }
 
-/// Whether nothing is stored. Only `All` is known. An empty value (a script's unset variable, say) is
-/// an error and not a write.
+/// Whether the request is a dry run. Only `All` is valid. An empty value (such as a script's unset variable)
+/// is an error, so that nothing is written by mistake.
 fn dry_run(values: &[&str], errors: &mut Vec<FieldError>) -> bool {
     if values.iter().any(|value| *value != "All") {
         errors.push(FieldError::not_supported("dryRun", Value::from(values), &["All"]));
@@ -232,7 +232,7 @@ fn dry_run(values: &[&str], errors: &mut Vec<FieldError>) -> bool {
     values.contains(&"All")
 }
 
-/// Fate of the dependents of a deleted object.
+/// Policy for the dependents of a deleted object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Propagation {
     Background,
@@ -250,7 +250,7 @@ pub(crate) struct DeleteOptions {
 }
 
 impl DeleteOptions {
-    /// The options in the query, for a request without a body.
+    /// Parses the options in the query, for a request without a body.
     pub(crate) fn of_query(query: &Query) -> Result<Self, Status> {
         let orphan = query
             .first("orphanDependents")
@@ -270,7 +270,7 @@ impl DeleteOptions {
         })
     }
 
-    /// The options in a decoded body.
+    /// Parses the options in a decoded body.
     pub(crate) fn of_body(body: &Value) -> Result<Self, Status> {
         expect(body, "dryRun", |value| {
             value
@@ -337,16 +337,16 @@ impl DeleteOptions {
         })
     }
 
-    /// 409 when the object is not the intended one.
+    /// The error 409 when the object is not the intended one.
     pub(crate) fn check_preconditions(
         &self,
         resource: GroupResource,
         object: &Object,
     ) -> Result<(), CommitError> {
         let name = object.meta().name();
-        let differs = |what: &str, asked: &str, have: &str| {
+        let differs = |what: &str, expected: &str, have: &str| {
             let text = format!(
-                "Precondition failed: {what} in precondition: {asked}, {what} in object meta: {have}"
+                "Precondition failed: {what} in precondition: {expected}, {what} in object meta: {have}"
             );
             let conflict = Status::conflict(resource, name, &text);
             Err(CommitError::new(WriteRefusal::Changed, conflict))

@@ -1,5 +1,5 @@
-//! Pages of a list: every page shows the revision of the first, and a token has the start of the next
-//! one.
+//! Pages of a list: every page has the revision of the first, and a token contains the start of the next
+//! page.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -8,24 +8,24 @@ use berth_storage::Name;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Start of the next page. Opaque to clients.
+/// Start of the next page. The token is opaque to clients.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Token {
-    /// The format.
+    /// Version of the format.
     v: String,
-    /// The revision of the list; 0 means the newest when the page is read.
+    /// Revision of the list; 0 means the newest when the page is read.
     rv: u64,
-    /// The namespace of the last object given.
+    /// Namespace of the last returned object.
     #[serde(default)]
     ns: String,
-    /// The name of the last object given.
+    /// Name of the last returned object.
     start: String,
-    /// The number of the kept listing of a computed resource; 0 for stored ones, whose revision is enough.
+    /// Number of the cached listing of a computed resource; 0 for stored ones, whose revision is sufficient.
     #[serde(default)]
     listing: u64,
-    /// Number of objects that follow in the list at `rv`, so that they are not counted for each page; 0
-    /// where they were not counted.
+    /// Number of objects that follow in the list at `rv`, so that they are not counted for each page; 0 if
+    /// they were not counted.
     #[serde(default)]
     left: usize,
 }
@@ -33,7 +33,7 @@ pub(crate) struct Token {
 const FORMAT: &str = "meta.k8s.io/v1";
 
 impl Token {
-    /// The token for the objects after `last` in a list at `revision`.
+    /// Creates the token for the objects after `last` in a list at `revision`.
     pub(crate) fn after(last: &Name, revision: Revision) -> Self {
         Self {
             v: FORMAT.to_owned(),
@@ -45,29 +45,29 @@ impl Token {
         }
     }
 
-    /// Returns the token, known to be followed by `left` objects.
+    /// Returns the token with the number of the objects that follow.
     pub(crate) fn leaving(mut self, left: usize) -> Self {
         self.left = left;
         self
     }
 
-    /// Number of objects that follow, where that is known.
+    /// Number of objects that follow, where it is known.
     pub(crate) fn left(&self) -> Option<usize> {
         (self.left > 0).then_some(self.left)
     }
 
-    /// Returns the token for the kept listing `number`.
+    /// Returns the token for the cached listing `number`.
     pub(crate) fn of_listing(mut self, number: u64) -> Self {
         self.listing = number;
         self
     }
 
-    /// The number of the kept listing, 0 for none.
+    /// Number of the cached listing, 0 for none.
     pub(crate) fn listing(&self) -> u64 {
         self.listing
     }
 
-    /// Reads a token.
+    /// Parses a token.
     ///
     /// # Errors
     /// 400 when the token is invalid.
@@ -102,12 +102,12 @@ impl Token {
         (self.rv > 0).then_some(Revision(self.rv))
     }
 
-    /// The object that the page begins after.
+    /// Name of the object before the page.
     pub(crate) fn last(&self) -> Name {
         Name::new(&self.ns, &self.start)
     }
 
-    /// 410, with a token that continues in the current list.
+    /// The error 410, with a token that continues in the current list.
     pub(crate) fn expired(mut self) -> Status {
         self.rv = 0;
         self.listing = 0;

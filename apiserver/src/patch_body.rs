@@ -14,17 +14,17 @@ use crate::decode::{self, DecodedBody};
 /// A patch in one of the formats.
 #[derive(Debug)]
 pub(crate) enum PatchBody {
-    /// RFC 6902, or the reason why an operation is malformed: it is reported after the look-up of the
-    /// object, like that of a failing one.
+    /// RFC 6902, or the error of a malformed operation, which is reported once the object is found, like the
+    /// error of a failing operation.
     Json(Result<Patch, Box<Status>>),
     /// RFC 7396.
     Merge(Value),
-    /// Kubernetes' own, for kinds with merge rules for lists.
+    /// Kubernetes' strategic merge patch, for kinds with merge rules for lists.
     Strategic(Value),
 }
 
-/// Applies the patch in `bytes` to `value`, in the format that `media_type` names. Strategic merge
-/// patches need the `schema` with merge rules for lists.
+/// Applies the patch in `bytes` to `value`, in the format that `media_type` names. Strategic merge patches
+/// need the merge rules of `schema` for lists.
 ///
 /// # Errors
 /// 400 for a body that is not a patch, 413 for too many operations or too large copies, 415 for an
@@ -43,7 +43,7 @@ pub fn patched(
     patch.apply(schema, value)
 }
 
-/// The media types of patches.
+/// Media types of patches.
 const JSON: &str = "application/json-patch+json";
 const MERGE: &str = "application/merge-patch+json";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
@@ -53,17 +53,17 @@ pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Formats {
     pub(crate) strategic: bool,
-    /// Whether server-side apply is supported; its bodies are read elsewhere.
+    /// Whether server-side apply is supported; its bodies are parsed by another module.
     pub(crate) apply: bool,
 }
 
 impl PatchBody {
-    /// Reads a patch of `media_type`, with the problems of a strict reader: duplicate fields, and
-    /// fields that operations do not have.
+    /// Parses a patch of `media_type`, and returns the problems that strict validation reports: duplicate
+    /// fields, and unknown fields of operations.
     ///
     /// # Errors
-    /// 415 for a format that is not accepted here, 413 for too many operations, 400 for a body that is
-    /// not a patch.
+    /// 415 for a format that is not accepted, 413 for too many operations, 400 for a body that is not a
+    /// patch.
     pub(crate) fn parse(
         media_type: &str,
         bytes: &[u8],
@@ -79,7 +79,7 @@ impl PatchBody {
         }
     }
 
-    /// Whether it may read or change `metadata.managedFields`.
+    /// Whether the patch may read or change `metadata.managedFields`.
     pub(crate) fn is_about_managers(&self) -> bool {
         match self {
             Self::Json(Err(_)) => false,
@@ -96,7 +96,7 @@ impl PatchBody {
                 Some(Value::Object(metadata)) => metadata.contains_key("managedFields"),
                 metadata => metadata.is_some(),
             },
-            // Lists of directives are fields next to the lists.
+            // Directives for a list are in separate fields of the same object.
             Self::Strategic(patch) => match patch.get("metadata") {
                 Some(Value::Object(metadata)) => metadata
                     .keys()
@@ -106,7 +106,7 @@ impl PatchBody {
         }
     }
 
-    /// `value` patched.
+    /// Applies the patch to `value`.
     ///
     /// # Errors
     /// 422 when an operation or a test fails, 400 when a directive is wrong.
@@ -152,7 +152,7 @@ impl Formats {
     }
 }
 
-/// 422 without an object to blame, as kube-apiserver answers a patch that does not apply.
+/// The error 422 without an object, which is kube-apiserver's answer to a patch that does not apply.
 fn unprocessable(problem: String) -> Status {
     let text = "the server rejected our request due to an error in our request";
     Status::failure(422, "Invalid", format!("{text}: {problem}")).with_cause(
@@ -211,7 +211,7 @@ fn operations(bytes: &[u8]) -> Result<(Operations, Vec<String>), Status> {
     Ok((operations, strictly(list, &duplicates)))
 }
 
-/// Problems of a strict reader with operations; as many are reported as of an object.
+/// Problems of operations that strict validation reports, at most as many as for an object.
 fn strictly(list: &[Value], duplicates: &[String]) -> Vec<String> {
     let unknown = list.iter().enumerate().flat_map(|(index, operation)| {
         let names = operation.as_object().into_iter().flatten().map(|(name, _)| name);

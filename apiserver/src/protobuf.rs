@@ -1,18 +1,18 @@
-//! Answers in Kubernetes' protobuf, put together of the messages that a [`crate::decode::Codec`] writes: the
+//! Answers in Kubernetes' protobuf, built from the messages that a [`crate::decode::Codec`] encodes: the
 //! envelope of an object, lists, and the frames of watches.
 
 use bytes::Bytes;
 
-/// First bytes of every object that stands by itself.
+/// Magic bytes at the start of every top-level object.
 const MAGIC: &[u8] = b"k8s\0";
 
 /// The last two fields of an envelope, contentEncoding and contentType: both empty.
 pub(crate) const TAIL: &[u8] = &[0x1a, 0, 0x22, 0];
 
-/// Number of the items in the message of a list.
+/// Field number of the items in the message of a list.
 const ITEMS: u8 = 2;
 
-/// Length in bytes of a field with `length` bytes.
+/// Length in bytes of a whole field whose value has `length` bytes.
 pub(crate) const fn field_len(length: usize) -> usize {
     let mut rest = length >> 7;
     let mut digits = 1;
@@ -34,7 +34,7 @@ fn head(number: u8, length: usize, out: &mut Vec<u8>) {
     out.push(low(rest));
 }
 
-/// The lowest seven bits.
+/// Returns the lowest seven bits.
 const fn low(number: usize) -> u8 {
     #[expect(clippy::cast_possible_truncation, reason = "seven bits are left")]
     let bits = (number & 0x7f) as u8;
@@ -46,7 +46,8 @@ fn field(number: u8, bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// Writes the envelope of an object of a kind, up to its message of `length` bytes; [`TAIL`] follows that.
+/// Writes the envelope of an object of a kind, up to its message of `length` bytes; [`TAIL`] follows the
+/// message.
 pub(crate) fn open(api_version: &str, kind: &str, length: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(MAGIC);
     head(1, field_len(api_version.len()) + field_len(kind.len()), out);
@@ -55,7 +56,7 @@ pub(crate) fn open(api_version: &str, kind: &str, length: usize, out: &mut Vec<u
     head(2, length, out);
 }
 
-/// An object of a kind whose message is `message`.
+/// Encodes an object of a kind with the message `message`.
 pub(crate) fn envelope(api_version: &str, kind: &str, message: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(32 + api_version.len() + kind.len() + message.len());
     open(api_version, kind, message.len(), &mut out);
@@ -64,7 +65,7 @@ pub(crate) fn envelope(api_version: &str, kind: &str, message: &[u8]) -> Vec<u8>
     out
 }
 
-/// The beginning of a list of a kind, up to its items, which are `items` bytes together.
+/// Encodes the beginning of a list of a kind, up to its items, whose total length is `items` bytes.
 pub(crate) fn list_head(api_version: &str, kind: &str, metadata: &[u8], items: usize) -> Vec<u8> {
     let mut out = Vec::new();
     open(api_version, kind, field_len(metadata.len()) + items, &mut out);
@@ -88,8 +89,8 @@ pub(crate) fn frame(r#type: &str, object: &[u8], out: &mut Vec<u8>) {
     field(1, object, out);
 }
 
-/// The part of an object's message that holds its metadata, with its head: the message of a
-/// PartialObjectMetadata. The metadata are the first field of every kind.
+/// Returns the field of an object's message that has its metadata, including the field's head: this is the
+/// message of a PartialObjectMetadata. The metadata are the first field of every kind.
 pub(crate) fn metadata(message: &Bytes) -> Bytes {
     let (mut length, mut at) = (0_usize, 1);
     for shift in (0..usize::BITS).step_by(7) {

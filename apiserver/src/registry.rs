@@ -2,8 +2,8 @@
 //! writers alike.
 //!
 //! Handlers of requests are thin: they decode, call the registry and render. Controllers and handlers of
-//! subresources use [`Registry::commit`], which takes a list of writes through the same admission and
-//! validation as their user's own requests and applies them at once.
+//! subresources use [`Registry::commit`], which runs the same admission and validation on a list of writes as
+//! on requests of the writes' user, and applies them in one transaction.
 
 mod admit;
 mod apply;
@@ -51,11 +51,12 @@ use transaction::Origin;
 pub use transaction::{Author, share_guards};
 pub(crate) use write::{Target, check_base};
 
-/// Most attempts at a write without a required resource version, when the object moved meanwhile. Each
-/// conflict means that another write went through, so the number of writes in flight bounds this (200).
+/// Highest number of attempts at a write without a required resource version, when the object is changed
+/// concurrently. Each conflict means that another write succeeded, so the number of writes in flight (200) is
+/// below this limit.
 pub(crate) const CONFLICT_ATTEMPTS: usize = 256;
 
-/// Everything that is served, and the one way to write it.
+/// Served resources, and the only way to write their objects.
 pub struct Registry {
     chain: Chain,
     clock: Arc<dyn Clock>,
@@ -65,12 +66,12 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Begins a registry whose writes pass `chain`; in-process ones happen at `clock`'s time.
+    /// Starts a registry whose writes pass `chain`; in-process writes have the time of `clock`.
     pub fn builder(chain: Chain, clock: Arc<dyn Clock>) -> RegistryBuilder {
         RegistryBuilder::new(chain, clock)
     }
 
-    /// Lets `hook` act on creates of a registry that is built.
+    /// Adds `hook` to an existing registry; it acts on creates.
     #[cfg(test)]
     pub(crate) fn hook(&self, hook: Arc<dyn CreateHook>) {
         assert!(self.create_hook.set(hook).is_ok(), "one hook");
@@ -85,7 +86,7 @@ impl Registry {
             .unwrap_or_else(|| NOTHING.get_or_init(Index::default))
     }
 
-    /// The clock of in-process writes.
+    /// Clock of in-process writes.
     #[must_use]
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
@@ -95,7 +96,7 @@ impl Registry {
         &self.chain
     }
 
-    /// One present object, as stored.
+    /// Returns one present object, as stored.
     ///
     /// # Errors
     /// 404 when the object or the resource does not exist; errors of the store.
@@ -106,7 +107,7 @@ impl Registry {
             .ok_or_else(|| Status::not_found(key.resource, &key.name))
     }
 
-    /// All present objects of one resource, as stored. Cheap: nothing is copied.
+    /// Returns all present objects of one resource, as stored. Nothing is copied, so the call is cheap.
     ///
     /// # Errors
     /// 404 when the resource is not served, 405 when it is computed; errors of the store.
@@ -119,9 +120,9 @@ impl Registry {
             .map_err(|error| errors::of_store(error, served))
     }
 
-    /// Replaces one object through a custom subresource (`binding`), or through `status`, as the user
-    /// of `call`: `object` is the whole object wanted, and must still be at the revision its
-    /// `metadata.resourceVersion` names, if it names one.
+    /// Replaces one object through a custom subresource (`binding`), or through `status`, as the user of
+    /// `call`: `object` is the whole new object. If its `metadata.resourceVersion` is set, the stored object
+    /// must still have that revision.
     ///
     /// # Errors
     /// As [`Registry::commit`].
@@ -156,7 +157,7 @@ impl Registry {
         let origin = Origin {
             warnings: Some(call.warnings.clone()),
             annotations: Some(call.annotations.clone()),
-            // A body of another kind was shown to them unchanged.
+            // External policies have already admitted a body of another kind, unchanged.
             asked: self
                 .preferred(key.resource)?
                 .subresource(subresource)

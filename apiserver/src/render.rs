@@ -1,4 +1,5 @@
-//! Writing of one object: its stored bytes where they fit, and a minimal composition where they do not.
+//! Rendering of one object: its stored bytes where they have the requested form, otherwise a composition with
+//! as little copying as possible.
 
 use std::sync::Arc;
 
@@ -11,18 +12,18 @@ use crate::negotiation::{MetaVersion, Shape};
 use crate::protobuf;
 use crate::served::ServedVersion;
 
-/// One object in one form. Nothing is copied before it is written.
+/// One object in one form. Nothing is copied until it is written.
 #[derive(Clone, Debug)]
 pub(crate) enum RenderedObject<'a> {
-    /// The stored bytes.
+    /// The stored object.
     Stored(&'a Object),
     /// The stored object without `apiVersion` and `kind`.
     Untyped(&'a Object),
     /// The stored object with another `apiVersion`.
     InVersion(&'a str, &'a Object),
-    /// Its metadata, behind this head.
+    /// The metadata of the object, after this head.
     Metadata(&'static [u8], &'a Object),
-    /// Rendered again, where the served fields differ from the stored ones.
+    /// The object serialized again, where the served fields differ from the stored ones.
     Made(Bytes),
 }
 
@@ -51,7 +52,7 @@ impl RenderedObject<'_> {
         }
     }
 
-    /// The whole body, copied only where it is in several pieces.
+    /// Returns the whole body, copied only if it consists of several pieces.
     pub(crate) fn join(self) -> Bytes {
         match self {
             Self::Stored(object) => object.bytes(),
@@ -65,7 +66,7 @@ impl RenderedObject<'_> {
     }
 }
 
-/// Whether objects are shown whole, or their metadata only.
+/// Selection of the whole object or its metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum View {
     Full,
@@ -73,7 +74,7 @@ pub(crate) enum View {
 }
 
 impl View {
-    /// The view of a form other than a table.
+    /// The view of any form except a table.
     pub(crate) fn of(shape: Shape) -> Self {
         match shape {
             Shape::Full | Shape::Table(_) => Self::Full,
@@ -81,7 +82,7 @@ impl View {
         }
     }
 
-    /// `object` as `served` shows it.
+    /// Renders `object` as `served`.
     pub(crate) fn render<'a>(self, served: &'a ServedVersion, object: &'a Object) -> RenderedObject<'a> {
         match self {
             Self::Full => full(served, object),
@@ -89,7 +90,8 @@ impl View {
         }
     }
 
-    /// `object` as an item of a list: of Kubernetes' own kinds the list alone says `apiVersion` and `kind`.
+    /// Renders `object` as an item of a list: for Kubernetes' own kinds only the list has `apiVersion` and
+    /// `kind`.
     pub(crate) fn item<'a>(self, served: &'a ServedVersion, object: &'a Object) -> RenderedObject<'a> {
         if self != Self::Full || !served.has_own_type() {
             return self.render(served, object);
@@ -107,8 +109,7 @@ impl View {
         }
     }
 
-    /// Whether [`View::render`] gives the stored bytes themselves, so that every watcher can share a frame of
-    /// them.
+    /// Whether [`View::render`] returns the stored bytes, so that every watcher can share a frame with them.
     pub(crate) fn is_stored(self, served: &ServedVersion, object: &Object) -> bool {
         self == Self::Full && object.api_version() == &*served.api_version
     }
@@ -134,7 +135,7 @@ fn partial(version: MetaVersion, object: &Object) -> RenderedObject<'_> {
     RenderedObject::Metadata(head, object)
 }
 
-/// Objects of one resource in protobuf.
+/// Encoder of the objects of one resource in protobuf.
 #[derive(Clone)]
 pub(crate) struct Messages {
     pub(crate) codec: Arc<dyn Codec>,
@@ -143,7 +144,7 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
-    /// The message of `object`, without an envelope: written once for each object as it is stored.
+    /// Returns the message of `object`, without an envelope: it is encoded once for each stored object.
     pub(crate) fn of(&self, object: &Object) -> Bytes {
         let served = &self.served;
         let whole = match object.api_version() == &*served.api_version {
@@ -164,7 +165,7 @@ impl Messages {
         message.expect("messages are written of kinds that have one")
     }
 
-    /// The apiVersion and the kind of the objects as they are shown.
+    /// The apiVersion and the kind of the served objects.
     pub(crate) fn names(&self) -> (&str, &str) {
         match self.view {
             View::Full => (&self.served.api_version, self.served.info().kind),
@@ -172,7 +173,7 @@ impl Messages {
         }
     }
 
-    /// Writes the frame of an event about what is no stored object, but has a message.
+    /// Writes the frame of an event about a value that is not a stored object, but has a message.
     pub(crate) fn frame(&self, r#type: &str, object: &Value, out: &mut Vec<u8>) {
         let text = |field: &str| object[field].as_str().unwrap_or_default();
         let (api_version, kind) = (text("apiVersion"), text("kind"));
@@ -181,16 +182,16 @@ impl Messages {
         protobuf::frame(r#type, &envelope, out);
     }
 
-    /// `object` in its envelope.
+    /// Encodes `object` with its envelope.
     pub(crate) fn envelope(&self, object: &Object) -> Vec<u8> {
         let (api_version, kind) = self.names();
         protobuf::envelope(api_version, kind, &self.of(object))
     }
 }
 
-/// The object as `served` shows it, parsed, for patches and handlers.
+/// Returns the object in the form of `served`, parsed, for patches and handlers.
 pub(crate) fn value(served: &ServedVersion, object: &Object) -> Value {
-    shown(served, object, Object::parse)
+    convert(served, object, Object::parse)
 }
 
 /// Whether [`unmanaged`] returns the stored object unchanged.
@@ -198,12 +199,12 @@ pub(crate) fn is_as_stored(served: &ServedVersion, object: &Object) -> bool {
     object.api_version() == &*served.api_version && served.name == served.stored
 }
 
-/// Renders it without its managed fields.
+/// Returns the object in the form of `served`, without its managed fields.
 pub(crate) fn unmanaged(served: &ServedVersion, object: &Object) -> Value {
-    converted(served, object).unwrap_or_else(|| shown(served, object, Object::parse_unmanaged))
+    converted(served, object).unwrap_or_else(|| convert(served, object, Object::parse_unmanaged))
 }
 
-fn shown(served: &ServedVersion, object: &Object, parse: fn(&Object) -> Value) -> Value {
+fn convert(served: &ServedVersion, object: &Object, parse: fn(&Object) -> Value) -> Value {
     if object.api_version() == &*served.api_version {
         return parse(object);
     }
@@ -217,7 +218,8 @@ fn shown(served: &ServedVersion, object: &Object, parse: fn(&Object) -> Value) -
         })
 }
 
-/// The object without its managed fields, where `served` has other fields than the stored object.
+/// Returns the object without its managed fields, where the fields of `served` differ from those of the
+/// stored object.
 pub(crate) fn converted(served: &ServedVersion, object: &Object) -> Option<Value> {
     if object.api_version() == &*served.api_version {
         return None;

@@ -1,8 +1,8 @@
-//! A request's aim, read off its method, path and query alone, before anything else is known.
+//! Target of a request, parsed only from its method, path and query, before any other step.
 //!
-//! Authentication, authorization, limits, metrics and dispatch all use the same [`RequestInfo`], so
-//! that the authorized request is the executed one. Paths are read as in kube-apiserver
-//! (docs/reference.md, "Serving").
+//! Authentication, authorization, limits, metrics and dispatch all use the same [`RequestInfo`], so that the
+//! authorized request is the executed one. Paths are parsed as in kube-apiserver (docs/reference.md,
+//! "Serving").
 
 mod query;
 
@@ -14,20 +14,20 @@ use http::{Method, Uri};
 
 pub use query::Query;
 
-/// Subresources of a namespace itself; anything else below `/namespaces/<name>/` is a resource in it.
+/// Subresources of a namespace itself; any other path below `/namespaces/<name>/` is a resource in it.
 const NAMESPACE_SUBRESOURCES: [&str; 2] = ["status", "finalize"];
 
-/// Aim of one request.
+/// Target of one request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestInfo {
-    /// Whether a resource is asked for, rather than a path such as `/healthz` or a discovery document.
+    /// Whether the request is for a resource, not for a path such as `/healthz` or a discovery document.
     pub is_resource: bool,
     /// The decoded URL path.
     pub path: String,
-    /// For resources `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`,
+    /// Verb: for resources `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`,
     /// `proxy`, or empty for a method without a verb; for paths the HTTP method in lower case.
     pub verb: &'static str,
-    /// `api` (the core group) or `apis`; empty for paths.
+    /// Path prefix: `api` (the core group) or `apis`; empty for paths.
     pub prefix: &'static str,
     /// The API group; empty for the core group.
     pub group: String,
@@ -40,21 +40,21 @@ pub struct RequestInfo {
     /// The subresource, or the empty string.
     pub subresource: String,
     /// The object's name, or the empty string. For list, watch and deletecollection it is the one name that
-    /// the field selector asks for, so that rules on resource names hold for them too; see
+    /// the field selector selects, so that rules on resource names apply to them too; see
     /// [`RequestInfo::named_in_path`].
     pub name: String,
-    /// Whether the name is from the path, rather than from a field selector.
+    /// Whether the name is from the path, not from a field selector.
     pub named_in_path: bool,
     /// Rest of the path after the subresource, without a leading slash (`proxy/<rest>`).
     pub rest: String,
     /// The decoded query.
     pub query: Query,
-    /// Request below the subresource `proxy`, where that is a path of an API.
+    /// Request below the subresource `proxy`, where the rest is a path of an API.
     pub inner: Option<Arc<RequestInfo>>,
 }
 
 impl RequestInfo {
-    /// Reads a request's method and target.
+    /// Parses a request's method and target.
     ///
     /// # Errors
     /// 400 when the path is not properly percent-encoded UTF-8, or a `/watch/` or `/proxy/` path ends there.
@@ -63,7 +63,7 @@ impl RequestInfo {
         let query = Query::parse(uri.query().unwrap_or_default());
         let mut info = Self::of_path(method, path, query)?;
         if info.is_resource && info.subresource == "proxy" && !info.rest.is_empty() {
-            // One level: a proxy below a proxy is handled by the latter.
+            // Only one level is parsed: a proxy below a proxy is handled by the latter.
             let below = Self::of_path(method, format!("/{}", info.rest), info.query.clone());
             info.inner = below.ok().map(Arc::new);
         }
@@ -82,8 +82,8 @@ impl RequestInfo {
         Ok(info)
     }
 
-    /// Whether the request stays open by design: no timeout, no in-flight limit, audited at its start. One to
-    /// an API below a proxy does when it would there.
+    /// Whether the request is long-running: it has no timeout and no in-flight limit, and is audited at its
+    /// start. A request to an API below a proxy is long-running if that API's request is.
     #[must_use]
     pub fn is_long_running(&self) -> bool {
         if let Some(inner) = &self.inner {
@@ -92,21 +92,21 @@ impl RequestInfo {
         self.is_resource && (self.verb == "watch" || self.verb == "proxy" || self.subresource == "proxy")
     }
 
-    /// Number of bytes of its selectors, below a proxy too.
+    /// Number of bytes of the request's selectors, including those below a proxy.
     #[must_use]
     pub fn selectors(&self) -> usize {
         let length = |name: &str| self.query.first(name).map_or(0, str::len);
         length("labelSelector") + length("fieldSelector")
     }
 
-    /// Whether nothing can change by it.
+    /// Whether the request cannot change anything.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         matches!(self.verb, "get" | "list" | "watch" | "head" | "options")
     }
 
     fn read_path(&mut self, path: &str, method: &Method) -> Result<(), Status> {
-        // One slash begins a path; `//apis` is no served path.
+        // A path begins with one slash; `//apis` is no served path.
         let trimmed = path.strip_prefix('/').unwrap_or(path).trim_end_matches('/');
         let mut parts: Vec<&str> = trimmed.split('/').collect();
         let grouped = match parts[0] {
@@ -131,7 +131,7 @@ impl RequestInfo {
         Ok(())
     }
 
-    /// The verb of the method, or of the two prefixes for a verb (`/api/v1/watch/pods`).
+    /// Parses the verb from the method, or from the two path prefixes that are verbs (`/api/v1/watch/pods`).
     fn read_verb(&mut self, parts: &mut Vec<&str>, method: &Method) -> Result<(), Status> {
         let prefix = match parts[0] {
             "watch" => Some("watch"),
@@ -158,7 +158,7 @@ impl RequestInfo {
         let mut parts = parts;
         if parts[0] == "namespaces" && parts.len() > 1 {
             parts[1].clone_into(&mut self.namespace);
-            // A namespace has no namespaces: that would be an unknown subresource.
+            // A namespace contains no namespaces: such a path would be an unknown subresource.
             let own = |part: &str| NAMESPACE_SUBRESOURCES.contains(&part) || part == "namespaces";
             if parts.len() > 2 && !own(parts[2]) {
                 parts = &parts[2..];
@@ -177,7 +177,8 @@ impl RequestInfo {
         }
     }
 
-    /// Without a name, a get is a list or a watch, and a delete is a deletecollection.
+    /// Corrects the verbs of requests without a name: a get is a list or a watch, and a delete is a
+    /// deletecollection.
     fn settle_collections(&mut self) {
         if !self.name.is_empty() {
             return;
@@ -195,8 +196,8 @@ impl RequestInfo {
         }
     }
 
-    /// The name a field selector pins down. One that does not parse pins nothing; its 400 comes from the
-    /// handler.
+    /// Returns the only name that a field selector allows. An invalid selector has none; the handler answers
+    /// it with 400.
     fn selected_name(&self) -> Option<String> {
         let selector = FieldSelector::parse(self.query.first("fieldSelector")?).ok()?;
         let (_, _, name) = selector

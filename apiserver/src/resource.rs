@@ -1,5 +1,5 @@
-//! Resources that a program hands the server: groups of resources, each a kind and the place its objects come
-//! from.
+//! Resources that a program passes to the server: groups of resources, each with a kind and the source of its
+//! objects.
 
 use std::sync::Arc;
 
@@ -18,24 +18,24 @@ use crate::request_info::RequestInfo;
 /// One resource of one group, in all its versions.
 #[derive(Clone)]
 pub struct Resource {
-    /// Names, schema, rules and columns. Its `verbs` are the served ones.
+    /// Kind of the objects: names, schema, rules and columns. Its `verbs` are the served ones.
     pub kind: Arc<dyn Kind>,
     /// Source of the objects.
     pub backing: Backing,
-    /// Subresources except `status`, which every stored kind with `status: true` has by itself.
+    /// Subresources except `status`, which the server adds to every stored kind with `status: true`.
     pub subresources: Vec<Subresource>,
-    /// Effort of its writes beside the size of their bodies; none where it is `None`.
+    /// Effort of its writes in addition to the size of their bodies; `None` means no additional effort.
     pub effort: Option<Effort>,
-    /// Reason why other verbs than the kind's are not served; Kubernetes' own words where it is `None`.
+    /// Reason why verbs other than the kind's are not served; `None` means the message of Kubernetes.
     pub refusal: Option<&'static str>,
 }
 
-/// Cost of requests whose admission plugins read other objects, beside the size of the body. The unit is the
-/// number of bytes that could be parsed in the same time: see [`crate::heavy`].
+/// Cost of requests whose admission plugins read other objects, in addition to the size of the body. The unit
+/// is the number of bytes that could be parsed in the same time: see [`crate::heavy`].
 pub type Effort = Arc<dyn Fn(&RequestInfo) -> usize + Send + Sync>;
 
 impl Resource {
-    /// Objects of `kind` that come from `backing`.
+    /// Creates a resource with objects of `kind` from `backing`.
     #[must_use]
     pub fn new(kind: Arc<dyn Kind>, backing: Backing) -> Self {
         Self {
@@ -47,13 +47,13 @@ impl Resource {
         }
     }
 
-    /// Objects of `kind`, made by `handler` at each request.
+    /// Creates a resource with objects of `kind` that `handler` computes for each request.
     #[must_use]
     pub fn computed(kind: impl Kind, handler: impl Computed) -> Self {
         Self::new(Arc::new(kind), Backing::Computed(Arc::new(handler)))
     }
 
-    /// Objects of `kind`, kept in `store`.
+    /// Creates a resource with objects of `kind` in `store`.
     #[must_use]
     pub fn stored(kind: impl Kind, store: &Arc<dyn Store>) -> Self {
         Self::new(Arc::new(kind), Backing::Stored(Arc::clone(store)))
@@ -73,14 +73,14 @@ impl Resource {
         self
     }
 
-    /// Sets the `effort` that requests take.
+    /// Sets the additional `effort` of requests.
     #[must_use]
     pub fn taking(mut self, effort: Effort) -> Self {
         self.effort = Some(effort);
         self
     }
 
-    /// Effort of the program's own part in a request, from the handlers that answer it.
+    /// Effort of the program's own part of a request, from the handlers that answer it.
     #[must_use]
     pub fn effort_of(&self, info: &RequestInfo) -> usize {
         let own = self.effort.as_ref().map_or(0, |effort| effort(info));
@@ -95,14 +95,14 @@ impl Resource {
         own.saturating_add(answered)
     }
 
-    /// Sets the reason (`why`) in answers to other verbs than the kind's.
+    /// Sets the reason `why` verbs other than the kind's are refused.
     #[must_use]
     pub fn refusing(mut self, why: &'static str) -> Self {
         self.refusal = Some(why);
         self
     }
 
-    /// Whether `status` is a subresource that this library serves by itself.
+    /// Whether this library serves the subresource `status` itself.
     #[must_use]
     pub fn has_status(&self) -> bool {
         self.kind.info().status && !matches!(self.backing, Backing::Computed(_))
@@ -112,21 +112,21 @@ impl Resource {
 /// Source of a resource's objects.
 #[derive(Clone)]
 pub enum Backing {
-    /// A store of Berth: every verb.
+    /// A store of Berth: serves every verb.
     Stored(Arc<dyn Store>),
-    /// A source that another component fills: get, list and watch.
+    /// A source that another component fills: serves get, list and watch.
     Projected(Arc<dyn Source>),
-    /// Made at each request: those verbs that [`Computed`] implements.
+    /// A handler that computes the objects for each request: serves the verbs that [`Computed`] implements.
     Computed(Arc<dyn Computed>),
-    /// Kept by the program in a way of its own: get, list, watch, update and patch.
+    /// Custom storage of the program: serves get, list, watch, update and patch.
     View(Arc<dyn View>),
 }
 
-/// Objects that a program keeps in a way of its own. Reads are those of any source; the program itself stores
-/// the writes.
+/// Objects in custom storage of a program. Reads are those of any source; the program itself stores the
+/// writes.
 #[async_trait]
 pub trait View: Source {
-    /// Whether resource versions are valid in this process only.
+    /// Whether resource versions are valid only in this process.
     fn own_sequence(&self) -> bool {
         false
     }
@@ -144,38 +144,38 @@ pub struct Change<'a> {
     pub version: &'a str,
     /// Key of the object.
     pub key: &'a Key,
-    /// `status`, or the empty string.
+    /// Subresource: `status`, or the empty string.
     pub subresource: &'static str,
-    /// The user of the write.
+    /// Author of the write.
     pub actor: Actor<'a>,
     /// Whether the resource version may be missing.
     pub unconditional: bool,
-    /// Edit of the stored object. Called again where the object has changed meanwhile.
+    /// Function that edits the stored object. Called again if the object was changed concurrently.
     pub edit: &'a mut (dyn FnMut(&Object) -> Result<Value, Status> + Send),
 }
 
-/// A resource made at each request. Verbs not in the kind's list are never called; a `patch` is done by
-/// the server (get, patch, update), and so is `deletecollection` (list, delete). Subresources do
+/// A resource whose objects are computed for each request. Verbs not in the kind's list are never called; the
+/// server implements `patch` (get, patch, update) and `deletecollection` (list, delete). Subresources handle
 /// `connect` ([`SubresourceHandler::api`]).
 #[async_trait]
 pub trait Computed: Send + Sync + 'static {
-    /// Effort of the answer beside the size of the body, in bytes that could be parsed in the same time, or
-    /// [`crate::heavy::UNKNOWN`]. Heavy requests run off the runtime's threads.
+    /// Effort of the answer in addition to the size of the body, in bytes that could be parsed in the same
+    /// time, or [`crate::heavy::UNKNOWN`]. Heavy requests run outside of the runtime's threads.
     fn effort(&self, info: &RequestInfo) -> usize;
 
-    /// One object.
+    /// Returns one object.
     ///
     /// # Errors
-    /// The `Status` the client gets.
+    /// The `Status` that the client receives.
     async fn get(&self, _call: &Call) -> Result<Arc<Object>, Status> {
         Err(Status::method_not_allowed())
     }
 
-    /// All objects in `call.namespace` (or everywhere), in name order. Pages after the first come from the
-    /// same listing.
+    /// Returns all objects in `call.namespace` (or in all namespaces), in the order of their names. Pages
+    /// after the first come from the same listing.
     ///
     /// # Errors
-    /// The `Status` the client gets.
+    /// The `Status` that the client receives.
     async fn list(&self, _call: &Call, _query: &ListQuery) -> Result<Arc<dyn Listing>, Status> {
         Err(Status::method_not_allowed())
     }
@@ -183,26 +183,26 @@ pub trait Computed: Send + Sync + 'static {
     /// Answers a posted object (a review, a binding). The body has passed the kind's schema and validation.
     ///
     /// # Errors
-    /// The `Status` the client gets.
+    /// The `Status` that the client receives.
     async fn create(&self, _call: &Call, _object: Value) -> Result<Reply, Status> {
         Err(Status::method_not_allowed())
     }
 
     /// Replaces an object. The body has passed admission, the kind's schema and validation against the object
-    /// that [`Computed::get`] returned. Its `metadata.resourceVersion`, if there is one, was that object's.
-    /// Where the object has changed since, answer [`Status::conflict`]: the server then repeats a patch.
+    /// that [`Computed::get`] returned. Its `metadata.resourceVersion`, if present, was that object's. If the
+    /// object has changed since, return [`Status::conflict`]: the server then repeats a patch.
     ///
     /// # Errors
-    /// The `Status` the client gets.
+    /// The `Status` that the client receives.
     async fn update(&self, _call: &Call, _object: Value) -> Result<Reply, Status> {
         Err(Status::method_not_allowed())
     }
 
-    /// Deletes an object, after the client's preconditions and admission were checked. Returns the
-    /// object where it is not gone yet.
+    /// Deletes an object, after the client's preconditions and admission were checked. Returns the object if
+    /// it still exists.
     ///
     /// # Errors
-    /// The `Status` the client gets.
+    /// The `Status` that the client receives.
     async fn delete(&self, _call: &Call) -> Result<Option<Reply>, Status> {
         Err(Status::method_not_allowed())
     }
@@ -217,24 +217,24 @@ pub trait Computed: Send + Sync + 'static {
 /// A subresource other than `status`.
 #[derive(Clone)]
 pub struct Subresource {
-    /// `binding`.
+    /// Name of the subresource, such as `binding`.
     pub name: &'static str,
-    /// The group, version and kind of its bodies. An empty group and version mean those of the resource.
+    /// API group of its bodies. An empty group and version mean those of the resource.
     pub group: &'static str,
-    /// See `group`.
+    /// API version of its bodies; see `group`.
     pub version: &'static str,
-    /// The kind of its bodies.
+    /// Kind of its bodies.
     pub kind: &'static str,
-    /// The verbs: `get`, `create`, `update`, `patch`.
+    /// Served verbs: `get`, `create`, `update`, `patch`.
     pub verbs: &'static [&'static str],
-    /// The schema of its bodies, for OpenAPI and validation; `None` where it is the resource's own.
+    /// Schema of its bodies, for OpenAPI and validation; `None` means the resource's schema.
     pub schema: Option<Arc<Schema>>,
     /// Handler of requests.
     pub handler: Arc<dyn SubresourceHandler>,
 }
 
 impl Subresource {
-    /// A subresource whose bodies are of `kind`, in the group and version of the resource, with the
+    /// Creates a subresource whose bodies are of `kind`, in the group and version of the resource, with the
     /// resource's schema.
     #[must_use]
     pub fn new(
@@ -255,31 +255,31 @@ impl Subresource {
     }
 }
 
-/// Answers a subresource. `patch` is done by the server: get, patch, update.
+/// Handler of a subresource. The server implements `patch`: get, patch, update.
 #[async_trait]
 pub trait SubresourceHandler: Send + Sync + 'static {
-    /// Effort of the answer to the request: see [`Computed::effort`]. An API below the subresource has an
-    /// effort of its own.
+    /// Effort of the answer to the request: see [`Computed::effort`]. An API below the subresource has its
+    /// own effort.
     fn effort(&self, info: &RequestInfo) -> usize;
 
-    /// The API for requests to paths below the subresource, where it has one (`proxy`). Its verbs are
+    /// Returns the API for requests to paths below the subresource, if it has one (`proxy`). Its verbs are
     /// those of HTTP methods: `get`, `update`, `patch`.
     ///
     /// # Errors
-    /// The `Status` the client gets.
+    /// The `Status` that the client receives.
     async fn api(&self, _call: &Call) -> Result<Option<Arc<dyn Inner>>, Status> {
         Ok(None)
     }
 
-    /// Part of the object that it represents, where server-side apply to it is possible.
+    /// Returns the part of the object that the subresource represents, if it supports server-side apply.
     fn part(&self) -> Option<&dyn Part> {
         None
     }
 
-    /// Reads it.
+    /// Answers a get.
     ///
     /// # Errors
-    /// The `Status` the client gets.
+    /// The `Status` that the client receives.
     async fn get(&self, _call: &Call) -> Result<Reply, Status> {
         Err(Status::method_not_allowed())
     }
@@ -287,7 +287,7 @@ pub trait SubresourceHandler: Send + Sync + 'static {
     /// Answers a posted body.
     ///
     /// # Errors
-    /// The `Status` the client gets.
+    /// The `Status` that the client receives.
     async fn create(&self, _call: &Call, _body: Value) -> Result<Reply, Status> {
         Err(Status::method_not_allowed())
     }
@@ -295,41 +295,41 @@ pub trait SubresourceHandler: Send + Sync + 'static {
     /// Answers a put (or patched) body.
     ///
     /// # Errors
-    /// The `Status` the client gets.
+    /// The `Status` that the client receives.
     async fn update(&self, _call: &Call, _body: Value) -> Result<Reply, Status> {
         Err(Status::method_not_allowed())
     }
 }
 
-/// Some fields of an object that a subresource shows in a form of its own (`scale`). An applier to the
-/// subresource owns these fields.
+/// Part of an object that a subresource represents in a form of its own (`scale`). A manager that applies to
+/// the subresource owns the fields of this part.
 pub trait Part: Send + Sync {
     /// Returns the apply configuration of the object with the same effect as `config`, which fits the
     /// subresource's schema.
     fn of_object(&self, config: &Value) -> Value;
 
-    /// Returns `object` as the subresource shows it.
+    /// Returns the form of `object` in the subresource.
     fn shown(&self, object: &Object) -> Value;
 }
 
-/// One API group as served: its resources; versions and their order come from the kinds.
+/// One served API group with its resources; versions and their order come from the kinds.
 #[derive(Clone)]
 pub struct Group {
     /// The group's name, empty for core.
     pub name: &'static str,
-    /// Its resources.
+    /// Resources of the group.
     pub resources: Vec<Resource>,
 }
 
 impl Group {
-    /// The group `name` with `resources`.
+    /// Creates the group `name` with `resources`.
     #[must_use]
     pub fn new(name: &'static str, resources: Vec<Resource>) -> Self {
         Self { name, resources }
     }
 }
 
-/// The stored resources of `groups`, and where each is stored.
+/// The stored resources of `groups`, each with its store.
 #[must_use]
 pub fn stored(groups: &[Group]) -> Vec<(GroupResource, Arc<dyn Store>)> {
     let resources = groups.iter().flat_map(|group| &group.resources);

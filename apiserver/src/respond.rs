@@ -1,4 +1,4 @@
-//! Answers the server itself makes: `Status` bodies, JSON and plain text.
+//! Answers that the server itself creates: `Status` bodies, JSON and plain text.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,21 +13,21 @@ use serde_json::Value;
 
 use crate::yaml;
 
-/// Problem, left in the extensions of a response for the audit log and metrics.
+/// Failure of a request, in the extensions of its response, for the audit log and metrics.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// `status.reason`.
+    /// Reason of the status.
     pub reason: String,
-    /// `status.message`.
+    /// Message of the status.
     pub message: String,
 }
 
-/// A list whose bytes are those of the stored objects, joined on reading. It is put into the extensions
-/// of its response: it takes no memory of its own.
+/// Marker in the extensions of a response whose body is a list: its bytes are those of the stored objects,
+/// joined on reading, and need no additional memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JoinedList;
 
-/// Events that a watch has handed out. Left in the extensions of its response for metrics.
+/// Counter of the events that a watch has sent, in the extensions of its response, for metrics.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress(Arc<HandedBytes>);
 
@@ -38,35 +38,35 @@ struct HandedBytes {
 }
 
 impl Progress {
-    /// `events` more events are in the chunk that follows.
+    /// Adds `events` events, which the next chunk contains.
     pub(crate) fn add(&self, events: u64) {
         self.0.events.fetch_add(events, Ordering::Relaxed);
     }
 
-    /// Number of events since the last call.
+    /// Returns the number of events since the last call.
     pub(crate) fn take(&self) -> u64 {
         self.0.events.swap(0, Ordering::Relaxed)
     }
 
-    /// All there was at the start of the watch is handed out with the chunk that follows.
+    /// Records that the next chunk completes the initial objects of the watch.
     pub(crate) fn listed(&self) {
         self.0.listed.store(true, Ordering::Relaxed);
     }
 
-    /// Whether all there was at the start has been handed out.
+    /// Whether all initial objects have been sent.
     pub(crate) fn is_listed(&self) -> bool {
         self.0.listed.load(Ordering::Relaxed)
     }
 }
 
-/// A `Status` as a response: its code, its JSON, and `Retry-After` where it has one.
+/// Converts a `Status` to a response: its code, its JSON, and `Retry-After` if it has one.
 #[must_use]
 pub fn status(status: &Status) -> Response<Body> {
     let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = match serde_json::to_vec(status) {
         Ok(body) => bytes(code, "application/json", body.into()),
-        // A Status is strings and numbers, so this does not fail; if it ever does, the code is still
-        // right.
+        // A Status consists of strings and numbers, so serializing does not fail; if it ever does, the code
+        // is still right.
         Err(problem) => bytes(code, "text/plain; charset=utf-8", problem.to_string().into()),
     };
     if let Some(seconds) = status.retry_after_seconds() {
@@ -82,7 +82,7 @@ pub fn status(status: &Status) -> Response<Body> {
     response
 }
 
-/// A `Status` that was made as JSON, in YAML. One that cannot be read again stays unchanged.
+/// Converts a `Status` from JSON to YAML. A body that cannot be parsed stays unchanged.
 pub(crate) async fn as_yaml(response: Response<Body>) -> Response<Body> {
     let (mut parts, body) = response.into_parts();
     let Ok(json) = body.collect().await.map(Collected::to_bytes) else {
@@ -102,7 +102,7 @@ pub(crate) async fn as_yaml(response: Response<Body>) -> Response<Body> {
     }
 }
 
-/// Puts another body in the place of the one that `response` has.
+/// Replaces the body of `response`.
 pub(crate) fn replace(response: &mut Response<Body>, content_type: &'static str, body: Bytes) {
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
@@ -110,7 +110,7 @@ pub(crate) fn replace(response: &mut Response<Body>, content_type: &'static str,
     *response.body_mut() = Body::from(body);
 }
 
-/// `body` as `code` with `content_type`.
+/// Creates a response with `code`, `content_type` and `body`.
 #[must_use]
 pub fn bytes(code: StatusCode, content_type: &'static str, body: Bytes) -> Response<Body> {
     let length = body.len();
@@ -123,7 +123,7 @@ pub fn bytes(code: StatusCode, content_type: &'static str, body: Bytes) -> Respo
     response
 }
 
-/// `text` as `code`, for people and probes.
+/// Creates a plain-text response with `code`, for users and probes.
 #[must_use]
 pub fn text(code: StatusCode, text: impl Into<String>) -> Response<Body> {
     bytes(code, "text/plain; charset=utf-8", text.into().into())

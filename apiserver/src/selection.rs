@@ -1,4 +1,4 @@
-//! Objects of a list or a watch: a namespace, labels and fields.
+//! Selection of objects for a list or a watch: by namespace, labels and fields.
 
 use berth_apimachinery::budget::Budget;
 use berth_apimachinery::selector::{FieldSelector, LabelPrint, Selector};
@@ -6,7 +6,7 @@ use berth_apimachinery::{Object, SelectableField, Status};
 
 use crate::served::ServedVersion;
 
-/// Maximal number of comparisons in one list: a hundred terms for each of a million objects, which take some
+/// Highest number of comparisons in one list: a hundred terms for each of a million objects, which take some
 /// seconds.
 const MOST: u64 = 100_000_000;
 
@@ -14,28 +14,28 @@ const MOST: u64 = 100_000_000;
 enum Field {
     Name,
     Namespace,
-    /// A field of the kind's own, by its place.
+    /// A field of the kind's own, by its index.
     Other(usize),
 }
 
-/// The objects asked for.
+/// Selected objects.
 #[derive(Clone, Default)]
 pub(crate) struct Selection {
-    /// The one namespace; `None` is all.
+    /// The only namespace; `None` means all.
     namespace: Option<String>,
     labels: Selector,
     /// Labels that every selected object has.
     needed: LabelPrint,
     fields: Vec<(Field, bool, String)>,
-    /// The fields that the kind has of its own.
+    /// Selectable fields of the kind's own.
     others: &'static [SelectableField],
 }
 
 impl Selection {
-    /// The selection of a request in `namespace` (empty for all) for `name` (empty for all).
+    /// Creates the selection of a request in `namespace` (empty for all) for `name` (empty for all).
     ///
     /// # Errors
-    /// 400 when a field is not selectable, or when the selector asks for another name than `name`.
+    /// 400 when a field is not selectable, or when the selector has another name than `name`.
     pub(crate) fn new(
         served: &ServedVersion,
         namespace: &str,
@@ -65,12 +65,12 @@ impl Selection {
         Ok(selection)
     }
 
-    /// The one namespace; `None` is all.
+    /// The only namespace; `None` means all.
     pub(crate) fn namespace(&self) -> Option<&str> {
         self.namespace.as_deref()
     }
 
-    /// The one object that can match, where both parts of its name are known.
+    /// The only object that can match, if both parts of its name are known.
     pub(crate) fn single(&self, served: &ServedVersion) -> Option<(&str, &str)> {
         let name = self.equal(|field| matches!(field, Field::Name))?;
         if !served.info().namespaced() {
@@ -89,7 +89,7 @@ impl Selection {
             .map(|(_, _, value)| value.as_str())
     }
 
-    /// Most comparisons that an object takes.
+    /// Highest number of comparisons for one object.
     pub(crate) fn terms(&self) -> usize {
         1 + self.labels.requirements.len() + self.fields.len()
     }
@@ -99,18 +99,18 @@ impl Selection {
         Budget::new("selecting by labels and fields", MOST, 0)
     }
 
-    /// Whether the selection is a namespace only.
+    /// Whether the selection is only a namespace.
     pub(crate) fn is_everything(&self) -> bool {
         self.fields.is_empty() && self.labels.is_everything()
     }
 
-    /// Whether [`Selection::matches_metadata`] is true of every object.
+    /// Whether [`Selection::matches_metadata`] is true for every object.
     pub(crate) fn is_left_to_others(&self) -> bool {
         let others = |(field, ..): &(Field, bool, String)| matches!(field, Field::Other(_));
         self.labels.is_everything() && self.fields.iter().all(others)
     }
 
-    /// Whether `object`, which is in the namespace, satisfies both selectors.
+    /// Whether `object`, which is in the selected namespace, matches both selectors.
     pub(crate) fn matches(&self, object: &Object) -> bool {
         let has_others = self
             .fields
@@ -123,8 +123,8 @@ impl Selection {
             }
     }
 
-    /// As [`Selection::matches`], by labels, name and namespace alone: the maker of the object has
-    /// checked the rest.
+    /// Whether `object` matches by labels, name and namespace: the handler that computed it has checked the
+    /// rest.
     pub(crate) fn matches_metadata(&self, object: &Object) -> bool {
         self.selects_labels(object) && self.selects_fields(object, None)
     }
@@ -133,7 +133,8 @@ impl Selection {
         object.print().covers(self.needed) && self.labels.matches(object.meta().labels())
     }
 
-    /// Without the `texts` of the kind's own fields those are left out.
+    /// Whether `object` matches the field selector. Without the `texts` of the kind's own fields, these are
+    /// not compared.
     fn selects_fields(&self, object: &Object, texts: Option<&[Box<str>]>) -> bool {
         let meta = object.meta();
         self.fields.iter().all(|(field, equal, wanted)| {

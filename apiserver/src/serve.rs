@@ -1,9 +1,9 @@
-//! The server: a port, connections, and an orderly end.
+//! The server: a port, connections, and a graceful shutdown.
 //!
-//! The order of stopping loses no request (docs/reference.md, "Health, metrics, stopping"): readiness
-//! fails while everything is still served, so that load balancers move on; then the port closes and
-//! connections begin to finish (GOAWAY); watches end, so that clients open them elsewhere; requests in
-//! flight complete; the audit log is written.
+//! The order of stopping loses no request (docs/reference.md, "Health, metrics, stopping"): readiness fails
+//! while everything is still served, so that load balancers move on; then the port closes and connections
+//! begin to finish (GOAWAY); watches end, so that clients open them on another server; requests in flight
+//! complete; the audit log is written.
 
 mod activity;
 mod connection;
@@ -31,27 +31,27 @@ use crate::health::Health;
 use crate::metrics::Metrics;
 use crate::tls;
 
-/// Interval for freeing data of requests that did not come.
+/// Interval of freeing data that are cached for expected requests that were not sent.
 const TIDY: Duration = Duration::from_mins(1);
 
-/// Bounds on connections. The defaults are kube-apiserver's for aggregated servers.
+/// Limits of connections. The defaults are kube-apiserver's for aggregated servers.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ConnectionLimits {
-    /// Requests at once on one HTTP/2 connection: an aggregator puts all of them on one.
+    /// Concurrent requests on one HTTP/2 connection: an aggregator sends all of them over one.
     pub streams: u32,
-    /// Time limit of the TLS handshake.
+    /// Timeout of the TLS handshake.
     pub handshake: Duration,
-    /// Time limit of a request's head.
+    /// Timeout of reading a request's head.
     pub header_read: Duration,
-    /// Time limit of an idle connection.
+    /// Timeout of an idle connection.
     pub idle: Duration,
-    /// Time limit of a peer that reads none of its data.
+    /// Timeout of a peer that reads none of its data.
     pub stall: Duration,
-    /// Bytes of a request's head.
+    /// Highest number of bytes of a request's head.
     pub header_bytes: u32,
-    /// Connections at once of peers that have not been identified, by certificate or by a request that
-    /// authenticated; with one more the one that has been quiet for longest is closed. 0 is unbounded.
+    /// Highest number of connections of peers that are not identified yet, by certificate or by an
+    /// authenticated request; one more closes the one with the longest idle time. 0 means unlimited.
     pub strangers: usize,
 }
 
@@ -74,25 +74,24 @@ impl Default for ConnectionLimits {
 pub struct ServerConfig {
     /// Address to listen on; port 0 picks a free one.
     pub address: SocketAddr,
-    /// The serving certificate, asked for at each handshake, so that it can be exchanged at any time.
+    /// The serving certificate, which is resolved at each handshake, so that it can be replaced at any time.
     pub certificate: Arc<dyn ResolvesServerCert>,
     /// The request pipeline.
     pub chain: ChainConfig,
-    /// Routes of the program's own that do without authentication (`/admission/…`). They are in front of the
-    /// API.
+    /// The program's own routes without authentication (`/admission/…`). They take precedence over the API.
     pub open_routes: Router,
-    /// Address at which `open_routes` are served instead, and nothing but them.
+    /// Separate address for `open_routes`, at which nothing else is served.
     pub open_address: Option<SocketAddr>,
-    /// Bounds on connections.
+    /// Limits of connections.
     pub connections: ConnectionLimits,
-    /// Time of further serving, unready, after the signal to stop.
+    /// Delay after the signal to stop, in which the server is unready but still serves.
     pub shutdown_delay: Duration,
-    /// Time for requests in flight to complete after that.
+    /// Time after the delay in which requests in flight can complete.
     pub drain: Duration,
 }
 
 impl ServerConfig {
-    /// A server at `address` with nothing but `chain`, which stops at once and drains for a minute.
+    /// A server at `address` with only `chain`, which stops without delay and drains for a minute.
     #[must_use]
     pub fn new(address: SocketAddr, certificate: Arc<dyn ResolvesServerCert>, chain: ChainConfig) -> Self {
         Self {
@@ -112,10 +111,10 @@ impl ServerConfig {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BindError {
-    /// The port is taken, or not ours to take.
+    /// The port is in use, or the process may not open it.
     #[error("cannot listen on {address}: {problem}")]
     Listen {
-        /// Address to listen on.
+        /// Address of the listener.
         address: SocketAddr,
         /// Error of the system.
         problem: io::Error,
@@ -128,7 +127,7 @@ pub enum BindError {
     Version(#[from] serde_json::Error),
 }
 
-/// A server whose port is open but whose requests are not answered yet.
+/// A server whose port is open but which does not answer requests yet.
 pub struct Server {
     address: SocketAddr,
     open_address: Option<SocketAddr>,
@@ -146,13 +145,13 @@ struct ServeState {
     audit: Option<Audit>,
     shutdown_delay: Duration,
     drain: Duration,
-    /// Cancelled when watches are to end.
+    /// Token that is cancelled when watches must end.
     closing: CancellationToken,
 }
 
 /// A running server.
 pub struct RunningServer {
-    /// Address it listens on.
+    /// Address on which the server listens.
     pub address: SocketAddr,
     stop: CancellationToken,
     task: JoinHandle<()>,
@@ -203,19 +202,19 @@ impl Server {
         })
     }
 
-    /// Address of the open routes, if not that of the rest.
+    /// Address of the open routes, if it is a separate one.
     #[must_use]
     pub fn open_address(&self) -> Option<SocketAddr> {
         self.open_address
     }
 
-    /// Address it listens on, with the port that was picked.
+    /// Address on which the server listens, with the actual port.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Starts answering.
+    /// Starts to answer requests.
     #[must_use]
     pub fn start(self) -> RunningServer {
         let stop = CancellationToken::new();
@@ -229,7 +228,7 @@ impl Server {
 }
 
 impl RunningServer {
-    /// A handle that stops the server when cancelled, for signal handlers.
+    /// A token that stops the server when cancelled, for signal handlers.
     #[must_use]
     pub fn stop_handle(&self) -> CancellationToken {
         self.stop.clone()
@@ -244,7 +243,7 @@ impl RunningServer {
         self.task.await
     }
 
-    /// Waits until the server has stopped, by its handle.
+    /// Waits until the server has been stopped by its token.
     ///
     /// # Errors
     /// When the server's task panicked.
@@ -257,7 +256,7 @@ impl ServeState {
     async fn run(self, listener: TcpListener, open_listener: Option<TcpListener>, stop: CancellationToken) {
         let mut connections = JoinSet::new();
         let finish = CancellationToken::new();
-        let red = self.announced(&stop);
+        let red = self.wait_for_stop(&stop);
         tokio::pin!(red);
         let mut minutes = tokio::time::interval(TIDY);
         minutes.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -283,7 +282,7 @@ impl ServeState {
             }
         }
         drop((listener, open_listener));
-        // They get the signal to finish their requests; if they do not, they are cut off.
+        // The connections are signalled to finish their requests; those that do not are aborted.
         finish.cancel();
         self.closing.cancel();
         let drained = async {
@@ -303,8 +302,8 @@ impl ServeState {
         }
     }
 
-    /// Waits for the word to stop, turns readiness red, and lets load balancers notice.
-    async fn announced(&self, stop: &CancellationToken) {
+    /// Waits for the signal to stop, makes readiness fail, and waits until load balancers have noticed.
+    async fn wait_for_stop(&self, stop: &CancellationToken) {
         stop.cancelled().await;
         self.health.stop();
         tracing::info!(delay = ?self.shutdown_delay, "shutting down: not ready any more, still serving during the shutdown delay");
@@ -329,7 +328,7 @@ async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), BindEr
     Ok((listener, bound))
 }
 
-/// The next connection; pending for ever without a listener.
+/// Accepts the next connection; pending forever without a listener.
 async fn accept(listener: Option<&TcpListener>) -> io::Result<(TcpStream, SocketAddr)> {
     match listener {
         Some(listener) => listener.accept().await,
@@ -337,29 +336,29 @@ async fn accept(listener: Option<&TcpListener>) -> io::Result<(TcpStream, Socket
     }
 }
 
-/// A connection's task does not panic: requests that do are caught within it.
+/// Reports the end of a connection's task. The task does not panic: panics of requests are caught within it.
 fn report(ended: Result<(), JoinError>) {
     if let Err(problem) = ended {
         tracing::error!(%problem, "the task of a connection panicked, and its requests got no answer; report it as a bug, with this line");
     }
 }
 
-/// Errors of `accept` are either about one connection that is already gone, or about a system out of file
-/// descriptors, which only waiting helps.
+/// Waits after an error of `accept`. Such errors are either about one connection that has already ended, or
+/// about missing file descriptors, for which only waiting helps.
 async fn back_off(problem: &io::Error) {
-    let gone = matches!(
+    let is_connection_error = matches!(
         problem.kind(),
         io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionRefused
     );
-    if !gone {
+    if !is_connection_error {
         tracing::error!(%problem, "cannot accept connections; retrying");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
 
-/// Parts that the program's own routes share with the API when it builds metrics of its own.
+/// Parts that the program's own routes share with the API when the program registers its own metrics.
 impl ServerConfig {
-    /// The metrics this server counts in.
+    /// The metrics of this server.
     #[must_use]
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.chain.metrics

@@ -15,17 +15,17 @@ use crate::resource::{Backing, Resource, Subresource};
 pub struct ServedVersion {
     /// The kind, its backing and its subresources.
     pub resource: Resource,
-    /// The version: `v1beta1`.
+    /// API version, such as `v1beta1`.
     pub version: &'static str,
-    /// `group/version` as this version's objects carry it.
+    /// API version in the objects of this version: `group/version`.
     pub api_version: Arc<str>,
-    /// `group/version` as stored objects carry it.
+    /// API version in stored objects: `group/version`.
     pub storage_api_version: Arc<str>,
-    /// The resource as clients name it.
+    /// Resource as clients name it.
     pub name: GroupResource,
-    /// The resource whose records hold the objects.
+    /// Resource under which the objects are stored.
     pub stored: GroupResource,
-    /// The JSON of the table's `columnDefinitions`.
+    /// The table's `columnDefinitions` as JSON.
     pub(crate) columns: Bytes,
     merging: OnceLock<MergeSchema>,
 }
@@ -46,7 +46,7 @@ impl ServedVersion {
         }
     }
 
-    /// The kind.
+    /// Kind of the objects.
     #[must_use]
     pub fn kind(&self) -> &dyn Kind {
         &*self.resource.kind
@@ -58,13 +58,13 @@ impl ServedVersion {
         self.resource.kind.info()
     }
 
-    /// Whether the resource itself takes `verb`.
+    /// Whether the resource itself supports `verb`.
     #[must_use]
     pub fn takes(&self, verb: &str) -> bool {
         self.info().verbs.contains(&verb)
     }
 
-    /// The store behind a stored resource.
+    /// Store of a stored resource.
     #[must_use]
     pub fn store(&self) -> Option<&Arc<dyn Store>> {
         match &self.resource.backing {
@@ -84,7 +84,8 @@ impl ServedVersion {
         }
     }
 
-    /// Whether resource versions are good for this process only, so that one from ahead is another replica's.
+    /// Whether resource versions are valid only in this process, so that a future one is from another
+    /// replica.
     #[must_use]
     pub fn own_sequence(&self) -> bool {
         match &self.resource.backing {
@@ -94,19 +95,19 @@ impl ServedVersion {
         }
     }
 
-    /// Whether Kubernetes' programs read it into a type of its own, which takes no value of another type, as
-    /// they do with its own kinds. Custom resources are judged by their schemas alone.
+    /// Whether Kubernetes' programs parse the kind into a type of its own, which rejects values of other
+    /// types, as for Kubernetes' own kinds. Custom resources are validated only by their schemas.
     #[must_use]
     pub(crate) fn has_own_type(&self) -> bool {
         self.info().strategic
     }
 
-    /// Merge rules of its objects: computed from the schema on first use.
+    /// Merge rules for the objects, computed from the schema on first use.
     pub(crate) fn merging(&self) -> &MergeSchema {
         self.merging.get_or_init(|| MergeSchema::of(self))
     }
 
-    /// The subresource of that name, `status` of a stored kind left out.
+    /// Subresource with a name, except `status` of a stored kind.
     #[must_use]
     pub fn subresource(&self, name: &str) -> Option<&Subresource> {
         self.resource.subresources.iter().find(|have| have.name == name)
@@ -121,13 +122,14 @@ impl ServedVersion {
         }
     }
 
-    /// Whether `status` is a subresource that this library serves by itself.
+    /// Whether this library serves the subresource `status` itself.
     #[must_use]
     pub fn has_status(&self) -> bool {
         self.resource.has_status()
     }
 
-    /// Whether the garbage collector can see the resource, so that its finalizers will be taken off again.
+    /// Whether the garbage collector handles the resource, so that the collector's finalizers will be removed
+    /// again.
     #[must_use]
     pub(crate) fn is_collected(&self) -> bool {
         ["delete", "list", "watch"]
@@ -136,8 +138,8 @@ impl ServedVersion {
     }
 }
 
-/// The apiVersion of stored objects: in the group of the resource that holds them, which may be another API's
-/// (Event).
+/// The apiVersion of stored objects: in the group of the resource under which they are stored, which may be
+/// another API's (Event).
 fn storage_api_version(kind: &dyn Kind) -> Arc<str> {
     let version = kind.info().storage_version;
     match kind.stored_in().group {
@@ -146,7 +148,7 @@ fn storage_api_version(kind: &dyn Kind) -> Arc<str> {
     }
 }
 
-/// Merging of objects of one served version.
+/// Merge rules for the objects of one served version.
 pub(crate) struct MergeSchema {
     pub(crate) types: Types,
     /// Fields that a write of the resource itself cannot set.
@@ -172,7 +174,7 @@ impl MergeSchema {
     }
 }
 
-/// The JSON of `columnDefinitions`.
+/// Renders `columnDefinitions` as JSON.
 #[must_use]
 pub(crate) fn column_definitions(columns: &[Column]) -> Bytes {
     let list: Vec<Value> = columns

@@ -8,7 +8,7 @@ use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-/// Ready once a token is cancelled.
+/// Future that is ready once a token is cancelled.
 ///
 /// The token's own future takes a shared lock at every poll, and a thousand connections poll theirs at
 /// every event they send. This one reads the token only when the token has woken it.
@@ -16,7 +16,7 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 pub(crate) struct Signal(FuturesUnordered<WaitForCancellationFutureOwned>);
 
 impl Signal {
-    /// The signal of `token`.
+    /// Creates the signal of `token`.
     pub(crate) fn of(token: &CancellationToken) -> Self {
         Self([token.clone().cancelled_owned()].into_iter().collect())
     }
@@ -26,7 +26,7 @@ impl Future for Signal {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        // Empty after the one future it had: cancelled too.
+        // The set is empty after its only future completed, which also means cancelled.
         self.0.poll_next_unpin(context).map(|_| ())
     }
 }

@@ -10,7 +10,7 @@ use crate::render::View;
 use crate::request_info::Query;
 use crate::served::{ServedVersion, column_definitions};
 
-/// Content of a row's `object`.
+/// Content of the field `object` of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Include {
     Nothing,
@@ -19,10 +19,10 @@ pub(crate) enum Include {
 }
 
 impl Include {
-    /// The choice in the query.
+    /// Parses the choice in the query.
     ///
     /// # Errors
-    /// 400 for anything but `None`, `Metadata` and `Object`.
+    /// 400 for any value except `None`, `Metadata` and `Object`.
     pub(crate) fn parse(query: &Query) -> Result<Self, Status> {
         match query.first("includeObject") {
             None | Some("" | "Metadata") => Ok(Self::Metadata),
@@ -35,7 +35,7 @@ impl Include {
     }
 }
 
-/// Text before a row's cells, and between them and its object.
+/// Bytes before a row's cells; the next constant has those between the cells and the object.
 const CELLS: &[u8] = br#"{"cells":["#;
 const OBJECT: &[u8] = br#"],"object":"#;
 
@@ -48,7 +48,7 @@ pub(crate) struct TableForm {
 }
 
 impl TableForm {
-    /// The table up to its first row. `metadata` is the JSON of the list metadata.
+    /// Renders the table up to its first row. `metadata` is the JSON of the list metadata.
     pub(crate) fn head(&self, columns: &[u8], metadata: &str) -> Vec<u8> {
         let mut out = format!(
             r#"{{"kind":"Table","apiVersion":"{}","metadata":{metadata},"columnDefinitions":"#,
@@ -60,14 +60,14 @@ impl TableForm {
         out
     }
 
-    /// One row.
+    /// Renders one row.
     pub(crate) fn row(&self, served: &ServedVersion, object: &Object, out: &mut Vec<u8>) {
         if served.name == served.stored {
             out.extend_from_slice(CELLS);
             object.cells(served.kind()).write(self.now, out);
             out.extend_from_slice(OBJECT);
         } else {
-            // The object's own cells are those of the kind it is stored as.
+            // The object's own cells are those of the kind under which it is stored.
             self.cells(&object.row(served.kind()), out);
         }
         match self.include {
@@ -78,7 +78,7 @@ impl TableForm {
         out.push(b'}');
     }
 
-    /// The cells of a row, up to the place of its object.
+    /// Renders the cells of a row, up to its object.
     pub(crate) fn cells(&self, cells: &[Cell], out: &mut Vec<u8>) {
         out.extend_from_slice(CELLS);
         for (index, cell) in cells.iter().enumerate() {
@@ -90,7 +90,7 @@ impl TableForm {
         out.extend_from_slice(OBJECT);
     }
 
-    /// A whole table of `objects`.
+    /// Renders a whole table of `objects`.
     pub(crate) fn of_objects<'a>(
         &self,
         served: &ServedVersion,
@@ -109,7 +109,7 @@ impl TableForm {
         chunks
     }
 
-    /// A whole table of `rows`, each about the one object whose JSON `object` is.
+    /// Renders a whole table of `rows`, each about the object with the JSON `object`.
     pub(crate) fn of_rows(&self, rows: &Rows, object: &[u8]) -> Chunks {
         let mut chunks = Chunks::new(self.head(&column_definitions(&rows.columns), "{}"));
         for (index, row) in rows.rows.iter().enumerate() {
@@ -126,7 +126,7 @@ impl TableForm {
     }
 }
 
-/// The row of an object whose kind has no columns.
+/// Returns the row of an object whose kind has no columns.
 pub(crate) fn plain_rows(value: &Value) -> Rows {
     let metadata = &value["metadata"];
     let age = metadata["creationTimestamp"]

@@ -28,7 +28,7 @@ use crate::respond;
 use crate::version::VersionInfo;
 use crate::websocket::Handshake;
 
-/// A throw-away certificate authority.
+/// A temporary certificate authority.
 pub(crate) struct Ca {
     issuer: Issuer<'static, KeyPair>,
     pub(crate) certificate: CertificateDer<'static>,
@@ -45,7 +45,7 @@ impl Ca {
         Self::until(name, 4000)
     }
 
-    /// A CA that is valid up to the first day of `year`.
+    /// Creates a CA that is valid up to the first day of `year`.
     pub(crate) fn until(name: &str, year: i32) -> Self {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::default();
@@ -68,12 +68,12 @@ impl Ca {
         self.client_until(name, groups, 4000)
     }
 
-    /// A client certificate that is valid up to the first day of `year`.
+    /// Issues a client certificate that is valid up to the first day of `year`.
     pub(crate) fn client_until(&self, name: &str, groups: &[&str], year: i32) -> Pair {
         let mut params = CertificateParams::default();
         params.not_after = rcgen::date_time_ymd(year, 1, 1);
         params.distinguished_name.push(DnType::CommonName, name);
-        // rcgen keeps one value per type, so a second organization goes in under the type's number.
+        // rcgen keeps one value per type, so a second organization uses the type's number.
         for (group, r#type) in groups
             .iter()
             .zip([DnType::OrganizationName, DnType::CustomDnType(vec![2, 5, 4, 10])])
@@ -110,7 +110,7 @@ pub(crate) fn clock() -> Arc<dyn Clock> {
     Arc::new(FixedClock(now()))
 }
 
-/// Answers by a function of the attributes.
+/// Authorizer that answers by a function of the attributes.
 pub(crate) struct Rule<F>(pub(crate) F);
 
 #[async_trait]
@@ -127,10 +127,10 @@ where
     }
 }
 
-/// An API with one resource, `foos.g.io/v1`, whose objects' names say what happens.
+/// An API with one resource, `foos.g.io/v1`; the names of its objects determine its behaviour.
 #[derive(Debug, Default)]
 pub(crate) struct Toy {
-    /// Lets requests to `slow` go on.
+    /// Gate that lets requests to `slow` continue.
     pub(crate) gate: tokio::sync::Notify,
     /// Number of requests to `slow` that have arrived.
     pub(crate) waiting: std::sync::atomic::AtomicUsize,
@@ -201,7 +201,7 @@ impl Api for Toy {
                 self.gate.notified().await;
                 respond::text(StatusCode::OK, "at last")
             }
-            // Without an end of its own, and without an `await`.
+            // This work never ends by itself, and has no `await`.
             (_, "counting") => {
                 self.waiting.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
                 let mut budget = berth_apimachinery::budget::Budget::new("counting", u64::MAX, 0);
@@ -222,13 +222,13 @@ impl Api for Toy {
 }
 
 impl Toy {
-    /// Lets every waiting request go on, and waits until `count` have arrived first.
+    /// Lets every waiting request continue, after `count` of them have arrived.
     pub(crate) async fn arrived(&self, count: usize) {
         eventually(|| self.waiting.load(std::sync::atomic::Ordering::SeqCst) >= count).await;
     }
 }
 
-/// Waits for a condition that other tasks bring about, for at most ten seconds.
+/// Waits at most ten seconds for a condition that other tasks satisfy.
 pub(crate) async fn eventually(condition: impl Fn() -> bool) {
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
     while !condition() {
@@ -237,8 +237,8 @@ pub(crate) async fn eventually(condition: impl Fn() -> bool) {
     }
 }
 
-/// A pipeline around `api` that trusts `clients` and `proxies` (by the name `front-proxy`), lets anonymous
-/// requests in and allows user `alice`, and everybody `/open`, everything.
+/// Creates a pipeline for `api` that trusts `clients` and `proxies` (by the name `front-proxy`), admits
+/// anonymous requests and allows everything to user `alice`, and `/open` to every user.
 pub(crate) fn chain_config(api: Arc<Toy>, clients: &Ca, proxies: &Ca) -> ChainConfig {
     let request_header = RequestHeaderTrust::new(proxies.pool(), vec!["front-proxy".to_owned()]);
     let rule = Rule(|attributes: &Attributes| {

@@ -1,10 +1,9 @@
-//! The TLS side of the server: protocol versions, ALPN, and a client-certificate verifier that leaves
-//! judgement to the request.
+//! The TLS side of the server: protocol versions, ALPN, and a verifier of client certificates that leaves the
+//! decision to each request.
 //!
-//! An unknown certificate must lead to a 401 `Status`, not to a TLS alert, and its rights depend on its
-//! CA (client identity, or the right to name another user). Both are only known per request, so the
-//! handshake asks for a certificate and checks nothing but that the peer holds its key
-//! (docs/reference.md, "Identity").
+//! An unknown certificate must lead to a 401 `Status`, not to a TLS alert, and its rights depend on its CA
+//! (client identity, or the right to name another user). Both are decided for each request, so the handshake
+//! requests a certificate and only checks that the peer has its key (docs/reference.md, "Identity").
 
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{DigitallySignedStruct, DistinguishedName, ServerConfig, SignatureScheme, version};
 
 /// A server configuration with TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1, certificates from `resolver` (which may
-/// change them at any time) and client certificates asked for but not judged.
+/// change them at any time) and client certificates that are requested but not verified against a CA.
 ///
 /// # Errors
 /// When the cryptography provider supports none of the protocol versions, which a build with `ring` excludes.
@@ -33,7 +32,8 @@ pub fn server_config(resolver: Arc<dyn ResolvesServerCert>) -> Result<ServerConf
     Ok(config)
 }
 
-/// Accepts any certificate whose key the peer proves to have. (Version 1 certificates cannot be read.)
+/// Verifier that accepts any certificate if the peer proves possession of its key. (Certificates of version 1
+/// cannot be parsed.)
 #[derive(Debug)]
 struct AnyClientCertificate {
     algorithms: WebPkiSupportedAlgorithms,
@@ -49,7 +49,8 @@ impl AnyClientCertificate {
 
 impl ClientCertVerifier for AnyClientCertificate {
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        // No hints: a client that follows them would withhold certificates of CAs that were rotated in later.
+        // No names of CAs are sent: clients that follow them would withhold certificates of CAs that were
+        // added by a later rotation.
         &[]
     }
 

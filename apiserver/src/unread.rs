@@ -1,8 +1,8 @@
-//! Ends the streams of HTTP/2 peers that do not read their answers.
+//! End of the streams of HTTP/2 peers that do not read their answers.
 //!
-//! A peer may keep the window of a stream shut while its connection is well: nothing polls the body
-//! then, so the body itself cannot end. [`Streams`] spawns the task of the stream, which can: it ends
-//! when the answer made no progress within the answer's own limit.
+//! A peer may keep the window of one stream closed while its connection works: the body is then not polled,
+//! so it cannot end the stream. The task of the stream, which [`Streams`] spawns, can: the task ends when the
+//! answer makes no progress within the answer's own limit.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -21,37 +21,37 @@ tokio::task_local! {
     static PATIENCE: Patience;
 }
 
-/// Time limit of the peer, as the answer under way states it.
+/// Time limit of the peer, as the current answer sets it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Patience(Arc<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// Limit in milliseconds; 0 is for ever.
+    /// Limit in milliseconds; 0 means unlimited.
     longest: AtomicU32,
-    /// Counts sent bytes.
+    /// Counter of the parts that the peer has accepted.
     progress: AtomicU32,
 }
 
 impl Patience {
-    /// Returns the patience of the present task; an unused one where there is none (HTTP/1.1, tests).
+    /// Returns the time limit of the present task; an unused one where there is none (HTTP/1.1, tests).
     pub(crate) fn of_task() -> Self {
         PATIENCE.try_with(Clone::clone).unwrap_or_default()
     }
 
-    /// Sets the limit of `longest` for each part of the answer from now on.
+    /// Sets the limit of `longest` for each further part of the answer.
     pub(crate) fn limit(&self, longest: Duration) {
         let millis = u32::try_from(longest.as_millis()).unwrap_or(u32::MAX).max(1);
         self.0.longest.store(millis, Ordering::Relaxed);
     }
 
-    /// The peer took something.
+    /// Records that the peer has accepted data.
     pub(crate) fn progress(&self) {
         self.0.progress.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// Spawns the tasks of streams.
+/// Executor that spawns the tasks of streams.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Streams;
 
@@ -72,11 +72,11 @@ where
     }
 }
 
-/// A stream's task, until it is done or its peer took too long.
+/// Task of a stream, which ends when it is done or its peer exceeds the limit.
 struct StreamTask<F> {
     future: Pin<Box<F>>,
     patience: Patience,
-    /// State at the start of `waiting`.
+    /// Value of the counter at the start of `waiting`.
     progress: u32,
     waiting: Option<Pin<Box<Sleep>>>,
 }

@@ -1,4 +1,4 @@
-//! The rules of `metadata` that hold for every kind.
+//! Validation rules of `metadata` for every kind.
 
 use std::borrow::Cow;
 
@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 
 use crate::served::ServedVersion;
 
-/// All annotations together, keys and values, in bytes.
+/// Size limit of all annotations together, keys and values, in bytes.
 const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 
 type Fields = Map<String, Value>;
 
-/// Every broken rule in the metadata of `value`, which replaces `old`.
+/// Errors in the metadata of `value`, which replaces `old`.
 pub(crate) fn metadata(value: &Value, served: &ServedVersion, old: Option<&Value>) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let empty = Fields::new();
@@ -36,7 +36,7 @@ pub(crate) fn metadata(value: &Value, served: &ServedVersion, old: Option<&Value
     errors
 }
 
-/// The labels, annotations and owners of an object that need not have a name (a review).
+/// Errors in the labels, annotations and owners of an object that needs no name (a review).
 pub(crate) fn unnamed(value: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if let Some(fields) = value["metadata"].as_object() {
@@ -79,8 +79,8 @@ fn names(fields: &Fields, served: &ServedVersion, errors: &mut Vec<FieldError>) 
     }
 }
 
-/// A prefix of names as a name, as kube-apiserver judges it: a letter replaces a dash at its end
-/// together with the character before it, so that a prefix may be one longer than a name.
+/// Converts a prefix of names to a name, as kube-apiserver validates it: a letter replaces a dash at its end
+/// together with the character before it, so that a prefix may be one character longer than a name.
 fn as_name(prefix: &str) -> Cow<'_, str> {
     let masked = || prefix.strip_suffix('-')?.get(..prefix.len().checked_sub(2)?);
     match masked() {
@@ -110,7 +110,7 @@ fn annotations(fields: &Fields, errors: &mut Vec<FieldError>) {
     };
     let mut size = 0;
     for (key, value) in annotations {
-        // Annotation keys may be in capitals where label keys may not.
+        // Annotation keys may have capital letters where label keys must not.
         if let Err(problem) = qualified_name(&key.to_lowercase()) {
             errors.push(FieldError::invalid("metadata.annotations", key.as_str(), problem));
         }
@@ -121,7 +121,8 @@ fn annotations(fields: &Fields, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// `own`: of a kind of Kubernetes' own, whose finalizers must have a domain, while others are warned of.
+/// Validates finalizers. Those of Kubernetes' own kinds (`own`) must have a domain; for other kinds a missing
+/// domain is a warning.
 fn finalizers(fields: &Fields, own: bool, errors: &mut Vec<FieldError>) {
     let list = strings(fields.get("finalizers"));
     for (index, finalizer) in list.iter().enumerate() {
@@ -147,7 +148,7 @@ fn finalizers(fields: &Fields, own: bool, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Whether a finalizer has a domain, or is one that Kubernetes itself knows.
+/// Whether a finalizer has a domain, or is one of Kubernetes itself.
 fn is_domain_qualified(finalizer: &str) -> bool {
     finalizer.contains('/') || ["foregroundDeletion", "kubernetes", "orphan"].contains(&finalizer)
 }
@@ -169,8 +170,8 @@ pub(crate) fn finalizer_warnings(value: &Value, served: &ServedVersion, old: Opt
         .collect()
 }
 
-/// No finalizer may be added to an object that is being deleted: those that the deletion waits for were
-/// fixed when it began.
+/// Errors for finalizers that are added to an object that is being deleted: the finalizers of a deletion are
+/// fixed when it begins.
 fn added_finalizers(fields: &Fields, old: &Value, errors: &mut Vec<FieldError>) {
     if old["metadata"]["deletionTimestamp"].is_null() {
         return;
@@ -217,7 +218,7 @@ fn owners(fields: &Fields, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Whether `text`, which is not empty, can be an `apiVersion`: any other text cannot name a kind.
+/// Checks that `text`, which is not empty, can be an `apiVersion`: any other text cannot identify a kind.
 fn group_version(text: &str) -> Result<(), String> {
     match text.split('/').collect::<Vec<_>>()[..] {
         [""] => Ok(()),
@@ -233,7 +234,7 @@ fn strings(value: Option<&Value>) -> Vec<&str> {
         .map_or_else(Vec::new, |list| list.iter().filter_map(Value::as_str).collect())
 }
 
-/// `name` or `prefix/name`, as keys of labels and annotations and finalizers are.
+/// Checks the form `name` or `prefix/name` of label keys, annotation keys and finalizers.
 pub(crate) fn qualified_name(text: &str) -> Result<(), String> {
     let (prefix, own) = match text.split_once('/') {
         Some((prefix, own)) => (Some(prefix), own),
@@ -265,7 +266,7 @@ fn label_value(text: &str) -> Result<(), String> {
     }
 }
 
-/// At most 63 of `A-Za-z0-9-_.`, alphanumeric at both ends.
+/// Checks a part of a name: at most 63 of `A-Za-z0-9-_.`, alphanumeric at both ends.
 fn part(text: &str) -> Result<(), String> {
     if text.len() > 63 {
         return Err("must be no more than 63 characters".to_owned());

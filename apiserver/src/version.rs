@@ -10,28 +10,28 @@ pub struct VersionInfo {
     pub major: String,
     /// The minor version.
     pub minor: String,
-    /// `v1.2.3`.
+    /// Version with the prefix `v`, such as `v1.2.3`.
     pub git_version: String,
-    /// The commit built from; empty when it is not known.
+    /// Commit of the build; empty when it is not known.
     pub git_commit: String,
-    /// `clean` when a commit is known, else empty.
+    /// State of the source tree: `clean` when the commit is known, otherwise empty.
     pub git_tree_state: String,
     /// Time of the build, RFC 3339; empty when it is not known.
     pub build_date: String,
-    /// Clients expect a Go version here; Berth has none.
+    /// Go version, which clients expect; empty, since Berth has none.
     pub go_version: String,
-    /// The compiler.
+    /// Name of the compiler.
     pub compiler: String,
-    /// Operating system and architecture, in the names Kubernetes uses (`linux/amd64`).
+    /// Operating system and architecture, in Kubernetes' names (`linux/amd64`).
     pub platform: String,
 }
 
 impl VersionInfo {
-    /// A build of `product`'s `version` that answers as the Kubernetes of `kubernetes` (`1.34`) does.
+    /// A build of `version` of `product` with the API of Kubernetes version `kubernetes` (`1.34`).
     ///
     /// Clients decide by major and minor version which features a server has, and kubectl warns of a
-    /// difference of more than one minor version. So these are Kubernetes'. The product's own version
-    /// is in the part that comparisons ignore: the build part of `gitVersion`.
+    /// difference of more than one minor version. So major and minor version are Kubernetes'. The product's
+    /// own version is in the part that comparisons ignore: the build part of `gitVersion`.
     #[must_use]
     pub fn of_kubernetes(
         kubernetes: &str,
@@ -46,7 +46,7 @@ impl VersionInfo {
         }
     }
 
-    /// A build of `version` (`1.2.3`), from `commit` at `date` where those are known.
+    /// A build of `version` (`1.2.3`), from `commit` at `date` if these are known.
     #[must_use]
     pub fn new(version: &str, commit: Option<&str>, date: Option<&str>) -> Self {
         let mut numbers = version.split('.');

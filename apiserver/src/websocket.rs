@@ -1,8 +1,8 @@
-//! The opening of a WebSocket (RFC 6455): a watch is answered with one message per event where its request
-//! asks for that (docs/reference.md, "Lists and watches").
+//! Opening handshake of a WebSocket (RFC 6455): a watch is answered with one message per event where its
+//! request opens a WebSocket (docs/reference.md, "Lists and watches").
 //!
-//! The answer is a watch's as any other, with status 101 and its lines as the body; `serve` sends them as
-//! messages once the connection has switched.
+//! The answer is that of any watch, but with status 101; `serve` sends the lines of its body as messages once
+//! the connection has switched.
 
 use axum::body::Body;
 use base64::Engine;
@@ -14,13 +14,13 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, Method, Response, StatusCode};
 
-/// The only version there is.
+/// The only version of the protocol.
 const VERSION: &str = "13";
 
-/// The text that RFC 6455 adds to the client's key.
+/// Suffix that RFC 6455 adds to the client's key.
 const KEY_SUFFIX: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// A subprotocol with this prefix carries a token from a browser, and is never the chosen one.
+/// Prefix of a subprotocol that carries a token from a browser, and is never the selected one.
 const TOKEN_PROTOCOL: &str = "base64url.bearer.authorization.k8s.io.";
 
 /// Answer to a request that opens a WebSocket.
@@ -31,12 +31,12 @@ pub(crate) struct Handshake {
 }
 
 impl Handshake {
-    /// Reads the request's headers; `None` for an ordinary request.
+    /// Parses the request's headers; `None` for an ordinary request.
     ///
     /// # Errors
     /// 400 for an invalid request for a WebSocket.
     pub(crate) fn of(method: &Method, headers: &HeaderMap) -> Result<Option<Self>, Status> {
-        // Nearly no request has the header, and every watch comes by here.
+        // Few requests have the header, but every watch is checked, so the check is cheap.
         if !headers.contains_key(UPGRADE)
             || !has(headers, &UPGRADE, "websocket")
             || !has(headers, &CONNECTION, "upgrade")
@@ -67,7 +67,7 @@ impl Handshake {
         }))
     }
 
-    /// Makes `response` the one that switches protocols.
+    /// Turns `response` into one that switches protocols.
     pub(crate) fn switch(self, response: &mut Response<Body>) {
         *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
         let headers = response.headers_mut();
@@ -81,7 +81,7 @@ impl Handshake {
     }
 }
 
-/// The entries of a header that is a list.
+/// Returns the entries of a header that is a list.
 fn entries<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
     let values = headers.get_all(name).into_iter();
     values
@@ -100,7 +100,7 @@ fn is_key(key: &HeaderValue) -> bool {
         .is_ok_and(|bytes| bytes.len() == 16)
 }
 
-/// The digest that proves to the client that its key was read.
+/// Returns the digest that proves to the client that its key was read.
 fn accept(key: &[u8]) -> String {
     let mut digest = ring::digest::Context::new(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY);
     digest.update(key);
@@ -108,7 +108,7 @@ fn accept(key: &[u8]) -> String {
     STANDARD.encode(digest.finish())
 }
 
-/// The client's first subprotocol, as in kube-apiserver: events look the same in all of them.
+/// Returns the client's first subprotocol, as in kube-apiserver: events have the same form in all of them.
 fn protocol(headers: &HeaderMap) -> Option<HeaderValue> {
     let named = entries(headers, &SEC_WEBSOCKET_PROTOCOL)
         .find(|protocol| !protocol.is_empty() && !protocol.starts_with(TOKEN_PROTOCOL))?;
@@ -135,25 +135,29 @@ mod tests {
 
     #[test]
     fn the_handshake_answers_the_key_and_takes_the_first_subprotocol_that_is_no_token() {
-        let mut asked = ASKED.to_vec();
-        let handshake = |asked: &[_]| Handshake::of(&Method::GET, &headers(asked)).unwrap().unwrap();
+        let mut request_headers = ASKED.to_vec();
+        let handshake = |request_headers: &[_]| {
+            Handshake::of(&Method::GET, &headers(request_headers))
+                .unwrap()
+                .unwrap()
+        };
         // The example of RFC 6455, section 1.3.
-        assert_eq!(handshake(&asked).accept, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
-        assert_eq!(handshake(&asked).protocol, None);
-        asked.push((
+        assert_eq!(handshake(&request_headers).accept, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+        assert_eq!(handshake(&request_headers).protocol, None);
+        request_headers.push((
             "sec-websocket-protocol",
             "base64url.bearer.authorization.k8s.io.eHg, v4.channel.k8s.io, x",
         ));
-        assert_eq!(handshake(&asked).protocol.unwrap(), "v4.channel.k8s.io");
+        assert_eq!(handshake(&request_headers).protocol.unwrap(), "v4.channel.k8s.io");
         let mut response = Response::new(Body::empty());
-        handshake(&asked).switch(&mut response);
+        handshake(&request_headers).switch(&mut response);
         assert_eq!(response.status(), 101);
         assert_eq!(response.headers()["sec-websocket-protocol"], "v4.channel.k8s.io");
     }
 
     #[test]
     fn ordinary_requests_are_none_and_half_handshakes_are_refused() {
-        let of = |asked: &[_]| Handshake::of(&Method::GET, &headers(asked));
+        let of = |request_headers: &[_]| Handshake::of(&Method::GET, &headers(request_headers));
         assert!(of(&[]).unwrap().is_none());
         assert!(of(&ASKED[..1]).unwrap().is_none());
         assert!(of(&ASKED[1..]).unwrap().is_none());

@@ -1,4 +1,4 @@
-//! Berth's own certificate authority, and its certificates.
+//! Berth's own certificate authority, and the certificates that it issues.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -17,19 +17,19 @@ use crate::error::CertsError;
 use crate::files::{self, Access};
 use crate::pem;
 
-/// Life of a CA.
+/// Validity of a CA.
 pub const CA_LIFE: SignedDuration = SignedDuration::from_hours(10 * 365 * 24);
-/// Life of an issued certificate.
+/// Validity of an issued certificate.
 pub const LEAF_LIFE: SignedDuration = SignedDuration::from_hours(365 * 24);
-/// Certificates begin a little before they are issued, for clients whose clock is behind.
+/// Duration by which certificates are backdated, for clients whose clock is slow.
 const BACKDATE: SignedDuration = SignedDuration::from_mins(5);
 
 /// An issued certificate with its key.
 #[derive(Clone)]
 pub struct IssuedCertificate {
-    /// The certificate, PEM.
+    /// The certificate, in PEM.
     pub certificate: String,
-    /// The key, PEM: of a CA PKCS #8, of other certificates SEC 1.
+    /// The key, in PEM: of a CA as PKCS #8, of other certificates as SEC 1.
     pub key: String,
 }
 
@@ -59,15 +59,17 @@ impl std::fmt::Debug for Authority {
 }
 
 impl Authority {
-    /// The CA of `<folder>/<stem>.crt` and `<stem>.key` (ECDSA P-256), created when both are missing.
+    /// Opens the CA of `<folder>/<stem>.crt` and `<stem>.key` (ECDSA P-256), which is created when both are
+    /// missing.
     ///
-    /// The key is written before the certificate, so a key alone is a start that was cut short: it gets its
-    /// certificate now. That is safe even when the certificate was lost otherwise, since the new one has the
-    /// same name and key and so vouches for everything the old one did.
+    /// The key is written before the certificate, so a key without a certificate is from an interrupted
+    /// start: its certificate is issued now. This is safe even when the certificate was lost for another
+    /// reason, since the new one has the same name and key, and certificates issued under the old one chain
+    /// to it.
     ///
     /// # Errors
-    /// When files cannot be read or written, the certificate has no key, the two do not belong
-    /// together, or the CA has expired. Nothing is overwritten then.
+    /// When files cannot be read or written, the certificate has no key, the two do not match, or the CA has
+    /// expired. No file is overwritten in these cases.
     pub fn open(folder: &Path, stem: &str, common_name: &str, now: Timestamp) -> Result<Self, CertsError> {
         let certificate_path = folder.join(format!("{stem}.crt"));
         let key_path = folder.join(format!("{stem}.key"));
@@ -99,10 +101,10 @@ impl Authority {
         Self::load((&certificate, &certificate_path), (key, &key_path), now)
     }
 
-    /// The CA of a certificate and its key, both PEM; `place` is their source, for messages.
+    /// Opens the CA of a certificate and its key, both in PEM; `place` is their source, for messages.
     ///
     /// # Errors
-    /// When either is damaged, the two do not belong together, or the CA has expired.
+    /// When either is damaged, the two do not match, or the CA has expired.
     pub fn from_pem(pair: &IssuedCertificate, place: &Path, now: Timestamp) -> Result<Self, CertsError> {
         let key = read_key(pair.key.as_bytes(), place)?;
         Self::load((pair.certificate.as_bytes(), place), (key, place), now)
@@ -147,22 +149,22 @@ impl Authority {
         self.not_after
     }
 
-    /// The CA's certificate, PEM.
+    /// Certificate of the CA, in PEM.
     #[must_use]
     pub fn certificate_pem(&self) -> &str {
         &self.pem
     }
 
-    /// The CA's certificate, DER.
+    /// Certificate of the CA, in DER.
     #[must_use]
     pub fn certificate_der(&self) -> &CertificateDer<'static> {
         &self.der
     }
 
-    /// A serving certificate for host names and IP addresses, valid for [`LEAF_LIFE`].
+    /// Issues a serving certificate for host names and IP addresses, valid for [`LEAF_LIFE`].
     ///
     /// # Errors
-    /// When one of `names` is neither.
+    /// When one of `names` is neither a host name nor an IP address.
     pub fn issue_server(&self, names: &[String], now: Timestamp) -> Result<IssuedCertificate, CertsError> {
         let mut params = leaf("berth", now, LEAF_LIFE)?;
         params.subject_alt_names = names
@@ -178,11 +180,11 @@ impl Authority {
         })
     }
 
-    /// A client certificate that makes its holder `user` (common name) in `groups` (organizations), valid for
+    /// Issues a client certificate for `user` (common name) in `groups` (organizations), valid for
     /// [`LEAF_LIFE`].
     ///
     /// # Errors
-    /// When the certificate cannot be made.
+    /// When the certificate cannot be issued.
     pub fn issue_client(
         &self,
         user: &str,
@@ -195,7 +197,7 @@ impl Authority {
     /// Issues a client certificate that is valid for `life`.
     ///
     /// # Errors
-    /// When the certificate cannot be made.
+    /// When the certificate cannot be issued.
     pub fn issue_client_for(
         &self,
         user: &str,
@@ -245,7 +247,7 @@ impl Authority {
             && self.vouches_for(&certificates[0], at)
     }
 
-    /// Whether a client certificate is of this CA and valid at `at`.
+    /// Whether a client certificate was issued by this CA and is valid at `at`.
     fn vouches_for(&self, certificate: &CertificateDer<'_>, at: Timestamp) -> bool {
         let (Ok(anchor), Ok(leaf), Ok(seconds)) = (
             webpki::anchor_from_trusted_cert(&self.der),
@@ -267,10 +269,10 @@ impl Authority {
     }
 }
 
-/// A new CA (ECDSA P-256): its certificate and its key.
+/// Creates a CA (ECDSA P-256): its certificate and its key.
 ///
 /// # Errors
-/// When it cannot be made.
+/// When the CA cannot be created.
 pub fn generate_authority(common_name: &str, now: Timestamp) -> Result<IssuedCertificate, CertsError> {
     let key = generate(common_name)?;
     Ok(IssuedCertificate {
@@ -314,7 +316,7 @@ fn self_signed(common_name: &str, key: &KeyPair, now: Timestamp) -> Result<Strin
         KeyUsagePurpose::CrlSign,
         KeyUsagePurpose::DigitalSignature,
     ];
-    // By default the serial number depends on the key, and a key may get a second certificate.
+    // By default the serial number depends on the key, but a key may get a second certificate.
     params.serial_number = Some(SerialNumber::from_slice(
         &now.as_microsecond().unsigned_abs().to_be_bytes(),
     ));

@@ -1,6 +1,5 @@
-//! Just enough DER for the parts that rcgen lacks: an issued certificate with several organizations,
-//! one per group, since its names hold each kind of attribute once; and keys of elliptic curves as SEC
-//! 1 has them.
+//! DER encoding of the parts that rcgen lacks: certificates with several organizations, one for each group,
+//! since rcgen's names have each type of attribute only once; and keys of elliptic curves in SEC 1 form.
 
 use rcgen::SigningKey;
 
@@ -11,22 +10,22 @@ const BIT_STRING: u8 = 0x03;
 const OCTET_STRING: u8 = 0x04;
 const OBJECT_IDENTIFIER: u8 = 0x06;
 const UTF8_STRING: u8 = 0x0c;
-/// The curve in an ECPrivateKey.
+/// Tag of the curve in an ECPrivateKey.
 const PARAMETERS: u8 = 0xa0;
 
-/// `id-ecPublicKey`, 1.2.840.10045.2.1.
+/// Object identifier `id-ecPublicKey`, 1.2.840.10045.2.1.
 const EC_PUBLIC_KEY: [u8; 7] = [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01];
 
-/// `id-at-commonName`, 2.5.4.3.
+/// Object identifier `id-at-commonName`, 2.5.4.3.
 const COMMON_NAME: [u8; 3] = [0x55, 0x04, 0x03];
-/// `id-at-organizationName`, 2.5.4.10.
+/// Object identifier `id-at-organizationName`, 2.5.4.10.
 const ORGANIZATION: [u8; 3] = [0x55, 0x04, 0x0a];
 
-/// The place of the subject in a TBSCertificate of version 3: after version, serial number, algorithm,
-/// issuer, validity.
+/// Index of the subject in a TBSCertificate of version 3: after version, serial number, algorithm, issuer,
+/// validity.
 const SUBJECT: usize = 5;
 
-/// A subject: the organizations, then the common name.
+/// Encodes a subject: the organizations, then the common name.
 pub(crate) fn subject(common_name: &str, organizations: &[String]) -> Vec<u8> {
     let mut names = Vec::new();
     for organization in organizations {
@@ -36,10 +35,10 @@ pub(crate) fn subject(common_name: &str, organizations: &[String]) -> Vec<u8> {
     element(SEQUENCE, &names)
 }
 
-/// The certificate `issued` (version 3, of the CA with `key`) with its subject replaced, signed again.
+/// Replaces the subject of the certificate `issued` (version 3, of the CA with `key`), and signs it again.
 ///
 /// # Errors
-/// When `issued` is no certificate or signing fails.
+/// When `issued` is not a certificate, or signing fails.
 pub(crate) fn with_subject(issued: &[u8], subject: &[u8], key: &impl SigningKey) -> Result<Vec<u8>, String> {
     let [certificate] = elements(issued)?[..] else {
         return Err("not one DER element".to_owned());
@@ -61,8 +60,8 @@ pub(crate) fn with_subject(issued: &[u8], subject: &[u8], key: &impl SigningKey)
     ))
 }
 
-/// The ECPrivateKey (RFC 5915) in a PKCS #8 key, which names its curve: the form that more readers know.
-/// `None` where the key is of no elliptic curve.
+/// Converts a PKCS #8 key to the ECPrivateKey (RFC 5915) in it, with the name of the curve: more programs can
+/// parse this form. `None` where the key is not of an elliptic curve.
 ///
 /// # Errors
 /// When `key` is not PKCS #8.
@@ -73,7 +72,7 @@ pub(crate) fn sec1_of(key: &[u8]) -> Result<Option<Vec<u8>>, String> {
     let [_version, algorithm, key, ..] = elements(info.content)?[..] else {
         return Err("not the parts of a PKCS #8 key".to_owned());
     };
-    // An ECPrivateKey has its number here: bytes of chance, which may read as elements.
+    // In an ECPrivateKey these elements are the private number: random bytes, which may look like elements.
     if algorithm.whole[0] != SEQUENCE || key.whole[0] != OCTET_STRING {
         return Err("not the parts of a PKCS #8 key".to_owned());
     }
@@ -98,7 +97,7 @@ pub(crate) fn sec1_of(key: &[u8]) -> Result<Option<Vec<u8>>, String> {
     Ok(Some(element(SEQUENCE, &content)))
 }
 
-/// The PKCS #8 key of an ECPrivateKey that names its curve.
+/// Converts an ECPrivateKey that names its curve to a PKCS #8 key.
 ///
 /// # Errors
 /// When `key` is not a private key.
@@ -115,10 +114,10 @@ pub(crate) fn pkcs8_of(key: &[u8]) -> Result<Vec<u8>, String> {
     let curve = curve.ok_or("an EC private key that names no curve")?;
     let kind = element(OBJECT_IDENTIFIER, &EC_PUBLIC_KEY);
     let algorithm = element(SEQUENCE, &[&kind[..], curve.content].concat());
-    // Otherwise the curve would be there twice, which strict readers refuse.
-    let kept = parts.iter().filter(|part| part.whole[0] != PARAMETERS);
-    let kept: Vec<u8> = kept.flat_map(|part| part.whole).copied().collect();
-    let key = element(OCTET_STRING, &element(SEQUENCE, &kept));
+    // Otherwise the result would name the curve twice, which strict parsers reject.
+    let without_parameters = parts.iter().filter(|part| part.whole[0] != PARAMETERS);
+    let without_parameters: Vec<u8> = without_parameters.flat_map(|part| part.whole).copied().collect();
+    let key = element(OCTET_STRING, &element(SEQUENCE, &without_parameters));
     let version = element(INTEGER, &[0]);
     Ok(element(SEQUENCE, &[version, algorithm, key].concat()))
 }
@@ -153,7 +152,7 @@ struct Element<'a> {
     content: &'a [u8],
 }
 
-/// The elements `bytes` consists of.
+/// Splits `bytes` into its elements.
 fn elements(mut bytes: &[u8]) -> Result<Vec<Element<'_>>, String> {
     let cut = || "DER that ends early".to_owned();
     let mut list = Vec::new();

@@ -1,16 +1,16 @@
-//! Errors of certificates and keys, each naming its file and the way out.
+//! Errors of certificates and keys, each with its file and a remedy.
 
 use std::io;
 use std::path::PathBuf;
 
-/// An error of loading, making or writing certificates.
+/// An error of loading, issuing or writing certificates.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CertsError {
     /// A file could not be read or written.
     #[error("{}: {problem}", path.display())]
     Io {
-        /// The file or folder.
+        /// Path of the file or folder.
         path: PathBuf,
         /// Error of the operating system.
         problem: io::Error,
@@ -18,43 +18,43 @@ pub enum CertsError {
     /// The content of a file is invalid.
     #[error("{}: {problem}", path.display())]
     Malformed {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Description of the error.
         problem: String,
     },
-    /// A CA certificate without its key.
+    /// The key of a CA certificate is missing.
     #[error(
         "{} exists but its key {} does not: put the key back, or move the certificate away to have a new CA made \
          (certificates of the old one, and the kubeconfigs that hold them, then stop working)",
         certificate.display(), key.display()
     )]
     KeyMissing {
-        /// The certificate.
+        /// Path of the certificate.
         certificate: PathBuf,
-        /// Path at which its key should be.
+        /// Expected path of the key.
         key: PathBuf,
     },
-    /// A certificate and a key do not belong together.
+    /// A certificate does not match its key.
     #[error("{} is not the certificate of the key {}", certificate.display(), key.display())]
     Mismatch {
-        /// The certificate.
+        /// Path of the certificate.
         certificate: PathBuf,
-        /// The key.
+        /// Path of the key.
         key: PathBuf,
     },
-    /// A CA's time is over.
+    /// A CA has expired.
     #[error(
         "{} expired at {not_after}: move it and its key away to have a new CA made, then hand out new kubeconfigs",
         path.display()
     )]
     Expired {
-        /// The certificate.
+        /// Path of the certificate.
         path: PathBuf,
-        /// Its end.
+        /// Expiry of the certificate.
         not_after: berth_apimachinery::Timestamp,
     },
-    /// A name a certificate is asked for is neither a host name nor an IP address.
+    /// A requested name is neither a host name nor an IP address.
     #[error("\"{name}\" is neither a host name nor an IP address: {problem}")]
     BadName {
         /// The name.
@@ -62,7 +62,7 @@ pub enum CertsError {
         /// Description of the error.
         problem: String,
     },
-    /// A certificate could not be made.
+    /// A certificate could not be issued.
     #[error("making a certificate for {subject}: {problem}")]
     Issue {
         /// Subject of the certificate.

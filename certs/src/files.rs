@@ -1,4 +1,4 @@
-//! Writing files so that a crash leaves the old content or the new, never a part.
+//! Atomic writes of files: after a crash a file has either the old or the new content.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -9,9 +9,9 @@ use crate::error::CertsError;
 /// Access to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Its owner only (mode 0600): keys and files that embed one.
+    /// Access for the owner only (mode 0600): keys and files that embed a key.
     Owner,
-    /// Everyone (mode 0644).
+    /// Access for all users (mode 0644).
     Everyone,
 }
 
@@ -25,8 +25,8 @@ impl Access {
     }
 }
 
-/// Writes `content` to `path` through a temporary file in the same folder. It has its permissions from
-/// the first byte on.
+/// Writes `content` to `path` through a temporary file in the same folder, which has the final permissions
+/// from the start.
 ///
 /// # Errors
 /// When the file cannot be written; `path` is then unchanged.
@@ -40,7 +40,7 @@ pub fn write(path: &Path, content: &[u8], access: Access) -> Result<(), CertsErr
         .and_then(|()| fs::rename(&temporary, path))
         .and_then(|()| sync_folder(path));
     written.map_err(|problem| {
-        // The temporary file may be absent. The first error is the one to report.
+        // The temporary file may not exist. The first error is the one to report.
         drop(fs::remove_file(&temporary));
         CertsError::Io {
             path: path.to_owned(),
@@ -49,10 +49,10 @@ pub fn write(path: &Path, content: &[u8], access: Access) -> Result<(), CertsErr
     })
 }
 
-/// Makes `path` and its parents, readable by the owner only.
+/// Creates `path` and its parents, readable by the owner only.
 ///
 /// # Errors
-/// When a folder cannot be made.
+/// When a folder cannot be created.
 pub fn make_folder(path: &Path) -> Result<(), CertsError> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -61,12 +61,12 @@ pub fn make_folder(path: &Path) -> Result<(), CertsError> {
     builder.create(path).map_err(CertsError::io(path))
 }
 
-/// Removes rights beyond `access` from the file at `path`, if there is one. Files come with looser
-/// modes from copies, archives and volumes. A mode that cannot be changed is logged; a key that
-/// everyone can read is an error.
+/// Removes permissions beyond `access` from the file at `path`, if it exists. Copies, archives and volumes
+/// may have files with looser modes. A mode that cannot be changed is logged; a key that everyone can read is
+/// an error.
 ///
 /// # Errors
-/// When its mode cannot be read, or others can read or write the file and its mode cannot be changed.
+/// When the mode cannot be read, or other users can read or write the file and its mode cannot be changed.
 #[cfg(unix)]
 pub fn tighten(path: &Path, access: Access) -> Result<(), CertsError> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -91,7 +91,7 @@ pub fn tighten(path: &Path, access: Access) -> Result<(), CertsError> {
     );
     match fs::set_permissions(path, fs::Permissions::from_mode(mode & allowed)) {
         Ok(()) if mode & !allowed & 0o007 == 0 => {
-            // The group of a volume, which some systems restore at every mount.
+            // Group rights are typical of volumes, where some systems restore them at every mount.
             tracing::info!(path = %path_shown, was, now, "file mode was too permissive; changed");
         }
         Ok(()) => {
@@ -108,7 +108,7 @@ pub fn tighten(path: &Path, access: Access) -> Result<(), CertsError> {
     Ok(())
 }
 
-/// Modes are not considered here.
+/// Does nothing, since file modes are not supported on this system.
 ///
 /// # Errors
 /// Never.
@@ -117,10 +117,10 @@ pub fn tighten(_: &Path, _: Access) -> Result<(), CertsError> {
     Ok(())
 }
 
-/// The content of `path`, or `None` when there is no such file.
+/// Returns the content of `path`, or `None` when the file does not exist.
 ///
 /// # Errors
-/// When it exists but cannot be read.
+/// When the file exists but cannot be read.
 pub fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, CertsError> {
     match fs::read(path) {
         Ok(content) => Ok(Some(content)),
@@ -132,10 +132,10 @@ pub fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, CertsError> {
     }
 }
 
-/// The content of `path`.
+/// Returns the content of `path`.
 ///
 /// # Errors
-/// When it cannot be read.
+/// When the file cannot be read.
 pub fn read(path: &Path) -> Result<Vec<u8>, CertsError> {
     fs::read(path).map_err(CertsError::io(path))
 }
@@ -147,7 +147,7 @@ fn temporary(path: &Path) -> PathBuf {
 }
 
 fn create(path: &Path, access: Access) -> io::Result<File> {
-    // One that a crash left behind may have other permissions.
+    // A temporary file from before a crash may have other permissions.
     match fs::remove_file(path) {
         Ok(()) => {}
         Err(problem) if problem.kind() == io::ErrorKind::NotFound => {}
@@ -162,7 +162,7 @@ fn create(path: &Path, access: Access) -> io::Result<File> {
     options.open(path)
 }
 
-/// Makes the rename itself durable.
+/// Syncs the folder, so that the rename is durable.
 fn sync_folder(path: &Path) -> io::Result<()> {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => File::open(folder)?.sync_all(),
@@ -193,7 +193,7 @@ mod tests {
             let path = folder.path().join("file");
             write(&path, b"x", access).unwrap();
             let have = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
-            // The process' umask may take rights of others away, never add any.
+            // The umask of the process may remove rights, but never add any.
             assert_eq!(have & !mode, 0, "{have:o}");
             assert_eq!(have & 0o600, 0o600);
         }

@@ -1,4 +1,4 @@
-//! The folder a standalone server keeps its certificates in.
+//! The folder of a standalone server's certificates.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::authority::{Authority, IssuedCertificate};
 use crate::error::CertsError;
 use crate::files::{self, Access};
 
-/// The authorities of one server, opened or made.
+/// The authorities of one server, opened or created.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -27,7 +27,7 @@ impl Folder {
     pub fn open(path: impl Into<PathBuf>, now: Timestamp) -> Result<Self, CertsError> {
         let path = path.into();
         files::make_folder(&path)?;
-        // Any user who can write to it can replace the CA.
+        // A user who can write to the folder can replace the CA.
         files::tighten(&path, Access::Owner)?;
         for file in [
             "serving.key",
@@ -64,10 +64,10 @@ impl Folder {
         &self.front_proxy
     }
 
-    /// As [`Authority::issue_client`] of the CA.
+    /// Issues a client certificate of the CA: see [`Authority::issue_client`].
     ///
     /// # Errors
-    /// When the certificate cannot be made.
+    /// When the certificate cannot be issued.
     pub fn issue_client(
         &self,
         user: &str,
@@ -77,7 +77,7 @@ impl Folder {
         self.ca.issue_client(user, groups, now)
     }
 
-    /// The cryptography every certificate here is made for.
+    /// The cryptography provider for which all certificates of this crate are issued.
     #[must_use]
     pub fn provider() -> CryptoProvider {
         rustls::crypto::ring::default_provider()

@@ -1,13 +1,12 @@
-//! Certificates: the built-in authorities, issuing, and the serving certificate that renews or reloads by
-//! itself.
+//! Certificates: the built-in authorities, issuing, and the serving certificate, which is renewed or reloaded
+//! automatically.
 //!
-//! A [`Folder`] has the authorities of a standalone server, from its first start on: a CA for serving
-//! and client certificates, and a separate CA for front proxies (a certificate of one must never be
-//! valid for the other purpose). TLS asks a [`ServingCertificate`] for the certificate of each new
-//! connection.
+//! A [`Folder`] has the authorities of a standalone server, from its first start on: a CA for serving and
+//! client certificates, and a separate CA for front proxies (a certificate of one must never be valid for the
+//! other purpose). A [`ServingCertificate`] resolves the certificate of each new TLS connection.
 //!
-//! Private keys are written with mode 0600, every file by writing a temporary one and renaming it. A CA
-//! is never overwritten: a problem of one on disk is an error that names the remedy.
+//! Private keys are written with mode 0600, and every file through a temporary file that is renamed. A CA is
+//! never overwritten: a problem of a stored CA is an error that states the remedy.
 #![doc = include_str!("../README.md")]
 
 mod authority;

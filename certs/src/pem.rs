@@ -1,4 +1,4 @@
-//! Reading certificates and keys from PEM.
+//! Parsing of certificates and keys in PEM.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::der;
 use crate::error::CertsError;
 use crate::files;
 
-/// Every certificate in `content`, in order; `path` is for messages.
+/// Returns every certificate in `content`, in order; `path` is for messages.
 ///
 /// # Errors
-/// When the PEM is damaged or holds no certificate.
+/// When the PEM is damaged or has no certificate.
 pub fn certificates(content: &[u8], path: &Path) -> Result<Vec<CertificateDer<'static>>, CertsError> {
     let list: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(content).collect();
     match list {
@@ -27,10 +27,10 @@ pub fn certificates(content: &[u8], path: &Path) -> Result<Vec<CertificateDer<'s
     }
 }
 
-/// The first private key in `content` (PKCS #8, PKCS #1 or SEC 1); `path` is for messages.
+/// Returns the first private key in `content` (PKCS #8, PKCS #1 or SEC 1); `path` is for messages.
 ///
 /// # Errors
-/// When the PEM is damaged or holds no private key.
+/// When the PEM is damaged or has no private key.
 pub fn private_key(content: &[u8], path: &Path) -> Result<PrivateKeyDer<'static>, CertsError> {
     PrivateKeyDer::from_pem_slice(content).map_err(|problem| match problem {
         rustls_pki_types::pem::Error::NoItemsFound => CertsError::malformed(
@@ -41,10 +41,10 @@ pub fn private_key(content: &[u8], path: &Path) -> Result<PrivateKeyDer<'static>
     })
 }
 
-/// The CA certificates of a bundle file, each fit to be a trust anchor.
+/// Reads the CA certificates of a bundle file, each usable as a trust anchor.
 ///
 /// # Errors
-/// When the file cannot be read, holds no certificate, or one of them cannot be a trust anchor.
+/// When the file cannot be read, has no certificate, or one of them cannot be a trust anchor.
 pub fn ca_bundle(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertsError> {
     let list = certificates(&files::read(path)?, path)?;
     for (index, certificate) in list.iter().enumerate() {
@@ -58,10 +58,10 @@ pub fn ca_bundle(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertsError
     Ok(list)
 }
 
-/// A chain with its key, checked to belong together; the paths are for messages.
+/// Parses a chain and its key, and checks that they match; the paths are for messages.
 ///
 /// # Errors
-/// When either is damaged, or they do not belong together.
+/// When either is damaged, or they do not match.
 pub fn certified_key(
     certificate: (&[u8], &Path),
     key: (&[u8], &Path),
@@ -84,10 +84,10 @@ pub fn certified_key(
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unreadable {
-    /// Other bytes.
+    /// The bytes are not a certificate.
     #[error("is not a certificate: {0}")]
     NotACertificate(String),
-    /// A day that is out of all bounds.
+    /// A date is out of range.
     #[error("{0}")]
     Time(String),
 }
@@ -98,10 +98,10 @@ impl From<Unreadable> for String {
     }
 }
 
-/// Beginning and end of a certificate's validity.
+/// Returns the beginning and end of a certificate's validity.
 ///
 /// # Errors
-/// When it is no X.509 certificate.
+/// When the bytes are not an X.509 certificate.
 pub fn validity(certificate: &CertificateDer<'_>) -> Result<(Timestamp, Timestamp), Unreadable> {
     let (_, parsed) = x509_parser::parse_x509_certificate(certificate)
         .map_err(|problem| Unreadable::NotACertificate(problem.to_string()))?;
@@ -114,13 +114,12 @@ pub fn validity(certificate: &CertificateDer<'_>) -> Result<(Timestamp, Timestam
     ))
 }
 
-/// A certificate as PEM.
+/// Encodes a certificate as PEM.
 pub(crate) fn encode_certificate(der: &[u8]) -> String {
     encode("CERTIFICATE", der)
 }
 
-/// A PKCS #8 key as PEM: one of an elliptic curve as SEC 1, which clients read that know no other form of
-/// those.
+/// Encodes a PKCS #8 key as PEM: a key of an elliptic curve as SEC 1, for clients that support no other form.
 pub(crate) fn encode_key(pkcs8: &[u8]) -> Result<String, String> {
     Ok(match der::sec1_of(pkcs8)? {
         Some(sec1) => encode("EC PRIVATE KEY", &sec1),

@@ -1,11 +1,13 @@
-//! A CA that several servers share, and its replacement by the next one without losing trust:
+//! A CA that several servers share, and its replacement by the next CA without losing trust:
 //!
-//! 1. the next CA is *announced*: clients of the present one are told to trust both;
-//! 2. once all trust both, it *takes over*: servers sign with it, and the old one is still trusted;
-//! 3. once all have new certificates, the old one is *dropped*.
+//! 1. the next CA is *announced*: clients of the present CA get a bundle with both;
+//! 2. once all clients trust both, the next CA *takes over*: servers sign with it, and the old CA is still
+//!    trusted;
+//! 3. once all servers have new certificates, the old CA is *dropped*.
 //!
-//! Each step is one write of the whole state ([`SharedAuthorities::write`]), kept where all servers see it; the
-//! second server finds it done. Everything here is a function of that state and the time.
+//! Each step is one write of the whole state ([`SharedAuthorities::write`]) to a place that all servers read;
+//! the second server finds the step done. All functions of this module depend only on that state and the
+//! time.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,7 +19,7 @@ use crate::authority::{Authority, IssuedCertificate};
 use crate::error::CertsError;
 use crate::{authority, pem};
 
-/// The entry with every CA to trust, for readers of that only.
+/// Key of the bundle with every trusted CA, for clients that only need trust.
 pub const BUNDLE: &str = "ca.crt";
 const CURRENT: [&str; 2] = ["current.crt", "current.key"];
 const NEXT: [&str; 2] = ["next.crt", "next.key"];
@@ -34,35 +36,35 @@ pub struct SharedAuthorities {
     since: Timestamp,
 }
 
-/// State of the world when a step is considered.
+/// Conditions under which the next step is decided.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
-    /// The time.
+    /// Present time.
     pub now: Timestamp,
-    /// Shortest length of a step: longer than any server takes to notice one.
+    /// Shortest duration of a step: longer than any server takes to detect one.
     pub step: SignedDuration,
     /// Whether all clients that must trust [`SharedAuthorities::bundle`] do so.
     pub announced: bool,
-    /// Whether a new CA is requested early.
+    /// Whether a new CA is requested before its time.
     pub asked: bool,
 }
 
 /// A step of a rotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// A new CA is to be trusted.
+    /// A new CA is added to the bundle.
     Announced,
-    /// It signs.
+    /// The new CA signs.
     TookOver,
-    /// The old one is not trusted any longer.
+    /// The old CA is removed from the bundle.
     Dropped,
 }
 
 impl SharedAuthorities {
-    /// A first CA.
+    /// Generates the first CA.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When the CA cannot be generated.
     pub fn generate(now: Timestamp) -> Result<Self, CertsError> {
         Ok(Self {
             current: new_authority(now)?,
@@ -72,11 +74,11 @@ impl SharedAuthorities {
         })
     }
 
-    /// Reads the form that [`SharedAuthorities::write`] writes; `None` when it is absent. `place` is for messages.
+    /// Parses the form of [`SharedAuthorities::write`]; `None` when the data are empty. `place` is for
+    /// messages.
     ///
     /// # Errors
-    /// When something is missing or damaged. It is not replaced, since other servers may still use the
-    /// CA.
+    /// When an entry is missing or damaged. The CA is not replaced, since other servers may still use it.
     pub fn read(data: &BTreeMap<String, Vec<u8>>, place: &Path) -> Result<Option<Self>, CertsError> {
         if data.values().all(Vec::is_empty) {
             return Ok(None);
@@ -119,7 +121,7 @@ impl SharedAuthorities {
         }))
     }
 
-    /// The whole state by name.
+    /// Returns the whole state as named entries.
     #[must_use]
     pub fn write(&self) -> BTreeMap<String, Vec<u8>> {
         let mut data = BTreeMap::new();
@@ -138,15 +140,15 @@ impl SharedAuthorities {
         data
     }
 
-    /// The CA that signs.
+    /// Opens the CA that signs.
     ///
     /// # Errors
-    /// When it is damaged or has expired.
+    /// When the CA is damaged or has expired.
     pub fn authority(&self, place: &Path, now: Timestamp) -> Result<Authority, CertsError> {
         Authority::from_pem(&self.current, place, now)
     }
 
-    /// Every CA to trust, PEM, the one that signs first.
+    /// Every trusted CA, in PEM; the one that signs comes first.
     #[must_use]
     pub fn bundle(&self) -> String {
         let next = self.next.as_ref().map(|next| next.certificate.as_str());
@@ -157,20 +159,20 @@ impl SharedAuthorities {
             .collect()
     }
 
-    /// Whether a rotation is under way.
+    /// Whether a rotation is in progress.
     #[must_use]
     pub fn is_rotating(&self) -> bool {
         self.next.is_some() || self.previous.is_some()
     }
 
-    /// The next step, if it is time for one.
+    /// Returns the next step and the state after it, if a step is due.
     ///
     /// # Errors
-    /// When a new CA cannot be made, or the present one cannot be read.
+    /// When a new CA cannot be generated, or the present CA cannot be parsed.
     pub fn next_step(&self, moment: &Moment, place: &Path) -> Result<Option<(Step, Self)>, CertsError> {
-        let over = moment.now.duration_since(self.since) >= moment.step;
+        let step_is_over = moment.now.duration_since(self.since) >= moment.step;
         if let Some(next) = &self.next {
-            if !over || !moment.announced {
+            if !step_is_over || !moment.announced {
                 return Ok(None);
             }
             let after = Self {
@@ -187,7 +189,7 @@ impl SharedAuthorities {
                 since: moment.now,
                 ..self.clone()
             };
-            return Ok(over.then_some((Step::Dropped, after)));
+            return Ok(step_is_over.then_some((Step::Dropped, after)));
         }
         if !moment.asked && !self.is_due(moment.now, place)? {
             return Ok(None);
@@ -200,7 +202,7 @@ impl SharedAuthorities {
         Ok(Some((Step::Announced, after)))
     }
 
-    /// Whether two thirds of the CA's life are over.
+    /// Whether two thirds of the CA's validity are over.
     fn is_due(&self, now: Timestamp, place: &Path) -> Result<bool, CertsError> {
         let list = pem::certificates(self.current.certificate.as_bytes(), place)?;
         let (from, until) =
@@ -209,7 +211,7 @@ impl SharedAuthorities {
     }
 }
 
-/// CAs have different names, too: some verifiers compare names only.
+/// Generates a CA with a name of its own, since some verifiers compare only names.
 fn new_authority(now: Timestamp) -> Result<IssuedCertificate, CertsError> {
     authority::generate_authority(&format!("berth-ca-{}", now.as_second()), now)
 }

@@ -1,5 +1,5 @@
-//! The certificate new connections get: renewed before it expires, or reloaded when its files change, while
-//! serving.
+//! The certificate for new connections: renewed before it expires, or reloaded when its files change, while
+//! the server runs.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use crate::files::{self, Access};
 use crate::folder::Folder;
 use crate::pem;
 
-/// Interval of [`ServingCertificate::keep_fresh`]. The two files are small, and a clock that was set is
-/// noticed within the interval.
+/// Interval of [`ServingCertificate::keep_fresh`]. The two files are small, and a change of the system clock
+/// is detected within the interval.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
-/// A serving certificate that stays fresh. Connections that are open keep the one they began with.
+/// A serving certificate that is kept current. Open connections keep the certificate of their handshake.
 pub struct ServingCertificate {
     current: ArcSwap<Current>,
     origin: Origin,
@@ -30,7 +30,7 @@ pub struct ServingCertificate {
 
 struct Current {
     key: Arc<CertifiedKey>,
-    /// Content of the files.
+    /// Content of the certificate file; the next field has that of the key file.
     certificate: Vec<u8>,
     private: Vec<u8>,
     not_before: Timestamp,
@@ -38,9 +38,9 @@ struct Current {
 }
 
 enum Origin {
-    /// Issued by the folder's CA for these names, kept in `serving.{crt,key}`.
+    /// Issued by the folder's CA for these names, and stored in `serving.{crt,key}`.
     Issued { folder: Arc<Folder>, names: Vec<String> },
-    /// Issued by a CA that other servers share, kept nowhere.
+    /// Issued by a CA that other servers share; not stored.
     Shared {
         authority: ArcSwap<Authority>,
         names: Vec<String>,
@@ -59,8 +59,8 @@ impl std::fmt::Debug for ServingCertificate {
 
 impl ServingCertificate {
     /// A certificate of the folder's CA for localhost, 127.0.0.1, ::1 and `names` (host names and IP
-    /// addresses). The one in the folder is reused while it is whole, of this CA, for these names and younger
-    /// than two thirds of its life; otherwise a new one takes its place.
+    /// addresses). The stored certificate is reused while it is undamaged, of this CA, for these names and
+    /// younger than two thirds of its validity; otherwise it is replaced.
     ///
     /// # Errors
     /// When one of `names` is invalid, or the files cannot be read or written.
@@ -103,11 +103,12 @@ impl ServingCertificate {
         }))
     }
 
-    /// Takes a certificate of `authority`, unless the one in use is of it already, and returns whether it did.
-    /// Only for certificates made by [`ServingCertificate::shared`]; others have a CA of their own.
+    /// Issues a certificate of `next`, unless the one in use is already of that CA, and returns whether it
+    /// did. Only for certificates created by [`ServingCertificate::shared`]; other ones have a CA of their
+    /// own.
     ///
     /// # Errors
-    /// When the certificate cannot be made; the old one stays in use.
+    /// When the certificate cannot be issued; the old one stays in use.
     pub fn adopt(&self, next: Arc<Authority>) -> Result<bool, CertsError> {
         let Origin::Shared { authority, names } = &self.origin else {
             return Ok(false);
@@ -121,10 +122,10 @@ impl ServingCertificate {
         Ok(true)
     }
 
-    /// The certificate (chain) and key of two PEM files.
+    /// Reads the certificate (chain) and key of two PEM files.
     ///
     /// # Errors
-    /// When they cannot be read or do not belong together.
+    /// When the files cannot be read or do not match.
     pub fn from_files(
         certificate: PathBuf,
         key: PathBuf,
@@ -151,11 +152,11 @@ impl ServingCertificate {
         self.current.load().key.cert[0].clone()
     }
 
-    /// Checks once: issues a new certificate at two thirds of the old one's life, or loads changed
-    /// files. Returns whether there is a new one. Reads and writes files, so it blocks.
+    /// Checks once: issues a new certificate at two thirds of the old one's validity, or loads changed files.
+    /// Returns whether there is a new certificate. The function reads and writes files, so it blocks.
     ///
     /// # Errors
-    /// Reason why the new one cannot be used; the old one stays in use.
+    /// Reason why the new certificate cannot be used; the old one stays in use.
     pub fn refresh(&self) -> Result<bool, CertsError> {
         let next = match &self.origin {
             Origin::Issued { folder, names } => {
@@ -185,8 +186,8 @@ impl ServingCertificate {
         Ok(true)
     }
 
-    /// Looks every minute until the task is dropped. Files that do not fit together (half of a rotation)
-    /// leave the old certificate in use, with one log line per kind of problem.
+    /// Checks every minute until the task is dropped. Files that do not match (in the middle of a rotation)
+    /// leave the old certificate in use, with one log line for each problem.
     pub async fn keep_fresh(self: Arc<Self>) {
         let mut last_problem = None;
         loop {
@@ -236,7 +237,7 @@ impl Current {
         })
     }
 
-    /// Whether two thirds of its life are over.
+    /// Whether two thirds of the certificate's validity are over.
     fn is_due(&self, now: Timestamp) -> bool {
         let life = self.not_after.duration_since(self.not_before);
         now.duration_since(self.not_before) >= life * 2 / 3
@@ -264,7 +265,7 @@ fn reusable(folder: &Folder, names: &[String], now: Timestamp) -> Result<Option<
     match Current::new((content, &certificate), (private, &key)) {
         Ok(current) if current.is_due(now) || !serves(&current, folder, names, now) => Ok(None),
         Ok(current) => Ok(Some(current)),
-        // An incomplete write, or an edit: only this server depends on the pair, so it makes a new one.
+        // An incomplete write, or an edit: only this server depends on the pair, so it issues a new one.
         Err(problem) => {
             tracing::warn!(%problem, "the stored serving certificate cannot be used; issuing a new one");
             Ok(None)
@@ -298,7 +299,7 @@ fn serves(current: &Current, folder: &Folder, names: &[String], now: Timestamp) 
     names.iter().all(
         |name| match rustls_pki_types::ServerName::try_from(name.as_str()) {
             Ok(name) => end_entity.verify_is_valid_for_subject_name(&name).is_ok(),
-            // A client cannot connect to a wildcard, so it is searched among the names unchanged.
+            // A client cannot connect to a wildcard, so it is compared with the names unchanged.
             Err(_) => end_entity.valid_dns_names().any(|have| have == name),
         },
     )

@@ -1,9 +1,9 @@
-//! CustomResourceDefinitions: how a hub serves a kind by itself.
+//! CustomResourceDefinitions: the form in which a hub serves a kind itself.
 
 use berth_apimachinery::{Kind, KindInfo};
 use serde_json::{Map, Value, json};
 
-/// The CustomResourceDefinition (`apiextensions.k8s.io/v1`) of `kind`, all versions served.
+/// Returns the CustomResourceDefinition (`apiextensions.k8s.io/v1`) of `kind`, with all versions served.
 #[must_use]
 pub fn definition(kind: &dyn Kind) -> Value {
     let info = kind.info();
@@ -71,17 +71,17 @@ fn one_version(kind: &dyn Kind, version: &str) -> Value {
     value
 }
 
-/// The printer columns, except computed ones. A hub shows NAME by itself, and AGE where there are no
-/// others.
+/// Returns the printer columns, except computed ones. A hub adds NAME itself, and AGE if there are no other
+/// columns.
 fn printer_columns(kind: &dyn Kind) -> Vec<Value> {
     let columns = kind.columns();
     let own = columns
         .iter()
         .any(|column| !column.is_name() && !column.is_age() && !column.path.is_empty());
-    let shown = columns
+    let rendered = columns
         .iter()
         .filter(|column| own && !column.is_name() && !column.path.is_empty());
-    shown
+    rendered
         .map(|column| {
             let r#type = if column.is_age() { "date" } else { column.r#type };
             let mut value = json!({
@@ -95,10 +95,10 @@ fn printer_columns(kind: &dyn Kind) -> Vec<Value> {
         .collect()
 }
 
-/// Most selectable fields of a version of a custom resource.
+/// Highest number of selectable fields of a version of a custom resource.
 const SELECTABLE: usize = 8;
 
-/// The selectable fields that a hub can read by itself: simple ones with a type in the schema.
+/// Returns the selectable fields that a hub can evaluate itself: simple ones with a type in the schema.
 pub(crate) fn selectable_fields(kind: &dyn Kind, schema: &Value) -> impl Iterator<Item = &'static str> {
     let is_simple = move |path: &str| {
         let mut at = schema;
@@ -114,8 +114,8 @@ pub(crate) fn selectable_fields(kind: &dyn Kind, schema: &Value) -> impl Iterato
         .map(|field| field.path)
 }
 
-/// CRDs want the keys of a keyed list to be required or to have a default. Otherwise the list is one
-/// value as a whole, which only matters for appliers of parts of it.
+/// Adapts lists with keys: CRDs require the keys to be required or to have a default. Otherwise the list
+/// becomes atomic, which only matters for appliers of parts of it.
 pub(crate) fn settle_list_keys(schema: &mut Value) {
     let keyless = |schema: &Value| {
         let item = &schema["items"];
@@ -143,7 +143,7 @@ pub(crate) fn settle_list_keys(schema: &mut Value) {
     }
 }
 
-/// CRDs know list types instead of strategic merge patches, and refuse the hints for them.
+/// Removes the hints for strategic merge patches: CRDs have list types instead, and reject the hints.
 fn drop_patch_hints(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! Definitions: one per served kind and its list, and those of `meta/v1` that all of them use.
+//! Definitions: one for each served kind and its list, and those of `meta/v1` that all of them use.
 //!
 //! They are written in the form of OpenAPI v3; v2 rewrites the references.
 
@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use crate::resource::{Entry, Gvk, Version};
 use crate::{crd, names};
 
-/// The definition of `Status`.
+/// Name of the definition of `Status`.
 pub(crate) const STATUS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Status";
-/// The definition of `DeleteOptions`.
+/// Name of the definition of `DeleteOptions`.
 pub(crate) const DELETE_OPTIONS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
-/// The definition of a patch.
+/// Name of the definition of a patch.
 pub(crate) const PATCH: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch";
 const LIST_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
 const PRECONDITIONS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Preconditions";
@@ -24,17 +24,17 @@ const STATUS_CAUSE: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.StatusCause";
 const GVK: &str = "x-kubernetes-group-version-kind";
 const SELECTABLE: &str = "x-kubernetes-selectable-fields";
 
-/// A reference to the definition `name`.
+/// Returns a reference to the definition `name`.
 pub(crate) fn reference(name: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{name}")})
 }
 
-/// Group, version and kind as OpenAPI extensions give them.
+/// Returns group, version and kind in the form of the OpenAPI extensions.
 pub(crate) fn gvk_value(gvk: &Gvk) -> Value {
     json!({"group": gvk.group, "version": gvk.version, "kind": gvk.kind})
 }
 
-/// All definitions one group-version needs, by name.
+/// Returns all definitions that one group-version needs, by name.
 pub(crate) fn of_version(version: &Version<'_>) -> BTreeMap<String, Value> {
     let mut all = common();
     for entry in &version.entries {
@@ -46,7 +46,7 @@ pub(crate) fn of_version(version: &Version<'_>) -> BTreeMap<String, Value> {
         }
     }
     for sub in version.entries.iter().flat_map(|entry| &entry.subresources) {
-        // A kind that is served as a resource too has been defined by it.
+        // A kind that is also served as a resource is already defined by it.
         if all.contains_key(&names::definition(&sub.gvk)) {
             continue;
         }
@@ -68,7 +68,7 @@ fn add(all: &mut BTreeMap<String, Value>, gvk: &Gvk, schema: &Value) {
     all.insert(names::definition(gvk), schema);
 }
 
-/// The selectable fields of lists, as kube-apiserver publishes those of custom resources.
+/// Adds the selectable fields of lists, in the form of kube-apiserver's custom resources.
 fn add_selectable(all: &mut BTreeMap<String, Value>, entry: &Entry<'_>) {
     if entry.info.strategic {
         return;
@@ -91,19 +91,19 @@ fn list(entry: &Entry<'_>) -> (String, Value) {
             "apiVersion": {"type": "string", "description": "The API group and version of the list."},
             "items": {"type": "array", "items": reference(&own), "description": "The objects."},
             "kind": {"type": "string", "description": "The kind of the list."},
-            "metadata": described(reference(LIST_META), "What the list says of itself."),
+            "metadata": with_description(reference(LIST_META), "What the list says of itself."),
         },
         GVK: [gvk_value(&Gvk { kind, ..entry.gvk.clone() })],
     });
     (format!("{own}List"), schema)
 }
 
-fn described(mut schema: Value, description: &str) -> Value {
+fn with_description(mut schema: Value, description: &str) -> Value {
     schema["description"] = description.into();
     schema
 }
 
-/// The definitions of `meta/v1` every document has.
+/// Returns the definitions of `meta/v1` in every document.
 fn common() -> BTreeMap<String, Value> {
     let definitions = [
         (object_meta::NAME, object_meta::definition().clone()),
@@ -160,10 +160,10 @@ fn status() -> Value {
         "properties": {
             "apiVersion": text("Always `v1`."),
             "code": integer("int32", "The HTTP status code."),
-            "details": described(reference(STATUS_DETAILS), "What the request was about, and each thing that is wrong."),
+            "details": with_description(reference(STATUS_DETAILS), "What the request was about, and each thing that is wrong."),
             "kind": text("Always `Status`."),
             "message": text("The sentence for a person."),
-            "metadata": described(reference(LIST_META), "Empty."),
+            "metadata": with_description(reference(LIST_META), "Empty."),
             "reason": text("The token for a program, such as `NotFound`."),
             "status": text("`Success` or `Failure`."),
         },
@@ -214,7 +214,7 @@ fn delete_options() -> Value {
             "gracePeriodSeconds": integer("int64", "The seconds the object is given to go away."),
             "kind": text("`DeleteOptions`."),
             "orphanDependents": boolean("Superseded by propagationPolicy."),
-            "preconditions": described(reference(PRECONDITIONS), "What must hold; otherwise the answer is 409."),
+            "preconditions": with_description(reference(PRECONDITIONS), "What must hold; otherwise the answer is 409."),
             "propagationPolicy": text("What becomes of owned objects: `Background`, `Foreground` or `Orphan`."),
         },
         GVK: core_gvk("DeleteOptions"),

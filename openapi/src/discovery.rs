@@ -1,6 +1,7 @@
-//! Discovery documents: the plain form (one request per group-version) and the aggregated one (one for all).
+//! Discovery documents: the plain form (one request for each group-version) and the aggregated form (one
+//! request for all).
 //!
-//! Both are written from the same [`Catalog`], so they cannot disagree (docs/reference.md, "Discovery and
+//! Both are rendered from the same [`Catalog`], so they cannot disagree (docs/reference.md, "Discovery and
 //! OpenAPI").
 
 mod aggregated;
@@ -11,12 +12,12 @@ use std::collections::BTreeMap;
 use crate::document::Document;
 use crate::resource::Catalog;
 
-/// Answers of one discovery path.
+/// Documents of one discovery path.
 #[derive(Clone, Debug)]
 pub struct Discovery {
     /// The plain form.
     pub plain: Document,
-    /// The aggregated form (v2), which `/api` and `/apis` have.
+    /// The aggregated form (v2), only of `/api` and `/apis`.
     pub aggregated: Option<Document>,
 }
 

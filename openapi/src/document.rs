@@ -7,11 +7,11 @@ use sha2::{Digest, Sha512};
 /// A rendered document.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// The `Content-Type`.
+    /// Value of the header `Content-Type`.
     pub content_type: &'static str,
-    /// The body.
+    /// Body of the document.
     pub body: Bytes,
-    /// The `ETag`: the SHA-512 of the body in upper-case hexadecimal, in quotes.
+    /// Value of the header `ETag`: the SHA-512 of the body in upper-case hexadecimal, in quotes.
     pub etag: String,
 }
 
@@ -33,13 +33,13 @@ impl Document {
         }
     }
 
-    /// The hash in the ETag, without its quotes.
+    /// Returns the hash in the ETag, without its quotes.
     #[must_use]
     pub fn hash(&self) -> &str {
         self.etag.trim_matches('"')
     }
 
-    /// Whether an `If-None-Match` header names this document: the answer is then 304 without a body.
+    /// Whether an `If-None-Match` header has this document's ETag: the answer is then 304 without a body.
     #[must_use]
     pub fn matches(&self, if_none_match: &str) -> bool {
         if_none_match

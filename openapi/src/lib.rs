@@ -1,7 +1,7 @@
-//! Discovery and OpenAPI documents of an API server, made once at start from its kinds.
+//! Discovery and OpenAPI documents of an API server, rendered once at start from its kinds.
 //!
-//! Input: one [`ResourceDoc`] per resource. Output: [`Documents`], every body as ready bytes with its media
-//! type and ETag. Nothing here does I/O; the server only routes:
+//! Input: one [`ResourceDoc`] per resource. Output: [`Documents`], every body as bytes with its media type
+//! and ETag. This crate does no I/O; the server only routes:
 //!
 //! | path | what answers |
 //! |---|---|
@@ -9,7 +9,9 @@
 //! | `/api/v1`, `/apis/<group>`, `/apis/<group>/<version>` | [`Documents::discovery`] |
 //! | `/openapi/v2` | [`Documents::openapi_v2`]: JSON, or protobuf when the clause is one of [`OPENAPI_V2_PROTOBUF`] |
 //! | `/openapi/v3` | [`Documents::openapi_v3_index`] |
-//! | `/openapi/v3/<path>` | [`Documents::openapi_v3`] of `<path>` (`apis/<group>/<version>`); compare `?hash=` with [`Document::hash`]: equal is immutable, other is a 301 to [`Documents::openapi_v3_url`] |
+//! | `/openapi/v3/<path>` | [`Documents::openapi_v3`] of `<path>` (`apis/<group>/<version>`); compare
+//! `?hash=` with [`Document::hash`]: if equal, the answer is immutable, otherwise it is a 301 to
+//! [`Documents::openapi_v3_url`] |
 //!
 //! The order of groups is that of their first resource in `resources` (the first one wins a resource
 //! name that two groups share), versions of a group by Kubernetes' priority (`v2`, `v1`, `v1beta2`,
@@ -37,12 +39,11 @@ use std::collections::BTreeMap;
 
 use resource::Catalog;
 
-/// The media type of aggregated discovery, as asked for in `Accept` and as answered. Clients recognize the
-/// form of the answer by it.
+/// Media type of aggregated discovery, both in `Accept` and in the answer, by which clients recognize its
+/// form.
 pub const AGGREGATED_DISCOVERY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-/// The media types under which clients ask for the protobuf form of OpenAPI v2; the answer carries the
-/// second.
+/// Media types by which clients request the protobuf form of OpenAPI v2; the answer has the second one.
 pub const OPENAPI_V2_PROTOBUF: [&str; 2] = [
     "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
     "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
@@ -58,7 +59,7 @@ pub struct Documents {
 }
 
 impl Documents {
-    /// Renders all documents. `title` and `version` (`v1.2.3`) are the server's, for the `info` of OpenAPI.
+    /// Renders all documents. `title` and `version` (`v1.2.3`) of the server are part of OpenAPI's `info`.
     #[must_use]
     pub fn new(title: &str, version: &str, resources: &[ResourceDoc]) -> Self {
         let catalog = Catalog::new(resources);
@@ -71,43 +72,44 @@ impl Documents {
         }
     }
 
-    /// The discovery document at `path` (without a slash at its end).
+    /// Returns the discovery document at `path` (without a slash at its end).
     #[must_use]
     pub fn discovery(&self, path: &str) -> Option<&Discovery> {
         self.discovery.get(path)
     }
 
-    /// The paths that have a discovery document.
+    /// Returns the paths of all discovery documents.
     pub fn discovery_paths(&self) -> impl Iterator<Item = &str> {
         self.discovery.keys().map(String::as_str)
     }
 
-    /// `/openapi/v2` in both forms.
+    /// Returns the document of `/openapi/v2` in both forms.
     #[must_use]
     pub const fn openapi_v2(&self) -> &OpenApiV2 {
         &self.v2
     }
 
-    /// `/openapi/v3`: the paths with their hashes.
+    /// Returns the document of `/openapi/v3`: the paths with their hashes.
     #[must_use]
     pub const fn openapi_v3_index(&self) -> &Document {
         &self.v3_index
     }
 
-    /// The OpenAPI v3 document of `path`, the part after `/openapi/v3/`: `apis/apps/v1`, `api/v1`,
+    /// Returns the OpenAPI v3 document of `path`, the part after `/openapi/v3/`: `apis/apps/v1`, `api/v1`,
     /// `version`.
     #[must_use]
     pub fn openapi_v3(&self, path: &str) -> Option<&Document> {
         self.v3.get(path)
     }
 
-    /// URL at which the current document of `path` is served for ever: `/openapi/v3/<path>?hash=<hash>`.
+    /// Returns the URL at which the current document of `path` is immutable:
+    /// `/openapi/v3/<path>?hash=<hash>`.
     #[must_use]
     pub fn openapi_v3_url(&self, path: &str) -> Option<String> {
         self.v3.get(path).map(|document| v3::url(path, document))
     }
 
-    /// The paths that have an OpenAPI v3 document.
+    /// Returns the paths of all OpenAPI v3 documents.
     pub fn openapi_v3_paths(&self) -> impl Iterator<Item = &str> {
         self.v3.keys().map(String::as_str)
     }

@@ -2,7 +2,7 @@
 
 use crate::resource::Gvk;
 
-/// The name of a kind's definition: its group backwards, version and kind
+/// Returns the name of a kind's definition: its group reversed, version and kind
 /// (`io.open-cluster-management.cluster.v1beta1.Placement`); Kubernetes' own groups are under `io.k8s.api`.
 pub(crate) fn definition(gvk: &Gvk) -> String {
     format!("{}.{}.{}", package(&gvk.group), gvk.version, gvk.kind)
@@ -20,7 +20,7 @@ fn package(group: &str) -> String {
     }
 }
 
-/// The tag of a group-version's operations: `clusterOpenClusterManagementIo_v1beta1`, `core_v1`.
+/// Returns the tag of a group-version's operations: `clusterOpenClusterManagementIo_v1beta1`, `core_v1`.
 pub(crate) fn tag(group: &str, version: &str) -> String {
     let camel = camel(group);
     let mut characters = camel.chars();
@@ -30,7 +30,7 @@ pub(crate) fn tag(group: &str, version: &str) -> String {
     format!("{}_{version}", lower.unwrap_or_else(|| "core".to_owned()))
 }
 
-/// A group as a part of operation ids: `ClusterOpenClusterManagementIo`, `Core`.
+/// Returns a group as a part of operation ids: `ClusterOpenClusterManagementIo`, `Core`.
 pub(crate) fn group_part(group: &str) -> String {
     let camel = camel(group);
     if camel.is_empty() {
@@ -40,7 +40,7 @@ pub(crate) fn group_part(group: &str) -> String {
     }
 }
 
-/// `cluster.open-x.io` as `ClusterOpenXIo`.
+/// Converts `cluster.open-x.io` to `ClusterOpenXIo`.
 pub(crate) fn camel(text: &str) -> String {
     text.split(['.', '-', '/']).map(capital).collect()
 }

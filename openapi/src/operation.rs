@@ -1,4 +1,4 @@
-//! The operations of a group-version, in neither OpenAPI dialect: both are rendered from these.
+//! Operations of a group-version, independent of the OpenAPI dialect: both dialects are rendered from them.
 
 use crate::names;
 use crate::resource::{Entry, Group, Gvk, Sub, Version};
@@ -123,8 +123,8 @@ pub(crate) const NAME: Parameter = parameter("name", "string", "The name of the 
 /// The path parameter `namespace`.
 pub(crate) const NAMESPACE: Parameter = parameter("namespace", "string", "The namespace of the object.");
 
-/// Media types of patches: the one for stored kinds, two for every kind, and the one for Kubernetes'
-/// own kinds only.
+/// Media types of patches: first the one only for stored kinds, then two for every kind, and last the one
+/// only for Kubernetes' own kinds.
 const PATCHES: [&str; 4] = [
     "application/apply-patch+yaml",
     "application/json-patch+json",
@@ -136,13 +136,13 @@ fn patches(apply: bool, strategic: bool) -> Body {
     Body::Patch(&PATCHES[usize::from(!apply)..3 + usize::from(strategic)])
 }
 
-/// Body of the request.
+/// Body of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
     None,
     /// An object of the named definition.
     Object(String),
-    /// DeleteOptions, which may be left out.
+    /// DeleteOptions, which may be omitted.
     DeleteOptions,
     /// A patch in one of these media types.
     Patch(&'static [&'static str]),
@@ -153,7 +153,7 @@ pub(crate) enum Body {
 pub(crate) struct Operation {
     pub(crate) path: String,
     pub(crate) method: &'static str,
-    /// `x-kubernetes-action`.
+    /// Value of `x-kubernetes-action`.
     pub(crate) action: &'static str,
     pub(crate) id: String,
     pub(crate) tag: String,
@@ -161,12 +161,12 @@ pub(crate) struct Operation {
     pub(crate) gvk: Gvk,
     pub(crate) query: &'static [Parameter],
     pub(crate) body: Body,
-    /// The definition of the answer.
+    /// Name of the definition of the answer.
     pub(crate) response: String,
 }
 
 impl Operation {
-    /// The path's own parameters.
+    /// Returns the parameters in the path.
     pub(crate) fn path_parameters(path: &str) -> Vec<Parameter> {
         let mut list = Vec::new();
         if path.contains("/{name}") {
@@ -178,7 +178,7 @@ impl Operation {
         list
     }
 
-    /// The codes of success.
+    /// Returns the status codes of success.
     pub(crate) fn codes(&self) -> &'static [(&'static str, &'static str)] {
         match self.method {
             "post" => &[("200", "OK"), ("201", "Created"), ("202", "Accepted")],
@@ -189,7 +189,7 @@ impl Operation {
     }
 }
 
-/// The verb, as operations and descriptions name it.
+/// Names of a verb in operations and descriptions.
 struct Verb {
     method: &'static str,
     action: &'static str,
@@ -219,12 +219,12 @@ fn verb(name: &str) -> Option<Verb> {
             "deleteCollection",
             DELETE_COLLECTION,
         ),
-        // A watch is a list with `watch=true`.
+        // A watch is a list with `watch=true`, and has no operation of its own.
         _ => None,
     }
 }
 
-/// Every operation of `version`.
+/// Returns every operation of `version`.
 pub(crate) fn operations(group: &Group<'_>, version: &Version<'_>) -> Vec<Operation> {
     let root = format!("/{}/{}", group.root(), version.name);
     let mut list = Vec::new();
@@ -245,7 +245,7 @@ pub(crate) fn operations(group: &Group<'_>, version: &Version<'_>) -> Vec<Operat
             list.extend(operation(entry, name, path.clone()));
         }
         if entry.verbs.contains(&"create") && !entry.verbs.contains(&"patch") {
-            list.extend(operation(entry, "patch", item.clone()).map(never_served));
+            list.extend(operation(entry, "patch", item.clone()).map(unserved_patch));
         }
         if entry.info.namespaced() && entry.verbs.contains(&"list") {
             list.extend(
@@ -264,10 +264,10 @@ pub(crate) fn operations(group: &Group<'_>, version: &Version<'_>) -> Vec<Operat
     list
 }
 
-/// The patch of a kind that is only created. kubectl learns from the patch of a kind whether the server
-/// checks fields; where the document has none, it lists CustomResourceDefinitions, which most users may
-/// not, and fails.
-fn never_served(mut operation: Operation) -> Operation {
+/// Turns an operation into the patch operation of a kind that supports only create. From the patch operation
+/// of a kind, kubectl learns whether the server validates fields; if the document has none, kubectl lists
+/// CustomResourceDefinitions, which most users may not do, and fails.
+fn unserved_patch(mut operation: Operation) -> Operation {
     operation.description.push_str(
         " (answered with 405: it is created only; described because clients look here for fieldValidation)",
     );
@@ -343,7 +343,7 @@ fn body(verb: &str, definition: String, patches: Body) -> Body {
     }
 }
 
-/// `listSchedulingBerthDevV1alpha1NamespacedDecision`.
+/// Returns the id of an operation, such as `listSchedulingBerthDevV1alpha1NamespacedDecision`.
 fn id(entry: &Entry<'_>, word: &str, what: &str) -> String {
     let group = names::group_part(&entry.gvk.group);
     let version = names::camel(&entry.gvk.version);

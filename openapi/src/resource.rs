@@ -1,18 +1,18 @@
-//! Input: resources with their subresources, and their arrangement by group and version.
+//! Input of the documents: resources with their subresources, arranged by group and version.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 use berth_apimachinery::{Kind, KindInfo, Schema};
 
-/// One resource as served. The verbs are those of its [`KindInfo`].
+/// One served resource. Its verbs are those of its [`KindInfo`].
 #[derive(Clone)]
 pub struct ResourceDoc {
-    /// The kind.
+    /// Kind of the resource.
     pub kind: Arc<dyn Kind>,
-    /// Whether `status` is served as a subresource (get, patch, update).
+    /// Whether `status` is a subresource (get, patch, update).
     pub status: bool,
-    /// Whether patches of the resource and its status may be server-side applies.
+    /// Whether the resource and its status support server-side apply.
     pub apply: bool,
     /// Subresources except `status`.
     pub subresources: Vec<SubresourceDoc>,
@@ -21,23 +21,23 @@ pub struct ResourceDoc {
 /// A subresource other than `status`.
 #[derive(Clone)]
 pub struct SubresourceDoc {
-    /// `binding`.
+    /// Name of the subresource, such as `binding`.
     pub name: &'static str,
-    /// The group of its bodies; an empty group and version mean those of the resource.
+    /// API group of its bodies; an empty group and version mean those of the resource.
     pub group: &'static str,
-    /// The version of its bodies.
+    /// API version of its bodies.
     pub version: &'static str,
-    /// The kind of its bodies.
+    /// Kind of its bodies.
     pub kind: &'static str,
-    /// The verbs: `get`, `create`, `update`, `patch`.
+    /// Served verbs: `get`, `create`, `update`, `patch`.
     pub verbs: &'static [&'static str],
-    /// Whether patches of it may be server-side applies.
+    /// Whether the subresource supports server-side apply.
     pub apply: bool,
-    /// The schema of its bodies; `None` where another resource or the resource itself defines the kind.
+    /// Schema of its bodies; `None` where another resource or the resource itself defines the kind.
     pub schema: Option<Arc<Schema>>,
 }
 
-/// Group, version and kind.
+/// A group, a version and a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Gvk {
     pub(crate) group: String,
@@ -45,7 +45,7 @@ pub(crate) struct Gvk {
     pub(crate) kind: String,
 }
 
-/// One subresource of one resource in one version, `status` included.
+/// One subresource of one resource in one version, including `status`.
 pub(crate) struct Sub<'a> {
     pub(crate) name: &'static str,
     pub(crate) gvk: Gvk,
@@ -65,20 +65,20 @@ pub(crate) struct Entry<'a> {
     pub(crate) subresources: Vec<Sub<'a>>,
 }
 
-/// One group-version with its resources by name.
+/// One group-version with its resources, by name.
 pub(crate) struct Version<'a> {
     pub(crate) name: &'static str,
     pub(crate) entries: Vec<Entry<'a>>,
 }
 
-/// One group with its versions by priority.
+/// One group with its versions, by priority.
 pub(crate) struct Group<'a> {
     pub(crate) name: &'static str,
     pub(crate) versions: Vec<Version<'a>>,
 }
 
 impl Group<'_> {
-    /// `api` for the core group, `apis/<group>` for others.
+    /// Returns `api` for the core group, `apis/<group>` for other groups.
     pub(crate) fn root(&self) -> String {
         if self.name.is_empty() {
             "api".to_owned()
@@ -87,7 +87,7 @@ impl Group<'_> {
         }
     }
 
-    /// `group/version`, or the version alone in the core group.
+    /// Returns `group/version`, or only the version in the core group.
     pub(crate) fn api_version(&self, version: &str) -> String {
         if self.name.is_empty() {
             version.to_owned()
@@ -130,12 +130,12 @@ impl<'a> Catalog<'a> {
         Self { groups }
     }
 
-    /// The core group, where one is served.
+    /// Returns the core group, if it is served.
     pub(crate) fn core(&self) -> Option<&Group<'a>> {
         self.groups.iter().find(|group| group.name.is_empty())
     }
 
-    /// The groups under `/apis`.
+    /// Returns the groups under `/apis`.
     pub(crate) fn named(&self) -> impl Iterator<Item = &Group<'a>> {
         self.groups.iter().filter(|group| !group.name.is_empty())
     }
@@ -210,7 +210,8 @@ fn sorted(verbs: &[&'static str]) -> Vec<&'static str> {
     verbs
 }
 
-/// Kubernetes' order of versions: `v10`, `v2`, `v1`, `v2beta1`, `v1beta2`, `v1alpha1`, then the rest by name.
+/// Compares versions in Kubernetes' order: `v10`, `v2`, `v1`, `v2beta1`, `v1beta2`, `v1alpha1`, then other
+/// versions by name.
 fn priority(a: &str, b: &str) -> Ordering {
     match (parts(a), parts(b)) {
         (Some(a), Some(b)) => b.cmp(&a),
@@ -220,7 +221,7 @@ fn priority(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// Stability (2 is stable), major and minor number.
+/// Returns stability (2 is stable), major and minor number.
 fn parts(version: &str) -> Option<(u8, u32, u32)> {
     let rest = version.strip_prefix('v')?;
     for (word, stability) in [("alpha", 0), ("beta", 1)] {

@@ -1,4 +1,4 @@
-//! The documents of a small server: two groups, the core group, subresources of three sorts.
+//! The documents of a small server: two groups, the core group, subresources of three kinds.
 
 mod crd;
 mod discovery;

@@ -1,5 +1,5 @@
-//! OpenAPI v2 (Swagger 2.0): one document for everything, as JSON and as the protobuf kubectl asks a server
-//! for.
+//! OpenAPI v2 (Swagger 2.0): one document for all groups, as JSON and in the protobuf form that kubectl
+//! requests.
 
 mod encode;
 pub(crate) mod message;
@@ -13,16 +13,16 @@ use crate::document::Document;
 use crate::resource::Catalog;
 use crate::{definitions, operation};
 
-/// `/openapi/v2`.
+/// The document of `/openapi/v2`.
 #[derive(Clone, Debug)]
 pub struct OpenApiV2 {
-    /// `application/json`.
+    /// The form with media type `application/json`.
     pub json: Document,
-    /// [`crate::OPENAPI_V2_PROTOBUF`].
+    /// The form with the media types [`crate::OPENAPI_V2_PROTOBUF`].
     pub protobuf: Document,
 }
 
-/// Both forms.
+/// Renders both forms.
 pub(crate) fn documents(title: &str, version: &str, catalog: &Catalog<'_>) -> OpenApiV2 {
     let value = swagger(title, version, catalog);
     OpenApiV2 {
@@ -37,7 +37,7 @@ fn swagger(title: &str, version: &str, catalog: &Catalog<'_>) -> Value {
     for group in &catalog.groups {
         for version in &group.versions {
             for (name, schema) in definitions::of_version(version) {
-                // A kind's own version defines it; elsewhere it may be known by name only.
+                // A kind's own version defines it; other versions may only refer to it by name.
                 if !all.contains_key(&name) || schema.get("properties").is_some() {
                     all.insert(name, schema);
                 }

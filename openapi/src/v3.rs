@@ -1,4 +1,4 @@
-//! OpenAPI v3: the index with hashes and one document per group-version.
+//! OpenAPI v3: the index with hashes and one document for each group-version.
 
 mod render;
 
@@ -11,7 +11,7 @@ use crate::operation;
 use crate::resource::{Catalog, Group};
 use crate::{definitions, names};
 
-/// The index and the documents by path.
+/// Renders the index and the documents by path.
 pub(crate) fn documents(
     title: &str,
     version: &str,
@@ -75,12 +75,12 @@ pub(crate) fn documents(
     (Document::json(&json!({"paths": paths})), documents)
 }
 
-/// URL at which `document` is served for ever.
+/// Returns the URL at which `document` is immutable.
 pub(crate) fn url(path: &str, document: &Document) -> String {
     format!("/openapi/v3/{path}?hash={}", document.hash())
 }
 
-/// The document of a path other than a group-version.
+/// Renders the document of a path that is not a group-version.
 fn simple(info: &Value, path: &str, id: &str, description: &str, tag: &str) -> Value {
     json!({
         "openapi": "3.0.0",

@@ -1,8 +1,8 @@
-//! The watch cache: the published [`State`], waiters for the next one, and lists held for paging.
+//! The watch cache: the published [`State`], waiters for the next one, and lists that are held for paging.
 //!
-//! Readers and watchers load the state without a lock. A writer publishes with one pointer swap and
-//! then wakes the watchers of the changed resources; it never waits for them, and they pull at their
-//! own pace. One that falls behind the kept history gets `Expired`.
+//! Readers and watchers load the state without a lock. A writer publishes with one pointer swap and then
+//! wakes the watchers of the changed resources; it never waits for watchers, which read at their own pace. A
+//! watcher that falls behind the kept history gets `Expired`.
 
 pub(crate) mod holds;
 pub(crate) mod wake;
@@ -33,7 +33,7 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// A cache that shows `state`.
+    /// Creates a cache with the published `state`.
     pub(crate) fn new(state: State) -> Self {
         let wake = Wake::new(state.revision());
         Self {
@@ -43,7 +43,7 @@ impl Cache {
         }
     }
 
-    /// State that is shown now.
+    /// Published state.
     pub(crate) fn state(&self) -> Arc<State> {
         self.state.load_full()
     }
@@ -54,23 +54,23 @@ impl Cache {
         self.state.store(Arc::new(state));
     }
 
-    /// Wakes the waiters for a change of one of `resources`.
+    /// Wakes the waiters for changes of `resources`.
     pub(crate) fn wake(&self, resources: impl IntoIterator<Item = GroupResource>) {
         self.wake.wake(resources, self.revision());
     }
 
-    /// The newest revision shown.
+    /// Newest published revision.
     pub(crate) fn revision(&self) -> Revision {
         self.state.load().revision()
     }
 
-    /// The objects of `resource` now.
+    /// Present objects of `resource`.
     pub(crate) fn collection(&self, resource: GroupResource) -> Collection {
         self.state.load().collection(resource)
     }
 
-    /// See [`crate::Source::list`]. Every acknowledged write is published, so `Latest` is the published
-    /// state.
+    /// Returns a list: see [`crate::Source::list`]. Every acknowledged write is published, so `Latest` is the
+    /// published state.
     pub(crate) async fn list(&self, resource: GroupResource, at: At) -> Result<Collection, StoreError> {
         match at {
             At::Latest | At::Any => Ok(self.collection(resource)),
@@ -82,11 +82,11 @@ impl Cache {
         }
     }
 
-    /// See [`crate::Source::watch`].
+    /// Starts a watch: see [`crate::Source::watch`].
     pub(crate) fn watch(&self, scope: Scope, after: Revision) -> Result<Box<dyn Watch>, StoreError> {
         let scope = watcher::normal(scope);
-        // Subscribed before the state is read: a change in between wakes the watcher once too often, not too
-        // rarely.
+        // The subscription precedes reading the state, so that a change in between wakes the watcher once too
+        // often instead of never.
         let woken = self.wake.subscribe(&scope);
         let state = self.state();
         if after > state.revision() {
@@ -110,22 +110,22 @@ impl Cache {
         )))
     }
 
-    /// See [`crate::Store::hold`].
+    /// Holds a list: see [`crate::Store::hold`].
     pub(crate) fn hold(&self, resource: GroupResource, collection: &Collection) {
         self.holds.hold(&self.state.load(), resource, collection);
     }
 
-    /// Waits up to three seconds until `revision` is shown.
+    /// Waits up to three seconds until `revision` is published.
     ///
     /// # Errors
-    /// `TooNew` when it does not come.
+    /// `TooNew` when it is not published in time.
     pub(crate) async fn wait_for(&self, revision: Revision) -> Result<(), StoreError> {
         if self.revision() >= revision {
             return Ok(());
         }
         let mut woken = self.wake.subscribe(&Scope::All);
-        let seen = tokio::time::timeout(FUTURE_WAIT, woken.wait_for(|at| *at >= revision)).await;
-        match seen {
+        let outcome = tokio::time::timeout(FUTURE_WAIT, woken.wait_for(|at| *at >= revision)).await;
+        match outcome {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(_closed)) => Err(closed()),
             Err(_elapsed) => Err(StoreError::TooNew {
@@ -153,7 +153,7 @@ impl Cache {
     }
 }
 
-/// The error of waiters when the store goes away.
+/// The error for waiters when the store is closed.
 pub(crate) fn closed() -> StoreError {
     StoreError::Unavailable("the store was closed".to_owned())
 }

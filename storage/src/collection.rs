@@ -1,4 +1,4 @@
-//! A consistent, ordered list of one resource. Cloning is cheap: the map is persistent.
+//! A consistent, ordered list of one resource. Cloning is cheap, since the map is persistent.
 
 use std::cmp::Ordering;
 use std::ops::Bound;
@@ -8,7 +8,7 @@ use berth_apimachinery::{Object, Revision};
 use equivalent::{Comparable, Equivalent};
 use imbl::OrdMap;
 
-/// The place of an object in its collection: by namespace, then by name, in byte order.
+/// Position of an object in its collection: by namespace, then by name, in byte order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name {
     /// The namespace, empty for cluster-scoped objects.
@@ -18,7 +18,7 @@ pub struct Name {
 }
 
 impl Name {
-    /// The place of `namespace`/`name`.
+    /// Creates the position of `namespace`/`name`.
     #[must_use]
     pub fn new(namespace: &str, name: &str) -> Self {
         Self {
@@ -28,7 +28,7 @@ impl Name {
     }
 }
 
-/// An entry for look-ups only: by namespace and name, in the order of [`Name`].
+/// A borrowed key for lookups: by namespace and name, in the order of [`Name`].
 struct Place<'a>(&'a str, &'a str);
 
 impl Equivalent<Name> for Place<'_> {
@@ -53,19 +53,20 @@ pub struct Collection {
 }
 
 impl Collection {
-    /// Whether it shares its objects with `other`. Cheap; two that were made separately differ.
+    /// Whether the collection shares its objects with `other`. The check is cheap; two separately built
+    /// collections differ.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         self.items.ptr_eq(&other.items)
     }
 
-    /// One object.
+    /// Returns one object.
     #[must_use]
     pub fn get(&self, namespace: &str, name: &str) -> Option<&Arc<Object>> {
         self.items.get(&Place(namespace, name))
     }
 
-    /// The objects of one namespace, or of all with `None`, in order, beginning after `after`.
+    /// Iterates over the objects of one namespace, or of all with `None`, in order, beginning after `after`.
     pub fn iter<'a>(
         &'a self,
         namespace: Option<&'a str>,

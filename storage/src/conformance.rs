@@ -1,9 +1,9 @@
-//! Duties of every store, as named cases: the one suite that all backends pass.
+//! Requirements of every store, as named cases: all backends must pass this suite.
 //!
 //! A backend's tests call [`conformance!`](crate::conformance) (and
-//! [`conformance_atomic!`](crate::conformance_atomic) when its lists of steps are all or nothing) with the
-//! path of an `async fn(Limits) -> (Arc<dyn Store>, K)` that makes an empty store; `K` is kept until the case
-//! is over. Cases panic where the store is wrong.
+//! [`conformance_atomic!`](crate::conformance_atomic) when its lists of steps are atomic) with the path of an
+//! `async fn(Limits) -> (Arc<dyn Store>, K)` that creates an empty store; `K` is kept until the case ends.
+//! Cases panic when the store violates a requirement.
 
 pub mod atomic;
 pub mod concurrency;
@@ -23,17 +23,17 @@ use crate::history::Limits;
 use crate::source::{Event, Store, Watch};
 use crate::step::{Expect, Step, StepResult};
 
-/// A namespaced resource the cases write.
+/// A namespaced resource that the cases write.
 pub const THINGS: GroupResource = GroupResource::new("conformance.example", "things");
-/// Another one.
+/// Another resource that the cases write.
 pub const OTHERS: GroupResource = GroupResource::new("conformance.example", "others");
-/// One that no case writes.
+/// A resource that no case writes.
 pub const QUIET: GroupResource = GroupResource::new("conformance.example", "quiet");
 
 /// Longest wait of a case for an expected event.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Limits that keep four changes per resource.
+/// Limits that keep four changes for each resource.
 #[must_use]
 pub fn short_memory() -> Limits {
     Limits {
@@ -42,13 +42,13 @@ pub fn short_memory() -> Limits {
     }
 }
 
-/// The key of an object.
+/// Returns the key of an object.
 #[must_use]
 pub fn thing(namespace: &str, name: &str) -> Key {
     Key::new(THINGS, namespace, name)
 }
 
-/// The draft of an object at `key` with `spec.value`.
+/// Returns the draft of an object at `key` with `spec.value`.
 #[must_use]
 pub fn draft(key: &Key, value: i64) -> Draft {
     let object = json!({
@@ -59,19 +59,19 @@ pub fn draft(key: &Key, value: i64) -> Draft {
     Draft::new(&object).expect("the suite's own object is one")
 }
 
-/// A step that creates `key` with `value`.
+/// Returns a step that creates `key` with `value`.
 #[must_use]
 pub fn create(key: &Key, value: i64) -> Step {
     step(Verb::Create, key, Some(value), Expect::Absent)
 }
 
-/// A step that updates `key` to `value`.
+/// Returns a step that updates `key` to `value`.
 #[must_use]
 pub fn update(key: &Key, value: i64, expect: Expect) -> Step {
     step(Verb::Update, key, Some(value), expect)
 }
 
-/// A step that deletes `key`.
+/// Returns a step that deletes `key`.
 #[must_use]
 pub fn delete(key: &Key, expect: Expect) -> Step {
     step(Verb::Delete, key, None, expect)
@@ -96,7 +96,7 @@ pub fn guarded(mut step: Step, guard: Guard) -> Step {
     step
 }
 
-/// A fence guard.
+/// Returns a fence guard.
 #[must_use]
 pub fn fence(name: &str, not_after: Revision) -> Guard {
     Guard::Fence {
@@ -105,7 +105,7 @@ pub fn fence(name: &str, not_after: Revision) -> Guard {
     }
 }
 
-/// `spec.value` of an object.
+/// Returns `spec.value` of an object.
 #[must_use]
 pub fn value(object: &Object) -> i64 {
     object.value()["spec"]["value"]
@@ -134,13 +134,13 @@ async fn take(watch: &mut Box<dyn Watch>, count: usize) -> Vec<Arc<Event>> {
     events
 }
 
-/// Asserts that nothing is pending.
+/// Asserts that no event is pending.
 async fn nothing(watch: &mut Box<dyn Watch>) {
     let none = tokio::time::timeout(Duration::ZERO, watch.next(1)).await;
     assert!(none.is_err(), "no event was expected: {none:?}");
 }
 
-/// Makes one `#[tokio::test]` per case.
+/// Defines one `#[tokio::test]` for each case.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! conformance_cases {
@@ -153,7 +153,7 @@ macro_rules! conformance_cases {
     )*};
 }
 
-/// The cases for every store.
+/// Defines the cases for every store.
 #[macro_export]
 macro_rules! conformance {
     ($make:path) => {
@@ -216,7 +216,7 @@ macro_rules! conformance {
     };
 }
 
-/// The cases for stores whose lists of steps are all or nothing.
+/// Defines the cases for stores whose lists of steps are atomic.
 #[macro_export]
 macro_rules! conformance_atomic {
     ($make:path) => {

@@ -1,15 +1,15 @@
-//! A store in one file, for one process: redb underneath, everything in memory above it.
+//! A store in one file, for one process: redb stores the objects, and all of them are also in memory.
 //!
-//! One committer thread takes all queued lists of steps, checks them against the state in memory,
-//! writes their changes as one redb transaction, waits for the disk, publishes the next state and only
-//! then answers. So every acknowledged write survives `kill -9`, and under load many writes share one
-//! fsync, without any timer.
+//! One committer thread takes all queued lists of steps, checks them against the state in memory, writes
+//! their changes as one redb transaction, waits for the disk, publishes the next state and only then answers.
+//! So every acknowledged write survives `kill -9`, and under load many writes share one fsync, without a
+//! timer.
 //!
 //! A second file (`berth.redb.reserve`) reserves disk space, so that deletions succeed when the disk is
 //! full.
 //!
-//! The file has only the present state. History, held lists and fences are in memory: after a restart a
-//! watch from an earlier revision is `Expired`, and the revision continues.
+//! The file has only the present state. History, held lists and fences are in memory: after a restart a watch
+//! from an earlier revision is `Expired`, but the sequence of revisions continues.
 
 pub mod backup;
 mod committer;
@@ -43,10 +43,10 @@ use committer::{Committer, Request};
 use disk::OpenedDatabase;
 use reserve::Reserve;
 
-/// Objects in a redb file. Dropping the store finishes the queued writes and closes the file.
+/// Objects in a redb file. Dropping the store completes the queued writes and closes the file.
 pub struct EmbeddedStore {
     cache: Arc<Cache>,
-    /// Reason why the store can write no longer, if it cannot.
+    /// Reason why the store can no longer write, once it is set.
     failed: Arc<OnceLock<String>>,
     reserve: Arc<Reserve>,
     queue: Option<Sender<Request>>,
@@ -55,20 +55,20 @@ pub struct EmbeddedStore {
 }
 
 impl EmbeddedStore {
-    /// Opens the database `file`, or makes it (readable by its owner only), checks all of it and loads it.
-    /// Blocks: call it where blocking is fine.
+    /// Opens the database `file`, or creates it (readable by its owner only), checks all of it and loads it.
+    /// The function blocks: call it where blocking is allowed.
     ///
     /// # Errors
-    /// `Corrupt`, naming file and record, when anything in the file is damaged; `Unavailable` when the
-    /// file cannot be read or another process holds it.
+    /// `Corrupt`, with file and record, when anything in the file is damaged; `Unavailable` when the file
+    /// cannot be read or another process has it open.
     pub fn open(file: &Path, limits: Limits) -> Result<Self, StoreError> {
         Self::open_encrypted(file, limits, &Arc::default())
     }
 
-    /// Opens a file with values that are, or will be, encrypted by `encryption`.
+    /// Opens a file whose values are, or will be, encrypted by `encryption`.
     ///
     /// # Errors
-    /// As [`EmbeddedStore::open`]; `Sealed` when a value was encrypted with a key that is not at hand.
+    /// As [`EmbeddedStore::open`]; `Sealed` when a value was encrypted with a key that is not available.
     pub fn open_encrypted(
         file: &Path,
         limits: Limits,
@@ -77,14 +77,14 @@ impl EmbeddedStore {
         Self::start(disk::open(file, encryption)?, limits)
     }
 
-    /// Every object there is now.
+    /// Returns all present objects.
     #[must_use]
     pub fn export(&self) -> Snapshot {
         self.cache.state().snapshot()
     }
 
-    /// Makes the database `file`, which must not be there yet, of the objects of another store. Each keeps
-    /// its revision, and the store goes on from the snapshot's. Blocks.
+    /// Creates the database `file`, which must not exist yet, from the objects of another store. Each keeps
+    /// its revision, and the store continues from the snapshot's revision. The function blocks.
     ///
     /// # Errors
     /// `Unavailable` when the file exists or cannot be written.
@@ -132,7 +132,7 @@ impl EmbeddedStore {
 
 impl Drop for EmbeddedStore {
     fn drop(&mut self) {
-        // Without its queue the committer finishes its writes and ends.
+        // Without its queue the committer completes its writes and ends.
         drop(self.queue.take());
         if let Some(committer) = self.committer.take()
             && committer.join().is_err()
@@ -180,7 +180,7 @@ impl Writer for EmbeddedStore {
 }
 
 impl EmbeddedStore {
-    /// Reason why a request was not answered.
+    /// Returns the reason why a request was not answered.
     fn closed(&self) -> StoreError {
         let why = self.failed.get().cloned();
         why.map_or_else(cache::closed, StoreError::Unavailable)

@@ -1,14 +1,14 @@
 //! Encryption of values at rest: resources and keys.
 //!
-//! A value is written with the first key that its resource has, and read with the key that it names. To
-//! rotate keys, put the new one first, and remove the old one once every value was rewritten. Values
-//! from before the first key are read plain. Values are AES-GCM with a nonce of their own, and bound to
-//! the place at which they are stored, so one cannot replace another. They begin with their format, as
-//! in kube-apiserver: `k8s:enc:aesgcm:v1:<key name>:`.
+//! A value is encrypted with the first key of its resource, and decrypted with the key that it names. To
+//! rotate keys, put the new key first, and remove the old one once every value was rewritten. Values from
+//! before the first key are read as plain text. Encryption is AES-GCM with a separate nonce for each value;
+//! values are bound to the key at which they are stored, so one cannot replace another. They begin with their
+//! format, as in kube-apiserver: `k8s:enc:aesgcm:v1:<key name>:`.
 //!
-//! Copies of objects from elsewhere must not be readable on disk. They are encrypted with a key that
-//! only the process knows ([`Encryption::with_ephemeral`]). With the process its copies are lost, and
-//! the next process copies again. They begin with `k8s:enc:ephemeral:v1:<process>:`.
+//! Copies of objects from other servers must not be readable on disk. They are encrypted with a key that only
+//! the process knows ([`Encryption::with_ephemeral`]). When the process ends its copies are lost, and the
+//! next process copies the objects again. The values begin with `k8s:enc:ephemeral:v1:<process>:`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,19 +17,19 @@ use berth_apimachinery::GroupResource;
 use ring::aead::{AES_128_GCM, AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::rand::{SecureRandom as _, SystemRandom};
 
-/// Beginning of every encrypted value; no JSON begins so.
+/// Prefix of every encrypted value; no JSON begins with it.
 const ENCRYPTED: &[u8] = b"k8s:enc:";
-/// Beginning of a value of the one algorithm there is.
+/// Prefix of values in the only supported algorithm.
 const AES_GCM: &str = "k8s:enc:aesgcm:v1:";
-/// Beginning of a value that is encrypted with a key that only the process knows.
+/// Prefix of values that are encrypted with a key that only the process knows.
 const EPHEMERAL: &str = "k8s:enc:ephemeral:v1:";
 
 /// Reason why an encrypted value cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DecryptionError {
-    /// Only the process that wrote it could.
+    /// Only the process that wrote the value could decrypt it.
     Ephemeral,
-    /// The sentence names the missing or different key.
+    /// A key is missing or different; the message names it.
     Key(String),
 }
 
@@ -56,20 +56,20 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Reason why there is no key.
+/// Reason why a key cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// No name, or a name with a colon.
+    /// The name is empty or has a colon.
     #[error("a name without colons is expected")]
     Name,
-    /// A secret of so many bytes.
+    /// The secret has an invalid length, in bytes.
     #[error("a secret of 16 or 32 bytes is expected, this one has {0}")]
     Length(usize),
-    /// A secret that the algorithm does not take.
+    /// The algorithm does not accept the secret.
     #[error("the secret is not a key")]
     Secret,
-    /// No randomness for a new key or a nonce.
+    /// The system has no random numbers for a new key or a nonce.
     #[error("the system gives no random numbers")]
     NoRandomNumbers,
 }
@@ -81,7 +81,7 @@ impl Key {
         &self.name
     }
 
-    /// The AES-GCM key `secret` of 16 or 32 bytes.
+    /// Creates the AES-GCM key with a `secret` of 16 or 32 bytes.
     ///
     /// # Errors
     /// The problem of name or secret.
@@ -102,14 +102,14 @@ impl Key {
     }
 }
 
-/// Keys that the values of some resources are encrypted with.
+/// Encryption keys for the values of some resources.
 #[derive(Debug)]
 pub struct Rule {
-    /// The resources: group and resource; both may be `*`.
+    /// Resources: group and resource; both may be `*`.
     pub resources: Vec<(String, String)>,
-    /// Whether values are written with the first key, or not encrypted.
+    /// Whether values are written encrypted, with the first key.
     pub writes_encrypted: bool,
-    /// The keys; any of them reads.
+    /// Encryption keys; each is used for decryption.
     pub keys: Vec<Key>,
 }
 
@@ -121,14 +121,14 @@ impl Rule {
     }
 }
 
-/// Resources encrypted with a key that only this process knows.
+/// Resources that are encrypted with a key that only this process knows.
 #[derive(Debug)]
 struct Ephemeral {
     resources: Vec<GroupResource>,
     key: Key,
 }
 
-/// Values that are encrypted, and keys. The default encrypts nothing.
+/// Encrypted resources, and their keys. The default encrypts nothing.
 #[derive(Debug, Default)]
 pub struct Encryption {
     rules: Vec<Rule>,
@@ -136,7 +136,7 @@ pub struct Encryption {
 }
 
 impl Encryption {
-    /// Encryption by `rules`. The first rule that covers a resource counts.
+    /// Creates an encryption by `rules`. For each resource the first matching rule is used.
     #[must_use]
     pub fn new(rules: Vec<Rule>) -> Self {
         Self {
@@ -145,8 +145,8 @@ impl Encryption {
         }
     }
 
-    /// Encrypts those of `resources` that are not encrypted by a rule, too, with a key that no other
-    /// process knows. When a store is opened it drops these: they are copies, which are made again.
+    /// Encrypts those of `resources` that no rule encrypts as well, with a key that no other process knows.
+    /// Opening a store drops their values: they are copies, which are created again.
     ///
     /// # Errors
     /// When the system has no random numbers.
@@ -177,13 +177,13 @@ impl Encryption {
         self.writes(resource) || self.is_ephemeral(resource)
     }
 
-    /// Whether values of `resource` are good for this process only.
+    /// Whether only this process can read the values of `resource`.
     pub(crate) fn is_ephemeral(&self, resource: GroupResource) -> bool {
         let ephemeral = self.ephemeral.as_ref();
         ephemeral.is_some_and(|ephemeral| ephemeral.resources.contains(&resource))
     }
 
-    /// `value` of a `resource` in its stored form at `place`.
+    /// Returns `value` of a `resource` in its stored form at `place`.
     ///
     /// # Errors
     /// When the system has no random numbers.
@@ -213,10 +213,10 @@ impl Encryption {
         Ok(Cow::Owned(stored))
     }
 
-    /// The value of a `resource` that is `stored` at `place`; `None` when it is not encrypted.
+    /// Returns the value of a `resource` that is `stored` at `place`; `None` when it is not encrypted.
     ///
     /// # Errors
-    /// Reason why it cannot be read.
+    /// Reason why the value cannot be decrypted.
     pub(crate) fn open(
         &self,
         resource: GroupResource,
@@ -227,7 +227,7 @@ impl Encryption {
             return Err(DecryptionError::Ephemeral);
         }
         if !stored.starts_with(ENCRYPTED) {
-            // Written before it was known to be a copy.
+            // The value was written before its resource was configured as ephemeral.
             return if self.is_ephemeral(resource) {
                 Err(DecryptionError::Ephemeral)
             } else {
@@ -277,7 +277,7 @@ fn random(bytes: &mut [u8]) -> Result<(), KeyError> {
     filled.map_err(|_| KeyError::NoRandomNumbers)
 }
 
-/// The key's name and the rest.
+/// Splits an encrypted value into the key's name and the rest.
 fn parts(stored: &[u8]) -> Result<(&str, &[u8]), String> {
     let Some(rest) = stored.strip_prefix(AES_GCM.as_bytes()) else {
         return Err("it is encrypted in a way that is not known here; aesgcm is".to_owned());
@@ -333,22 +333,23 @@ mod tests {
 
     #[test]
     fn another_secret_another_place_and_every_change_are_noticed() {
-        let ours = keys(&["k"], 1);
-        let stored = ours.seal(SECRETS, b"place", b"{}").unwrap().into_owned();
+        let encryption = keys(&["k"], 1);
+        let stored = encryption.seal(SECRETS, b"place", b"{}").unwrap().into_owned();
         let wrong = keys(&["k"], 2).open(SECRETS, b"place", &stored);
         let wrong = wrong.unwrap_err().to_string();
         assert!(wrong.contains("\"k\""), "{wrong}");
-        assert!(ours.open(SECRETS, b"other", &stored).is_err());
+        assert!(encryption.open(SECRETS, b"other", &stored).is_err());
         for at in 0..stored.len() {
             let mut changed = stored.clone();
             changed[at] ^= 1;
             assert_ne!(
-                ours.open(SECRETS, b"place", &changed),
+                encryption.open(SECRETS, b"place", &changed),
                 Ok(Some(b"{}".to_vec())),
                 "byte {at}"
             );
             assert!(
-                ours.open(SECRETS, b"place", &stored[..at])
+                encryption
+                    .open(SECRETS, b"place", &stored[..at])
                     .is_ok_and(|value| value.is_none())
                     || at >= 8
             );
@@ -358,8 +359,8 @@ mod tests {
     #[test]
     fn what_is_good_for_one_process_is_read_by_no_other_and_keys_that_are_given_come_first() {
         let of = |encryption: Encryption| encryption.with_ephemeral(&[SECRETS]).unwrap();
-        let ours = of(Encryption::default());
-        let stored = ours.seal(SECRETS, b"place", b"{}").unwrap();
+        let ephemeral = of(Encryption::default());
+        let stored = ephemeral.seal(SECRETS, b"place", b"{}").unwrap();
         assert!(stored.starts_with(EPHEMERAL.as_bytes()));
         for other in [of(Encryption::default()), Encryption::default(), keys(&["k"], 1)] {
             assert_eq!(
@@ -367,19 +368,22 @@ mod tests {
                 Err(DecryptionError::Ephemeral)
             );
         }
-        let plain = ours.open(SECRETS, b"place", b"{}");
+        let plain = ephemeral.open(SECRETS, b"place", b"{}");
         assert_eq!(
             plain,
             Err(DecryptionError::Ephemeral),
             "of a process that wrote it in plain"
         );
-        assert_eq!(*ours.seal(OTHERS, b"place", b"{}").unwrap(), *b"{}");
+        assert_eq!(*ephemeral.seal(OTHERS, b"place", b"{}").unwrap(), *b"{}");
 
-        let given = of(keys(&["k"], 1));
-        let stored = given.seal(SECRETS, b"place", b"{}").unwrap();
-        assert_eq!(given.open(SECRETS, b"place", &stored), Ok(Some(b"{}".to_vec())));
-        assert!(given.covers(SECRETS) && ours.covers(SECRETS) && !ours.covers(OTHERS));
-        assert!(!given.is_ephemeral(SECRETS));
+        let configured = of(keys(&["k"], 1));
+        let stored = configured.seal(SECRETS, b"place", b"{}").unwrap();
+        assert_eq!(
+            configured.open(SECRETS, b"place", &stored),
+            Ok(Some(b"{}".to_vec()))
+        );
+        assert!(configured.covers(SECRETS) && ephemeral.covers(SECRETS) && !ephemeral.covers(OTHERS));
+        assert!(!configured.is_ephemeral(SECRETS));
     }
 
     #[test]

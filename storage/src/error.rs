@@ -1,4 +1,4 @@
-//! Errors of a store: codes, keys and revisions, no prose for users and no HTTP.
+//! Errors of a store: with codes, keys and revisions, but without texts for users and independent of HTTP.
 
 use berth_apimachinery::{Key, Revision};
 
@@ -12,49 +12,49 @@ pub enum StoreError {
         /// Key of the object.
         key: Key,
     },
-    /// The object to create is there already.
+    /// The object to create already exists.
     #[error("{key} already exists")]
     AlreadyExists {
         /// Key of the object.
         key: Key,
     },
-    /// The object (or a guard) is at another revision than expected.
+    /// The object (or that of a guard) is at another revision than expected.
     #[error("{key} is at revision {have:?}, not {want:?}")]
     Conflict {
         /// Key of the object.
         key: Key,
-        /// Its revision; `None` when it does not exist.
+        /// Present revision; `None` when the object does not exist.
         have: Option<Revision>,
-        /// The revision that was expected; `None` when it was expected to be absent.
+        /// Expected revision; `None` when the object was expected to be absent.
         want: Option<Revision>,
     },
     /// A fence was passed by another write after the revision of the decision.
     #[error("fence {name} was passed at {at}, after {not_after}")]
     Fenced {
-        /// The fence.
+        /// Name of the fence.
         name: String,
-        /// Revision of its last passing.
+        /// Revision at which the fence was last passed.
         at: Revision,
-        /// The revision it was expected not to be passed after.
+        /// Revision after which the fence must not have been passed.
         not_after: Revision,
     },
     /// The requested revision is older than the kept history.
     #[error("revision {asked} is too old, the oldest is {oldest}")]
     Expired {
-        /// The revision asked for.
+        /// Requested revision.
         asked: Revision,
-        /// The oldest revision still known.
+        /// Oldest revision that is still known.
         oldest: Revision,
     },
-    /// The revision asked for is ahead of the store and did not come in time.
+    /// The store has not reached the requested revision in time.
     #[error("revision {asked} is ahead of {current}")]
     TooNew {
-        /// The revision asked for.
+        /// Requested revision.
         asked: Revision,
-        /// The store's revision.
+        /// Present revision of the store.
         current: Revision,
     },
-    /// The step contradicts itself: a fault of the caller, never of the user.
+    /// The step contradicts itself: an error of the caller, never of the user.
     #[error("{key}: {problem}")]
     Misuse {
         /// Key of the object.
@@ -67,61 +67,61 @@ pub enum StoreError {
         "{file}: {key}: {problem}; the file is damaged: restore it from a backup (`berth restore`), or let `berth repair` keep what is whole"
     )]
     Corrupt {
-        /// The database file.
+        /// Path of the database file.
         file: String,
-        /// The record (`record <resource>/<namespace>/<name>`), or the part of the file.
+        /// Damaged record (`record <resource>/<namespace>/<name>`), or part of the file.
         key: String,
         /// Description of the error.
         problem: String,
     },
-    /// A key of a shared store (etcd) has an invalid value. Nothing was changed.
+    /// The value of a key in a shared store (etcd) is invalid. Nothing was changed.
     #[error(
         "{place}: the value of {key} cannot be read: {problem}; restore it from a backup, or delete the key"
     )]
     Unreadable {
-        /// Store.
+        /// Name of the store.
         place: String,
-        /// The store's own key.
+        /// Key in the store.
         key: String,
         /// Description of the error.
         problem: String,
     },
-    /// A value is encrypted, and cannot be decrypted with the keys at hand. Nothing was changed.
+    /// A value is encrypted, and cannot be decrypted with the available keys. Nothing was changed.
     #[error("{place}: {key}: {problem}; start with the keys it was written with")]
     Sealed {
-        /// The database file, or which store.
+        /// Path of the database file, or name of the store.
         place: String,
-        /// The record or key.
+        /// Record or key of the value.
         key: String,
         /// Problem with an encryption key.
         problem: String,
     },
-    /// The object is larger than the store takes.
+    /// The object is larger than the store accepts.
     #[error("{key} has {bytes} bytes, more than the store takes at once")]
     TooLarge {
         /// Key of the object.
         key: Key,
-        /// Its size.
+        /// Size of the object.
         bytes: usize,
     },
-    /// The store cannot answer now (starting, closed, disk full). The write is not visible. When the
-    /// disk failed in the middle of it, it may still be there after a restart. A write to etcd that was
-    /// sent but not answered may be done already, or later; the text says so.
+    /// The store is unavailable (starting, closed, disk full). The write is not visible. If the disk failed
+    /// during the write, it may still exist after a restart. A write to etcd that was sent but not answered
+    /// may be committed already, or later; the message says so.
     #[error("store unavailable: {0}")]
     Unavailable(String),
 }
 
-/// Reason why a store accepts no writes. Operators read it in the log and at `/readyz/storage`.
+/// Reason why a store accepts no writes. Operators see it in the log and at `/readyz/storage`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotReady {
-    /// A write failed in between: only a restart reads the stored state again.
+    /// A write failed: only a restart reads the stored state again.
     #[error("{0}")]
     Failed(String),
-    /// The store cannot be followed: it is away, or refuses.
+    /// The store cannot be watched: it is unreachable, or refuses.
     #[error("{0}")]
     Unreachable(String),
-    /// A value that is not an object, or not one that this program can read.
+    /// A value is not an object, or this program cannot read it.
     #[error("the value of {key} in etcd cannot be read: {problem}")]
     Unreadable {
         /// Key of the value.

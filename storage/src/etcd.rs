@@ -1,14 +1,14 @@
 //! A store on etcd v3, for several Berths at once.
 //!
-//! etcd's revision is the resourceVersion: every step is one transaction and so one revision, guarded
-//! by the revisions of the objects it depends on ([`write`]). The steps of a list are done one after
-//! the other; after a failure, a prefix stays. Fences are keys of their own, compared and written with
-//! the step, so they hold across processes.
+//! etcd's revision is the resourceVersion: every step is one transaction and so one revision, guarded by the
+//! revisions of the objects it depends on ([`write`]). The steps of a list are committed one after the other;
+//! after a failure, the earlier steps stay. Fences are separate keys, which are compared and written with the
+//! step, so they also work across processes.
 //!
-//! One watch over all objects feeds the same cache the other stores have ([`follow`], [`feed`]), so reads and
-//! watches are served from memory here too. A list that must be the newest asks etcd for its revision first
-//! and waits until the watch has come that far ([`fresh`]): it shows every write acknowledged by any replica.
-//! Lists at a revision this process has not seen itself are read from etcd, page by page ([`load`]).
+//! One watch over all objects feeds the same cache as in other stores ([`follow`], [`feed`]), so reads and
+//! watches are also served from memory. A list of the newest state requests etcd's revision and waits until
+//! the watch has reached it ([`fresh`]): so it has every write that any replica acknowledged. Lists at a
+//! revision that this process has not seen are read from etcd, page by page ([`load`]).
 
 mod compact;
 mod config;
@@ -41,28 +41,28 @@ use layout::Layout;
 use link::{Failure, Link};
 use write::{FencePasses, Hand};
 
-/// Objects in etcd. Dropping the store ends its watch; etcd keeps everything.
+/// Objects in etcd. Dropping the store ends its watch; the objects stay in etcd.
 pub struct EtcdStore {
     link: Arc<Link>,
     layout: Layout,
     feed: Arc<Feed>,
     fresh: Fresh,
-    /// The first revision of this store. Earlier ones of the same etcd may have been another store's.
+    /// First revision of this store. Earlier revisions of the same etcd may belong to another store.
     since: Revision,
     tasks: Vec<JoinHandle<()>>,
 }
 
 impl EtcdStore {
-    /// Connects, reads every object and begins to watch. An empty prefix becomes a new store.
+    /// Connects, reads every object and starts the watch. An empty prefix becomes a new store.
     ///
     /// # Errors
-    /// `Unavailable`, naming the servers, when none answers or the settings do not fit; `Unreadable`,
-    /// naming the key, when a value is not an object.
+    /// `Unavailable`, with the servers, when none answers or the settings are invalid; `Unreadable`, with the
+    /// key, when a value is not an object.
     pub async fn open(config: &EtcdConfig, limits: Limits) -> Result<Self, StoreError> {
         open::open(config, limits).await
     }
 
-    /// A list at a revision the cache cannot show any more, or never could: from etcd itself.
+    /// Reads a list from etcd itself, at a revision that the cache no longer has, or never had.
     async fn list_from_etcd(
         &self,
         resource: GroupResource,
@@ -85,7 +85,7 @@ impl EtcdStore {
         Ok(Collection { revision, items })
     }
 
-    /// Waits until the cache shows everything acknowledged before this call.
+    /// Waits until the cache has everything that was acknowledged before this call.
     async fn catch_up(&self) -> Result<(), StoreError> {
         let newest = self.fresh.revision().await?;
         self.feed.wait_for(newest).await.map_err(|_behind| {
@@ -100,7 +100,7 @@ impl EtcdStore {
     async fn exact(&self, resource: GroupResource, revision: Revision) -> Result<Collection, StoreError> {
         let cache = self.feed.cache();
         if revision > cache.revision() {
-            // It may be from another replica, which is slightly ahead.
+            // The revision may be from another replica that is slightly ahead.
             self.catch_up().await?;
         }
         let result = cache.list(resource, At::Exact(revision)).await;
@@ -108,8 +108,8 @@ impl EtcdStore {
             return result;
         };
         let state = cache.state();
-        // Changes that this process dropped for its limits stay dropped. etcd may still have changes
-        // that it never knew, or that are only costly to compute.
+        // Changes that this process dropped because of its limits stay dropped. etcd may still have changes
+        // that this process never had, or that are only expensive to compute.
         let forgotten = revision >= state.start() && revision < state.floor(resource);
         if forgotten || revision < self.since {
             return result;
@@ -158,8 +158,8 @@ impl Source for EtcdStore {
 
 #[async_trait]
 impl Writer for EtcdStore {
-    /// Step by step: when one fails, the earlier ones stay. An answer means that etcd's majority has
-    /// the writes and that this store shows them, unless its watch is interrupted just then.
+    /// Applies the steps one by one: when one fails, the earlier ones stay. A success means that etcd's
+    /// majority has the writes and that this store serves them, unless its watch has just been interrupted.
     async fn apply(&self, steps: Vec<Step>) -> Result<Vec<StepResult>, StoreError> {
         let hand = Hand {
             link: &self.link,
@@ -175,7 +175,7 @@ impl Writer for EtcdStore {
         if let Some(last) = last.map(|applied| applied.object.revision()).max()
             && let Err(behind) = self.feed.wait_for(last).await
         {
-            // The write is done, and lists of the newest state wait for it.
+            // The write is committed, and lists of the newest state wait for it.
             tracing::warn!(%behind, "etcd's watch lags behind own writes; they are stored and are shown once it catches up");
         }
         Ok(applied)

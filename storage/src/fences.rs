@@ -1,9 +1,9 @@
-//! Fences: when each was last passed.
+//! Fences, with the revision at which each was last passed.
 //!
-//! They live in memory only, and that suffices: a fence orders a write after the snapshot of its
-//! decision, and every decision in flight ends with the process that has the store. A decision made
-//! after a restart starts from a snapshot at or after the loaded revision, which is newer than every
-//! passing before it. One process holds a store at a time.
+//! They are only in memory, which is sufficient: a fence orders a write after the snapshot of its decision,
+//! and every pending decision ends with the process that has the store. A decision after a restart is based
+//! on a snapshot at or after the loaded revision, which is newer than any earlier passing of a fence. Only
+//! one process at a time has the store.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use berth_apimachinery::Revision;
 
 use crate::error::StoreError;
 
-/// Beyond this many, the older half is folded into the floor.
+/// Highest number of fences; beyond it, the older half is merged into the floor.
 const LIMIT: usize = 65_536;
 
-/// Revision of the last passing of each fence.
+/// Revisions at which fences were last passed.
 #[derive(Debug)]
 pub(crate) struct Fences {
     passed: HashMap<Arc<str>, Revision>,
@@ -23,7 +23,7 @@ pub(crate) struct Fences {
 }
 
 impl Fences {
-    /// No fence was passed after `start`.
+    /// Creates fences, none of which was passed after `start`.
     pub(crate) fn new(start: Revision) -> Self {
         Self {
             passed: HashMap::new(),
@@ -31,7 +31,7 @@ impl Fences {
         }
     }
 
-    /// Upper bound of the last passing of `name`.
+    /// Returns an upper bound of the revision at which `name` was last passed.
     pub(crate) fn last(&self, name: &str) -> Revision {
         self.passed.get(name).copied().unwrap_or(self.floor)
     }
@@ -44,8 +44,8 @@ impl Fences {
         }
     }
 
-    /// Forgetting is safe in one direction only. A forgotten fence counts as passed at the floor, so a
-    /// decision on an older snapshot is refused and never admitted by mistake.
+    /// Forgets the older half. A forgotten fence counts as passed at the floor, so a decision on an older
+    /// snapshot is refused, and never admitted by mistake.
     fn forget_older_half(&mut self) {
         let mut revisions: Vec<_> = self.passed.values().copied().collect();
         revisions.sort_unstable();
@@ -55,7 +55,7 @@ impl Fences {
     }
 }
 
-/// `Fenced` when a fence last passed at `at` may not have been passed after `not_after`.
+/// Returns `Fenced` when a fence was last passed at `at` and must not have been passed after `not_after`.
 pub(crate) fn check(name: &str, at: Revision, not_after: Revision) -> Result<(), StoreError> {
     if at > not_after {
         return Err(StoreError::Fenced {

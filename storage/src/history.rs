@@ -8,25 +8,25 @@ use imbl::Vector;
 
 use crate::source::Event;
 
-/// Limits of a store's history. A watcher or a list that asks for more gets `Expired`.
+/// Limits of a store's history. A watcher or a list that needs more gets `Expired`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Changes kept per resource.
+    /// Number of kept changes for each resource.
     pub events: usize,
-    /// Bytes of memory for the changes kept per resource.
+    /// Memory in bytes for the kept changes of each resource.
     pub bytes: usize,
-    /// Bytes of memory for the changes kept in all.
+    /// Memory in bytes for the kept changes of all resources.
     pub total_bytes: usize,
-    /// Shortest time for which changes are kept, within the other limits. A client that was away longer
-    /// lists again.
+    /// Shortest time for which changes are kept, within the other limits. A client that was disconnected for
+    /// longer lists again.
     pub age: Duration,
-    /// Bytes of memory for the changes kept per resource that are older than `age`.
+    /// Memory in bytes for the kept changes of each resource that are older than `age`.
     pub aged_bytes: usize,
 }
 
 impl Default for Limits {
-    /// 16,384 changes and 32 MiB per resource, 256 MiB in all, for five minutes, which is how often a
-    /// kube-apiserver lets etcd forget; of older ones 1 MiB per resource.
+    /// Defaults: 16,384 changes and 32 MiB for each resource, 256 MiB in total, for five minutes, which is
+    /// the interval at which a kube-apiserver compacts etcd; 1 MiB of older changes for each resource.
     fn default() -> Self {
         Self {
             events: 16 * 1024,
@@ -38,35 +38,36 @@ impl Default for Limits {
     }
 }
 
-/// Approximate memory of a change in addition to the bytes of its object: parsed metadata, places,
-/// keys, and the change itself.
+/// Approximate memory of a change in addition to the bytes of its object: parsed metadata, spans, keys, and
+/// the change itself.
 const BESIDE: usize = 1280;
 
-/// Approximate memory of `object`, as if nothing in it were shared.
+/// Returns the approximate memory of `object`, as if it shared nothing.
 pub(crate) fn weight(object: &Object) -> usize {
     BESIDE + object.len()
 }
 
-/// Number of changes that keep their frames. Watchers are at the newest ones; one that is further behind
-/// makes its own again.
+/// Number of changes that keep their frames. Most watchers are at the newest ones; a watcher that is further
+/// behind encodes frames itself.
 const FRAMED: usize = 256;
 
-/// Number of changes that a watcher is usually behind at most.
+/// Number of changes by which a watcher is usually behind at most.
 const NEAR: usize = 4;
 
 /// One change, and the data to undo it.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
-    /// Event that watchers get.
+    /// Event for watchers.
     pub(crate) event: Arc<Event>,
-    /// The object before the change, at its own revision (a deletion's event carries the deletion's).
+    /// The object before the change, at its own revision (the event of a deletion has the deletion's
+    /// revision).
     pub(crate) before: Option<Arc<Object>>,
-    /// Time of the record.
+    /// Time at which the change was recorded.
     pub(crate) at: Instant,
 }
 
 impl Entry {
-    /// The memory this entry answers for: that of the new object, or the deleted one.
+    /// Returns the memory that this entry is charged with: that of the new object, or of the deleted one.
     fn size(&self) -> usize {
         let change = &self.event.change;
         let object = change.new.as_ref().or(change.old.as_ref());
@@ -74,7 +75,7 @@ impl Entry {
     }
 }
 
-/// The known changes of one resource. Cloning is cheap: the ring is persistent.
+/// The known changes of one resource. Cloning is cheap, since the ring is persistent.
 #[derive(Clone, Debug)]
 pub(crate) struct History {
     entries: Vector<Entry>,
@@ -83,7 +84,7 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// No changes yet; changes up to `floor` are unknown.
+    /// Creates a history without changes; changes up to `floor` are unknown.
     pub(crate) fn new(floor: Revision) -> Self {
         Self {
             entries: Vector::new(),
@@ -92,12 +93,12 @@ impl History {
         }
     }
 
-    /// Every change after this revision is known.
+    /// Revision after which every change is known.
     pub(crate) fn floor(&self) -> Revision {
         self.floor
     }
 
-    /// The revision of the oldest change still known.
+    /// Revision of the oldest known change.
     pub(crate) fn oldest(&self) -> Option<Revision> {
         self.entries.front().map(|entry| entry.event.change.revision)
     }
@@ -118,8 +119,8 @@ impl History {
         size
     }
 
-    /// Takes the frame from the change that is old enough: with it, it would take twice the room that is
-    /// counted.
+    /// Removes the frame from the entry that is old enough: with the frame, it would need twice the charged
+    /// memory.
     fn drop_frame(&mut self) {
         let index = self.entries.len().checked_sub(FRAMED + 1);
         let Some(entry) = index.and_then(|index| self.entries.get(index)) else {
@@ -138,12 +139,12 @@ impl History {
         }
     }
 
-    /// Whether more than `limits` allow for one resource is kept.
+    /// Whether the kept changes exceed the limits for one resource.
     pub(crate) fn over(&self, limits: &Limits) -> bool {
         self.entries.len() > limits.events || self.bytes > limits.bytes
     }
 
-    /// Whether the oldest change is too old at `now` for the room it takes.
+    /// Whether the oldest change is older than the limit at `now`, while old changes exceed their memory.
     pub(crate) fn aged(&self, limits: &Limits, now: Instant) -> bool {
         self.bytes > limits.aged_bytes
             && self
@@ -161,12 +162,12 @@ impl History {
         Some(size)
     }
 
-    /// Number of changes after `revision` that are known.
+    /// Number of known changes after `revision`.
     pub(crate) fn count_after(&self, revision: Revision) -> usize {
         self.entries.len() - self.position_after(revision)
     }
 
-    /// The changes after `revision`, oldest first.
+    /// Returns the changes after `revision`, oldest first.
     pub(crate) fn after(&self, revision: Revision) -> impl DoubleEndedIterator<Item = &Entry> {
         let position = self.position_after(revision);
         self.entries.focus().narrow(position..).into_iter()

@@ -1,5 +1,5 @@
-//! A controller's loop: list, watch from there, and list again when the watch ends, as every informer of
-//! Kubernetes does.
+//! Loop of a controller: list, watch from there, and list again when the watch ends, like every informer of
+//! Kubernetes.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -10,20 +10,20 @@ use berth_apimachinery::Revision;
 use crate::error::StoreError;
 use crate::source::{Event, Scope, Source};
 
-/// Number of changes that are taken from the watch at once.
+/// Highest number of changes that are read from the watch at a time.
 const CHANGES: usize = 1024;
 
-/// Receiver of an informer's changes, such as a controller. It keeps its own pending work.
+/// Receiver of an informer's changes, such as a controller. It tracks its own pending work.
 pub trait Handler: Send {
-    /// Delay before a failed object is tried again.
+    /// Delay before failed work is retried.
     const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-    /// Lists all objects, and forgets the known ones, since missed changes are unknown. The watch has
-    /// every change since before this call, so some of them may be in the lists already. A controller
-    /// that reads everything at any change does nothing here.
+    /// Lists all objects, and forgets the known ones, since changes may have been missed. The watch has every
+    /// change since before this call, so the lists may already include some of them. A controller that reads
+    /// everything at any change does nothing here.
     ///
     /// # Errors
-    /// The error of the source. The caller lists again later.
+    /// The error of the source. The informer lists again later.
     fn list(&mut self) -> impl Future<Output = Result<(), StoreError>> + Send {
         async { Ok(()) }
     }
@@ -44,12 +44,12 @@ pub trait Handler: Send {
         std::future::pending()
     }
 
-    /// Logs that the list failed or the watch ended, in the controller's own words. Returns the delay
-    /// of the next list.
+    /// Logs that the list failed or the watch ended, in the controller's own words. Returns the delay before
+    /// the next list.
     fn ended(&self, problem: &StoreError) -> Duration;
 }
 
-/// Keeps `handler` informed of the objects in `scope` of `source`, until `stop` ends.
+/// Keeps `handler` informed of the objects in `scope` of `source`, until `stop` is cancelled.
 pub async fn run(
     source: Arc<dyn Source>,
     scope: Scope,
@@ -58,10 +58,10 @@ pub async fn run(
 ) {
     let follow_for_ever = async {
         loop {
-            // Read before the list, so that no change in between is missed.
+            // The revision is read before the list, so that no change in between is missed.
             let start = source.revision();
             let problem = follow(&*source, &scope, start, &mut handler).await;
-            // A store that does not answer is not asked without a pause.
+            // A pause precedes the next request to a store that does not answer.
             tokio::time::sleep(handler.ended(&problem)).await;
         }
     };
@@ -71,7 +71,7 @@ pub async fn run(
     }
 }
 
-/// Lists, then follows the changes after `start` until the watch ends.
+/// Lists, then watches the changes after `start` until the watch ends.
 async fn follow<H: Handler>(
     source: &dyn Source,
     scope: &Scope,
@@ -86,15 +86,15 @@ async fn follow<H: Handler>(
         Err(problem) => return problem,
     };
     loop {
-        let done = handler.work().await;
+        let is_done = handler.work().await;
         tokio::select! {
             events = watch.next(CHANGES) => match events {
                 Ok(events) => handler.handle(&events).await,
                 Err(problem) => return problem,
             },
             () = handler.woken() => {}
-            // A failed attempt may succeed later without a change that announces it.
-            () = tokio::time::sleep(H::RETRY_AFTER), if !done => {}
+            // A failed attempt may succeed later without a change in the source.
+            () = tokio::time::sleep(H::RETRY_AFTER), if !is_done => {}
         }
     }
 }

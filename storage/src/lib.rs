@@ -1,10 +1,10 @@
 //! Stores of objects: the traits [`Source`], [`Writer`] and [`Store`], the backends, and the watch cache they
 //! share.
 //!
-//! A [`Source`] can be listed and watched; a [`Writer`] takes guarded [`Step`]s; a [`Store`] is both, with
-//! one increasing [`Revision`](berth_apimachinery::Revision) across all kinds.
-//! This crate knows no kind and no HTTP. Every backend passes the one conformance suite in `conformance`
-//! (feature `conformance`, for tests).
+//! A [`Source`] can be listed and watched; a [`Writer`] applies guarded [`Step`]s; a [`Store`] is both, with
+//! one increasing [`Revision`](berth_apimachinery::Revision) across all kinds. This crate is independent of
+//! kinds and of HTTP. Every backend passes the conformance suite in `conformance` (feature `conformance`, for
+//! tests).
 #![doc = include_str!("../README.md")]
 
 mod cache;

@@ -14,25 +14,24 @@ use crate::stage::Stage;
 use crate::state::State;
 use crate::step::{Step, StepResult};
 
-/// Objects in memory. Lists of steps are applied one after the other, each all or nothing.
+/// Objects in memory. Lists of steps are applied one after the other, each atomically.
 pub struct MemoryStore {
     cache: Cache,
     limits: Limits,
-    /// Held by the writer; never across an await.
+    /// Lock of the writer; never held across an await.
     writing: Mutex<Fences>,
 }
 
 impl Default for MemoryStore {
-    /// An empty store at revision 1 (0 is not a valid resourceVersion) with the default history.
+    /// Creates an empty store at revision 1 (0 is not a valid resourceVersion) with the default history.
     fn default() -> Self {
         Self::new(Revision(1), Limits::default())
     }
 }
 
 impl MemoryStore {
-    /// An empty store whose first write gets the revision after `start`; earlier changes are unknown,
-    /// so that a watch from an earlier revision is `Expired`. `start` must be above 0 where it is shown
-    /// to clients.
+    /// Creates an empty store whose first write gets the revision after `start`; earlier changes are unknown,
+    /// so that a watch from an earlier revision is `Expired`. `start` must be above 0 if clients see it.
     #[must_use]
     pub fn new(start: Revision, limits: Limits) -> Self {
         Self {
@@ -42,10 +41,10 @@ impl MemoryStore {
         }
     }
 
-    /// Applies one list of steps at once, for callers that are not async; the same as [`Writer::apply`].
+    /// Applies one list of steps at once, like [`Writer::apply`], for callers that are not async.
     ///
     /// # Errors
-    /// The first step's error; then nothing has changed.
+    /// The first error of a step; nothing has changed in this case.
     pub fn commit(&self, steps: &[Step]) -> Result<Vec<StepResult>, StoreError> {
         let mut fences = self.writing.lock();
         let mut stage = Stage::new(&self.cache.state());

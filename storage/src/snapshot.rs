@@ -1,4 +1,4 @@
-//! All of a store at one revision: the content for a copy into another store.
+//! The content of a store at one revision, for a copy into another store.
 
 use std::sync::Arc;
 
@@ -7,24 +7,24 @@ use berth_apimachinery::{Key, Object, Revision};
 /// Every object of a store at one revision.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
-    /// The store's revision.
+    /// Revision of the store.
     pub revision: Revision,
     /// The objects, by resource, namespace and name.
     pub objects: Vec<(Key, Arc<Object>)>,
 }
 
 impl Snapshot {
-    /// The first object of `self` that is not the same in `other`, revisions apart, or of `other` that is not
-    /// in `self`.
+    /// Returns the first object that differs between `self` and `other`, apart from revisions, or is missing
+    /// in one of them.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<Key> {
-        let mut theirs = other.objects.iter();
+        let mut others = other.objects.iter();
         for (key, object) in &self.objects {
-            match theirs.next() {
+            match others.next() {
                 Some((their_key, their)) if their_key == key && object.draft().same_as(their) => {}
                 _ => return Some(key.clone()),
             }
         }
-        theirs.next().map(|(key, _)| key.clone())
+        others.next().map(|(key, _)| key.clone())
     }
 }

@@ -1,4 +1,4 @@
-//! The traits every place objects come from implements.
+//! Traits of all sources and stores of objects.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,9 +13,9 @@ use crate::step::{Step, StepResult};
 /// Freshness of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
-    /// As new as the newest acknowledged write.
+    /// As fresh as the newest acknowledged write.
     Latest,
-    /// The cached state.
+    /// The cached state, of any freshness.
     Any,
     /// At least this revision; waits up to three seconds for it.
     NotOlderThan(Revision),
@@ -34,17 +34,17 @@ pub enum Scope {
     All,
 }
 
-/// A change as watchers share it.
+/// A change that watchers share.
 #[derive(Debug)]
 pub struct Event {
-    /// Change that happened.
+    /// The change of an object.
     pub change: Change,
-    /// The watch frame of an unfiltered watcher, made once by the first one that needs it and shared by all.
+    /// Frame for unfiltered watchers, encoded by the first one that needs it and shared by all.
     pub frame: OnceLock<Bytes>,
 }
 
 impl Event {
-    /// An event with no frame yet.
+    /// Creates an event without a frame.
     #[must_use]
     pub fn new(change: Change) -> Self {
         Self {
@@ -54,61 +54,61 @@ impl Event {
     }
 }
 
-/// A running watch: changes in revision order, each once.
+/// A running watch: changes in the order of their revisions, each once.
 #[async_trait]
 pub trait Watch: Send {
     /// Waits for changes and returns all available ones, at most `max`. Cancel safe.
     ///
     /// # Errors
-    /// `Expired` when this watcher fell behind the kept history; it will never recover.
+    /// `Expired` when this watcher has fallen behind the kept history; it cannot recover.
     async fn next(&mut self, max: usize) -> Result<Vec<Arc<Event>>, StoreError>;
 
-    /// The revision up to which the watch has returned every change of the scope: the revision for a
+    /// Returns the revision up to which the watch has returned every change of the scope: the revision for a
     /// bookmark.
     fn revision(&self) -> Revision;
 }
 
-/// A place objects can be listed and watched.
+/// Source of objects for lists and watches.
 #[async_trait]
 pub trait Source: Send + Sync + 'static {
-    /// A consistent state of one resource. Cheap: nothing is copied.
+    /// Returns a consistent state of one resource. Nothing is copied, so the call is cheap.
     ///
     /// # Errors
     /// `Expired`, `TooNew` or `Unavailable`.
     async fn list(&self, resource: GroupResource, at: At) -> Result<Collection, StoreError>;
 
-    /// Returns the objects at hand now, without waiting; they may be stale on a store shared with other
-    /// processes.
+    /// Returns the objects in memory, without waiting; they may be stale on a store that other processes
+    /// share.
     fn cached(&self, resource: GroupResource) -> Collection;
 
-    /// Every change after revision `after`.
+    /// Watches every change after revision `after`.
     ///
     /// # Errors
     /// `Expired` when `after` is older than the kept history, `TooNew` when it is ahead of the source.
     fn watch(&self, scope: Scope, after: Revision) -> Result<Box<dyn Watch>, StoreError>;
 
-    /// The revision of [`Source::cached`].
+    /// Returns the revision of [`Source::cached`].
     fn revision(&self) -> Revision;
 }
 
-/// A place objects can be written.
+/// Target of writes of objects.
 #[async_trait]
 pub trait Writer: Send + Sync + 'static {
-    /// Applies the steps in order, each with a revision of its own. The embedded and memory stores commit all
-    /// or nothing; elsewhere a prefix may be left behind, which the caller must be able to finish by deciding
-    /// again.
+    /// Applies the steps in order, each with a revision of its own. The embedded store and the memory store
+    /// commit all steps or none; in other stores the earlier steps may stay after a failure, and the caller
+    /// must be able to complete them by deciding again.
     ///
     /// # Errors
-    /// The first step's error that could not be applied. When this returns `Ok`, every step is durable.
+    /// The error of the first step that could not be applied. When this returns `Ok`, every step is durable.
     async fn apply(&self, steps: Vec<Step>) -> Result<Vec<StepResult>, StoreError>;
 }
 
 /// A store of Berth: source and writer, with snapshots at past revisions.
 #[async_trait]
 pub trait Store: Source + Writer {
-    /// Keeps `collection` (as listed from `resource`) readable by [`At::Exact`] for a while, so that the
-    /// following pages of a list see the same revision: five minutes or 64 MiB of held objects, whichever
-    /// ends first.
+    /// Keeps `collection` (as listed from `resource`) readable by [`At::Exact`] for some time, so that the
+    /// following pages of a list have the same revision: for five minutes, or until held objects exceed 64
+    /// MiB.
     fn hold(&self, resource: GroupResource, collection: &Collection);
 
     /// Whether other processes write to the store, so that the cached state may not be the newest.
@@ -116,16 +116,16 @@ pub trait Store: Source + Writer {
         false
     }
 
-    /// Whether the store can take writes.
+    /// Checks that the store accepts writes.
     ///
     /// # Errors
-    /// Reason why it cannot.
+    /// Reason why the store accepts no writes.
     fn ready(&self) -> Result<(), NotReady>;
 
-    /// Whether there is room for more, as far as the store knows. A full store still accepts deletions.
+    /// Checks that there is room for more, as far as the store knows. A full store still accepts deletions.
     ///
     /// # Errors
-    /// Sentence that names the full disk, the refused writes and the remedy.
+    /// A message about the full disk, the refused writes and the remedy.
     fn room(&self) -> Result<(), String> {
         Ok(())
     }

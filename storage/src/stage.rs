@@ -1,4 +1,4 @@
-//! Checking lists of steps against a state and working out the next one, before anything is durable.
+//! Check of lists of steps against a state, and computation of the next state, before anything is durable.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::history::Limits;
 use crate::state::State;
 use crate::step::{Expect, Step, StepResult};
 
-/// One change on its way to the disk: the change, and the object before it at its own revision.
+/// One change that is not durable yet, and the object before it at its own revision.
 pub(crate) type StagedChange = (Change, Option<Arc<Object>>);
 
-/// A batch in the making. Each list of steps sees the ones before it; a refused list leaves no trace.
+/// A batch under construction. Each list of steps sees the earlier ones; a refused list has no effect.
 pub(crate) struct Stage {
     state: State,
     revision: Revision,
@@ -25,7 +25,7 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// An empty batch on top of `base`.
+    /// Creates an empty batch based on `base`.
     pub(crate) fn new(base: &State) -> Self {
         Self {
             state: base.clone(),
@@ -35,18 +35,18 @@ impl Stage {
         }
     }
 
-    /// Whether nothing would be written.
+    /// Whether the batch changes nothing.
     pub(crate) fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 
-    /// The changes in order.
+    /// Changes of the batch, in order.
     #[cfg(feature = "embedded")]
     pub(crate) fn changes(&self) -> &[StagedChange] {
         &self.changes
     }
 
-    /// The resources this batch changes.
+    /// Resources that this batch changes.
     pub(crate) fn touched(&self) -> BTreeSet<GroupResource> {
         self.changes
             .iter()
@@ -54,18 +54,19 @@ impl Stage {
             .collect()
     }
 
-    /// The revision after this batch.
+    /// Revision after this batch.
     #[cfg(feature = "embedded")]
     pub(crate) fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// Applies one list of steps, all or nothing.
+    /// Applies one list of steps atomically.
     ///
     /// # Errors
-    /// The first step's error; the batch is then unchanged.
+    /// The first error of a step; the batch is then unchanged.
     pub(crate) fn list(&mut self, fences: &Fences, steps: &[Step]) -> Result<Vec<StepResult>, StoreError> {
-        // A single step is checked before it changes anything, so only longer lists need a way back.
+        // A single step is checked before it changes anything, so only longer lists need a copy for undoing
+        // them.
         let before = (steps.len() > 1).then(|| self.state.clone());
         let (revision, count) = (self.revision, self.changes.len());
         let mut passing = Vec::new();
@@ -89,7 +90,8 @@ impl Stage {
         }
     }
 
-    /// The state after this batch, its history kept within `limits`; the passed fences go into `fences`.
+    /// Returns the state after this batch, with a history within `limits`; the passed fences are added to
+    /// `fences`.
     pub(crate) fn finish(mut self, fences: &mut Fences, limits: &Limits) -> State {
         for (name, revision) in self.passed {
             fences.pass(name, revision);
@@ -159,8 +161,8 @@ impl Stage {
         })
     }
 
-    /// Guards see the earlier steps of the same list. Fences do not, since a list does not conflict
-    /// with itself.
+    /// Checks the guards of a step. They see the earlier steps of the same list. Fences do not, since a list
+    /// does not conflict with itself.
     fn check_guards(&self, fences: &Fences, step: &Step) -> Result<(), StoreError> {
         for guard in &step.guards {
             match guard {
@@ -188,7 +190,7 @@ impl Stage {
     }
 }
 
-/// The step's present object, when the step expects it.
+/// Returns the step's present object, if it meets the step's expectation.
 pub(crate) fn expected(step: &Step, current: Option<Arc<Object>>) -> Result<Option<Arc<Object>>, StoreError> {
     let key = || step.key.clone();
     if step.verb == Verb::Create {
@@ -217,7 +219,7 @@ pub(crate) fn expected(step: &Step, current: Option<Arc<Object>>) -> Result<Opti
     }
 }
 
-/// The step's new object, when the step has one that belongs at its key; `None` for a delete.
+/// Returns the step's new object, if the step has one that fits its key; `None` for a delete.
 pub(crate) fn drafted(step: &Step) -> Result<Option<&Draft>, StoreError> {
     let misuse = |problem: String| {
         Err(StoreError::Misuse {

@@ -1,9 +1,8 @@
 //! The content of a store in memory at one revision: the objects of each resource and their recent
 //! history.
 //!
-//! A published state is immutable. The next one is a changed clone (persistent maps: only changed parts
-//! are copied), so readers and watchers never take a lock and always see objects, history and revision
-//! that agree.
+//! A published state is immutable. The next state is a changed clone (with persistent maps, only changed
+//! parts are copied), so readers and watchers never lock, and objects, history and revision always agree.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,13 +18,14 @@ use crate::history::{self, Entry, History, Limits};
 use crate::snapshot::Snapshot;
 use crate::source::{Event, Scope};
 
-/// Undoing more changes than this to answer a list at a past revision is not cheap any more (about 2 ms).
+/// Number of changes above which undoing them, to answer a list at a past revision, is too expensive (about 2
+/// ms).
 const UNDO_LIMIT: usize = 1024;
-/// Number of changes of a resource that are forgotten at once for their age, so that leftovers of a
+/// Number of a resource's changes that are forgotten at a time because of their age, so that the changes of a
 /// burst block no writer.
 const AGED_AT_ONCE: usize = 64;
 
-/// The objects of one resource and its known history.
+/// Objects of one resource and their known history.
 #[derive(Clone, Debug)]
 pub(crate) struct Shelf {
     items: OrdMap<Name, Arc<Object>>,
@@ -42,13 +42,13 @@ impl Shelf {
         }
     }
 
-    /// The total memory of all objects replaced or deleted so far. The difference of two totals is the
-    /// memory that a held list keeps alive.
+    /// Total memory of all objects that were replaced or deleted so far. The difference of two totals is the
+    /// memory that a held list needs.
     pub(crate) fn superseded(&self) -> u64 {
         self.superseded
     }
 
-    /// The objects at `revision`; `None` when that is unknown or costly to compute.
+    /// Returns the objects at `revision`; `None` when they are unknown or expensive to compute.
     fn items_at(&self, revision: Revision) -> Option<OrdMap<Name, Arc<Object>>> {
         if revision < self.history.floor() || self.history.count_after(revision) > UNDO_LIMIT {
             return None;
@@ -65,7 +65,7 @@ impl Shelf {
     }
 }
 
-/// The place of `key` in its collection; shares the key's text.
+/// Returns the position of `key` in its collection; shares the key's text.
 pub(crate) fn name_of(key: &Key) -> Name {
     Name {
         namespace: Arc::clone(&key.namespace),
@@ -83,7 +83,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// An empty store whose next revision follows `start`; earlier changes are unknown.
+    /// Creates an empty store whose next revision follows `start`; earlier changes are unknown.
     pub(crate) fn new(start: Revision) -> Self {
         Self {
             revision: start,
@@ -93,22 +93,22 @@ impl State {
         }
     }
 
-    /// The newest revision.
+    /// Newest revision.
     pub(crate) fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// Every resource with its shelf.
+    /// Returns the objects and history of a resource.
     pub(crate) fn shelf(&self, resource: GroupResource) -> Option<&Shelf> {
         self.shelves.get(&resource).map(Arc::as_ref)
     }
 
-    /// One object.
+    /// Returns one object.
     pub(crate) fn get(&self, key: &Key) -> Option<&Arc<Object>> {
         self.shelves.get(&key.resource)?.items.get(&name_of(key))
     }
 
-    /// Every object, in order.
+    /// Returns every object, in order.
     #[cfg(any(feature = "embedded", feature = "etcd"))]
     pub(crate) fn snapshot(&self) -> Snapshot {
         let objects = self.shelves.iter().flat_map(|(&resource, shelf)| {
@@ -127,7 +127,7 @@ impl State {
         }
     }
 
-    /// All objects of `resource`.
+    /// Returns all objects of `resource`.
     pub(crate) fn collection(&self, resource: GroupResource) -> Collection {
         let items = self
             .shelf(resource)
@@ -138,7 +138,7 @@ impl State {
         }
     }
 
-    /// All objects of `resource` at `revision`, when that is cheap to compute.
+    /// Returns all objects of `resource` at `revision`, if that is cheap to compute.
     pub(crate) fn collection_at(&self, resource: GroupResource, revision: Revision) -> Option<Collection> {
         if revision < self.start || revision > self.revision {
             return None;
@@ -150,14 +150,14 @@ impl State {
         Some(Collection { revision, items })
     }
 
-    /// Every change of `resource` after this revision is known.
+    /// Revision after which every change of `resource` is known.
     pub(crate) fn floor(&self, resource: GroupResource) -> Revision {
         self.shelf(resource)
             .map_or(self.start, |shelf| shelf.history.floor())
     }
 
-    /// Stores `object` at `key`, or deletes the object there; returns the former object. The history
-    /// does not change: [`State::record`] follows when the change is durable.
+    /// Stores `object` at `key`, or deletes the object there; returns the former object. The history does not
+    /// change: [`State::record`] is called when the change is durable.
     pub(crate) fn set(&mut self, key: &Key, object: Option<Arc<Object>>) -> Option<Arc<Object>> {
         let shelf = self.shelf_mut(key.resource);
         let before = match object {
@@ -168,13 +168,14 @@ impl State {
         before
     }
 
-    /// Fills in the objects of a resource in one go, while a store is being loaded.
+    /// Sets all objects of a resource while a store is being loaded.
     #[cfg(any(feature = "embedded", feature = "etcd"))]
     pub(crate) fn load(&mut self, resource: GroupResource, items: OrdMap<Name, Arc<Object>>) {
         self.shelf_mut(resource).items = items;
     }
 
-    /// Moves to the revision of the last of `changes`, made at `now`, and keeps them, within `limits`.
+    /// Moves to the revision of the last of `changes`, which were committed at `now`, and keeps them in the
+    /// history, within `limits`.
     pub(crate) fn record(
         &mut self,
         changes: Vec<(Change, Option<Arc<Object>>)>,
@@ -212,7 +213,8 @@ impl State {
         }
     }
 
-    /// Forgets changes of every resource that are too old at `now` for the room they take.
+    /// Forgets the changes of every resource that are older than the limit at `now` while old changes exceed
+    /// their memory.
     fn forget_aged(&mut self, limits: &Limits, now: Instant) {
         let is_aged = |shelf: &Shelf| shelf.history.aged(limits, now);
         let shelves = self.shelves.iter().filter(|(_, shelf)| is_aged(shelf));
@@ -227,28 +229,28 @@ impl State {
         }
     }
 
-    /// The revision before which nothing is known.
+    /// Revision before which nothing is known.
     #[cfg(feature = "etcd")]
     pub(crate) fn start(&self) -> Revision {
         self.start
     }
 
-    /// Every resource that ever had an object here.
+    /// Every resource that ever had an object.
     #[cfg(feature = "etcd")]
     pub(crate) fn resources(&self) -> Vec<GroupResource> {
         self.shelves.keys().copied().collect()
     }
 
-    /// Moves to `revision`: up to there, no change is missing.
+    /// Moves to `revision`: no change up to it is missing.
     #[cfg(feature = "etcd")]
     pub(crate) fn reach(&mut self, revision: Revision) {
         self.revision = self.revision.max(revision);
     }
 
-    /// At most `max` changes of `scope` after `cursor`, in revision order.
+    /// Returns at most `max` changes of `scope` after `cursor`, in the order of their revisions.
     ///
     /// # Errors
-    /// `Expired` when some of them are not kept any longer.
+    /// `Expired` when some of them are no longer kept.
     pub(crate) fn events(
         &self,
         scope: &Scope,
@@ -295,7 +297,7 @@ impl State {
                 .any(|shelf| shelf.history.moved_after(cursor) || shelf.history.floor() > cursor)
     }
 
-    /// The oldest revision a watch of `scope` can start after.
+    /// Oldest revision after which a watch of `scope` can start.
     pub(crate) fn floor_of(&self, scope: &Scope) -> Revision {
         self.shelves_of(scope)
             .iter()
@@ -359,7 +361,7 @@ mod tests {
         state.record(vec![(change, None)], &LIMITS, now);
     }
 
-    fn known(state: &State, resource: &'static str) -> usize {
+    fn change_count(state: &State, resource: &'static str) -> usize {
         let shelf = state.shelf(GroupResource::new("", resource)).unwrap();
         shelf.history.count_after(Revision(0))
     }
@@ -367,28 +369,32 @@ mod tests {
     #[test]
     fn old_changes_are_kept_as_far_as_there_is_little_of_them() {
         let mut state = State::new(Revision(1));
-        let begun = Instant::now();
+        let start = Instant::now();
         for _ in 0..300 {
-            record(&mut state, "busy", begun);
+            record(&mut state, "busy", start);
         }
-        record(&mut state, "calm", begun);
-        assert_eq!(known(&state, "busy"), 300, "all are new");
-        // Each change of another resource makes them fewer.
+        record(&mut state, "calm", start);
+        assert_eq!(change_count(&state, "busy"), 300, "all are new");
+        // Each change of another resource removes some of them.
         for _ in 0..6 {
-            record(&mut state, "calm", begun + LIMITS.age * 2);
+            record(&mut state, "calm", start + LIMITS.age * 2);
         }
-        let left = known(&state, "busy");
+        let left = change_count(&state, "busy");
         assert!(left > 0 && left < 10, "{left} of 1.3 KB each");
-        assert_eq!(known(&state, "calm"), 7, "together they take what old ones may");
+        assert_eq!(
+            change_count(&state, "calm"),
+            7,
+            "together they take what old ones may"
+        );
     }
 
     #[test]
     fn the_changes_of_the_last_minutes_are_kept_whatever_room_they_take() {
         let mut state = State::new(Revision(1));
-        let begun = Instant::now();
+        let start = Instant::now();
         for second in 0..120 {
-            record(&mut state, "busy", begun + Duration::from_secs(second));
+            record(&mut state, "busy", start + Duration::from_secs(second));
         }
-        assert_eq!(known(&state, "busy"), 61);
+        assert_eq!(change_count(&state, "busy"), 61);
     }
 }

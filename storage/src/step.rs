@@ -8,25 +8,24 @@ use berth_apimachinery::{Draft, Key, Object, Revision};
 /// Condition on the step's own object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
-    /// It does not exist (always so for a create).
+    /// The object does not exist (for a create, always).
     Absent,
-    /// It exists, at any revision: for objects an earlier step of the same list wrote.
+    /// The object exists, at any revision: for objects that an earlier step of the same list wrote.
     Present,
-    /// It exists, at exactly this revision.
+    /// The object exists, at exactly this revision.
     At(Revision),
 }
 
 /// One guarded write.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// Action.
+    /// Action of the step.
     pub verb: Verb,
     /// Key of the object.
     pub key: Key,
-    /// The subresource for requests to a hub, or the empty string. Backends that hold whole objects
-    /// ignore it.
+    /// Subresource for requests to a hub, or the empty string. Backends that store whole objects ignore it.
     pub subresource: &'static str,
-    /// The new object; `None` for a delete.
+    /// New object; `None` for a delete.
     pub object: Option<Draft>,
     /// Condition on the object.
     pub expect: Expect,
@@ -37,8 +36,8 @@ pub struct Step {
 /// Result of a step.
 #[derive(Clone, Debug)]
 pub struct StepResult {
-    /// The object after the step; for a delete the last state, at the revision of the deletion.
+    /// Object after the step; for a delete the last state, at the revision of the deletion.
     pub object: Arc<Object>,
-    /// Whether anything was written: an update that changes nothing keeps the revision and sends no event.
+    /// Whether anything was written: an update without changes keeps the revision and sends no event.
     pub changed: bool,
 }

@@ -1,4 +1,4 @@
-//! History of a store, and its age. Time is tokio's, paused.
+//! History of a store, and its age, with tokio's paused clock.
 
 #![expect(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -9,7 +9,7 @@ use berth_apimachinery::{Key, Revision};
 use berth_storage::conformance::{OTHERS, THINGS, create, thing, update};
 use berth_storage::{At, Expect, Limits, MemoryStore, Scope, Source, Step, Store, StoreError};
 
-/// A store that has forgotten all but its last change per resource, so that only held lists show the past.
+/// A store with a history of one change per resource, so that only retained lists have the past.
 fn forgetful() -> MemoryStore {
     MemoryStore::new(
         Revision(10),

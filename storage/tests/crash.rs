@@ -1,6 +1,6 @@
-//! `kill -9` under load: every acknowledged write is there afterwards, and the revision never goes back.
+//! `kill -9` under load: every acknowledged write survives, and the revision never decreases.
 //!
-//! The test starts its own executable again as the process to kill; that one acknowledges on stdout.
+//! The test starts its own executable as the process to kill, which acknowledges on stdout.
 
 #![expect(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -21,7 +21,7 @@ const ROUND: &str = "BERTH_CRASH_TEST_ROUND";
 const WRITERS: i64 = 8;
 const ROUNDS: i64 = 6;
 
-/// Step `index` of the writer `writer`: write `index` to a key of its own, or delete it.
+/// Step `index` of the writer `writer`: writes `index` to a key of the writer, or deletes it.
 fn planned(writer: i64, index: i64) -> (Key, bool) {
     (
         thing("crash", &format!("w{writer}-{}", index % 7)),
@@ -33,7 +33,7 @@ fn first_of(round: i64) -> i64 {
     round * 1_000_000
 }
 
-/// The role of the process to kill; an ordinary run of this file has nothing to do here.
+/// Body of the process to kill; in an ordinary run it does nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_process_to_kill() {
     let (Ok(file), Ok(round)) = (std::env::var(FILE), std::env::var(ROUND)) else {
@@ -76,7 +76,8 @@ fn start(file: &Path, round: i64) -> Child {
         .unwrap()
 }
 
-/// Writer to (index, revision) of its last acknowledged step, of a process killed after `enough` of them.
+/// Last acknowledged step of each writer as (index, revision), of a process that was killed after `enough`
+/// steps.
 fn acknowledged_before_the_kill(file: &Path, round: i64, enough: usize) -> Vec<(i64, i64, u64)> {
     let mut child = start(file, round);
     let lines = BufReader::new(child.stdout.take().unwrap()).split(b'\n');
@@ -131,7 +132,7 @@ fn every_acknowledged_write_survives_kill_9() {
     }
 }
 
-/// The key shows its acknowledged state, or that of the one step its writer had in flight.
+/// The key has its acknowledged state, or the state after the one step that its writer had in flight.
 fn check(
     store: &EmbeddedStore,
     key: &Key,
@@ -141,7 +142,7 @@ fn check(
 ) -> (i64, bool, u64) {
     let writer: i64 = key.name[1..2].parse().unwrap();
     let from = reached.get(&writer).map_or(first_of(round), |index| index + 1);
-    // A delete of nothing is passed over without a word, so the step in flight is one of the next few.
+    // A delete of a missing key is skipped silently, so the step in flight is one of the next few.
     let in_flight =
         |deletes: bool| (from..from + 8).find(|index| planned(writer, *index) == (key.clone(), deletes));
     match store.cached(THINGS).get(&key.namespace, &key.name) {

@@ -1,4 +1,4 @@
-//! Single flipped bits anywhere in a database file: noticed, or without any effect. Never silently different
+//! Single flipped bits anywhere in a database file: detected, or without any effect. Never silently different
 //! objects.
 
 #![expect(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
@@ -50,8 +50,7 @@ async fn write_some(store: &EmbeddedStore, from: i64, count: i64) {
     }
 }
 
-/// Every byte of the header, three bytes of every page that holds anything, one bit each; every bit of the
-/// flags.
+/// One bit in every byte of the header and in three bytes of every page in use; every bit of the flags.
 fn bits(bytes: &[u8]) -> Vec<usize> {
     let mut bits: Vec<usize> = (0..HEADER).map(|byte| byte * 8 + byte % 8).collect();
     bits.extend(9 * 8..10 * 8);
@@ -65,7 +64,7 @@ fn bits(bytes: &[u8]) -> Vec<usize> {
     bits
 }
 
-/// Opens `file`; what it shows must be `expected`, also after more was written and it was opened again.
+/// Opens `file`; its content must be `expected`, also after more writes and another open.
 async fn same_or_refused(file: &Path, expected: &Shown) -> Result<(), StoreError> {
     let store = open(file)?;
     assert_eq!(&shown(&store), expected, "silently different");
@@ -77,7 +76,7 @@ async fn same_or_refused(file: &Path, expected: &Shown) -> Result<(), StoreError
     Ok(())
 }
 
-/// Number of bits that were refused, and number of those that had no effect.
+/// Number of bits that caused a refusal, and number of bits without effect.
 fn try_bits(original: &[u8], expected: &Shown, bits: &[usize]) -> [usize; 2] {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("flipped.redb");
@@ -152,7 +151,7 @@ fn a_flipped_bit_in_a_record_is_refused_by_the_name_of_the_record() {
     drop(store);
     let mut bytes = fs::read(&file).unwrap();
     let mark = b"987654321";
-    // Pages that were freed may still hold copies of the record: all are hit, so the live one is.
+    // Freed pages may still have copies of the record: all are damaged, so the live one is too.
     let copies: Vec<usize> = (0..bytes.len() - mark.len())
         .filter(|at| bytes[*at..].starts_with(mark))
         .collect();

@@ -1,7 +1,7 @@
-//! A thread that commits and panics: the store is not ready from then on, and writes say why.
+//! A thread that commits and panics: the store is not ready from then on, and writes return the reason.
 //!
-//! The panic comes from a log subscriber that fails at every event, which a process has one of: hence a test
-//! of its own.
+//! The panic comes from a log subscriber that fails at every event. A process has one subscriber, hence the
+//! separate test.
 
 use std::time::{Duration, Instant};
 
@@ -51,7 +51,7 @@ async fn a_dead_committer_is_not_ready() {
             break why;
         }
         assert!(Instant::now() < deadline, "the committer lives");
-        // Asked and not waited for: the answer finds nobody, which the committer logs.
+        // Sent without waiting: the answer has no receiver, which the committer logs.
         drop(
             store
                 .apply(vec![create(&thing("a", &format!("x{index}")), 1)])

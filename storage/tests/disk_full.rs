@@ -1,9 +1,8 @@
-//! A full disk: writes are refused with a reason, reads go on, and every acknowledged write is there once
-//! there is room again. The limit is on the size of files (`ulimit -f`), so that the failure is the operating
-//! system's.
+//! A full disk: writes are refused with a reason, reads continue, and every acknowledged write is available
+//! once there is space again. The limit is on the size of files (`ulimit -f`), so that the failure is the
+//! operating system's.
 //!
-//! The test starts its own executable again as the process that runs into the limit; that one tells on
-//! stdout.
+//! The test starts its own executable as the process with the limit, which reports on stdout.
 
 #![expect(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -18,7 +17,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 const FILE: &str = "BERTH_DISK_FULL_TEST_FILE";
-/// The limit, in the kilobytes bash counts.
+/// The limit in kilobytes, bash's unit.
 const KILOBYTES: u32 = 4096;
 
 /// A creation of some 20 kB.
@@ -35,7 +34,7 @@ fn large(index: usize) -> Step {
     }
 }
 
-/// The role of the process with the limit; an ordinary run of this file has nothing to do here.
+/// Body of the process with the limit; in an ordinary run it does nothing.
 #[tokio::test]
 async fn the_process_without_room() {
     let Ok(file) = std::env::var(FILE) else { return };
@@ -72,7 +71,7 @@ async fn the_process_without_room() {
 fn a_full_disk_loses_nothing_that_was_acknowledged() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("berth.redb");
-    // With the signal ignored, a write beyond the limit is an error and no end of the process.
+    // With the signal ignored, a write beyond the limit is an error and does not end the process.
     let limited = format!("trap '' XFSZ; ulimit -f {KILOBYTES}; exec \"$0\" \"$@\"");
     let output = Command::new("bash")
         .args(["-c", &limited])
@@ -98,7 +97,7 @@ fn a_full_disk_loses_nothing_that_was_acknowledged() {
     let store = EmbeddedStore::open(&file, Limits::default()).unwrap();
     assert!(store.revision().0 >= revision);
     let listed = store.cached(THINGS);
-    // The write that failed may have reached the disk before the disk said so, as a whole or not at all.
+    // The failed write may be on the disk completely or not at all.
     assert!(
         (count..=count + 1).contains(&listed.items.len()),
         "{}",

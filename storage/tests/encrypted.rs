@@ -1,4 +1,4 @@
-//! A database file whose Secrets are encrypted: keys come and go, and nothing is lost.
+//! A database file with encrypted Secrets: keys are added and removed, and no data is lost.
 
 #![expect(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -11,7 +11,7 @@ use berth_storage::encryption::{Encryption, Key, Rule};
 use berth_storage::{Expect, Limits, Source, StoreError, Writer};
 use tempfile::TempDir;
 
-/// Encryption of the conformance suite's things, by keys of a name and a byte.
+/// Encryption of the conformance suite's things with keys of a name and a byte.
 fn with(keys: &[(&str, u8)]) -> Arc<Encryption> {
     let keys = keys
         .iter()
@@ -62,7 +62,7 @@ async fn keys_are_rotated_without_losing_an_object() {
     let revision = store.revision();
     drop(store);
 
-    // All of it is written anew with the new key: the old one can go.
+    // Everything is rewritten with the new key, so the old one can be removed.
     let store = open(&file, &with(&[("k2", 2)])).unwrap();
     let things = store.cached(THINGS);
     let values = ["plain", "first", "second"].map(|name| value(things.get("a", name).unwrap()));
@@ -110,7 +110,7 @@ async fn copies_that_one_process_alone_can_read_are_on_disk_for_nobody_and_gone_
     drop(store);
     assert!(contains(&file, "k8s:enc:ephemeral:v1:") && !contains(&file, "424242"));
 
-    // Whoever opens it next, whatever it is told about keys.
+    // Any later open discards it, with any keys.
     for encryption in [own(), Arc::default(), own()] {
         let store = open(&file, &encryption).unwrap();
         assert_eq!(store.cached(THINGS).iter(None, None).count(), 0);

@@ -12,7 +12,7 @@ use etcd_process::Etcd;
 #[path = "../../tests/src/etcd.rs"]
 mod etcd_process;
 
-/// An etcd that no other case uses meanwhile: revisions are one sequence for all of it.
+/// An etcd that no other case uses at the same time: all its keys share one sequence of revisions.
 struct Lent(Option<Etcd>);
 
 static IDLE: Mutex<Vec<Etcd>> = Mutex::new(Vec::new());

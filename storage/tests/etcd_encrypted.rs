@@ -1,5 +1,5 @@
-//! Secrets in etcd are encrypted as those in a file are: etcd holds no plain text, keys are exchanged without
-//! losing an object, and a missing key refuses the start.
+//! Secrets in etcd are encrypted as those in a file are: etcd holds no plain text, keys are replaced without
+//! data loss, and a missing key prevents the start.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ async fn open(etcd: &Etcd, encryption: Arc<Encryption>) -> Result<EtcdStore, Sto
     EtcdStore::open(&config, Limits::default()).await
 }
 
-/// Every value that etcd has, as text as far as it is.
+/// Every value in etcd, as lossy text.
 async fn values(etcd: &Etcd) -> Vec<String> {
     let mut client = Client::connect([etcd.url()], None).await.expect("etcd answers");
     let all = client.get("", Some(GetOptions::new().with_all_keys())).await;
@@ -93,7 +93,7 @@ async fn etcd_holds_no_plain_text_and_keys_are_rotated_without_losing_an_object(
     }
     drop(store);
 
-    // All of it is written anew with the new key: the old one can go.
+    // Everything is rewritten with the new key, so the old one can be removed.
     let store = open(&etcd, with(&[("k2", 2)]))
         .await
         .expect("opened with the new key");

@@ -1,6 +1,6 @@
-//! etcd killed, stopped and restarted, and without its leader, while clients and watchers of two stores are
-//! at work: every acknowledged write is there, every watcher saw every change once and in order, and the
-//! history is linearizable. Every etcd here waits for the disk, as for real.
+//! etcd killed, stopped, restarted, and without its leader, while clients and watchers of two stores are at
+//! work: every acknowledged write is available, every watcher received every change once and in order, and
+//! the history is linearizable. Every etcd here syncs to disk, as in production.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ async fn stores(members: &[Etcd]) -> Vec<Arc<dyn Store>> {
     stores
 }
 
-/// Waits until the store says what `ready` says.
+/// Waits until the readiness of the store is `ready`.
 async fn until(store: &Arc<dyn Store>, ready: bool) {
     let end = Instant::now() + Duration::from_secs(60);
     while store.ready().is_ok() != ready {
@@ -66,7 +66,7 @@ async fn etcd_may_stop_and_go_on() {
     let work = Workload::start(&stores, CLIENTS);
     work.answers(150).await;
     members[0].pause();
-    // Long enough that calls give up.
+    // Long enough that calls time out.
     until(&stores[0], false).await;
     members[0].resume();
     until(&stores[0], true).await;

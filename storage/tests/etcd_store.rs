@@ -1,5 +1,5 @@
-//! Behaviour of the store in etcd beyond the suite: several processes on one etcd, restarts, compaction,
-//! other people's keys, certificates and passwords.
+//! Behavior of the store in etcd beyond the suite: several processes on one etcd, restarts, compaction,
+//! foreign keys, certificates and passwords.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -47,7 +47,7 @@ async fn put(store: &Arc<dyn Store>, step: Step) -> Revision {
         .revision()
 }
 
-/// Polls until `what` gives something.
+/// Polls until `what` returns a value.
 async fn eventually<T, F: Future<Output = Option<T>>>(name: &str, what: impl Fn() -> F) -> T {
     let end = Instant::now() + PATIENCE;
     loop {
@@ -81,7 +81,7 @@ async fn two_stores_see_each_other_and_fences_hold_between_them() {
         seen.extend(events.expect("events come").expect("the watch goes on"));
     }
     assert!(seen.is_sorted_by(|a, b| a.change.revision < b.change.revision));
-    // A decision of each on the same snapshot.
+    // Each one decides on the same snapshot.
     let snapshot = one.revision();
     put(
         &one,
@@ -91,7 +91,7 @@ async fn two_stores_see_each_other_and_fences_hold_between_them() {
     let second = guarded(create(&thing("a", "second"), 1), fence("seed/eu", snapshot));
     let second = two.apply(vec![second]).await;
     assert!(matches!(second, Err(StoreError::Fenced { .. })), "{second:?}");
-    // A list of steps passes its own fence as often as it likes.
+    // A list of steps may pass its own fence repeatedly.
     let now = two.list(THINGS, At::Latest).await.expect("listed").revision;
     let steps = ["y", "z"].map(|name| guarded(create(&thing("a", name), 1), fence("seed/eu", now)));
     two.apply(steps.to_vec())
@@ -129,7 +129,7 @@ async fn watches_and_pages_from_before_a_restart_go_on() {
     let events = watch.next(10).await.expect("what was missed comes");
     let revisions: Vec<_> = events.iter().map(|event| event.change.revision).collect();
     assert_eq!(revisions, [second, store.revision()]);
-    // One that has read no history of its own asks etcd for the page.
+    // A store without history requests the page from etcd.
     config.replay = 0;
     let late = open(&config).await;
     let page = late.list(THINGS, At::Exact(second)).await.expect("etcd has it");
@@ -378,7 +378,7 @@ async fn certificates_and_passwords_are_used_and_wrong_ones_named() {
         1
     );
     put(&store, create(&thing("a", "y"), 1)).await;
-    // A restarted etcd knows no token from before: the store logs in again, for calls and for its watch.
+    // A restarted etcd has no earlier token: the store logs in again, for calls and for its watch.
     let mut watch = store
         .watch(Scope::One(THINGS), store.revision())
         .expect("the watch starts");
@@ -428,7 +428,7 @@ async fn a_copy_is_whole_and_revisions_never_go_back() {
             .values()
             .all(|object| object.revision() > source.revision)
     );
-    // Whoever watched the source must list again.
+    // Watchers of the source must list again.
     let old = store.watch(Scope::All, source.revision).err();
     assert!(matches!(old, Some(StoreError::Expired { .. })), "{old:?}");
     let copy = EtcdStore::export(&config).await.expect("read back");

@@ -1,5 +1,5 @@
-//! Recorded histories of concurrent operations are linearizable, key by key, and watchers see every change
-//! once and in order: on the stores of one process.
+//! Recorded histories of concurrent operations are linearizable, key by key, and watchers receive every
+//! change once and in order: on the stores of one process.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Content of a store in a file that outlives a restart, and content that does not.
+//! Content of a store in a file after a restart, and content that does not survive it.
 
 #![expect(clippy::unwrap_used, reason = "in a test, an unwrap is an assertion")]
 
@@ -83,7 +83,7 @@ async fn of_several_changes_of_an_object_in_one_step_the_last_comes_back() {
     let before = store.cached(THINGS);
     assert_eq!(before.items.len(), 3);
     drop(store);
-    // Opening adds all records up, and compares that with what was written beside them.
+    // Opening sums up all records and compares the sum with the stored one.
     let store = open(&file);
     let after = store.cached(THINGS);
     assert_eq!(after.revision, before.revision);
@@ -188,7 +188,7 @@ async fn dropping_the_store_finishes_what_is_queued_and_ends_watches() {
     let mut writes = Vec::new();
     for index in 0..20 {
         let mut write = Box::pin(store.apply(vec![create(&thing("a", &format!("x{index}")), index)]));
-        // Polled once, so that it is queued, and then left alone.
+        // Polled once, so that it is queued, and then abandoned.
         if let Ok(answer) = tokio::time::timeout(std::time::Duration::ZERO, &mut write).await {
             answer.unwrap();
         }

@@ -8,9 +8,9 @@ use crate::params::ParamRef;
 /// A ValidatingAdmissionPolicyBinding or MutatingAdmissionPolicyBinding.
 #[derive(Clone, Debug)]
 pub struct Binding {
-    /// Its name.
+    /// Name of the binding.
     pub name: String,
-    /// Its policy.
+    /// Name of the policy.
     pub policy: String,
     /// Consequences of a failure, as in the binding: `Deny`, `Warn`, `Audit`.
     pub actions: Vec<String>,
@@ -19,7 +19,7 @@ pub struct Binding {
 }
 
 impl Binding {
-    /// Reads it.
+    /// Reads a binding from its object.
     #[must_use]
     pub fn of(value: &Value) -> Self {
         let spec = &value["spec"];

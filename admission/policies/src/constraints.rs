@@ -21,7 +21,7 @@ pub struct Constraints {
 #[derive(Clone, Debug)]
 struct NamedRules {
     rule: Rule,
-    /// Names of objects; none is any.
+    /// Names of the matching objects; an empty list matches every name.
     names: Vec<String>,
 }
 
@@ -61,7 +61,7 @@ fn version<'a>(rules: &[NamedRules], exact: bool, subject: &Subject<'a>) -> Opti
 }
 
 impl Constraints {
-    /// Reads them.
+    /// Reads the constraints from their field.
     #[must_use]
     pub fn of(value: &Value) -> Self {
         Self {
@@ -79,7 +79,8 @@ impl Constraints {
         self.version(subject).is_some()
     }
 
-    /// Returns whether it may concern `subject`. The namespace counts only as far as it is known.
+    /// Returns whether the constraints may concern `subject`. The namespace counts only as far as it is
+    /// known.
     pub(crate) fn may_concern_in(&self, subject: &Subject<'_>, surroundings: &dyn Surroundings) -> bool {
         let is_selected = || self.is_for_namespace(subject.request.namespace, surroundings) != Ok(false);
         self.may_concern(subject) && is_selected()
@@ -108,7 +109,7 @@ impl Constraints {
         let Some(version) = self.version(subject) else {
             return Ok(None);
         };
-        // A selector that does not match counts before one that cannot be evaluated.
+        // A selector that does not match takes precedence over one that cannot be evaluated.
         let in_namespace = self.is_for_namespace(subject.request.namespace, surroundings);
         if in_namespace == Ok(false) {
             return Ok(None);
@@ -127,7 +128,7 @@ impl Constraints {
 
     fn is_for_namespace(&self, namespace: &str, surroundings: &dyn Surroundings) -> Result<bool, String> {
         let selector = self.namespaces.as_ref().map_err(Clone::clone)?;
-        // Cluster-scoped objects match every selector of namespaces.
+        // Cluster-scoped objects match every namespace selector.
         if namespace.is_empty() || selector.is_everything() {
             return Ok(true);
         }

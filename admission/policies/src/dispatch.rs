@@ -1,5 +1,5 @@
-//! Policies that a write meets, and the consequences of their verdicts: one pass, with the access reviews
-//! made so far.
+//! Evaluation of all policies that concern a write, and the consequences of their verdicts, with the access
+//! reviews made so far.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -32,8 +32,8 @@ pub(crate) struct Pass<'w, 's> {
     pub(crate) surroundings: &'w dyn Surroundings,
     pub(crate) subject: &'s Subject<'s>,
     pub(crate) decisions: Arc<Decisions>,
-    pub(crate) unasked: PendingReviews,
-    /// Budget that is left for all policies together.
+    pub(crate) pending: PendingReviews,
+    /// Remaining budget of all policies together.
     pub(crate) left: RemainingBudget,
     checks: Vec<PolicyCheck>,
 }
@@ -82,16 +82,17 @@ impl<'w, 's> Pass<'w, 's> {
             surroundings,
             subject,
             decisions,
-            unasked: PendingReviews::default(),
+            pending: PendingReviews::default(),
             left,
             checks: Vec::new(),
         }
     }
 
-    /// The reviews to make before another evaluation. None when the result counts; it is then recorded.
+    /// Returns the reviews to make before the next evaluation. An empty set means that the result is final;
+    /// its checks are then recorded.
     pub(crate) fn finish(self) -> BTreeSet<Review> {
-        let unasked = self.unasked.into_inner();
-        if unasked.is_empty() {
+        let pending = self.pending.into_inner();
+        if pending.is_empty() {
             for one in &self.checks {
                 self.surroundings.checked(&Check {
                     policy_type: one.policy_type,
@@ -106,7 +107,7 @@ impl<'w, 's> Pass<'w, 's> {
                 }
             }
         }
-        unasked
+        pending
     }
 
     fn note(
@@ -126,7 +127,7 @@ impl<'w, 's> Pass<'w, 's> {
         });
     }
 
-    /// The bindings of `bound` that concern the write.
+    /// Bindings of `bound` that concern the write.
     fn meetings<'p>(
         &self,
         bound: &'p PolicyInForce,
@@ -147,7 +148,7 @@ impl<'w, 's> Pass<'w, 's> {
         let version: &'p str = match constraints.concerns(self.subject, object, self.surroundings) {
             Ok(Some(version)) => version,
             Ok(None) => {
-                self.passed_by(bound);
+                self.record_exclusion(bound);
                 return Vec::new();
             }
             Err(problem) => return vec![Err(wrong(None, problem))],
@@ -183,13 +184,13 @@ impl<'w, 's> Pass<'w, 's> {
             }
         }
         if all.is_empty() {
-            self.passed_by(bound);
+            self.record_exclusion(bound);
         }
         all
     }
 
-    /// Records that `bound` does not concern the write: its selectors do not, if its rules do.
-    fn passed_by(&self, bound: &PolicyInForce) {
+    /// Records that the selectors of `bound` exclude the write, if its rules name the resource.
+    fn record_exclusion(&self, bound: &PolicyInForce) {
         let (policy, bindings) = (&bound.policy, &bound.bindings);
         let concerns = |constraints: Option<&Constraints>| {
             constraints.is_none_or(|one| one.may_concern_in(self.subject, self.surroundings))
@@ -216,27 +217,27 @@ impl<'w, 's> Pass<'w, 's> {
         }
     }
 
-    /// Every ValidatingAdmissionPolicy.
+    /// Evaluates every ValidatingAdmissionPolicy.
     pub(crate) fn validate(
         &mut self,
         in_force: &InForce,
         object: Option<&Value>,
         recorded: &mut PolicyNotes,
     ) -> Result<(), Status> {
-        let mut refused: Option<Status> = None;
+        let mut refusal: Option<Status> = None;
         let mut failures = Vec::new();
-        let mut shown: Option<(&str, Input)> = None;
+        let mut cached_input: Option<(&str, Input)> = None;
         for bound in &in_force.validating {
             let mut annotations: Vec<(String, Vec<String>)> = Vec::new();
             for meeting in self.meetings(bound, object) {
                 let meeting = match meeting {
                     Ok(meeting) => meeting,
                     Err(wrong) => {
-                        self.misconfigured(&wrong, &mut refused);
+                        self.misconfigured(&wrong, &mut refusal);
                         continue;
                     }
                 };
-                let input = match shown.take() {
+                let input = match cached_input.take() {
                     Some((version, input)) if version == meeting.version => input,
                     _ => {
                         let namespace = self.namespace()?;
@@ -246,21 +247,21 @@ impl<'w, 's> Pass<'w, 's> {
                 for params in &meeting.params {
                     budget::wanted()?;
                     let out = self.left.is_out();
-                    let said = self.say(&bound.policy, &input, params.as_deref());
+                    let findings = self.findings_of(&bound.policy, &input, params.as_deref());
                     self.follow(
                         &meeting,
-                        said,
-                        &mut refused,
+                        findings,
+                        &mut refusal,
                         &mut failures,
                         &mut annotations,
                         recorded,
                     );
-                    // One failure counts for all remaining parameters.
+                    // One failure is enough: the remaining parameters are skipped.
                     if out {
                         break;
                     }
                 }
-                shown = Some((meeting.version, input));
+                cached_input = Some((meeting.version, input));
             }
             for (key, values) in annotations {
                 let key = format!("{}/{key}", bound.policy.name);
@@ -272,7 +273,7 @@ impl<'w, 's> Pass<'w, 's> {
                 .annotations
                 .push((FAILURES.to_owned(), Value::Array(failures).to_string()));
         }
-        refused.map_or(Ok(()), Err)
+        refusal.map_or(Ok(()), Err)
     }
 
     fn misconfigured(&mut self, wrong: &PolicyMisconfiguration<'_>, refused: &mut Option<Status>) {
@@ -303,24 +304,24 @@ impl<'w, 's> Pass<'w, 's> {
         }
     }
 
-    fn say(&self, policy: &Policy, input: &Input, params: Option<&Value>) -> ValidationFindings {
+    fn findings_of(&self, policy: &Policy, input: &Input, params: Option<&Value>) -> ValidationFindings {
         let before = self.left.get();
-        let said = match self.left.spend(EACH) {
-            Ok(()) => self.evaluated(policy, input, params),
+        let findings = match self.left.spend(EACH) {
+            Ok(()) => self.evaluate(policy, input, params),
             Err(OutOfBudget) => ValidationFindings::failure(policy, OutOfBudget::text()),
         };
         policy.has_cost(before - self.left.get());
-        said
+        findings
     }
 
-    fn evaluated(&self, policy: &Policy, input: &Input, params: Option<&Value>) -> ValidationFindings {
+    fn evaluate(&self, policy: &Policy, input: &Input, params: Option<&Value>) -> ValidationFindings {
         let params = policy.param_kind.as_ref().map(|_| params);
         let values = input.values(params, true);
         let conditions = self.evaluation(policy, &values);
         match conditions_hold(policy, conditions) {
             Ok(true) => {}
             Ok(false) => return ValidationFindings::default(),
-            // Ignoring a failed condition is not meeting the policy.
+            // When the failure of a condition is ignored, the policy does not apply.
             Err(_) if policy.fails_open => return ValidationFindings::failure(policy, String::new()),
             Err(problem) => return ValidationFindings::failure(policy, problem),
         }
@@ -333,13 +334,13 @@ impl<'w, 's> Pass<'w, 's> {
         policy: &'a Policy,
         values: &'a [berth_cel::Value<'a>],
     ) -> Evaluation<'a, 'a> {
-        Evaluation::new(policy, values, &self.decisions, &self.unasked, &self.left)
+        Evaluation::new(policy, values, &self.decisions, &self.pending, &self.left)
     }
 
     fn follow(
         &mut self,
         meeting: &PolicyMatch<'_>,
-        said: ValidationFindings,
+        findings: ValidationFindings,
         refused: &mut Option<Status>,
         failures: &mut Vec<Value>,
         annotations: &mut Vec<(String, Vec<String>)>,
@@ -347,7 +348,7 @@ impl<'w, 's> Pass<'w, 's> {
     ) {
         let (policy, binding) = (&meeting.bound.policy, meeting.binding);
         let request = self.subject.request;
-        for (index, (decision, took)) in said.decisions.into_iter().enumerate() {
+        for (index, (decision, took)) in findings.decisions.into_iter().enumerate() {
             let mut note = |error, enforcement, problem: &str| {
                 let outcome = Outcome {
                     error,
@@ -393,7 +394,7 @@ impl<'w, 's> Pass<'w, 's> {
                 ));
             }
         }
-        for (key, value) in said.annotations {
+        for (key, value) in findings.annotations {
             let value = match value {
                 Ok(value) => value,
                 Err(problem) => {
@@ -417,7 +418,7 @@ impl<'w, 's> Pass<'w, 's> {
         }
     }
 
-    /// Every MutatingAdmissionPolicy of this round, in order: each sees the changes of earlier ones.
+    /// Applies every MutatingAdmissionPolicy of this round in order: each sees the changes of earlier ones.
     pub(crate) fn mutate(
         &mut self,
         in_force: &InForce,
@@ -428,7 +429,7 @@ impl<'w, 's> Pass<'w, 's> {
             return Ok(());
         }
         let mut problems: Vec<(String, bool)> = Vec::new();
-        // The matching policies are found before anything is changed.
+        // The matching policies are found before any of them changes the object.
         let mut meetings = Vec::new();
         for bound in &in_force.mutating {
             for meeting in self.meetings(bound, Some(object)) {
@@ -443,9 +444,9 @@ impl<'w, 's> Pass<'w, 's> {
         }
         if !meetings.is_empty() {
             let namespace = self.namespace()?;
-            let mut shown: Option<(&str, Input)> = None;
+            let mut cached_input: Option<(&str, Input)> = None;
             for meeting in &meetings {
-                let mut input = match shown.take() {
+                let mut input = match cached_input.take() {
                     Some((version, input)) if version == meeting.version => input,
                     _ => Input::new(self.subject, meeting.version, Some(object), namespace.as_deref()),
                 };
@@ -462,7 +463,7 @@ impl<'w, 's> Pass<'w, 's> {
                         break;
                     }
                 }
-                shown = Some((meeting.version, input));
+                cached_input = Some((meeting.version, input));
             }
         }
         refusal::not_mutated_by(self.subject.request, &problems).map_or(Ok(()), Err)
@@ -517,14 +518,14 @@ impl<'w, 's> Pass<'w, 's> {
             return;
         };
         let params = policy.param_kind.as_ref().map(|_| round.params);
-        let held = match self.left.spend(EACH) {
+        let outcome = match self.left.spend(EACH) {
             Ok(()) => {
                 let values = input.values(params, true);
                 conditions_hold(policy, self.evaluation(policy, &values))
             }
             Err(OutOfBudget) => Err(OutOfBudget::text()),
         };
-        match held {
+        match outcome {
             Ok(true) => {}
             Ok(false) => return,
             Err(problem) => {
@@ -542,16 +543,16 @@ impl<'w, 's> Pass<'w, 's> {
             let result = {
                 let values = input.values(params, false);
                 let mut evaluation = self.evaluation(policy, &values);
-                let shown = input.object().unwrap_or(&Value::Null);
-                mutate::carry_out(mutation, &mut evaluation, self.subject, version, shown)
+                let current = input.object().unwrap_or(&Value::Null);
+                mutate::carry_out(mutation, &mut evaluation, self.subject, version, current)
             };
             match result {
                 Ok(changed) => {
                     if let Some(changed) = changed {
-                        let mut held = self.subject.as_held(version, changed);
-                        self.subject.default(&mut held);
-                        input.set_object(self.subject.in_version(version, &held));
-                        let was = std::mem::replace(object, held);
+                        let mut changed_object = self.subject.as_held(version, changed);
+                        self.subject.default(&mut changed_object);
+                        input.set_object(self.subject.in_version(version, &changed_object));
+                        let was = std::mem::replace(object, changed_object);
                         before.get_or_insert(was);
                     }
                     let outcome = Outcome {
@@ -576,7 +577,7 @@ struct Round<'p> {
 }
 
 impl Round<'_> {
-    /// Unique name among policies and webhooks: webhook configurations have no space in their names.
+    /// Unique key among policies and webhooks: names of webhook configurations contain no space.
     fn key(&self) -> String {
         let of = |field: &str| {
             let text = self.params.map(|params| &params["metadata"][field]);

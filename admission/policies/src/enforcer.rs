@@ -1,4 +1,4 @@
-//! The policies in force, as the admission chain asks them.
+//! The policies in force, as the admission chain calls them.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -16,23 +16,24 @@ use crate::dispatch::Pass;
 use crate::evaluate::{RemainingBudget, WRITE_LIMIT};
 use crate::params::ParamRef;
 use crate::set::{InForce, PolicyInForce};
-use crate::stored::StoredSet;
+use crate::stored_set::StoredSet;
 use crate::surroundings::Surroundings;
 
-/// Most evaluations of one write for access reviews. Each costs a third of an expression's budget, so
-/// few occur; an expression that needs more makes them one by one in variables.
+/// Highest number of evaluations of one write for access reviews. A review costs a third of an expression's
+/// budget, so one expression needs few; a policy can need more only in separate variables, one after the
+/// other.
 const MOST_ROUNDS: usize = 64;
 
-/// Highest cost of an evaluation on the calling thread. More expensive evaluations start over on
-/// another thread, since other work waits for the calling one.
+/// Highest cost of an evaluation on the calling thread. More expensive evaluations start again on another
+/// thread, since they would delay other work of the calling thread.
 const AT_ONCE: u64 = 100_000;
 
-/// Number of parameters that a policy is evaluated with, as far as it is counted in advance.
+/// Highest number of parameters that the cost estimate of a policy counts.
 const MOST_PARAMS: usize = 1_000;
 
-/// The groups that no policy judges, as in kube-apiserver: the group of policies and webhook
-/// configurations, so that a wrong one can be deleted, and the groups of reviews, which store nothing
-/// and on which other components rely.
+/// API groups whose objects no policy judges, as in kube-apiserver: the group of policies and webhook
+/// configurations, so that a wrong configuration can be deleted, and the groups of reviews, which store
+/// nothing and on which other components rely.
 const EXEMPT: [&str; 3] = [
     "admissionregistration.k8s.io",
     "authentication.k8s.io",
@@ -43,20 +44,20 @@ const EXEMPT: [&str; 3] = [
 pub struct Enforcer {
     surroundings: Arc<dyn Surroundings>,
     in_force: Mutex<Arc<InForce>>,
-    /// Held while policies are compiled, so that it is done once.
+    /// Lock of compiling, so that the policies are compiled once.
     compiling: Mutex<()>,
     /// Highest cost of all policies together for one write.
     most: u64,
 }
 
 impl Enforcer {
-    /// An enforcer of the policies of `surroundings`.
+    /// Creates an enforcer of the policies of `surroundings`.
     #[must_use]
     pub fn new(surroundings: Arc<dyn Surroundings>) -> Arc<Self> {
         Self::costing(surroundings, WRITE_LIMIT)
     }
 
-    /// The policies of `surroundings`. Together they may cost a write `most`.
+    /// Creates an enforcer of the policies of `surroundings`. All policies together may cost a write `most`.
     pub(crate) fn costing(surroundings: Arc<dyn Surroundings>, most: u64) -> Arc<Self> {
         Arc::new(Self {
             surroundings,
@@ -66,13 +67,12 @@ impl Enforcer {
         })
     }
 
-    /// Compiles the stored policies, so that the log has their problems now and not only at the next
-    /// write.
+    /// Compiles the stored policies, so that their problems are logged now and not only at the next write.
     pub fn look(&self) {
         drop(self.in_force());
     }
 
-    /// The policies in force with expressions that do not compile, and how many each has.
+    /// Policies in force with expressions that do not compile, and the number of these expressions.
     #[must_use]
     pub fn uncompiled(&self) -> Vec<(PolicyType, String, usize)> {
         let in_force = self.in_force();
@@ -83,7 +83,7 @@ impl Enforcer {
             .collect()
     }
 
-    /// The set in force now; compiled when it changed.
+    /// Returns the policies in force, compiled again if they changed.
     fn in_force(&self) -> Arc<InForce> {
         let stored = self.surroundings.stored();
         let known = Arc::clone(&self.in_force.lock());
@@ -92,11 +92,11 @@ impl Enforcer {
         }
         let mut now = known;
         self.surroundings
-            .aside(&mut || now = self.compiled(Arc::clone(&stored)));
+            .aside(&mut || now = self.compile(Arc::clone(&stored)));
         now
     }
 
-    fn compiled(&self, stored: Arc<StoredSet>) -> Arc<InForce> {
+    fn compile(&self, stored: Arc<StoredSet>) -> Arc<InForce> {
         let _alone = self.compiling.lock();
         let known = Arc::clone(&self.in_force.lock());
         if Arc::ptr_eq(&known.stored, &stored) {
@@ -112,7 +112,7 @@ impl Enforcer {
         now
     }
 
-    /// One pass by `work` within the budget `left`. Cheap work is done at once; expensive work is
+    /// Runs one pass by `work` within the budget `left`. Cheap work is done at once; expensive work is
     /// repeated on another thread.
     fn pass<'s, T>(
         &'s self,
@@ -133,14 +133,13 @@ impl Enforcer {
             *left -= little - pass.left.get();
             return (pass, outcome);
         }
-        let mut done = (pass, outcome);
-        self.surroundings.aside(&mut || done = run(*left));
-        *left = done.0.left.get();
-        done
+        let mut result = (pass, outcome);
+        self.surroundings.aside(&mut || result = run(*left));
+        *left = result.0.left.get();
+        result
     }
 
-    /// Cost of evaluating `bound` for a write of `subject`, as far as it is known before the
-    /// evaluation.
+    /// Expected cost of evaluating `bound` for a write of `subject`.
     fn expected(&self, bound: &PolicyInForce, subject: &Subject<'_>) -> u64 {
         let policy = &bound.policy;
         let concerns = |constraints: Option<&Constraints>| {
@@ -167,14 +166,14 @@ impl Enforcer {
         pass: Pass<'_, '_>,
         decisions: &mut Arc<Decisions>,
     ) -> bool {
-        let unasked = pass.finish();
+        let pending = pass.finish();
         let user = subject.request.user;
-        let asked = unasked
+        let reviews = pending
             .iter()
             .map(|review| self.surroundings.decide(user, review));
-        let answers: Vec<_> = join_all(asked).await;
-        let any = !unasked.is_empty();
-        Arc::make_mut(decisions).extend(unasked.into_iter().zip(answers.into_iter().map(Arc::new)));
+        let answers: Vec<_> = join_all(reviews).await;
+        let any = !pending.is_empty();
+        Arc::make_mut(decisions).extend(pending.into_iter().zip(answers.into_iter().map(Arc::new)));
         any
     }
 
@@ -187,13 +186,13 @@ impl Enforcer {
         let in_force = self.in_force();
         let (mut decisions, mut left) = (Arc::default(), self.most);
         for _ in 0..MOST_ROUNDS {
-            let (pass, (result, mut said)) = self.pass(subject, &decisions, &mut left, |pass| {
-                let mut said = PolicyNotes::default();
-                (pass.validate(&in_force, object, &mut said), said)
+            let (pass, (result, mut notes)) = self.pass(subject, &decisions, &mut left, |pass| {
+                let mut notes = PolicyNotes::default();
+                (pass.validate(&in_force, object, &mut notes), notes)
             });
             if !self.decide(subject, pass, &mut decisions).await {
-                recorded.warnings.append(&mut said.warnings);
-                recorded.annotations.append(&mut said.annotations);
+                recorded.warnings.append(&mut notes.warnings);
+                recorded.annotations.append(&mut notes.annotations);
                 return result;
             }
         }
@@ -241,7 +240,7 @@ impl client::Policies for Enforcer {
         let stored = self.surroundings.stored();
         let in_force = Arc::clone(&self.in_force.lock());
         if !Arc::ptr_eq(&in_force.stored, &stored) {
-            // They are compiled first.
+            // The changed policies are compiled first.
             return if stored.is_empty() { 0 } else { usize::MAX };
         }
         let both = in_force.mutating.iter().chain(&in_force.validating);

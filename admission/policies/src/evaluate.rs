@@ -1,5 +1,5 @@
-//! Evaluating the expressions of one policy on one write: budgets, variables, reviews that must be made
-//! first.
+//! Evaluation of the expressions of one policy on one write: budgets, variables, and reviews that must be
+//! made first.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ impl PendingReviews {
     }
 }
 
-/// The costs of a policy together were more than allowed.
+/// Error of a policy whose expressions together exceed their budget.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct OutOfBudget;
 
@@ -36,15 +36,14 @@ impl OutOfBudget {
     }
 }
 
-/// Cost of all policies together that one write meets, each with all its parameters, at most: that
-/// of ten of the dearest. Beyond it their `failurePolicy` decides, as where one alone costs too
-/// much.
+/// Highest cost of all policies together for one write, each with all its parameters: ten times the limit of
+/// one policy. Beyond it their `failurePolicy` decides, as where one policy alone costs too much.
 pub(crate) const WRITE_LIMIT: u64 = 10 * POLICY_LIMIT;
 
 /// Cost of evaluating a policy, in addition to its expressions.
 pub(crate) const EACH: u64 = 500;
 
-/// Budget that is left for all policies together.
+/// Remaining budget of all policies together.
 #[derive(Debug)]
 pub(crate) struct RemainingBudget(Cell<u64>);
 
@@ -57,7 +56,7 @@ impl RemainingBudget {
         self.0.get()
     }
 
-    /// Takes `cost`.
+    /// Subtracts `cost` from the budget.
     pub(crate) fn spend(&self, cost: u64) -> Result<(), OutOfBudget> {
         let left = self.0.get().checked_sub(cost);
         self.0.set(left.unwrap_or_default());
@@ -73,8 +72,8 @@ impl RemainingBudget {
 pub(crate) struct Evaluation<'a, 's> {
     values: &'a [Value<'a>],
     lazy: Lazy<'a>,
-    unasked: &'s PendingReviews,
-    left: u64,
+    pending: &'s PendingReviews,
+    remaining: u64,
     all: &'s RemainingBudget,
 }
 
@@ -83,7 +82,7 @@ impl<'a, 's> Evaluation<'a, 's> {
         policy: &'a Policy,
         values: &'a [Value<'a>],
         decisions: &Arc<Decisions>,
-        unasked: &'s PendingReviews,
+        pending: &'s PendingReviews,
         all: &'s RemainingBudget,
     ) -> Self {
         let most = PER_CALL_LIMIT.min(all.get());
@@ -91,26 +90,26 @@ impl<'a, 's> Evaluation<'a, 's> {
         Self {
             values,
             lazy,
-            unasked,
-            left: POLICY_LIMIT,
+            pending,
+            remaining: POLICY_LIMIT,
             all,
         }
     }
 
-    /// Adds the costs of match conditions.
+    /// Counts the costs as those of match conditions.
     pub(crate) fn of_conditions(self) -> Self {
         Self {
-            left: MATCH_CONDITIONS_LIMIT,
+            remaining: MATCH_CONDITIONS_LIMIT,
             ..self
         }
     }
 
     /// Begins a new budget.
     pub(crate) fn renew(&mut self) {
-        self.left = POLICY_LIMIT;
+        self.remaining = POLICY_LIMIT;
     }
 
-    /// The value of `expression`, or why it has none, in kube-apiserver's words.
+    /// Returns the value of `expression`, or the reason why it has none, in kube-apiserver's words.
     pub(crate) fn value(
         &mut self,
         expression: &'a Expression,
@@ -122,13 +121,13 @@ impl<'a, 's> Evaluation<'a, 's> {
         let most = PER_CALL_LIMIT.min(self.all.get());
         let evaluation = program.evaluate_with(self.values, most, &self.lazy);
         if let Err(Error::Unasked(review)) = &evaluation.value {
-            // The present result is dropped: everything is evaluated again once the answer has come.
-            self.unasked.0.borrow_mut().insert((**review).clone());
+            // This result is dropped: everything is evaluated again once the review is answered.
+            self.pending.0.borrow_mut().insert((**review).clone());
             return Ok(Err("an access review is not made yet".to_owned()));
         }
         let cost = evaluation.cost.saturating_add(self.lazy.take_cost());
         self.all.spend(cost)?;
-        self.left = self.left.checked_sub(cost).ok_or(OutOfBudget)?;
+        self.remaining = self.remaining.checked_sub(cost).ok_or(OutOfBudget)?;
         Ok(evaluation
             .value
             .map_err(|problem| format!("expression '{}' resulted in error: {problem}", expression.source)))

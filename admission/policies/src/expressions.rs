@@ -10,7 +10,7 @@ pub(crate) struct Expression {
 }
 
 impl Expression {
-    /// Compiles it; its value must be of one of `types`, if any are named.
+    /// Compiles `source`; its value must be of one of `types`, if any are named.
     pub(crate) fn new(environment: &Environment, source: &str, types: &[Type]) -> Self {
         let program = match environment.compile(source) {
             Ok(program) if types.is_empty() || types.contains(program.result()) => Ok(program),
@@ -24,12 +24,12 @@ impl Expression {
     }
 }
 
-fn not_of(types: &[Type], given: &Type) -> String {
+fn not_of(types: &[Type], actual: &Type) -> String {
     match types {
-        [one] => format!("must evaluate to {one} but got {given}"),
+        [one] => format!("must evaluate to {one} but got {actual}"),
         several => {
-            let shown: Vec<String> = several.iter().map(ToString::to_string).collect();
-            format!("must evaluate to one of [{}] but got {given}", shown.join(" "))
+            let names: Vec<String> = several.iter().map(ToString::to_string).collect();
+            format!("must evaluate to one of [{}] but got {actual}", names.join(" "))
         }
     }
 }

@@ -20,7 +20,7 @@ impl Input {
         object: Option<&Json>,
         namespace: Option<&Json>,
     ) -> Self {
-        let shown = |value: Option<&Json>| value.map(|value| subject.in_version(version, value));
+        let convert = |value: Option<&Json>| value.map(|value| subject.in_version(version, value));
         let write = subject.request;
         let mut resource = ReviewSubject::resource(write.resource.group, write.resource.resource);
         if let ReviewSubject::Resource {
@@ -35,8 +35,8 @@ impl Input {
             *name = write.name.into();
         }
         Self {
-            object: shown(object),
-            old: shown(write.old),
+            object: convert(object),
+            old: convert(write.old),
             request: request(subject, version),
             namespace: namespace.map_or(Json::Null, without_managers),
             resource,
@@ -71,11 +71,11 @@ impl Input {
     }
 }
 
-/// The request without its objects. As in kube-apiserver, CEL finds no field that an AdmissionRequest leaves
-/// out when it is empty (`subResource`, `userInfo.uid`).
+/// The request without its objects. As in kube-apiserver, CEL finds no field that an AdmissionRequest omits
+/// when it is empty (`subResource`, `userInfo.uid`).
 fn request(subject: &Subject<'_>, version: &str) -> Json {
-    let shown = client::request("", &Subject { ..*subject }, version, None);
-    let Json::Object(mut fields) = shown else {
+    let request = client::request("", &Subject { ..*subject }, version, None);
+    let Json::Object(mut fields) = request else {
         return Json::Object(Map::new());
     };
     for object in ["object", "oldObject", "uid"] {

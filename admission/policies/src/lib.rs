@@ -26,7 +26,7 @@ mod params;
 mod policy;
 mod refusal;
 mod set;
-mod stored;
+mod stored_set;
 mod surroundings;
 mod type_check;
 mod validate;
@@ -41,7 +41,7 @@ pub use param_kind::{ParamError, ParamKind};
 pub use params::ParamRef;
 pub use policy::Policy;
 pub use policy::Problem;
-pub use stored::StoredSet;
+pub use stored_set::StoredSet;
 pub use surroundings::{
     Catalog, Check, Decider, Enforcement, ErrorType, Params, PendingReview, Surroundings,
 };

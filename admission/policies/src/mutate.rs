@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use crate::evaluate::{Evaluation, OutOfBudget};
 use crate::policy::{Mutation, Policy};
 
-/// Fields that name an object: a mutation that changes it means another one.
+/// Fields that identify an object: a mutation must not change which object is written.
 const NAMES: [&str; 4] = ["/apiVersion", "/kind", "/metadata/name", "/metadata/namespace"];
 
 /// Applies one mutation to `object`, which is in `version`. `None` where the object does not change.
@@ -78,12 +78,12 @@ fn apply(
         config[field] = object[field].clone();
     }
     let types = Types::of(kind.schema(version));
-    let told = |mismatches: Vec<berth_apply::Mismatch>| {
+    let describe = |mismatches: Vec<berth_apply::Mismatch>| {
         let texts: Vec<String> = mismatches.iter().map(ToString::to_string).collect();
         texts.join("; ")
     };
     types.paths(&config).map_err(|mismatches| {
-        let problem = told(mismatches);
+        let problem = describe(mismatches);
         format!("error applying patch: failed to convert patch object to typed object: {problem}")
     })?;
     let atomics = types.atomics(&config);
@@ -94,7 +94,7 @@ fn apply(
         ));
     }
     types.paths_of_stored(object).map_err(|mismatches| {
-        let problem = told(mismatches);
+        let problem = describe(mismatches);
         format!("error applying patch: failed to convert original object to typed object: {problem}")
     })?;
     let changed = types.merge(object, &config);
@@ -107,7 +107,7 @@ fn apply(
     }
 }
 
-/// Whether `policy` is evaluated again when the object changed after it.
+/// Whether `policy` is evaluated again when a later mutation changes the object.
 pub(crate) fn again(policy: &Policy) -> bool {
     matches!(policy.body, crate::policy::Body::Mutating { again: true, .. })
 }

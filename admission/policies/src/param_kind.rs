@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-/// `paramKind` of a policy.
+/// The `paramKind` of a policy.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ParamKind {
-    /// `v1`, or group and version.
+    /// API version: `v1`, or group and version.
     pub api_version: String,
     /// The kind.
     pub kind: String,
@@ -15,16 +15,16 @@ pub struct ParamKind {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParamError {
-    /// No server has such a kind.
+    /// No served kind matches.
     #[error("failed to find resource referenced by paramKind: '{0}'")]
     Unknown(String),
-    /// They are not listed yet.
+    /// Objects of the kind are not listed yet.
     #[error("paramKind kind `{0}` not yet synced to use for admission")]
     NotSynced(String),
 }
 
 impl ParamKind {
-    /// Reads it; `None` where it is absent.
+    /// Reads `paramKind`; `None` where it is absent.
     #[must_use]
     pub fn of(value: &Value) -> Option<Self> {
         let text = |field: &str| value[field].as_str().map(str::to_owned);
@@ -34,7 +34,7 @@ impl ParamKind {
         })
     }
 
-    /// Its group, the empty string for the core group, and its version.
+    /// API group (the empty string for the core group) and version of the kind.
     #[must_use]
     pub fn group_version(&self) -> (&str, &str) {
         self.api_version
@@ -42,14 +42,14 @@ impl ParamKind {
             .unwrap_or(("", &self.api_version))
     }
 
-    /// The error where nothing is known of it.
+    /// Error of a kind that is not known.
     #[must_use]
     pub fn unknown(&self) -> ParamError {
         let (group, version) = self.group_version();
         ParamError::Unknown(format!("{group}/{version}, Kind={}", self.kind))
     }
 
-    /// In kube-apiserver's form for messages.
+    /// The kind in kube-apiserver's form for messages.
     #[must_use]
     pub fn shown(&self) -> String {
         format!(

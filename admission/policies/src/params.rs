@@ -1,4 +1,4 @@
-//! Parameters of policies: the parameters that a binding names, and the existing ones.
+//! Parameters of policies: the `paramRef` of a binding, and the objects that it finds.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::param_kind::ParamKind;
 use crate::surroundings::Surroundings;
 
-/// `paramRef` of a binding.
+/// The `paramRef` of a binding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParamRef {
     name: String,
@@ -18,7 +18,7 @@ pub struct ParamRef {
 }
 
 impl ParamRef {
-    /// Reads it; `None` where it is absent.
+    /// Reads `paramRef`; `None` where it is absent.
     #[must_use]
     pub fn of(value: &Value) -> Option<Self> {
         let value = value.as_object()?;
@@ -58,7 +58,7 @@ impl ParamRef {
         }
     }
 
-    /// The parameters for a write in `namespace`. An element `None` is an evaluation without a
+    /// The parameters for a write in `namespace`. An element `None` stands for an evaluation without a
     /// parameter.
     ///
     /// # Errors
@@ -114,7 +114,7 @@ impl ParamRef {
     }
 }
 
-/// A label selector.
+/// Compiles a label selector.
 pub(crate) fn compile(value: &Value, field: &str) -> Result<Selector, String> {
     if value.is_null() {
         return Ok(Selector::default());

@@ -14,23 +14,23 @@ use crate::param_kind::ParamKind;
 /// A ValidatingAdmissionPolicy or MutatingAdmissionPolicy, compiled.
 #[derive(Debug)]
 pub struct Policy {
-    /// Its name.
+    /// Name of the policy.
     pub name: String,
     pub(crate) constraints: Option<Constraints>,
     pub(crate) param_kind: Option<ParamKind>,
-    /// Whether a write goes on when the policy cannot be evaluated.
+    /// Whether a write is admitted when the policy cannot be evaluated (`failurePolicy: Ignore`).
     pub(crate) fails_open: bool,
     pub(crate) conditions: Vec<Expression>,
     pub(crate) variables: Vec<Variable>,
     sources: Vec<String>,
     pub(crate) body: Body,
-    /// The last reported problem of the evaluation.
-    told: Mutex<String>,
-    /// Cost of the dearest evaluation of late; [`u64::MAX`] where there was none.
+    /// Last logged problem of the evaluation.
+    last_problem: Mutex<String>,
+    /// Highest cost of recent evaluations; [`u64::MAX`] before the first.
     dearest: AtomicU64,
 }
 
-/// Fraction of the highest known cost that each cheaper evaluation takes off.
+/// Fraction by which each cheaper evaluation lowers the highest known cost.
 const FORGET: u64 = 256;
 
 /// Effect of the policy.
@@ -42,22 +42,22 @@ pub(crate) enum Body {
     },
     Mutating {
         mutations: Vec<Mutation>,
-        /// Whether it is evaluated again when the object changed after it.
+        /// Whether the policy is evaluated again when a later mutation changes the object.
         again: bool,
     },
 }
 
-/// One of `validations`.
+/// A validation rule: an element of `validations`.
 #[derive(Debug)]
 pub(crate) struct Validation {
     pub(crate) expression: Expression,
     pub(crate) message: String,
     pub(crate) message_expression: Option<Expression>,
-    /// The reason of the answer, or the empty string.
+    /// The reason of the refusal, or the empty string.
     pub(crate) reason: String,
 }
 
-/// One of `mutations`.
+/// A mutation: an element of `mutations`.
 #[derive(Debug)]
 pub(crate) enum Mutation {
     Apply(Expression),
@@ -121,7 +121,7 @@ impl Policy {
                 PolicyType::Mutating => mutating(spec, environment),
             },
             param_kind,
-            told: Mutex::default(),
+            last_problem: Mutex::default(),
             dearest: AtomicU64::new(u64::MAX),
         }
     }
@@ -132,18 +132,19 @@ impl Policy {
         self.dearest.load(Ordering::Relaxed).min(POLICY_LIMIT)
     }
 
-    /// Whether a write has met it, or has passed it by although its rules name the write.
+    /// Whether the policy has an expected cost: from an evaluation, or from a write that its selectors
+    /// excluded.
     pub(crate) fn has_met(&self) -> bool {
         self.dearest.load(Ordering::Relaxed) != u64::MAX
     }
 
-    /// Records a write that its rules name and its selectors leave out, which costs nothing. Other writes are
-    /// expected to be such too, until one is evaluated: else a policy that selects no object would make each
-    /// of them heavy.
+    /// Records a write that the policy's rules name and its selectors exclude, which costs nothing. Until the
+    /// policy is evaluated for a write, other writes are expected to cost nothing either: otherwise a policy
+    /// that selects no object would make every write expensive.
     pub(crate) fn met_nothing(&self) {
         let (never, nothing) = (u64::MAX, 0);
         let order = Ordering::Relaxed;
-        // Evaluations in between may have recorded their cost.
+        // Concurrent evaluations may have recorded their cost.
         self.dearest
             .compare_exchange(never, nothing, order, order)
             .unwrap_or_default();
@@ -158,12 +159,12 @@ impl Policy {
         self.dearest.store(dearest, Ordering::Relaxed);
     }
 
-    /// Logs the reason why it could not be evaluated, once for each problem in a row: every write may
-    /// have it.
+    /// Logs why the policy could not be evaluated, once for each problem in a row: every write may have the
+    /// same one.
     pub(crate) fn tell(&self, policy_type: PolicyType, binding: &str, problem: &str) {
-        let mut told = self.told.lock();
-        if *told != problem {
-            problem.clone_into(&mut told);
+        let mut last_problem = self.last_problem.lock();
+        if *last_problem != problem {
+            problem.clone_into(&mut last_problem);
             tracing::warn!(
                 kind = policy_type.kind(),
                 policy = self.name,
@@ -174,7 +175,7 @@ impl Policy {
         }
     }
 
-    /// The kind of its parameters.
+    /// Kind of the policy's parameters.
     #[must_use]
     pub fn param_kind(&self) -> Option<&ParamKind> {
         self.param_kind.as_ref()

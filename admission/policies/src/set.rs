@@ -8,16 +8,16 @@ use serde_json::Value;
 use crate::PolicyType;
 use crate::binding::Binding;
 use crate::policy::Policy;
-use crate::stored::StoredSet;
+use crate::stored_set::StoredSet;
 
 /// A policy with the bindings that put it in force.
 #[derive(Debug)]
 pub(crate) struct PolicyInForce {
     pub(crate) policy: Arc<Policy>,
     pub(crate) bindings: Vec<Binding>,
-    /// Number of its expressions that do not compile.
+    /// Number of expressions of the policy that do not compile.
     pub(crate) uncompiled: usize,
-    /// The object it was compiled of.
+    /// Object from which the policy was compiled.
     of: Arc<Value>,
 }
 
@@ -30,8 +30,8 @@ pub(crate) struct InForce {
 }
 
 impl InForce {
-    /// The policies of `stored`; unchanged ones are taken from `before`. A policy without a binding
-    /// does nothing.
+    /// Compiles the policies of `stored`, except unchanged ones, which are reused from `before`. A policy
+    /// without a binding does nothing.
     pub(crate) fn new(stored: Arc<StoredSet>, before: &Self) -> Self {
         Self {
             mutating: bound(
@@ -82,7 +82,7 @@ fn bound(
         };
         let (policy, uncompiled) = match known.get(name) {
             Some(known) if known.of["spec"] == of["spec"] => (Arc::clone(&known.policy), known.uncompiled),
-            _ => compiled(policy_type, of),
+            _ => compile_policy(policy_type, of),
         };
         all.push(PolicyInForce {
             policy,
@@ -94,8 +94,8 @@ fn bound(
     all
 }
 
-/// The policy, and the number of its expressions that do not compile.
-fn compiled(policy_type: PolicyType, of: &Value) -> (Arc<Policy>, usize) {
+/// Compiles a policy, and counts its expressions that do not compile.
+fn compile_policy(policy_type: PolicyType, of: &Value) -> (Arc<Policy>, usize) {
     let policy = Policy::compile(policy_type, of);
     let problems = policy.problems();
     for problem in &problems {

@@ -1,4 +1,4 @@
-//! Surroundings that evaluating needs.
+//! Interfaces to the data that an evaluation reads.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,57 +11,57 @@ use serde_json::Value;
 
 use crate::PolicyType;
 use crate::param_kind::{ParamError, ParamKind};
-use crate::stored::StoredSet;
+use crate::stored_set::StoredSet;
 
 /// An access review under way.
 pub type PendingReview<'a> = Pin<Box<dyn Future<Output = Decision> + Send + 'a>>;
 
-/// The objects of a kind that policies have as parameters.
+/// The objects of a kind that policies use as parameters.
 #[derive(Clone, Debug, Default)]
 pub struct Params {
-    /// Whether they are in namespaces.
+    /// Whether the kind is namespaced.
     pub namespaced: bool,
-    /// The existing ones that `find` was asked for, sorted by namespace and name.
+    /// Existing objects that match the lookup, sorted by namespace and name.
     pub objects: Vec<Arc<Value>>,
 }
 
-/// Makes access reviews.
+/// Access reviewer.
 pub trait Decider: Send + Sync + 'static {
     /// Makes `review` for `user`, or for the service account that the review names.
     fn decide<'a>(&'a self, user: &'a UserInfo, review: &'a Review) -> PendingReview<'a>;
 }
 
-/// Knows the policies and their parameters.
+/// Catalog of policies and their parameters.
 pub trait Catalog: Send + Sync + 'static {
-    /// The policies and bindings there are; the same `Arc` as long as nothing changes.
+    /// Stored policies and bindings; the same `Arc` as long as nothing changes.
     fn stored(&self) -> Arc<StoredSet>;
 
-    /// Whether objects of `kind` can be found.
+    /// Checks that objects of `kind` can be found.
     ///
     /// # Errors
-    /// [`ParamError::Unknown`] when it is not.
+    /// [`ParamError::Unknown`] when no served kind matches.
     fn find(&self, kind: &ParamKind) -> Result<(), ParamError>;
 
-    /// Objects of `kind`: of `namespace` where they are in namespaces, and of the name `name` if one is asked
-    /// for.
+    /// Objects of `kind`: those in `namespace` if the kind is namespaced, and only the one named `name` if it
+    /// is given.
     ///
     /// # Errors
-    /// Reason why they cannot be known.
+    /// Reason why the objects are not known.
     fn params(&self, kind: &ParamKind, namespace: &str, name: Option<&str>) -> Result<Params, ParamError>;
 
     /// Number of objects that [`Catalog::params`] would find without a name, up to `most`.
     fn count(&self, kind: &ParamKind, namespace: &str, most: usize) -> usize;
 }
 
-/// Knowledge that evaluating needs.
+/// Everything that an evaluation reads.
 pub trait Surroundings: Decider + Catalog {
-    /// A namespace.
+    /// The namespace `name`, if it exists.
     fn namespace(&self, name: &str) -> Option<Arc<Value>>;
 
     /// Records the result of a policy, for metrics.
     fn checked(&self, check: &Check<'_>);
 
-    /// Does `work` where it does not delay other users of the thread.
+    /// Runs `work` in a way that does not delay other users of the thread.
     fn aside(&self, work: &mut dyn FnMut()) {
         work();
     }
@@ -70,13 +70,13 @@ pub trait Surroundings: Decider + Catalog {
 /// Reason why a policy could not be evaluated, as in the label of kube-apiserver's metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorType {
-    /// It was evaluated.
+    /// The policy was evaluated.
     None,
-    /// It does not compile.
+    /// The policy does not compile.
     Compile,
-    /// Its evaluation failed, or its configuration is wrong.
+    /// The evaluation failed, or the policy's configuration is wrong.
     Invalid,
-    /// Its cost exceeded the limit.
+    /// The policy's cost exceeded the limit.
     OutOfBudget,
 }
 
@@ -93,16 +93,16 @@ impl ErrorType {
     }
 }
 
-/// Effect of a policy on a write, as the label of kube-apiserver's metrics.
+/// Effect of a policy on a write, as in the label of kube-apiserver's metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Enforcement {
-    /// No effect: it could not be evaluated and its failure is ignored, or its mutation was made.
+    /// No effect: the policy could not be evaluated and its failure is ignored, or its mutation was applied.
     Allow,
-    /// It refused the write.
+    /// The policy refused the write.
     Deny,
-    /// It warned.
+    /// The policy added a warning.
     Warn,
-    /// It is recorded in the audit log.
+    /// The policy's failure is recorded in the audit log.
     Audit,
 }
 
@@ -124,14 +124,14 @@ impl Enforcement {
 pub struct Check<'a> {
     /// Kind of policy.
     pub policy_type: PolicyType,
-    /// Its name.
+    /// Name of the policy.
     pub policy: &'a str,
     /// The binding, or the empty string.
     pub binding: &'a str,
-    /// Reason why it could not be evaluated.
+    /// Reason why the policy could not be evaluated.
     pub error: ErrorType,
-    /// Consequence.
+    /// Consequence of the verdict.
     pub enforcement: Enforcement,
-    /// Time of evaluating the expression.
+    /// Duration of evaluating the expression.
     pub took: Duration,
 }

@@ -1,6 +1,6 @@
-//! Type checking of ValidatingAdmissionPolicies: the problems of their expressions, where the kinds of
-//! their rules are known. A warning names an expression that will fail when such an object is written;
-//! the policy stays in force.
+//! Type checking of ValidatingAdmissionPolicies: the problems of their expressions, for the known kinds of
+//! their rules. A warning names an expression that will fail when such an object is written; the policy stays
+//! in force.
 
 mod schema;
 
@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use crate::param_kind::ParamKind;
 
-/// The most kinds of one rule that a policy is checked against, as in kube-apiserver.
+/// Highest number of kinds of one rule that a policy is checked against, as in kube-apiserver.
 const MOST_KINDS: usize = 10;
 
-/// Knows the kinds that are served.
+/// Catalog of the served kinds.
 pub trait Kinds {
     /// The kind of the objects of a resource, by group, version and plural.
     fn kind(&self, group: &str, version: &str, resource: &str) -> Option<String>;
@@ -37,7 +37,7 @@ type Name = (String, String, String);
 
 /// A kind with the environment for checking expressions about it.
 struct KindEnvironment {
-    shown: String,
+    description: String,
     environment: Environment,
 }
 
@@ -46,7 +46,7 @@ struct KindEnvironment {
 pub fn check_types(policy: &Value, kinds: &dyn Kinds) -> Vec<ExpressionWarning> {
     let spec = &policy["spec"];
     let params = params(spec, kinds);
-    let checked: Vec<KindEnvironment> = named(spec, kinds)
+    let checked: Vec<KindEnvironment> = named_kinds(spec, kinds)
         .iter()
         .filter_map(|name| KindEnvironment::new(name, params.as_ref(), spec, kinds))
         .collect();
@@ -70,7 +70,7 @@ pub fn check_types(policy: &Value, kinds: &dyn Kinds) -> Vec<ExpressionWarning> 
 }
 
 impl KindEnvironment {
-    /// `None` where nothing is known of the kind.
+    /// Creates the environment; `None` where the kind is not known.
     fn new(name: &Name, params: Option<&Type>, spec: &Value, kinds: &dyn Kinds) -> Option<Self> {
         let object = schema::declared(kinds.schema(&name.0, &name.1, &name.2)?, &name.2);
         let mut environment = Environment::checking_policies(&object, params);
@@ -82,18 +82,18 @@ impl KindEnvironment {
             environment = environment.with_variable(format!("variables.{}", text(&variable["name"])), of);
         }
         Some(Self {
-            shown: format!("{}/{}, Kind={}", name.0, name.1, name.2),
+            description: format!("{}/{}, Kind={}", name.0, name.1, name.2),
             environment,
         })
     }
 
     fn problem(&self, source: &str) -> Option<String> {
         let problem = self.environment.compile(source).err()?;
-        Some(format!("{}: {problem}\n", self.shown))
+        Some(format!("{}: {problem}\n", self.description))
     }
 }
 
-/// The type of `params`, where the policy has some: any where nothing is known of their kind.
+/// Type of `params`, where the policy has some: any type if their kind is not known.
 fn params(spec: &Value, kinds: &dyn Kinds) -> Option<Type> {
     let kind = ParamKind::of(&spec["paramKind"])?;
     let (group, version) = kind.group_version();
@@ -101,9 +101,9 @@ fn params(spec: &Value, kinds: &dyn Kinds) -> Option<Type> {
     Some(schema.map_or(Type::Dyn, |schema| schema::declared(schema, &kind.kind)))
 }
 
-/// The kinds that the rules of a policy name one by one, in order. A rule with a `*` names none, and no
-/// subresource is one.
-fn named(spec: &Value, kinds: &dyn Kinds) -> BTreeSet<Name> {
+/// The kinds that the rules of a policy name individually, in order. A rule with a `*` names no kind, and
+/// subresources are ignored.
+fn named_kinds(spec: &Value, kinds: &dyn Kinds) -> BTreeSet<Name> {
     let mut found = BTreeSet::new();
     for rule in list(&spec["matchConstraints"]["resourceRules"]) {
         let (groups, versions) = (texts(&rule["apiGroups"]), texts(&rule["apiVersions"]));

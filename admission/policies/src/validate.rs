@@ -1,4 +1,4 @@
-//! Judges a write by one ValidatingAdmissionPolicy, with one binding and one parameter.
+//! Evaluation of one ValidatingAdmissionPolicy on a write, with one binding and one parameter.
 
 use std::time::{Duration, Instant};
 
@@ -8,16 +8,16 @@ use crate::evaluate::{Evaluation, OutOfBudget};
 use crate::policy::{Body, Policy, Validation};
 use crate::surroundings::ErrorType;
 
-/// The longest message an expression may make, in bytes.
+/// Highest length of a message from an expression, in bytes.
 const LONGEST_MESSAGE: usize = 5 * 1024;
-/// Most bytes of an audit annotation that are published.
+/// Highest number of bytes of an audit annotation that are published.
 const LONGEST_ANNOTATION: usize = 10 * 1024;
 
 /// Result of one validation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
     Admitted,
-    /// It could not be evaluated, and its failure is ignored.
+    /// The validation could not be evaluated, and its failure is ignored.
     Ignored {
         /// The reason.
         problem: String,
@@ -25,7 +25,7 @@ pub(crate) enum Decision {
     },
     Denied {
         message: String,
-        /// The reason of the answer, or the empty string.
+        /// The reason of the refusal, or the empty string.
         reason: String,
         error: ErrorType,
     },
@@ -34,14 +34,14 @@ pub(crate) enum Decision {
 /// Result of one evaluation.
 #[derive(Debug, Default)]
 pub(crate) struct ValidationFindings {
-    /// Result of each validation, and the time its expression took.
+    /// Result of each validation, and the duration of evaluating its expression.
     pub(crate) decisions: Vec<(Decision, Duration)>,
     /// Audit annotations, by key; an error refuses the write.
     pub(crate) annotations: Vec<(String, Result<String, String>)>,
 }
 
 impl ValidationFindings {
-    /// The policy could not be evaluated.
+    /// Findings of a policy that could not be evaluated.
     pub(crate) fn failure(policy: &Policy, problem: String) -> Self {
         let error = match problem == OutOfBudget::text() {
             true => ErrorType::OutOfBudget,
@@ -87,7 +87,7 @@ pub(crate) fn evaluate<'a>(policy: &'a Policy, evaluation: &mut Evaluation<'a, '
         }
     }
     let messages = messages(validations, evaluation);
-    let mut said = ValidationFindings::default();
+    let mut findings = ValidationFindings::default();
     for (index, (validation, (result, took))) in validations.iter().zip(results).enumerate() {
         let decision = match (result, &messages) {
             (Err(problem), _) => {
@@ -108,22 +108,22 @@ pub(crate) fn evaluate<'a>(policy: &'a Policy, evaluation: &mut Evaluation<'a, '
                 error: ErrorType::None,
             },
         };
-        said.decisions.push((decision, took));
+        findings.decisions.push((decision, took));
     }
     evaluation.renew();
     for (key, expression) in annotations {
         match evaluation.value(expression) {
             Err(OutOfBudget) => return ValidationFindings::failure(policy, OutOfBudget::text()),
             Ok(Ok(Value::String(text))) if !text.trim().is_empty() => {
-                let text = clipped(text.trim()).to_owned();
-                said.annotations.push((key.clone(), Ok(text)));
+                let text = truncate_annotation(text.trim()).to_owned();
+                findings.annotations.push((key.clone(), Ok(text)));
             }
             Ok(Ok(_)) => {}
             Ok(Err(_)) if policy.fails_open => {}
-            Ok(Err(problem)) => said.annotations.push((key.clone(), Err(problem))),
+            Ok(Err(problem)) => findings.annotations.push((key.clone(), Err(problem))),
         }
     }
-    said
+    findings
 }
 
 /// Texts of the message expressions; absent where there is no expression, or its value cannot be shown.
@@ -139,7 +139,7 @@ fn messages<'a>(
             continue;
         };
         messages.push(match evaluation.value(expression)? {
-            Ok(Value::String(text)) => Some(text.trim().to_owned()).filter(|text| can_be_shown(text)),
+            Ok(Value::String(text)) => Some(text.trim().to_owned()).filter(|text| is_printable(text)),
             Ok(_) => None,
             Err(problem) => {
                 tracing::debug!(problem, "a messageExpression has no value");
@@ -150,18 +150,18 @@ fn messages<'a>(
     Ok(messages)
 }
 
-fn can_be_shown(text: &str) -> bool {
+fn is_printable(text: &str) -> bool {
     !text.is_empty() && text.len() <= LONGEST_MESSAGE && !text.contains('\n')
 }
 
-fn message(validation: &Validation, made: Option<&String>) -> String {
-    match (made, validation.message.trim()) {
-        (Some(made), _) => made.clone(),
+fn message(validation: &Validation, evaluated: Option<&String>) -> String {
+    match (evaluated, validation.message.trim()) {
+        (Some(evaluated), _) => evaluated.clone(),
         (None, "") => format!("failed expression: {}", validation.expression.source.trim()),
         (None, message) => message.to_owned(),
     }
 }
 
-fn clipped(text: &str) -> &str {
+fn truncate_annotation(text: &str) -> &str {
     &text[..text.floor_char_boundary(LONGEST_ANNOTATION)]
 }

@@ -1,4 +1,4 @@
-//! After Berth's own rules come the external ones: admission policies, the hub's webhooks.
+//! Consultation of external rules after Berth's own: admission policies, and the hub's webhooks.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use super::{Chain, Phase};
 use crate::client::{Policies, PolicyNotes, Rounds, Subject};
 
 impl Chain {
-    /// Asks `policies` after the plugins of each pass, and after those given before.
+    /// Adds `policies`, which are consulted after the plugins of each pass and after earlier added policies.
     #[must_use]
     pub fn with_policies(mut self, policies: Arc<dyn Policies>) -> Self {
         self.policies.push(policies);
@@ -20,23 +20,23 @@ impl Chain {
     /// Whether policies or webhooks may concern `subject`.
     #[must_use]
     pub fn consults(&self, subject: &Subject<'_>) -> bool {
-        self.asked(subject).next().is_some()
+        self.matching(subject).next().is_some()
     }
 
-    /// Cost to this server of asking others about `subject`: see [`Policies::effort`].
+    /// Cost to this server of consulting the policies about `subject`: see [`Policies::effort`].
     #[must_use]
     pub fn effort(&self, subject: &Subject<'_>) -> usize {
         let all = self.policies.iter().map(|policies| policies.effort(subject));
         all.fold(0, usize::saturating_add)
     }
 
-    fn asked(&self, subject: &Subject<'_>) -> impl Iterator<Item = &dyn Policies> {
+    fn matching(&self, subject: &Subject<'_>) -> impl Iterator<Item = &dyn Policies> {
         let all = self.policies.iter().map(|policies| &**policies);
         all.filter(|policies| policies.concern(subject))
     }
 
-    /// Lets policies and webhooks change `object`, after the plugins; null on delete. The plugins run
-    /// again over these changes, and then the policies and webhooks with a reinvocation policy. Returns
+    /// Lets policies and webhooks change `object`, after the plugins; `object` is null on delete. The plugins
+    /// run again over these changes, and then the policies and webhooks with a reinvocation policy. Returns
     /// the names of those that changed the object.
     ///
     /// # Errors
@@ -47,46 +47,49 @@ impl Chain {
         object: &mut Value,
         recorded: &mut PolicyNotes,
     ) -> Result<Vec<Arc<str>>, Status> {
-        let asked: Vec<&dyn Policies> = self.asked(subject).collect();
-        if asked.is_empty() {
+        let matching: Vec<&dyn Policies> = self.matching(subject).collect();
+        if matching.is_empty() {
             return Ok(Vec::new());
         }
         let mut rounds = Rounds::default();
         if !object.is_null() {
             subject.default(object);
         }
-        self.round(&asked, subject, object, &mut rounds, recorded).await?;
+        self.round(&matching, subject, object, &mut rounds, recorded)
+            .await?;
         if !rounds.changed() {
             return Ok(Vec::new());
         }
         self.mutate(subject.request, object, &mut recorded.warnings)?;
         if rounds.again(object) {
-            self.round(&asked, subject, object, &mut rounds, recorded).await?;
+            self.round(&matching, subject, object, &mut rounds, recorded)
+                .await?;
         }
         Ok(rounds.into_changers())
     }
 
-    /// One round of all policies and webhooks.
+    /// Runs one round of all policies and webhooks.
     async fn round(
         &self,
-        asked: &[&dyn Policies],
+        matching: &[&dyn Policies],
         subject: &Subject<'_>,
         object: &mut Value,
         rounds: &mut Rounds,
         recorded: &mut PolicyNotes,
     ) -> Result<(), Status> {
-        for policies in asked {
+        for policies in matching {
             let start = Instant::now();
             let result = policies.mutate(subject, object, rounds, recorded).await;
             let (name, took) = (policies.names().0, start.elapsed());
-            self.tell(Some(name), Phase::Mutate, subject.request, result.is_err(), took);
+            self.report_pass(Some(name), Phase::Mutate, subject.request, result.is_err(), took);
             result?;
         }
         rounds.ended(object);
         Ok(())
     }
 
-    /// Lets policies and webhooks judge the final object, which all plugins allow; `None` on delete.
+    /// Lets policies and webhooks judge the final object, which all plugins allow; `object` is `None` on
+    /// delete.
     ///
     /// # Errors
     /// The first refusal, as the client sees it.
@@ -96,12 +99,12 @@ impl Chain {
         object: Option<&Value>,
         recorded: &mut PolicyNotes,
     ) -> Result<(), Status> {
-        let asked: Vec<&dyn Policies> = self.asked(subject).collect();
-        for policies in asked {
+        let matching: Vec<&dyn Policies> = self.matching(subject).collect();
+        for policies in matching {
             let start = Instant::now();
             let result = policies.validate(subject, object, recorded).await;
             let (name, took) = (policies.names().1, start.elapsed());
-            self.tell(
+            self.report_pass(
                 Some(name),
                 Phase::Validate,
                 subject.request,

@@ -1,4 +1,4 @@
-//! The chain: order, selection, guards that yield, what observers and the audit log hear.
+//! The chain: order, selection, guards that yield, and the input of observers and the audit log.
 
 use std::future::Future;
 use std::pin::pin;
@@ -138,7 +138,7 @@ fn every_pass_is_observed_per_plugin_and_as_a_whole() {
     assert_eq!(*notes.0.lock().unwrap(), expected);
 }
 
-/// Needs a right of every writer.
+/// Requires a right from every writer.
 struct Doorman;
 
 impl Plugin for Doorman {
@@ -162,7 +162,7 @@ impl Plugin for Doorman {
     }
 }
 
-/// Gives everybody the right to read; to ada, the right to enter too; and has forgotten who bob is.
+/// Allows everyone to read, and ada to enter; fails for bob.
 struct Registry;
 
 impl Authority for Registry {
@@ -175,7 +175,7 @@ impl Authority for Registry {
     }
 }
 
-/// Result of `future`, which waits for nothing.
+/// Result of `future`, which is ready at once.
 fn at_once<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,

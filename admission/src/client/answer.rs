@@ -1,4 +1,4 @@
-//! Answers of webhooks, checked (docs/admission.md, "Policies and webhooks of the hub").
+//! Validated answers of webhooks (docs/admission.md, "Policies and webhooks of the hub").
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::WebhookType;
 use crate::wire::{API_VERSION, KIND};
 
-/// The one type of patch there is.
+/// The only type of patch.
 const JSON_PATCH: &str = "JSONPatch";
 
 /// A valid answer.
@@ -16,13 +16,13 @@ const JSON_PATCH: &str = "JSONPatch";
 pub struct Answer {
     /// Whether the write is allowed.
     pub allowed: bool,
-    /// Words about a refusal: any field may be empty.
+    /// Message of a refusal: any field may be empty.
     pub status: Option<Status>,
-    /// The JSON Patch, of a mutating webhook.
+    /// JSON Patch of a mutating webhook.
     pub patch: Option<Vec<u8>>,
-    /// Texts for the client.
+    /// Warnings for the client.
     pub warnings: Vec<String>,
-    /// Texts for the audit log, by key without a prefix.
+    /// Annotations for the audit log, by key without a prefix.
     pub annotations: Vec<(String, String)>,
 }
 
@@ -34,12 +34,12 @@ pub struct BadAnswer(String);
 /// Reads the body of an answer to the review `uid`.
 ///
 /// # Errors
-/// What rule it breaks.
+/// The rule that the answer breaks.
 pub fn read(webhook_type: WebhookType, uid: &str, body: &[u8]) -> Result<Answer, BadAnswer> {
-    parsed(webhook_type, uid, body).map_err(BadAnswer)
+    parse(webhook_type, uid, body).map_err(BadAnswer)
 }
 
-fn parsed(webhook_type: WebhookType, uid: &str, body: &[u8]) -> Result<Answer, String> {
+fn parse(webhook_type: WebhookType, uid: &str, body: &[u8]) -> Result<Answer, String> {
     let review: Value =
         serde_json::from_slice(body).map_err(|problem| format!("it is not JSON: {problem}"))?;
     let (api_version, kind) = (text(&review["apiVersion"]), text(&review["kind"]));
@@ -74,7 +74,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// A patch and its type come together, and from mutating webhooks only.
+/// Reads the patch. A patch and its type come together, and only from mutating webhooks.
 fn patch(webhook_type: WebhookType, response: &Value) -> Result<Option<Vec<u8>>, String> {
     let (patch, r#type) = (&response["patch"], &response["patchType"]);
     if webhook_type == WebhookType::Validating {

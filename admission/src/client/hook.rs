@@ -1,4 +1,4 @@
-//! One webhook of a configuration, read once.
+//! One webhook of a configuration, in parsed form.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,11 +13,11 @@ use super::rounds::HookId;
 use super::rules::{self, Rule, texts};
 use super::subject::Subject;
 
-/// Time limit of a webhook that names none.
+/// Timeout of a webhook without `timeoutSeconds`, in seconds.
 const TIMEOUT: u64 = 10;
-/// The port of a Service that is not named.
+/// Port of a Service reference that names no port.
 const PORT: u64 = 443;
-/// The version of AdmissionReview spoken here, as `admissionReviewVersions` names it.
+/// Supported version of AdmissionReview, as in `admissionReviewVersions`.
 const SPOKEN: &str = "v1";
 
 const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
@@ -25,25 +25,25 @@ const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 /// Address of a webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
-    /// By URL.
+    /// Address of a webhook with a URL.
     Url(String),
-    /// Behind a Service of the hub.
+    /// Address of a webhook behind a Service of the hub.
     Service {
-        /// Its namespace.
+        /// Namespace of the Service.
         namespace: String,
-        /// Its name.
+        /// Name of the Service.
         name: String,
         /// The path, `/` when there is none.
         path: String,
-        /// The Service's port.
+        /// Port of the Service.
         port: u16,
     },
 }
 
-/// One of `matchConditions`.
+/// A condition: an element of `matchConditions`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// Its name.
+    /// Name of the condition.
     pub name: String,
     /// The CEL expression.
     pub expression: String,
@@ -52,27 +52,28 @@ pub struct Condition {
 /// One webhook.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hook {
-    /// Its configuration.
+    /// Name of the webhook configuration.
     pub configuration: Arc<str>,
-    /// Its place there.
+    /// Index of the webhook in its configuration.
     pub index: usize,
-    /// Its name.
+    /// Name of the webhook.
     pub name: Arc<str>,
-    /// Its address.
+    /// Address of the webhook.
     pub endpoint: Endpoint,
-    /// The CAs that its certificate may be of, PEM; empty for those of the system.
+    /// CAs that may have signed the webhook's certificate, in PEM; empty for the CAs of the system.
     pub ca_bundle: Vec<u8>,
-    /// Whether a write goes on when the webhook cannot be asked (`failurePolicy: Ignore`).
+    /// Whether a write is admitted when the webhook cannot be called (`failurePolicy: Ignore`).
     pub fails_open: bool,
-    /// Whether it may be called for a dry run.
+    /// Whether the webhook may be called for a dry run.
     pub dry_runs: bool,
     /// Time limit of one call.
     pub timeout: Duration,
-    /// Whether it is called again when the object changed after it (`reinvocationPolicy: IfNeeded`).
+    /// Whether the webhook is called again when a later one changes the object (`reinvocationPolicy:
+    /// IfNeeded`).
     pub again: bool,
-    /// Conditions that must hold for it to be called, after everything else does.
+    /// Conditions of a call, which are evaluated after rules and selectors match.
     pub conditions: Vec<Condition>,
-    /// The reason why it cannot be called about any subject.
+    /// Reason why the webhook cannot be called about any subject.
     pub problem: Option<String>,
     rules: Vec<Rule>,
     exact: bool,
@@ -82,8 +83,8 @@ pub struct Hook {
 
 impl Hook {
     /// The webhooks of `configuration`, a `MutatingWebhookConfiguration` or a
-    /// `ValidatingWebhookConfiguration`, in its order. A webhook that cannot be understood has a
-    /// [problem](Hook::problem), so that it is treated like one that cannot be reached.
+    /// `ValidatingWebhookConfiguration`, in the order of the configuration. A webhook that cannot be parsed
+    /// has a [problem](Hook::problem), so that it is treated like one that cannot be reached.
     #[must_use]
     pub fn all(configuration: &Value) -> Vec<Self> {
         let name: Arc<str> = configuration["metadata"]["name"]
@@ -153,9 +154,9 @@ impl Hook {
         (Arc::clone(&self.configuration), self.index)
     }
 
-    /// The version of the resource that the webhook wants for `subject`; `None` when `subject` does not
-    /// concern it. Its [conditions](Hook::conditions) are not considered. `labels` returns the labels
-    /// of a namespace.
+    /// The version of the resource in which the webhook receives `subject`; `None` when `subject` does not
+    /// concern it. Its [conditions](Hook::conditions) are not considered. `labels` returns the labels of a
+    /// namespace.
     ///
     /// # Errors
     /// 404 when the webhook selects by labels of the write's namespace, and there is no such namespace.
@@ -173,7 +174,7 @@ impl Hook {
         Ok((selected && self.is_for_namespace(request.namespace, labels)?).then_some(version))
     }
 
-    /// The version by the rules alone, without selectors.
+    /// The version according to the rules alone, without selectors.
     #[must_use]
     pub fn version<'a>(&self, subject: &Subject<'a>) -> Option<&'a str> {
         rules::version(&self.rules, self.exact, subject)
@@ -184,7 +185,7 @@ impl Hook {
         namespace: &str,
         labels: impl Fn(&str) -> Option<Labels>,
     ) -> Result<bool, Status> {
-        // Cluster-scoped objects match every selector of namespaces.
+        // Cluster-scoped objects match every namespace selector.
         if namespace.is_empty() || self.namespaces.is_everything() {
             return Ok(true);
         }
@@ -194,8 +195,8 @@ impl Hook {
         }
     }
 
-    /// Whether the webhook's object selector matches the labels of `object`. Only a selector of
-    /// everything matches without an object.
+    /// Whether the webhook's object selector matches the labels of `object`. Without an object, only the
+    /// empty selector matches.
     fn selects(&self, object: Option<&Value>) -> bool {
         self.objects.is_everything()
             || object.is_some_and(|object| {

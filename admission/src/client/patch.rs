@@ -1,25 +1,25 @@
-//! Carrying out a webhook's JSON Patch. Authors of webhooks are trusted, but an error must not take the
-//! server down: operations, copied bytes and nesting are limited, as for the patches of clients.
+//! Application of a webhook's JSON Patch.
 
 use json_patch::jsonptr::Pointer;
 use json_patch::{Patch, PatchErrorKind, PatchOperation};
 use serde_json::Value;
 
-/// The most operations a patch may have.
+/// Highest number of operations of a patch.
 const OPERATIONS: usize = 10_000;
-/// The most bytes all `copy` operations together may copy.
+/// Highest number of bytes that all `copy` operations together may copy.
 const COPIED: usize = 3 * 1024 * 1024;
 /// Deepest nesting of an object.
 const DEPTH: usize = 128;
 
-/// Fields that only the server sets, or that name the object: a webhook that changes it means another object.
+/// Fields that only the server sets, or that identify the object: a webhook must not change which object is
+/// written.
 const NAMES: [&str; 4] = ["/apiVersion", "/kind", "/metadata/name", "/metadata/namespace"];
 
-/// The reason why a patch was not applied: an impossible operation, or a field that it may not change.
+/// The reason why a patch was not applied: an impossible operation, or a field that it must not change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PatchError {
-    /// One of its `test` operations failed.
+    /// A `test` operation of the patch failed.
     #[error("{0}")]
     Test(String),
     /// The patch cannot be applied, or changes a field that it must not change.
@@ -27,10 +27,10 @@ pub enum PatchError {
     Impossible(String),
 }
 
-/// `object` after `patch`.
+/// Applies `patch` to `object`.
 ///
 /// # Errors
-/// Reason why there is none.
+/// Reason why the patch cannot be applied.
 pub fn apply(patch: &[u8], object: &Value) -> Result<Value, PatchError> {
     let patch: Patch = serde_json::from_slice(patch)
         .map_err(|problem| PatchError::Impossible(format!("it is not a JSON Patch: {problem}")))?;
@@ -89,7 +89,7 @@ fn bytes(operation: &PatchOperation, value: &Value) -> usize {
     }
 }
 
-/// Depth of the object after `operation`, when it was `before` at most.
+/// Depth of the object after `operation`, when its depth was at most `before`.
 fn depth_after(operation: &PatchOperation, before: usize) -> usize {
     let steps = |pointer: &Pointer| pointer.count();
     match operation {

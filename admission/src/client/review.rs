@@ -12,30 +12,31 @@ pub fn review(request: &Value) -> Value {
     json!({"apiVersion": API_VERSION, "kind": KIND, "request": request})
 }
 
-/// The `request` of an AdmissionReview about `subject`, shown in `version`. `object` and the subject's
+/// The `request` of an AdmissionReview about `subject`, converted to `version`. `object` and the subject's
 /// old object are in their stored form.
 #[must_use]
 pub fn request(uid: &str, subject: &Subject<'_>, version: &str, object: Option<&Value>) -> Value {
-    let asked = subject.request;
-    let shown = |value: Option<&Value>| value.map_or(Value::Null, |value| subject.in_version(version, value));
+    let write = subject.request;
+    let convert =
+        |value: Option<&Value>| value.map_or(Value::Null, |value| subject.in_version(version, value));
     let mut request = json!({
         "uid": uid,
         "kind": kind(&subject.kind(version)),
         "resource": resource(&subject.resource(version)),
         "requestKind": kind(&subject.kind(subject.version)),
         "requestResource": resource(&subject.resource(subject.version)),
-        "operation": asked.operation.as_str(),
-        "userInfo": user(asked),
-        "object": shown(object),
-        "oldObject": shown(asked.old),
-        "dryRun": asked.dry_run,
-        "options": options(asked),
+        "operation": write.operation.as_str(),
+        "userInfo": user(write),
+        "object": convert(object),
+        "oldObject": convert(write.old),
+        "dryRun": write.dry_run,
+        "options": options(write),
     });
     let texts = [
-        ("subResource", asked.subresource),
-        ("requestSubResource", asked.subresource),
-        ("name", asked.name),
-        ("namespace", asked.namespace),
+        ("subResource", write.subresource),
+        ("requestSubResource", write.subresource),
+        ("name", write.name),
+        ("namespace", write.namespace),
     ];
     for (field, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
         request[field] = text.into();

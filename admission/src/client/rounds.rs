@@ -1,12 +1,12 @@
-//! Webhooks to be called again: `reinvocationPolicy: IfNeeded` asks once more when the object changed
-//! later.
+//! Rounds of webhook calls: a webhook with `reinvocationPolicy: IfNeeded` is called again when the object
+//! changed later.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-/// One webhook among all: its configuration and its place there.
+/// Identity of a webhook among all: its configuration and its index there.
 pub type HookId = (Arc<str>, usize);
 
 /// The one or two rounds of mutating webhooks over one write.
@@ -20,12 +20,12 @@ pub struct Rounds {
     /// The names of the configurations that changed the object, each once, in the order of their first
     /// change.
     changers: Vec<Arc<str>>,
-    /// The object as the first round left it.
-    left: Option<Value>,
+    /// The object after the first round.
+    last_object: Option<Value>,
 }
 
 impl Rounds {
-    /// 0 or 1: the present round.
+    /// Index of the present round: 0 or 1.
     #[must_use]
     pub fn number(&self) -> usize {
         usize::from(self.again)
@@ -41,7 +41,7 @@ impl Rounds {
     /// the object.
     pub fn called(&mut self, id: HookId, willing: bool, changed: bool) {
         if changed {
-            // Earlier webhooks have to be called again; this one knows its own change.
+            // Earlier webhooks have to be called again; this webhook knows its own change.
             self.due.append(&mut self.willing);
             if !self.changers.contains(&id.0) {
                 self.changers.push(Arc::clone(&id.0));
@@ -52,10 +52,10 @@ impl Rounds {
         }
     }
 
-    /// Records how a round left the object.
+    /// Records the object after a round.
     pub fn ended(&mut self, object: &Value) {
         if self.changed() && !self.again {
-            self.left = Some(object.clone());
+            self.last_object = Some(object.clone());
         }
     }
 
@@ -75,7 +75,7 @@ impl Rounds {
     /// server's own rules after the first round concern every webhook that was called in it.
     pub fn again(&mut self, object: &Value) -> bool {
         self.again = true;
-        if self.left.as_ref() != Some(object) {
+        if self.last_object.as_ref() != Some(object) {
             self.due.append(&mut self.willing);
         }
         !self.due.is_empty()

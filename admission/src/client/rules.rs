@@ -7,20 +7,20 @@ use crate::request::Request;
 
 const ANY: &str = "*";
 
-/// One rule.
+/// A rule: an element of `rules`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     groups: Vec<String>,
     versions: Vec<String>,
-    /// `pods`, `pods/status`, `*`, `*/*`, `pods/*`, `*/scale`.
+    /// Resources and subresources: `pods`, `pods/status`, `*`, `*/*`, `pods/*`, `*/scale`.
     resources: Vec<String>,
     operations: Vec<String>,
-    /// `Namespaced`, `Cluster`, or `*`.
+    /// Scope: `Namespaced`, `Cluster`, or `*`.
     scope: String,
 }
 
 impl Rule {
-    /// Reads one `rules[]`; a field that is missing names nothing, and a missing scope is any.
+    /// Reads one element of `rules`; a missing list matches nothing, and a missing scope matches any.
     #[must_use]
     pub fn of(value: &Value) -> Self {
         Self {
@@ -32,7 +32,7 @@ impl Rule {
         }
     }
 
-    /// Whether the rule is about `request`, taken in `version` of its resource.
+    /// Whether the rule is about `request`, in `version` of its resource.
     #[must_use]
     pub fn covers(&self, request: &Request<'_>, version: &str) -> bool {
         self.in_scope(request)
@@ -59,8 +59,8 @@ impl Rule {
     }
 }
 
-/// The version of `subject` for a call, if any of `rules` concerns it. It is the client's version where
-/// a rule names that. Otherwise, unless `exact`, it is the first other version that a rule names.
+/// The version of `subject` for a call, if any of `rules` concerns it. This is the client's version where a
+/// rule names it. Otherwise, unless `exact`, this is the first other version that a rule names.
 #[must_use]
 pub(super) fn version<'a>(rules: &[Rule], exact: bool, subject: &Subject<'a>) -> Option<&'a str> {
     let covered = |version: &&str| rules.iter().any(|rule| rule.covers(subject.request, version));

@@ -23,20 +23,20 @@ pub struct Subject<'a> {
 /// Forms of the object of a write.
 #[derive(Clone, Copy)]
 pub enum Form<'a> {
-    /// One of the resource's own kind, held in the version `held` while it is on its way to the store.
+    /// An object of the resource's own kind, in the version `held` while it is on its way to the store.
     Own {
-        /// Its kind.
+        /// Kind of the object.
         kind: &'a dyn Kind,
         /// The stored version.
         held: &'a str,
     },
     /// A body of another kind, which is never converted.
     Other {
-        /// Its API group.
+        /// API group of the body.
         group: &'a str,
-        /// Its version.
+        /// API version of the body.
         version: &'a str,
-        /// Its kind.
+        /// Kind of the body.
         kind: &'a str,
     },
 }
@@ -52,7 +52,7 @@ impl Subject<'_> {
         }
     }
 
-    /// The kind of the object when the resource is taken in `version`.
+    /// Kind of the object in `version` of the resource.
     #[must_use]
     pub fn kind(&self, version: &str) -> GroupVersionKind {
         let (group, version, kind) = match self.form {
@@ -66,7 +66,7 @@ impl Subject<'_> {
         }
     }
 
-    /// The stored form `value` in `version`.
+    /// Converts `value` from the stored form to `version`.
     #[must_use]
     pub fn in_version(&self, version: &str, value: &Value) -> Value {
         let Form::Own { kind, held } = self.form else {
@@ -75,24 +75,27 @@ impl Subject<'_> {
         if version == held {
             return value.clone();
         }
-        // An object with malformed metadata is shown unchanged: it is refused later, with a better
-        // message than a webhook's.
+        // An object with malformed metadata is passed unchanged: it is refused later, with a better message
+        // than a webhook's.
         let converted = Object::new(value, Revision(0))
             .ok()
             .and_then(|object| kind.to_served(version, &object));
         let mut converted = converted.unwrap_or_else(|| value.clone());
         converted["apiVersion"] = kind.info().api_version(version).into();
-        // The conversion is made for objects that are stored already.
+        // The conversion is written for objects that are stored already, so their server-set metadata is
+        // removed.
         if let Some(metadata) = converted.get_mut("metadata").and_then(Value::as_object_mut) {
             match value["metadata"].get("resourceVersion") {
-                Some(kept) => metadata.insert("resourceVersion".to_owned(), kept.clone()),
+                Some(resource_version) => {
+                    metadata.insert("resourceVersion".to_owned(), resource_version.clone())
+                }
                 None => metadata.remove("resourceVersion"),
             };
         }
         converted
     }
 
-    /// `value`, which a webhook changed in `version`, in its stored form.
+    /// Converts `value`, which a webhook changed in `version`, to its stored form.
     #[must_use]
     pub fn as_held(&self, version: &str, mut value: Value) -> Value {
         if let Form::Own { kind, held } = self.form

@@ -1,4 +1,4 @@
-//! The calling side: whom a write concerns, what is sent, what may come back.
+//! The calling side: the selection of webhooks, the requests, and the answers.
 
 mod answers;
 mod consulting;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::*;
 use crate::request::{Operation, Request, UserInfo};
 
-/// Foos of two versions, of which the older has another name for one field.
+/// Foos in two versions; the older one has another name for one field.
 struct Foo {
     info: KindInfo,
     schema: Schema,
@@ -81,7 +81,7 @@ fn create(user: &UserInfo) -> Request<'_> {
     }
 }
 
-/// The request as about a foo, asked for in `version`.
+/// The request as a subject of kind `foo` in `version`.
 fn about<'a>(request: &'a Request<'a>, kind: &'a Foo, version: &'a str) -> Subject<'a> {
     Subject {
         request,

@@ -1,4 +1,4 @@
-//! Answering an AdmissionReview.
+//! Answers to an AdmissionReview.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +12,7 @@ use crate::request::Request;
 /// Verdict about a write.
 struct Verdict {
     result: Result<(), Status>,
-    /// The RFC 6902 operations, when something is to change.
+    /// RFC 6902 operations, when the object has to change.
     patch: Option<Vec<u8>>,
     warnings: Vec<String>,
     annotations: Vec<(&'static str, String)>,
@@ -20,10 +20,10 @@ struct Verdict {
 
 impl Review {
     /// The answer of a mutating webhook: the plugins' changes as a JSON Patch. Operations without an object
-    /// of their own to store (delete, connect) pass.
+    /// of their own to store (delete, connect) are allowed.
     ///
     /// # Errors
-    /// 500 when the patch cannot be written, which no patch is known to cause.
+    /// 500 when the patch cannot be serialized, which is not known to happen.
     pub fn mutate(&self, chain: &Chain, resource: GroupResource) -> Result<Value, Status> {
         let request = self.request(resource);
         if !self.stores() {
@@ -64,7 +64,7 @@ impl Review {
         self.answer(Verdict::of(Ok(())))
     }
 
-    /// The answer when the question could not be judged.
+    /// The answer when the review could not be judged.
     #[must_use]
     pub fn refuse(&self, status: Status) -> Value {
         self.answer(Verdict::of(Err(status)))
@@ -82,7 +82,7 @@ impl Review {
         if let Err(status) = verdict.result {
             response.insert("status".to_owned(), json!(status));
         }
-        // Patch and type come together: a patch without its type, or in a validating answer, fails the
+        // A patch and its type come together: a patch without a type, or in a validating answer, fails the
         // call.
         if let Some(patch) = verdict.patch {
             response.insert("patchType".to_owned(), "JSONPatch".into());
@@ -137,8 +137,7 @@ fn patch(before: &Value, after: &Value) -> Result<Option<Vec<u8>>, Status> {
         .map_err(|problem| Status::internal(problem.to_string()))
 }
 
-/// The answer to a review of a version that is not spoken here, in that version, so that its sender can read
-/// it.
+/// The answer to a review of an unsupported version, in that version, so that the sender can parse it.
 #[must_use]
 pub fn refused_version(api_version: &str, uid: &str) -> Value {
     let text = format!(

@@ -1,4 +1,4 @@
-//! Reading an AdmissionReview. By hand, so that every mistake is found, with its path.
+//! Parser of an AdmissionReview. It is written by hand, so that every mistake is found, with its path.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{API_VERSION, Body, GroupVersionKind, GroupVersionResource, KIND, Review};
 use crate::request::{Operation, UserInfo};
 
-/// Reads a body.
+/// Parses the body of a request.
 ///
 /// # Errors
 /// 400 with all reasons why it is no AdmissionReview.
@@ -68,7 +68,7 @@ fn malformed(errors: &[FieldError]) -> Status {
     })
 }
 
-/// Collects problems.
+/// Collector of problems.
 #[derive(Default)]
 struct Reader(Vec<FieldError>);
 
@@ -117,7 +117,7 @@ impl Reader {
         Some(review)
     }
 
-    /// Objects of each operation.
+    /// Checks which objects the operation has.
     fn objects(&mut self, review: &Review) {
         let operation = review.operation;
         let needs_new = matches!(operation, Operation::Create | Operation::Update);
@@ -150,7 +150,7 @@ impl Reader {
         known
     }
 
-    /// Group, version and the third part of a kind or a resource.
+    /// Reads the group, the version and the third part of a kind or a resource.
     fn group_version(
         &mut self,
         from: &mut Map<String, Value>,

@@ -1,4 +1,4 @@
-//! Subject of a review, read without parsing its objects into trees.
+//! Subject of a review, parsed without building trees of its objects.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ pub struct Subject {
     pub resource: String,
 }
 
-/// The fields that are read; a reader skips all others without keeping them.
+/// The parsed fields of a review; the parser skips all others.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Envelope {

@@ -1,4 +1,4 @@
-//! Reviews as a kube-apiserver sends them, and as nobody should.
+//! Reviews as a kube-apiserver sends them, and malformed ones.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::request::Denial;
 
 const FOOS: GroupResource = GroupResource::new("g", "foos");
 
-/// Labels what is made, refuses what is called `bad`, and tells of both.
+/// Sets `place` if it is missing, with a warning, and refuses bad objects.
 struct Police;
 
 impl Plugin for Police {
@@ -284,7 +284,7 @@ fn connects_are_judged_with_their_options_as_the_object() {
     );
 }
 
-/// JSON values that are often nearly a review.
+/// JSON values that are often almost a review.
 fn near_reviews() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

@@ -1,4 +1,4 @@
-//! A kind that a file defines, as a CustomResourceDefinition says it: kept in memory, with every verb. `cargo
+//! A kind that is defined by a CustomResourceDefinition in a file: stored in memory, with every verb. `cargo
 //! run -p berth-aggregation --features options --example defined -- --standalone --definition gizmos.yaml`.
 
 use std::error::Error;
@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     pub(crate) options: Options,
 }
 
-/// The kind that `file` defines.
+/// A program with the kind that `file` defines.
 ///
 /// # Errors
 /// When the file cannot be read, or has errors: all of them.

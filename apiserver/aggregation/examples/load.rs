@@ -1,6 +1,6 @@
-//! Objects that are made at each request of what another system says: here the load averages of
-//! `/proc/loadavg`. `cargo run -p berth-aggregation --features options --example load -- --standalone`, then
-//! `kubectl get loads`.
+//! Objects that are computed at each request from another system: here the load averages of `/proc/loadavg`.
+//! `cargo run -p berth-aggregation --features options --example load -- --standalone`, then `kubectl get
+//! loads`.
 
 use std::io;
 use std::sync::{Arc, LazyLock};
@@ -31,7 +31,7 @@ static COLUMNS: [Column; 2] = [
     Column::text("Average", "Processes that ran or waited").at(".average"),
 ];
 
-/// The kind, and its objects.
+/// The kind and its objects.
 struct Loads;
 
 impl Kind for Loads {
@@ -49,7 +49,7 @@ impl Kind for Loads {
 }
 
 impl Loads {
-    /// Asks the kernel.
+    /// Reads the averages from the kernel.
     fn read() -> Result<Vec<Arc<Object>>, Status> {
         let unavailable = |problem: io::Error| Status::internal(format!("/proc/loadavg: {problem}"));
         let text = std::fs::read_to_string("/proc/loadavg").map_err(unavailable)?;
@@ -81,13 +81,13 @@ impl Computed for Loads {
         found.ok_or_else(|| Status::not_found(INFO.resource(), &call.name))
     }
 
-    /// All of them, in the order of their names.
+    /// All averages, in the order of their names.
     async fn list(&self, _call: &Call, _query: &ListQuery) -> Result<Arc<dyn Listing>, Status> {
         Ok(Arc::new(Self::read()?))
     }
 }
 
-/// Loads, made at each request.
+/// A program whose loads are computed at each request.
 pub(crate) fn program() -> Program {
     let loads = Resource::computed(Loads, Loads);
     Program::new("load", vec![Group::new(INFO.group, vec![loads])])

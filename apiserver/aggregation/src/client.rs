@@ -10,7 +10,7 @@ use crate::error::HubError;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Kubeconfigs {
-    /// Requests for objects, and others without a file of their own.
+    /// Client for objects, and for requests without a file of their own.
     pub objects: Option<PathBuf>,
     /// Client for TokenReviews and the ConfigMap extension-apiserver-authentication.
     pub authentication: Option<PathBuf>,
@@ -19,7 +19,7 @@ pub struct Kubeconfigs {
 }
 
 impl Kubeconfigs {
-    /// The one at `path`, for everything.
+    /// Uses the file at `path` for all requests.
     #[must_use]
     pub fn one(path: PathBuf) -> Self {
         Self {
@@ -29,22 +29,22 @@ impl Kubeconfigs {
     }
 }
 
-/// The clients of a hub. They may have different identities.
+/// Clients of a hub. Their identities may differ.
 #[derive(Clone)]
 pub struct Clients {
     /// Client for objects.
     pub objects: Client,
-    /// Token reviews, and the CAs that the hub trusts.
+    /// Client for token reviews, and for the CAs that the hub trusts.
     pub authentication: Client,
-    /// Client for questions about rights.
+    /// Client for access reviews.
     pub authorization: Client,
 }
 
 impl Clients {
-    /// Makes the clients. Nothing is sent yet.
+    /// Creates the clients. They send nothing yet.
     ///
     /// # Errors
-    /// When the kubeconfig is invalid, or there is none and this is not a Pod.
+    /// When the kubeconfig is invalid, or when there is none and the process does not run in a Pod.
     pub async fn connect(files: &Kubeconfigs) -> Result<Self, HubError> {
         let objects = client(files.objects.as_deref()).await?;
         let other = async |file: Option<&Path>| match file {

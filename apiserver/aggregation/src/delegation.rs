@@ -17,20 +17,20 @@ use crate::error::HubError;
 use crate::published::{PublishedTrust, StaticTrust};
 use crate::reviewer::HubReviewer;
 
-/// Times for which the hub's answers are cached.
+/// Durations of caching the hub's answers.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct CacheTimes {
-    /// TokenReviews.
+    /// Duration for TokenReviews.
     pub token: Duration,
-    /// SubjectAccessReviews that allowed something.
+    /// Duration for SubjectAccessReviews that allowed the request.
     pub authorized: Duration,
-    /// SubjectAccessReviews that did not.
+    /// Duration for SubjectAccessReviews that did not allow the request.
     pub unauthorized: Duration,
 }
 
 impl Default for CacheTimes {
-    /// Ten seconds each, as k8s.io/apiserver has it.
+    /// Ten seconds each, as in k8s.io/apiserver.
     fn default() -> Self {
         let ten = Duration::from_secs(10);
         Self {
@@ -41,19 +41,19 @@ impl Default for CacheTimes {
     }
 }
 
-/// Result of reading the ConfigMap kube-system/extension-apiserver-authentication.
+/// Handling of the ConfigMap kube-system/extension-apiserver-authentication.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lookup {
-    /// It is read, and must exist at the start.
+    /// The ConfigMap is read, and must exist at the start.
     #[default]
     Required,
-    /// It is read; until that succeeds, requests through the aggregator get 401.
+    /// The ConfigMap is read; until that succeeds, requests through the aggregator get 401.
     Tolerated,
-    /// It is not read: only given values count.
+    /// The ConfigMap is not read: only CAs and headers from flags are used.
     Skipped,
 }
 
-/// Authentication and authorization, asked of a hub.
+/// Authentication and authorization by a hub.
 pub struct Delegation {
     clients: Clients,
     times: CacheTimes,
@@ -62,7 +62,7 @@ pub struct Delegation {
 }
 
 impl Delegation {
-    /// Accepts the users that the hub accepts, with kube-apiserver's usual times.
+    /// Accepts the users that the hub accepts, with kube-apiserver's default cache durations.
     ///
     /// # Errors
     /// As [`Delegation::new`].
@@ -76,11 +76,11 @@ impl Delegation {
         .await
     }
 
-    /// Reads the client CAs and front proxies that the hub trusts. `given` ones win over these.
+    /// Reads the client CAs and front proxies that the hub trusts. Those of `given` take precedence.
     ///
     /// # Errors
-    /// When the ConfigMap cannot be read though it is required, or when one CA would be trusted for users and
-    /// for front proxies of any name.
+    /// When the ConfigMap is required but cannot be read, or when one CA would be trusted for users and for
+    /// front proxies of any name.
     pub async fn new(
         clients: Clients,
         given: StaticTrust,
@@ -130,7 +130,7 @@ impl Delegation {
         }
     }
 
-    /// The authorizer, by SubjectAccessReviews.
+    /// The authorizer, which sends SubjectAccessReviews.
     #[must_use]
     pub fn authorizer(&self, clock: &Arc<dyn Clock>) -> Arc<dyn Authorizer> {
         Arc::new(SubjectAccessReviews::new(
@@ -141,8 +141,8 @@ impl Delegation {
         ))
     }
 
-    /// Follows the ConfigMap until the task is aborted: a rotated CA needs no restart. `None` where it is not
-    /// read.
+    /// Watches the ConfigMap until the task is aborted: a rotated CA needs no restart. `None` where the
+    /// ConfigMap is not read.
     #[must_use]
     pub fn follow(&self) -> Option<JoinHandle<()>> {
         let published = Arc::clone(self.published.as_ref()?);

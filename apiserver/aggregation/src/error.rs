@@ -6,20 +6,20 @@ use std::time::Duration;
 use berth_apiserver::authn::TrustError;
 use berth_certs::CertsError;
 
-/// Why a hub could not be asked, or not believed.
+/// Reason why a hub could not be reached, or its answer not be trusted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HubError {
-    /// A kubeconfig that cannot be used.
+    /// The kubeconfig cannot be used.
     #[error(transparent)]
     Client(#[from] berth_client::Error),
-    /// No kubeconfig is given, and the process is in no Pod.
+    /// No kubeconfig is given, and the process does not run in a Pod.
     #[error("no kubeconfig: pass --kubeconfig, or run in a Pod with a service account: {0}")]
     NoKubeconfig(String),
-    /// The ConfigMap that says whom the hub believes was not read: the hub's reason.
+    /// The ConfigMap with the CAs that the hub trusts was not read: the hub's reason.
     #[error("reading extension-apiserver-authentication: {0}")]
     Unread(String),
-    /// The ConfigMap was read, and says nothing that can be believed: every problem, joined by `; `.
+    /// The ConfigMap was read, and has no valid content: every problem, joined by `; `.
     #[error("reading extension-apiserver-authentication: {0}")]
     Malformed(String),
     /// One CA would be trusted for users, and for front proxies of any name.
@@ -35,29 +35,29 @@ pub enum HubError {
     },
 }
 
-/// Why a server's registration could not be looked at, or its CA not be used.
+/// Reason why a server's registration could not be read, or its CA not be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistrationError {
-    /// The hub refused, or could not be reached.
+    /// The hub refused the request, or could not be reached.
     #[error("{doing} {object}: {cause}")]
     Hub {
         /// Action in words, such as `reading`.
         doing: &'static str,
         /// The object, by kind and name.
         object: String,
-        /// The hub's reason, with the source of the right that is missing.
+        /// The hub's reason, with the role that grants the missing right.
         cause: String,
     },
-    /// An object is not of the form that its kind has.
+    /// An object does not have the form of its kind.
     #[error("{object}: {cause}")]
     Malformed {
         /// The object, by kind and name.
         object: String,
-        /// The fault.
+        /// Problem of the object.
         cause: String,
     },
-    /// Others changed the Secret each time.
+    /// Other clients changed the Secret before each attempt to update it.
     #[error("too many conflicts on {0}")]
     Conflicts(String),
     /// The CA is damaged, or certificates cannot be issued.
@@ -66,9 +66,9 @@ pub enum RegistrationError {
     /// The file of the CA cannot be read.
     #[error("reading {}: {cause}", file.display())]
     File {
-        /// The file.
+        /// Path of the file.
         file: PathBuf,
-        /// The system's reason.
+        /// Error of the system.
         cause: std::io::Error,
     },
 }

@@ -1,7 +1,7 @@
 //! All parts of an aggregated API server: the layer between `apiserver` and the kube-apiserver in front
 //! of it (a hub).
 //!
-//! - [`Delegation`]: users are who the hub says they are (client CAs and front proxy from the ConfigMap
+//! - [`Delegation`]: the hub authenticates users (client CAs and front proxy from the ConfigMap
 //!   kube-system/extension-apiserver-authentication, TokenReviews) with the rights that the hub grants
 //!   (SubjectAccessReviews).
 //! - [`Registration`]: the caBundles of APIServices and webhook configurations follow the serving
@@ -10,9 +10,9 @@
 //!   admission policies known, for the kinds that this server stores, because kube-apiserver passes requests
 //!   for them on before its own admission.
 //!
-//! It depends only on `apiserver` (and `client`) and has no kinds, so any server based on that library
-//! can use it. The module `options` (feature `options`) has the flags of such a server and runs it: see
-//! `examples/aggregated_flunders.rs`. Without it, this code makes a server ask the hub:
+//! It depends only on `apiserver` (and `client`) and has no kinds, so any server based on that library can
+//! use it. The module `options` (feature `options`) has the flags of such a server and runs it: see
+//! `examples/aggregated_flunders.rs`. Without that module, this code lets the hub authenticate and authorize:
 #![doc = include_str!("../README.md")]
 
 mod client;

@@ -1,5 +1,5 @@
-//! Flags of every aggregated server, under the names that k8s.io/apiserver gives them, and a server
-//! that they configure (feature `options`).
+//! Flags of every aggregated server, with the names of k8s.io/apiserver's flags, and a server that they
+//! configure (feature `options`).
 //!
 //! A program flattens [`Options`] into its own arguments, and describes itself with a [`Program`]:
 //!
@@ -25,9 +25,9 @@
 //! }
 //! ```
 //!
-//! Behind a hub ([`Options::run`] with a kubeconfig, or in a Pod) users and their rights are the hub's, and
-//! the APIServices are created and their caBundles kept current. With `--standalone` there is no hub: the
-//! server makes a CA, and a kubeconfig for its administrator, in `--cert-dir`.
+//! Behind a hub ([`Options::run`] with a kubeconfig, or in a Pod) the hub authenticates and authorizes users,
+//! and the APIServices are created and their caBundles kept current. With `--standalone` there is no hub: the
+//! server creates a CA, and a kubeconfig for its administrator, in `--cert-dir`.
 
 mod audit;
 mod delegation;

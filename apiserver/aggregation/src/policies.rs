@@ -1,12 +1,11 @@
-//! The hub's admission webhooks and policies, asked about the objects that this server stores.
-//! kube-apiserver passes requests for them on before its own admission (docs/admission.md, "Policies
-//! and webhooks of the hub"), so this server has to ask the hub's webhooks and policies; otherwise they
-//! would not hold for these objects.
+//! Consultation of the hub's admission webhooks and policies about the objects that this server stores.
+//! kube-apiserver passes requests for them on before its own admission (docs/admission.md, "Policies and
+//! webhooks of the hub"), so this server has to consult the hub's webhooks and policies; otherwise they would
+//! not apply to these objects.
 //!
-//! Configurations are watched and compiled when they change; the known ones stay in force while the
-//! watch is lost. [`berth_admission::client`], which is pure, selects the webhooks of a write and
-//! checks their answers. The crate `berth-policies` evaluates policies, which it gets from
-//! [`HubPolicies`].
+//! Configurations are watched and compiled when they change; the known ones stay in force while the watch is
+//! lost. [`berth_admission::client`], which is pure, selects the webhooks of a write and checks their
+//! answers. The crate `berth-policies` evaluates policies; [`HubPolicies`] provides them.
 
 mod call;
 mod catalog;
@@ -40,13 +39,13 @@ use tokio::task::JoinHandle;
 
 use crate::error::HubError;
 
-/// The resource of namespaces, for selectors of their labels.
+/// The resource of namespaces, for namespace selectors.
 const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 
-/// The API group of configurations.
+/// The API group of webhook configurations and policies.
 const GROUP: &str = "admissionregistration.k8s.io";
 
-/// Resources that are watched: group and resource.
+/// Watched resources: group and resource.
 pub const WATCHED: [(&str, &str); 6] = [
     (GROUP, "mutatingwebhookconfigurations"),
     (GROUP, "validatingwebhookconfigurations"),
@@ -60,10 +59,10 @@ pub const WATCHED: [(&str, &str); 6] = [
 /// to ConfigMaps.
 pub const PARAMETERS: &str = "rbac.berth.dev/aggregate-to-policy-params";
 
-/// Resource that is read to find the way to a webhook.
+/// Resource of the reads that find a webhook's Service.
 pub const READ: (&str, &str) = ("", "services");
 
-/// The rights on the hub that this needs: rules of a cluster role.
+/// Rights on the hub that consulting its policies and webhooks needs: rules of a cluster role.
 #[must_use]
 pub fn rights() -> Vec<Value> {
     let rule = |(group, resource): (&str, &str), verbs: &[&str]| json!({"apiGroups": [group], "resources": [resource], "verbs": verbs});
@@ -98,14 +97,14 @@ pub struct Policies {
     /// Store with the copies of the hub's namespaces.
     store: Arc<dyn Store>,
     maker: Maker,
-    /// Makes the access reviews that match conditions ask for.
+    /// Reviewer of the access reviews that match conditions need.
     decider: Arc<dyn Decider>,
     metrics: Arc<WebhookMetrics>,
 }
 
 impl Policies {
-    /// An empty one. `client` finds the Services of webhooks, `store` has the copies of the hub's
-    /// namespaces, `own` recognises this server's webhooks, and `decider` checks rights.
+    /// Creates policies without configurations. `client` finds the Services of webhooks, `store` has the
+    /// copies of the hub's namespaces, `own` recognises this server's webhooks, and `decider` checks rights.
     #[must_use]
     pub fn new(
         client: Client,
@@ -122,16 +121,16 @@ impl Policies {
         })
     }
 
-    /// Returns the metrics of calls.
+    /// Returns the metrics of webhook calls.
     #[must_use]
     pub fn metrics(&self) -> &Arc<WebhookMetrics> {
         &self.metrics
     }
 
-    /// Begins to follow the configurations, and waits until all there are now are in force.
+    /// Starts to watch the configurations, and waits until all existing ones are in force.
     ///
     /// # Errors
-    /// When the hub does not list them within a minute.
+    /// When the hub does not list the configurations within a minute.
     pub async fn follow(self: &Arc<Self>) -> Result<Vec<JoinHandle<()>>, HubError> {
         let mut tasks = Vec::new();
         let client = &self.maker.client;
@@ -151,7 +150,7 @@ impl Policies {
         Ok(tasks)
     }
 
-    /// Puts the webhooks of `configurations`, by their name, in force. Unchanged ones keep their
+    /// Puts the webhooks of `configurations`, which are keyed by name, in force. Unchanged ones keep their
     /// connections.
     fn replace(&self, webhook_type: WebhookType, configurations: &BTreeMap<String, Arc<Value>>) {
         let before = Arc::clone(self.hooks.read().of(webhook_type));
@@ -168,7 +167,8 @@ impl Policies {
         }
     }
 
-    /// The configurations with match conditions that do not compile, by kind and name, and how many each has.
+    /// Configurations with match conditions that do not compile, by kind and name, with the number of these
+    /// conditions.
     #[must_use]
     pub fn uncompiled(&self) -> BTreeMap<(&'static str, String), usize> {
         let mut found = BTreeMap::new();
@@ -191,7 +191,7 @@ impl Policies {
         Arc::clone(self.hooks.read().of(webhook_type))
     }
 
-    /// The labels of a namespace of the hub.
+    /// Returns the labels of a namespace of the hub.
     fn labels(&self, name: &str) -> Option<Labels> {
         let copies = self.store.cached(NAMESPACES);
         let copy = copies.get("", name)?;

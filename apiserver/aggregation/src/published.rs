@@ -1,6 +1,6 @@
-//! Trust of the hub, followed: the ConfigMap kube-system/extension-apiserver-authentication is watched,
-//! and read every minute in case the watch loses events. A rotation needs no restart and leaves open
-//! watches alone.
+//! Trust that the hub publishes: the ConfigMap kube-system/extension-apiserver-authentication is watched, and
+//! read every minute in case the watch loses events. A rotation needs no restart and does not end open
+//! watches.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -19,28 +19,28 @@ use crate::error::HubError;
 
 /// Interval at which the ConfigMap is read independently of the watch.
 const LOOK_EVERY: Duration = Duration::from_mins(1);
-/// The pause before the next watch; after one that failed, twice.
+/// Pause before the next watch; doubled after a failed one.
 const PAUSE: Duration = Duration::from_secs(2);
-/// The resource version of a watch that begins with the present objects.
+/// Resource version of a watch that begins with the present objects.
 const ANY: &str = "0";
 
-/// Trust by the command line. It overrides the hub's ConfigMap.
+/// Trust from the command line. It overrides the hub's ConfigMap.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct StaticTrust {
     /// The CAs of client certificates.
     pub client: Option<CaPool>,
-    /// Front proxies that are believed about users in headers.
+    /// Trusted front proxies, which name users in headers.
     pub request_header: Option<RequestHeaderTrust>,
-    /// The names front proxies may have, for a hub that publishes none.
+    /// Allowed names of front proxies, for a hub that publishes none.
     pub allowed_names: Vec<String>,
 }
 
-/// Trust that a hub publishes, under that of the command line.
+/// Trust that a hub publishes; that of the command line takes precedence.
 pub(super) struct PublishedTrust {
     maps: Api<ConfigMap>,
     given: StaticTrust,
-    /// The data in force.
+    /// Data in force.
     last: Mutex<Option<BTreeMap<String, String>>>,
 }
 
@@ -53,7 +53,7 @@ impl PublishedTrust {
         }
     }
 
-    /// Reads it once and applies it.
+    /// Reads the ConfigMap once and applies it.
     pub(super) async fn load(&self, trust: &Trust) -> Result<(), HubError> {
         let map = self
             .maps
@@ -63,7 +63,7 @@ impl PublishedTrust {
         self.take(trust, map)
     }
 
-    /// Follows it until the task is dropped.
+    /// Watches the ConfigMap until the task is dropped.
     pub(super) async fn follow(self: Arc<Self>, trust: Arc<Trust>) {
         tokio::join!(self.watching(&trust), self.looking(&trust));
     }
@@ -89,7 +89,7 @@ impl PublishedTrust {
         }
     }
 
-    /// Applies every change until the watch ends, as each does after some minutes.
+    /// Applies every change until the watch ends, as every watch does after some minutes.
     async fn watch(&self, trust: &Trust) -> kube::Result<()> {
         let only = WatchParams::default().fields(&format!("metadata.name={NAME}"));
         let changes = self.maps.watch(&only, ANY).await?;
@@ -106,14 +106,14 @@ impl PublishedTrust {
         Ok(())
     }
 
-    /// Puts the ConfigMap in force, unless it is already.
+    /// Puts the ConfigMap in force, unless it is in force already.
     fn take(&self, trust: &Trust, map: ConfigMap) -> Result<(), HubError> {
         let data = map.data.unwrap_or_default();
         let mut last = self.last.lock();
         if last.as_ref() == Some(&data) {
             return Ok(());
         }
-        let (client, request_header) = believed(&self.given, &data)?;
+        let (client, request_header) = merge_trust(&self.given, &data)?;
         trust.replace(&client, request_header.as_ref());
         if last.replace(data).is_some() {
             tracing::info!(
@@ -125,14 +125,15 @@ impl PublishedTrust {
 }
 
 /// Logs the problem.
-fn log(taken: Result<(), HubError>) {
-    if let Err(problem) = taken {
+fn log(result: Result<(), HubError>) {
+    if let Err(problem) = result {
         tracing::error!(%problem, "cannot read extension-apiserver-authentication; keeping the previous client CAs");
     }
 }
 
-/// Trust in certificates: the `given` one of the command line, or else that of the ConfigMap's `data`.
-fn believed(
+/// Merges the trust in certificates: `given` from the command line, or otherwise that of the ConfigMap's
+/// `data`.
+fn merge_trust(
     given: &StaticTrust,
     data: &BTreeMap<String, String>,
 ) -> Result<(CaPool, Option<RequestHeaderTrust>), HubError> {
@@ -183,14 +184,14 @@ mod tests {
             allowed_names: vec!["front-proxy-client".to_owned()],
             ..StaticTrust::default()
         };
-        assert!(believed(&nothing, &published(&other, "[]")).is_ok());
-        assert!(believed(&nothing, &published(&one, r#"["aggregator"]"#)).is_ok());
-        let refused = believed(&nothing, &published(&format!("{other}{one}"), "[]")).unwrap_err();
+        assert!(merge_trust(&nothing, &published(&other, "[]")).is_ok());
+        assert!(merge_trust(&nothing, &published(&one, r#"["aggregator"]"#)).is_ok());
+        let error = merge_trust(&nothing, &published(&format!("{other}{one}"), "[]")).unwrap_err();
         assert!(
-            refused.to_string().contains("--requestheader-allowed-names"),
-            "{refused}"
+            error.to_string().contains("--requestheader-allowed-names"),
+            "{error}"
         );
-        let (_, trust) = believed(&named, &published(&one, "[]")).unwrap();
+        let (_, trust) = merge_trust(&named, &published(&one, "[]")).unwrap();
         assert_eq!(trust.unwrap().allowed_names, ["front-proxy-client"]);
     }
 }

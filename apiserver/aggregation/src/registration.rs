@@ -1,9 +1,9 @@
 //! A server's registration on a hub: the caBundles of its APIServices and webhook configurations, filled in
-//! and kept current when the CA of the serving certificate changes. Get and patch of these objects by name is
-//! all the rights it needs; with [`Options::create`] it also creates those that are missing.
+//! and kept current when the CA of the serving certificate changes. The server needs the rights to get and
+//! patch these objects by name; with [`Options::create`] it also creates missing ones.
 //!
-//! Servers behind one Service may share one CA ([`SharedCaOptions`]). When it gives way to the next, both are
-//! in every caBundle before any server signs with the new one.
+//! Servers behind one Service may share one CA ([`SharedCaOptions`]). During a rotation, the old and the new
+//! CA are in every caBundle before any server signs with the new one.
 
 mod objects;
 mod shared_ca;
@@ -29,16 +29,16 @@ pub use shared_ca::SharedCaOptions;
 /// The Service through which a hub reaches a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
-    /// Its name.
+    /// Name of the Service.
     pub name: String,
-    /// Its namespace.
+    /// Namespace of the Service.
     pub namespace: String,
-    /// Its port.
+    /// Port of the Service.
     pub port: u16,
 }
 
 impl Service {
-    /// The host name a hub expects in the certificate.
+    /// The host name that a hub expects in the certificate.
     #[must_use]
     pub fn host(&self) -> String {
         format!("{}.{}.svc", self.name, self.namespace)
@@ -48,11 +48,11 @@ impl Service {
 /// Sentences that name the source of a missing object or right, for logs and readiness.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
-    /// Client for APIServices.
+    /// Source of APIServices.
     pub api_services: String,
-    /// Client for webhook configurations.
+    /// Source of webhook configurations.
     pub webhooks: String,
-    /// Client for the Secret of a shared CA.
+    /// Source of the Secret of a shared CA.
     pub ca_secret: String,
 }
 
@@ -75,22 +75,21 @@ pub enum Issuer {
 pub struct Options {
     /// The Service.
     pub service: Service,
-    /// The APIServices and webhook configurations, in their wanted form; objects of other kinds are
-    /// ignored.
+    /// The APIServices and webhook configurations, in their desired form; objects of other kinds are ignored.
     pub objects: Vec<Value>,
-    /// Create those that are missing.
+    /// Whether missing objects are created.
     pub create: bool,
     /// Issuer of the serving certificate.
     pub issuer: Issuer,
-    /// The field manager of writes.
+    /// Field manager of the writes.
     pub manager: String,
     /// Sources of missing objects.
     pub sources: Sources,
 }
 
 impl Options {
-    /// `objects` for `service`, made where they are missing, written as `manager`; the certificate is the
-    /// folder's own.
+    /// Options for `service` that create missing `objects` as the field manager `manager`; the serving
+    /// certificate is issued by the data folder's own CA.
     #[must_use]
     pub fn own(service: Service, objects: Vec<Value>, manager: impl Into<String>) -> Self {
         Self {
@@ -104,9 +103,9 @@ impl Options {
     }
 }
 
-/// Interval at which everything is considered.
+/// Interval of the checks.
 const LOOK_EVERY: Duration = Duration::from_mins(1);
-/// Interval while something is missing or under way.
+/// Interval of the checks while an object is missing or a rotation is in progress.
 const LOOK_SOON: Duration = Duration::from_secs(10);
 
 /// A server's registration on a hub.
@@ -116,8 +115,8 @@ pub struct Registration {
     registered: Vec<RegisteredObject>,
     trusted: CertificateIssuer,
     create: bool,
-    /// Interval while nothing is.
-    calm: Duration,
+    /// Interval of the checks while everything is in order.
+    interval: Duration,
     clock: Arc<dyn Clock>,
     /// Reason why the hub does not find or trust this server, by the last check; `None` before the
     /// first check.
@@ -128,7 +127,7 @@ pub struct Registration {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotRegistered {
-    /// Not checked yet.
+    /// The registration is not checked yet.
     #[error("the registration has not been checked yet")]
     Unknown,
     /// Missing objects and problems, in sentences joined by `; `.
@@ -136,15 +135,15 @@ pub enum NotRegistered {
     Wrong(String),
 }
 
-/// Issuer of the serving certificate that is trusted.
+/// Issuer of the serving certificate, with its CA.
 enum CertificateIssuer {
     /// The data folder's CA, which never changes.
     Own(String),
-    /// The CA of all servers.
+    /// The CA that all servers share.
     Shared(Box<SharedCa>),
     /// The CA in a file.
     File(PathBuf),
-    /// Another program, which also makes it trusted.
+    /// Another program, which also fills in the caBundles.
     Elsewhere,
 }
 
@@ -153,22 +152,22 @@ struct Observations {
     standing: RegistrationState,
     /// Problems.
     problems: Vec<String>,
-    /// Missing objects that others have to create.
+    /// Missing objects that another program or user has to create.
     missing: Vec<String>,
 }
 
 /// State of the registration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RegistrationState {
-    /// All is in order.
+    /// Everything is in order.
     Settled,
-    /// Something is missing or in progress: check again soon.
+    /// An object is missing or a rotation is in progress: check again soon.
     Unsettled,
 }
 
 impl Registration {
-    /// A registration that nothing was done about yet: [`follow`](Self::follow) does it. `folder` has the
-    /// server's own CA.
+    /// Creates a registration without sending anything yet: [`follow`](Self::follow) registers. `folder` has
+    /// the server's own CA.
     #[must_use]
     pub fn new(client: &Client, options: Options, folder: &Folder, clock: &Arc<dyn Clock>) -> Self {
         let Options {
@@ -179,12 +178,12 @@ impl Registration {
             manager,
             sources,
         } = options;
-        let mut calm = LOOK_EVERY;
+        let mut interval = LOOK_EVERY;
         let trusted = match issuer {
             Issuer::Own => CertificateIssuer::Own(folder.ca().certificate_pem().to_owned()),
             Issuer::Shared(options) => {
-                // A server that checks twice per step has seen the step when the next one begins.
-                calm = calm.min(options.step.unsigned_abs() / 4);
+                // A server that checks twice per step has seen each step before the next one begins.
+                interval = interval.min(options.step.unsigned_abs() / 4);
                 let ca = SharedCa::new(client.clone(), &service.namespace, options, &sources.ca_secret);
                 CertificateIssuer::Shared(Box::new(ca))
             }
@@ -200,13 +199,13 @@ impl Registration {
             service,
             trusted,
             create,
-            calm,
+            interval,
             clock: Arc::clone(clock),
             state: Mutex::new(None),
         }
     }
 
-    /// The serving certificate of the shared CA; `None` where there is none.
+    /// The serving certificate from the shared CA; `None` without a shared CA.
     ///
     /// # Errors
     /// When the Secret cannot be read or written, or is damaged.
@@ -224,29 +223,29 @@ impl Registration {
         Ok(Some(certificate))
     }
 
-    /// Keeps everything current until the task is dropped.
+    /// Keeps the registration current until the task is dropped.
     #[must_use]
     pub fn follow(self: Arc<Self>, certificate: Arc<ServingCertificate>) -> JoinHandle<()> {
         tokio::spawn(async move {
             loop {
-                let standing = match self.look(&certificate).await {
-                    Ok(seen) => {
-                        let all = [seen.problems, seen.missing].concat();
-                        self.say(if all.is_empty() {
+                let standing = match self.check(&certificate).await {
+                    Ok(observations) => {
+                        let all = [observations.problems, observations.missing].concat();
+                        self.record(if all.is_empty() {
                             Ok(())
                         } else {
                             Err(all.join("; "))
                         });
-                        seen.standing
+                        observations.standing
                     }
                     Err(problem) => {
-                        self.say(Err(problem.to_string()));
+                        self.record(Err(problem.to_string()));
                         RegistrationState::Unsettled
                     }
                 };
                 let pause = match standing {
-                    RegistrationState::Settled => self.calm,
-                    RegistrationState::Unsettled => self.calm.min(LOOK_SOON),
+                    RegistrationState::Settled => self.interval,
+                    RegistrationState::Unsettled => self.interval.min(LOOK_SOON),
                 };
                 tokio::time::sleep(pause).await;
             }
@@ -256,16 +255,16 @@ impl Registration {
     /// Whether the hub finds this server and trusts its certificate, by the last check.
     ///
     /// # Errors
-    /// What is missing or went wrong.
+    /// The missing objects and the problems.
     pub fn state(&self) -> Result<(), NotRegistered> {
         match &*self.state.lock() {
             None => Err(NotRegistered::Unknown),
-            Some(seen) => seen.clone().map_err(NotRegistered::Wrong),
+            Some(observations) => observations.clone().map_err(NotRegistered::Wrong),
         }
     }
 
     /// Records the observations, and logs changes.
-    fn say(&self, state: Result<(), String>) {
+    fn record(&self, state: Result<(), String>) {
         let mut last = self.state.lock();
         if last.as_ref() == Some(&state) {
             return;
@@ -282,48 +281,59 @@ impl Registration {
     /// Checks everything once: creates missing objects, advances a rotation, and sets the caBundles.
     /// Objects are read before the CA, and patched only at the read version, so that a server with the
     /// newer CA wins.
-    async fn look(&self, certificate: &ServingCertificate) -> Result<Observations, RegistrationError> {
+    async fn check(&self, certificate: &ServingCertificate) -> Result<Observations, RegistrationError> {
         let service = &self.service;
-        let mut seen = Observations {
+        let mut observations = Observations {
             standing: RegistrationState::Settled,
             problems: Vec::new(),
             missing: Vec::new(),
         };
-        let mut ours: Vec<(&RegisteredObject, Value)> = Vec::new();
+        let mut registered_objects: Vec<(&RegisteredObject, Value)> = Vec::new();
         for registered in &self.registered {
             match registered.find(&self.client, service).await {
-                Ok(ObjectState::Ours(object)) => ours.push((registered, object)),
+                Ok(ObjectState::Ours(object)) => registered_objects.push((registered, object)),
                 Ok(ObjectState::Missing) => {
-                    seen.standing = RegistrationState::Unsettled;
+                    observations.standing = RegistrationState::Unsettled;
                     if !self.create {
-                        seen.missing.push(registered.absent());
+                        observations.missing.push(registered.absent());
                     } else if let Err(problem) = registered.create(&self.client).await {
-                        seen.problems.push(problem.to_string());
+                        observations.problems.push(problem.to_string());
                     } else {
-                        seen.missing.push(format!("{registered} was created just now"));
+                        observations
+                            .missing
+                            .push(format!("{registered} was created just now"));
                     }
                 }
-                Ok(ObjectState::Foreign(why)) => seen.missing.extend(why),
-                Err(problem) => seen.problems.push(problem.to_string()),
+                Ok(ObjectState::Foreign(why)) => observations.missing.extend(why),
+                Err(problem) => observations.problems.push(problem.to_string()),
             }
         }
-        // A server whose trust cannot be read may trust any CA.
-        let known = seen.problems.is_empty();
-        let bundle = self.bundle(certificate, &ours, known, &mut seen.standing).await?;
-        for (registered, object) in &ours {
+        // A server whose trusted CAs cannot be read may trust any CA.
+        let known = observations.problems.is_empty();
+        let bundle = self
+            .bundle(
+                certificate,
+                &registered_objects,
+                known,
+                &mut observations.standing,
+            )
+            .await?;
+        for (registered, object) in &registered_objects {
             let Some(bundle) = &bundle else {
-                // Another program fills it in.
-                seen.missing.extend(registered.untrusting(object, service));
+                // Another program fills in the caBundle.
+                observations
+                    .missing
+                    .extend(registered.untrusting(object, service));
                 continue;
             };
             if let Err(problem) = registered.fill(&self.client, object, service, bundle).await {
-                seen.problems.push(problem.to_string());
+                observations.problems.push(problem.to_string());
             }
         }
-        Ok(seen)
+        Ok(observations)
     }
 
-    /// Trusted CA bundle now; `None` where another program fills it in.
+    /// Currently trusted CA bundle; `None` where another program fills it in.
     async fn bundle(
         &self,
         certificate: &ServingCertificate,

@@ -1,4 +1,4 @@
-//! Reviews sent to the hub.
+//! Access reviews and token reviews that are sent to the hub.
 
 use async_trait::async_trait;
 use berth_apimachinery::Status;
@@ -9,7 +9,7 @@ use kube::Client;
 use kube::client::Body;
 use serde_json::Value;
 
-/// Creates reviews with a client.
+/// Reviewer that creates reviews with a client.
 pub struct HubReviewer(pub Client);
 
 #[async_trait]
@@ -22,7 +22,7 @@ impl Reviewer for HubReviewer {
 /// Creates `object` at `path` and returns the answer.
 ///
 /// # Errors
-/// The hub's refusal, or that it could not be reached.
+/// When the hub refuses the review or cannot be reached.
 pub async fn create(client: &Client, path: &str, object: &Value) -> Result<Value, ReviewError> {
     let passing = |message: String| ReviewError {
         message,

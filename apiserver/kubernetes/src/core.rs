@@ -27,7 +27,7 @@ use berth_apimachinery::{GroupResource, Kind};
 use berth_apiserver::{Backing, Group, Registry, Resource, Subresource};
 use berth_storage::Store;
 
-/// The resources of those kinds of Kubernetes' own that are in namespaces.
+/// Namespaced resources of Kubernetes' own kinds.
 #[must_use]
 pub fn namespaced() -> Vec<GroupResource> {
     let all = kinds().into_iter();
@@ -36,7 +36,7 @@ pub fn namespaced() -> Vec<GroupResource> {
         .collect()
 }
 
-/// Kubernetes' own stored kinds, those of one group together.
+/// Kubernetes' own stored kinds, grouped by API group.
 #[must_use]
 pub fn kinds() -> Vec<Arc<dyn Kind>> {
     vec![
@@ -63,7 +63,7 @@ pub fn kinds() -> Vec<Arc<dyn Kind>> {
     ]
 }
 
-/// The groups of these kinds, all in `store`.
+/// API groups of these kinds, all in `store`.
 #[must_use]
 pub fn groups(store: &Arc<dyn Store>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
@@ -82,7 +82,7 @@ pub fn groups(store: &Arc<dyn Store>) -> Vec<Group> {
     groups
 }
 
-/// Adds the subresources whose writes go through `registry`.
+/// Adds the subresources whose writes use `registry`.
 pub fn write_through(groups: &mut [Group], registry: &Arc<Registry>) {
     let resources = groups.iter_mut().flat_map(|group| &mut group.resources);
     for resource in resources.filter(|resource| resource.kind.info().resource() == deployment::RESOURCE) {
@@ -124,7 +124,7 @@ mod tests {
             .collect();
         rules.sort_by_key(|(kind, _)| *kind);
         let written = StatusMetadata::Written;
-        let wanted = [
+        let expected = [
             ("Deployment", StatusMetadata::WrittenButLabels),
             ("Job", written),
             ("Namespace", written),
@@ -133,7 +133,7 @@ mod tests {
             ("StatefulSet", written),
             ("ValidatingAdmissionPolicy", StatusMetadata::Stay),
         ];
-        assert_eq!(rules, wanted);
+        assert_eq!(rules, expected);
     }
 
     #[test]

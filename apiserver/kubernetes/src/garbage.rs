@@ -1,8 +1,8 @@
 //! The garbage collector: objects are deleted with their owner.
 //!
-//! It follows every change of the store and does what kube-controller-manager's does (Background,
-//! Foreground with blockOwnerDeletion, Orphan). Nothing is polled; a timer only repeats writes that the
-//! store could not do. Its writes skip admission, since they are clean-up; but like other users, it
+//! It follows every change of the store and does what kube-controller-manager's does (Background, Foreground
+//! with blockOwnerDeletion, Orphan). Nothing is polled; a timer only repeats writes that the store could not
+//! do. The collector's writes skip admission, since they only clean up; but like other users, the collector
 //! does not delete objects in use ([`Protection`]).
 
 mod graph;
@@ -27,9 +27,9 @@ pub use removal::Protection;
 use removal::{FOREGROUND, ORPHAN};
 pub(crate) use removal::{NotRemoved, Propagation, Removal};
 
-/// Number of objects that are worked on at once, so that their writes share commits.
+/// Number of objects that are processed concurrently, so that their writes share commits.
 const AT_ONCE: usize = 64;
-/// Back-off factor for objects in use, of that after a failure.
+/// Number of turns of the retry queue before an object in use is tried again.
 const TURNS_IN_USE: u32 = 5;
 
 /// Runs the collector over `store` until `stop` is cancelled.
@@ -59,7 +59,7 @@ pub fn spawn(
     ))
 }
 
-/// The collector, with its knowledge and its queue.
+/// The collector with its graph of owners and its queues.
 struct CollectorState {
     collector: Collector,
     graph: Graph,
@@ -76,11 +76,11 @@ struct Collector {
 /// State of the owners of an object.
 #[derive(Default)]
 struct Owners {
-    /// Some are there and stay.
-    solid: bool,
-    /// The uids of objects that are gone, or that go as soon as this object is gone.
+    /// Whether an owner exists and is not being deleted.
+    has_lasting_owner: bool,
+    /// UIDs of owners that do not exist, or that are deleted as soon as this object is deleted.
     leaving: Vec<String>,
-    /// Whether any of those wait for this object.
+    /// Whether an owner in `leaving` waits for this object.
     waiting: bool,
 }
 
@@ -118,7 +118,7 @@ impl Handler for CollectorState {
 }
 
 impl CollectorState {
-    /// Folds one change, and queues the objects that it may affect.
+    /// Records one change, and queues the objects that it may affect.
     fn learn(&mut self, change: &Change) {
         let (old, new) = (change.old.as_deref(), change.new.as_deref());
         self.graph.fold(change);
@@ -144,15 +144,15 @@ impl CollectorState {
 }
 
 impl Collector {
-    /// Works through the queue; failed ones wait for a retry.
+    /// Processes the queue; failed objects wait for a retry.
     async fn work(&self, graph: &Graph, queue: &mut Queue, waiting: &mut RetryQueue) {
         while !queue.is_empty() {
             let visits = stream::iter(queue.take()).map(|key| async move {
                 let result = self.visit(graph, &key).await;
                 (key, result)
             });
-            let mut done = visits.buffer_unordered(AT_ONCE);
-            while let Some((key, result)) = done.next().await {
+            let mut results = visits.buffer_unordered(AT_ONCE);
+            while let Some((key, result)) = results.next().await {
                 match result {
                     Ok(more) => {
                         waiting.in_use.remove(&key);
@@ -164,7 +164,7 @@ impl Collector {
         }
     }
 
-    /// Does the pending work for one object. Returns the next objects.
+    /// Processes one object. Returns the next objects.
     async fn visit(&self, graph: &Graph, key: &Key) -> Result<Vec<Key>, NotRemoved> {
         let Some(object) = self.find(key) else {
             return Ok(Vec::new());
@@ -185,7 +185,7 @@ impl Collector {
         if owners.leaving.is_empty() {
             return Ok(Vec::new());
         }
-        if owners.solid {
+        if owners.has_lasting_owner {
             self.removal
                 .edit(key, meta.uid(), |value| release(value, &owners.leaving))
                 .await?;
@@ -194,7 +194,7 @@ impl Collector {
         self.collect(graph, key, &object, owners.waiting).await
     }
 
-    /// Deletes an object all of whose owners are gone or going.
+    /// Deletes an object whose owners are all deleted or being deleted.
     async fn collect(
         &self,
         graph: &Graph,
@@ -212,14 +212,14 @@ impl Collector {
             Propagation::Background
         };
         if propagation == Propagation::Foreground && dependents.iter().any(|key| self.waits(key)) {
-            // It and an object below it own each other: neither may wait for the other.
+            // The object and one of its dependents own each other: neither may wait for the other.
             self.removal.edit(key, uid, unblock).await?;
         }
         self.removal.delete(key, uid, propagation).await?;
         Ok(Vec::new())
     }
 
-    /// Sends the dependents away first; lets the owner go when none blocks any more.
+    /// Deletes the dependents first; removes the owner's finalizer when no dependent blocks it any more.
     async fn foreground(&self, graph: &Graph, key: &Key, object: &Object) -> Result<Vec<Key>, StoreError> {
         let uid = object.meta().uid();
         let blocking: Vec<Key> = graph
@@ -239,16 +239,16 @@ impl Collector {
             .collect())
     }
 
-    /// Releases the dependents, then the owner.
+    /// Removes the reference to the owner from the dependents, then the finalizer from the owner.
     async fn orphan(&self, graph: &Graph, key: &Key, object: &Object) -> Result<(), StoreError> {
         let uid = object.meta().uid();
         for dependent in graph.dependents(uid) {
             let Some(current) = self.find(dependent) else {
                 continue;
             };
-            let gone = [uid.to_owned()];
+            let uids = [uid.to_owned()];
             self.removal
-                .edit(dependent, current.meta().uid(), |value| release(value, &gone))
+                .edit(dependent, current.meta().uid(), |value| release(value, &uids))
                 .await?;
         }
         self.removal
@@ -260,9 +260,9 @@ impl Collector {
     fn owners(&self, key: &Key, object: &Object) -> Owners {
         let mut owners = Owners::default();
         for reference in object.meta().owner_references() {
-            // An owner of a kind that is not served cannot be known to be gone.
+            // Whether an owner of an unserved kind exists is unknown, so it counts as existing.
             let Some(owner) = self.kinds.resolve(reference, &key.namespace) else {
-                owners.solid = true;
+                owners.has_lasting_owner = true;
                 continue;
             };
             match self
@@ -274,7 +274,7 @@ impl Collector {
                     owners.leaving.push(reference.uid.clone());
                     owners.waiting |= reference.block_owner_deletion == Some(true);
                 }
-                Some(_) => owners.solid = true,
+                Some(_) => owners.has_lasting_owner = true,
             }
         }
         owners
@@ -297,12 +297,12 @@ impl Collector {
     }
 }
 
-/// Objects to be tried again.
+/// Objects to retry.
 #[derive(Default)]
 struct RetryQueue {
-    /// Objects that the store did not take: soon.
+    /// Objects whose write the store rejected: retried at the next turn.
     failed: Vec<Key>,
-    /// Objects in use, with the number of turns that each waits still.
+    /// Objects in use, with the remaining number of turns before each is retried.
     in_use: HashMap<Key, u32>,
 }
 
@@ -327,11 +327,11 @@ impl RetryQueue {
         }
     }
 
-    /// Objects to be tried now, after another turn.
+    /// Returns the objects to retry now, and counts one turn.
     fn due(&mut self) -> Vec<Key> {
         let mut due = std::mem::take(&mut self.failed);
         for (key, turns) in &mut self.in_use {
-            // It stays in the queue until it is done, so that it is reported once.
+            // The object stays in the queue until it is deleted, so that it is reported once.
             *turns = turns.saturating_sub(1);
             if *turns == 0 {
                 due.push(key.clone());
@@ -345,12 +345,12 @@ impl RetryQueue {
 #[derive(Default)]
 struct Queue {
     order: VecDeque<Key>,
-    known: HashSet<Key>,
+    queued: HashSet<Key>,
 }
 
 impl Queue {
     fn push(&mut self, key: Key) {
-        if self.known.insert(key.clone()) {
+        if self.queued.insert(key.clone()) {
             self.order.push_back(key);
         }
     }
@@ -364,8 +364,8 @@ impl Queue {
     }
 
     fn take(&mut self) -> Vec<Key> {
-        // A start or a burst fills it: its memory is freed.
-        self.known = HashSet::new();
+        // A start or a burst fills the set, so its memory is freed.
+        self.queued = HashSet::new();
         std::mem::take(&mut self.order).into()
     }
 }
@@ -383,7 +383,7 @@ fn is_waiting(object: &Object) -> bool {
     object.meta().deletion_timestamp().is_some() && has_finalizer(object, FOREGROUND)
 }
 
-/// Whether there may be something to do about the object itself.
+/// Whether the collector may have to process the object itself.
 fn is_of_interest(object: &Object) -> bool {
     let meta = object.meta();
     match meta.deletion_timestamp() {
@@ -398,7 +398,7 @@ fn blocks(object: &Object, owner: &str) -> bool {
     object.meta().owner_references().iter().any(blocks)
 }
 
-/// Takes the references to `owners` away.
+/// Removes the references to `owners`. Returns whether there were any.
 fn release(value: &mut Value, owners: &[String]) -> bool {
     let Some(references) = value["metadata"]["ownerReferences"].as_array_mut() else {
         return false;
@@ -414,7 +414,7 @@ fn release(value: &mut Value, owners: &[String]) -> bool {
     changed
 }
 
-/// Makes the object block none of its owners.
+/// Sets blockOwnerDeletion to false in all owner references of the object.
 fn unblock(value: &mut Value) -> bool {
     let references = value["metadata"]["ownerReferences"].as_array_mut();
     let mut changed = false;

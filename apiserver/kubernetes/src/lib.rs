@@ -1,11 +1,11 @@
 //! Kubernetes' own part of a standalone server: the work of kube-apiserver and kube-controller-manager
 //! in every cluster, which a server without a hub must do itself.
 //!
-//! The kinds of [`core`] with RBAC as authorizer ([`rbac`]), the reviews that ask it ([`reviews`]), the
-//! garbage collector ([`garbage`]), the namespace controller ([`namespaces`]), quotas ([`quota`]), the
-//! types in admission policies ([`type_checking`]) and protobuf request bodies ([`protobuf`]). It
-//! depends on `apiserver`, and is independent of scheduling. Behind an aggregator none of it is
-//! registered: there kube-apiserver serves these kinds. Start reading at [`core::groups`].
+//! It has the kinds of [`core`], RBAC as the authorizer ([`rbac`]), access reviews ([`reviews`]), the garbage
+//! collector ([`garbage`]), the namespace controller ([`namespaces`]), quotas ([`quota`]), the types in
+//! admission policies ([`type_checking`]) and protobuf request bodies ([`protobuf`]). It depends on
+//! `apiserver`, and is independent of scheduling. Behind an aggregator nothing of this crate is registered:
+//! there kube-apiserver serves these kinds. Start reading at [`core::groups`].
 #![doc = include_str!("../README.md")]
 
 pub mod core;

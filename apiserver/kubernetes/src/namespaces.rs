@@ -1,5 +1,5 @@
-//! The life of namespaces: the ones every server starts with, the writes that are allowed in them, and
-//! emptying the deleted ones.
+//! Lifecycle of namespaces: the default ones, the writes that are allowed in each, and the deletion of their
+//! content.
 
 mod deleter;
 mod lifecycle;
@@ -15,16 +15,16 @@ pub use lifecycle::NamespaceLifecycle;
 
 use crate::core::namespace;
 
-/// The namespaces every server has.
+/// Default namespaces of every server.
 pub const DEFAULTS: [&str; 2] = ["default", "kube-system"];
 
-/// Makes the default namespaces where they are missing.
+/// Creates the default namespaces where they are missing.
 ///
 /// # Errors
-/// When the store refuses.
+/// When the store rejects the write.
 pub async fn ensure_defaults(store: &Arc<dyn Store>, clock: &dyn Clock) -> Result<(), StoreError> {
     for name in DEFAULTS {
-        // A start must be possible without a write, as the disk may be full.
+        // A start must be possible without a write, since the disk may be full.
         if store.cached(namespace::RESOURCE).get("", name).is_some() {
             continue;
         }

@@ -1,12 +1,13 @@
-//! Kubernetes' protobuf for the kinds served here: whole objects, in request bodies and in answers.
+//! Kubernetes' protobuf encoding of the served kinds: whole objects, in request and response bodies.
 //!
 //! A body is the four bytes `k8s\0` and an envelope (runtime.Unknown) that names apiVersion and kind and
-//! holds the message. The messages stand in `messages.txt`, which `tests/conformance/kubernetes/messages`
-//! writes of the Go types' tags; so every field that a kind has is read and written, and one that this release
-//! of Kubernetes does not know is left out, as by kube-apiserver.
+//! holds the message. The messages are defined in `messages.txt`, which
+//! `tests/conformance/kubernetes/messages` generates from the tags of the Go types; so every field of a kind
+//! is encoded and decoded, and a field that this release of Kubernetes does not know is dropped, as in
+//! kube-apiserver.
 //!
-//! Go writes every field that is not a pointer, zeros too, so zeros of those read as absent. A zero behind a
-//! pointer says something, and stays.
+//! Go writes every field that is not a pointer, even if it is zero, so such zeros are decoded as absent. A
+//! zero behind a pointer is a set value, and stays.
 
 mod read;
 mod scalar;
@@ -22,10 +23,10 @@ use serde_json::{Map, Value};
 use table::TABLE;
 use wire::Reader;
 
-/// First bytes of every body.
+/// Magic bytes at the start of every body.
 const MAGIC: &[u8] = b"k8s\0";
 
-/// Reader and writer of Kubernetes' messages.
+/// Decoder and encoder of Kubernetes' messages.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Protobuf;
 
@@ -81,7 +82,7 @@ impl Codec for Protobuf {
     }
 }
 
-/// The parts of `runtime.Unknown` that say what an object is.
+/// The fields of `runtime.Unknown` that identify an object.
 #[derive(Default)]
 struct Envelope<'a> {
     api_version: &'a str,

@@ -1,9 +1,8 @@
-//! ResourceQuota: how many objects of a resource may be in a namespace (docs/admission.md, "Quota").
+//! ResourceQuota: limits of the number of objects of a resource in a namespace (docs/admission.md, "Quota").
 //!
-//! A create is judged by counting the existing objects, not by a stored number. It passes a fence that
-//! every create of that resource in that namespace passes. So two concurrent creates cannot both use
-//! the last room, and a crash leaves nothing to repair. The numbers in a quota's status are for readers
-//! only ([`spawn`]).
+//! A create is judged by counting the existing objects, not by a stored number. All creates of one resource
+//! in one namespace use the same fence. So two concurrent creates cannot both use the last free place, and
+//! nothing needs repair after a crash. The numbers in a quota's status are only informative ([`spawn`]).
 
 mod usage;
 
@@ -21,21 +20,21 @@ use crate::core::value;
 
 pub use usage::spawn;
 
-/// Core resources whose limit may also be named without `count/`.
+/// Core resources whose limit may also be written without `count/`.
 const SHORT: [&str; 4] = ["configmaps", "resourcequotas", "secrets", "services"];
 
-/// Resource of which a quota limits parts as well: node ports and load balancers.
+/// Services, for which a quota has further limits: node ports and load balancers.
 const SERVICES: GroupResource = GroupResource::new("", "services");
 const NODE_PORTS: &str = "services.nodeports";
 const LOAD_BALANCERS: &str = "services.loadbalancers";
 
-/// Whether objects of `resource` are counted. Events come by themselves, and no quota of Kubernetes
+/// Whether objects of `resource` are counted. Events are created by controllers, and no quota of Kubernetes
 /// counts them.
 fn is_counted(resource: GroupResource) -> bool {
     resource.resource != "events"
 }
 
-/// The names a quota may have for `resource`.
+/// Names of the limits for `resource`.
 fn names(resource: GroupResource) -> Vec<String> {
     let mut names = vec![format!("count/{resource}")];
     if resource.group.is_empty() && SHORT.contains(&resource.resource) {
@@ -54,13 +53,15 @@ fn amount(name: &str, object: &Value) -> usize {
         LOAD_BALANCERS => usize::from(kind == "LoadBalancer"),
         NODE_PORTS => {
             let ports = value::list(object, &["spec", "ports"]);
-            let given = || {
+            let allocated_ports = || {
                 ports
                     .iter()
                     .filter(|port| port["nodePort"].as_i64().unwrap_or_default() > 0)
             };
             match kind {
-                "LoadBalancer" if object["spec"]["allocateLoadBalancerNodePorts"] == false => given().count(),
+                "LoadBalancer" if object["spec"]["allocateLoadBalancerNodePorts"] == false => {
+                    allocated_ports().count()
+                }
                 "NodePort" | "LoadBalancer" => ports.len(),
                 _ => 0,
             }
@@ -69,7 +70,7 @@ fn amount(name: &str, object: &Value) -> usize {
     }
 }
 
-/// The amount of `name` in a namespace.
+/// The used amount of the limit `name` in a namespace.
 fn used(name: &str, objects: &Collection, namespace: &str) -> usize {
     let objects = objects.iter(Some(namespace), None);
     match name {
@@ -78,7 +79,7 @@ fn used(name: &str, objects: &Collection, namespace: &str) -> usize {
     }
 }
 
-/// The limits of a quota: names and numbers.
+/// The limits of a quota: names and quantities.
 fn limits(quota: &Object) -> Vec<(String, Quantity)> {
     let hard = value::object(quota.value(), &["spec", "hard"]);
     let read = |limit: &Value| match limit {
@@ -98,19 +99,19 @@ struct Limit {
     most: Quantity,
 }
 
-/// The admission plugin.
+/// The admission plugin ResourceQuota.
 pub struct ResourceQuotas {
     source: Arc<dyn Source>,
 }
 
 impl ResourceQuotas {
-    /// The plugin over the quotas and objects of `source`.
+    /// Creates the plugin over the quotas and objects of `source`.
     #[must_use]
     pub fn new(source: Arc<dyn Source>) -> Self {
         Self { source }
     }
 
-    /// The limits that hold for `resource` in `namespace`.
+    /// Limits of `resource` in `namespace`.
     fn limits(&self, resource: GroupResource, namespace: &str) -> Vec<Limit> {
         let names = names(resource);
         let quotas = self.source.cached(RESOURCE);
@@ -127,7 +128,7 @@ impl ResourceQuotas {
         quotas.flat_map(|(_, quota)| of(quota)).collect()
     }
 
-    /// The limits that `request` counts for, each with the amount it adds.
+    /// The limits to which `request` adds, each with the added amount.
     fn added(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<(Limit, usize)> {
         let limits = self.limits(request.resource, request.namespace).into_iter();
         let added = limits.map(|limit| {
@@ -141,18 +142,18 @@ impl ResourceQuotas {
         added.filter(|(_, added)| *added > 0).collect()
     }
 
-    /// The first of the limits that is exceeded.
-    fn exceeded(added: Vec<(Limit, usize)>, namespace: &str, objects: &Collection) -> Option<Exceeded> {
+    /// Returns the first exceeded limit.
+    fn exceeded(added: Vec<(Limit, usize)>, namespace: &str, objects: &Collection) -> Option<ExceededQuota> {
         added.into_iter().find_map(|(limit, added)| {
             let used = used(&limit.name, objects, namespace);
             let most = usize::try_from(limit.most.units()).unwrap_or_default();
-            (used + added > most).then_some(Exceeded { limit, added, used })
+            (used + added > most).then_some(ExceededQuota { limit, added, used })
         })
     }
 }
 
-/// A limit that a request would exceed.
-struct Exceeded {
+/// A limit that a request would exceed, with the added and the used amount.
+struct ExceededQuota {
     limit: Limit,
     added: usize,
     used: usize,
@@ -164,7 +165,7 @@ impl Plugin for ResourceQuotas {
     }
 
     fn handles(&self, request: &Request<'_>) -> bool {
-        // An update adds nothing, but for the parts of Services.
+        // Only updates of Services add to a limit.
         let adds = match request.operation {
             Operation::Create => true,
             Operation::Update => request.resource == SERVICES,
@@ -186,7 +187,7 @@ impl Plugin for ResourceQuotas {
         let added = self.added(request, object);
         match Self::exceeded(added, request.namespace, &objects) {
             None => Ok(()),
-            Some(Exceeded { limit, added, used }) => {
+            Some(ExceededQuota { limit, added, used }) => {
                 let Limit { quota, name, most } = limit;
                 Err(Denial::Forbidden(format!(
                     "exceeded quota: {}, requested: {name}={added}, used: {name}={used}, limited: {name}={}",
@@ -203,8 +204,9 @@ impl Plugin for ResourceQuotas {
         if added.is_empty() {
             return Vec::new();
         }
-        if let Some(Exceeded { limit, .. }) = Self::exceeded(added, request.namespace, &objects) {
-            // Another write has taken the room since: this one cannot be stored, and is judged again.
+        if let Some(ExceededQuota { limit, .. }) = Self::exceeded(added, request.namespace, &objects) {
+            // Another write has used the last free place since: this write cannot be stored, and is judged
+            // again.
             let meta = limit.quota.meta();
             return vec![Guard::Unchanged {
                 key: Key::new(RESOURCE, meta.namespace(), meta.name()),

@@ -1,8 +1,8 @@
 //! RBAC as Kubernetes evaluates it, over the roles and bindings in a store.
 //!
-//! Everything is compiled into look-ups by user and group when a role or binding has changed, so that a
-//! request costs a few hash look-ups. Aggregated cluster roles are computed in that step. Their stored
-//! rules do not count: they are for people and tools, and are updated later ([`aggregation`]).
+//! Roles and bindings are compiled into hash maps by user and group whenever one of them changes, so that a
+//! request costs a few lookups. Aggregated cluster roles are computed in that step. Their stored rules are
+//! not used: they are for users and tools, and are updated later ([`aggregation`]).
 
 pub mod aggregation;
 pub mod bootstrap;
@@ -27,17 +27,17 @@ pub use escalation::EscalationGuard;
 
 use crate::core::rbac::{PolicyRule, RoleRef};
 
-/// The group whose members may do anything, independent of stored rules.
+/// The group whose members are allowed everything, independent of stored rules.
 pub const MASTERS: &str = "system:masters";
 
-/// The evaluator.
+/// The RBAC evaluator.
 pub struct Rbac {
     source: Arc<dyn Source>,
     compiled: RwLock<Arc<CompiledRules>>,
 }
 
 impl Rbac {
-    /// Evaluates the content of `source` at the time of each question.
+    /// Creates an evaluator of the content of `source` at the time of each request.
     #[must_use]
     pub fn new(source: Arc<dyn Source>) -> Arc<Self> {
         let compiled = RwLock::new(Arc::new(CompiledRules::of(compiled::lists(&*source))));
@@ -59,29 +59,30 @@ impl Rbac {
             .map(|granted| format!("RBAC: allowed by {granted}"))
     }
 
-    /// Every rule that holds for `user` in `namespace` (the empty one: everywhere).
+    /// Every rule that applies to `user` in `namespace` (empty: cluster-wide).
     #[must_use]
     pub fn rules_for(&self, user: &UserInfo, namespace: &str) -> Vec<PolicyRule> {
         let compiled = self.current();
-        held(&compiled, user, namespace).cloned().collect()
+        held_rules(&compiled, user, namespace).cloned().collect()
     }
 
-    /// Rules of `wanted` that the user does not hold in `namespace`: their first `told` parts.
+    /// Rules of `wanted` that the user does not hold in `namespace`; at most `limit` of their parts are
+    /// listed.
     ///
     /// # Errors
-    /// A sentence when the rules are too many to be compared.
+    /// A message when there are too many rules to compare.
     pub(crate) fn uncovered(
         &self,
         user: &UserInfo,
         namespace: &str,
         wanted: &[PolicyRule],
-        told: usize,
+        limit: usize,
     ) -> Result<UncoveredRules, String> {
         let compiled = self.current();
-        covering::uncovered(held(&compiled, user, namespace), wanted, told)
+        covering::uncovered(held_rules(&compiled, user, namespace), wanted, limit)
     }
 
-    /// The rules of the role of a binding in `namespace`; `None` when there is no such role.
+    /// The rules of the role that a binding in `namespace` refers to; `None` when the role does not exist.
     #[must_use]
     pub fn rules_of(&self, role: &RoleRef, namespace: &str) -> Option<Arc<[PolicyRule]>> {
         self.current().rules_of(role, namespace)
@@ -100,15 +101,17 @@ impl Rbac {
     }
 }
 
-/// The rules of a user. Those of a role with several bindings occur once.
-fn held<'a>(
+/// The rules of a user. Those of a role with several bindings occur only once.
+fn held_rules<'a>(
     compiled: &'a CompiledRules,
     user: &UserInfo,
     namespace: &str,
 ) -> impl Iterator<Item = &'a PolicyRule> {
-    let mut seen = HashSet::new();
+    let mut pointers = HashSet::new();
     let roles = compiled.granted(user, namespace).map(|granted| granted.rules);
-    roles.filter(move |rules| seen.insert(rules.as_ptr())).flatten()
+    roles
+        .filter(move |rules| pointers.insert(rules.as_ptr()))
+        .flatten()
 }
 
 #[async_trait]

@@ -1,5 +1,5 @@
-//! Reviews about the own user, the own rights, and the rights of others. They are answered at once,
-//! never stored, so that `kubectl auth can-i`, `auth can-i --list` and `auth whoami` work.
+//! Reviews of the caller's identity, of the caller's rights, and of the rights of other users. They are
+//! answered at once and never stored; `kubectl auth can-i`, `auth can-i --list` and `auth whoami` use them.
 
 pub mod access;
 mod kind;
@@ -13,13 +13,13 @@ use berth_apiserver::{Backing, Computed, Group, Resource};
 use crate::rbac::Rbac;
 use kind::Review;
 
-/// `authorization.k8s.io/v1`.
+/// API group of access reviews.
 const AUTHORIZATION: &str = "authorization.k8s.io";
-/// `authentication.k8s.io/v1`.
+/// API group of reviews of identities.
 const AUTHENTICATION: &str = "authentication.k8s.io";
 
-/// The review groups. Access is judged by the authorizer of each call, so that reviews agree with the
-/// server; the list of the user's own rules comes from `rbac`.
+/// API groups of the reviews. The authorizer of each call judges access, so that reviews agree with the
+/// server; `rbac` lists the user's own rules.
 #[must_use]
 pub fn groups(rbac: &Arc<Rbac>) -> Vec<Group> {
     let rules = Arc::new(own::Rules::new(Arc::clone(rbac)));

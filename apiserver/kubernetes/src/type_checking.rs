@@ -1,5 +1,5 @@
-//! The status of ValidatingAdmissionPolicies: expressions that do not fit the types of the kinds that
-//! their rules name. They are checked when a policy is new or changed, as by kube-controller-manager.
+//! Status of ValidatingAdmissionPolicies: expressions that do not fit the types of the kinds that their rules
+//! name. New and changed policies are checked, as by kube-controller-manager.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,9 +16,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::core::admission_policies::VALIDATING;
 
-/// Owner of the status, as in Kubernetes.
+/// Field manager of the status, as in Kubernetes.
 const MANAGER: &str = "validatingadmissionpolicy-status";
-/// The user of the writes.
+/// User that writes the status.
 const USER: &str = "system:serviceaccount:kube-system:validatingadmissionpolicy-status-controller";
 
 /// Checks the policies in `source` against the kinds of `groups`, and writes the results through
@@ -47,7 +47,7 @@ pub fn spawn(
     ))
 }
 
-/// The kinds that are served.
+/// The served kinds.
 struct ServedKinds(Vec<Arc<dyn Kind>>);
 
 impl ServedKinds {
@@ -82,7 +82,7 @@ struct Checker {
 impl Handler for Checker {
     /// Checks every new or changed policy. Returns whether all results were written.
     async fn work(&mut self) -> bool {
-        let mut done = true;
+        let mut is_complete = true;
         for (name, policy) in self.source.cached(VALIDATING).iter(None, None) {
             if policy.meta().generation()
                 <= policy.value()["status"]["observedGeneration"]
@@ -92,7 +92,7 @@ impl Handler for Checker {
                 continue;
             }
             match self.check(policy).await {
-                // It changed meanwhile, or is gone, and the watch will report that.
+                // The policy was changed or deleted concurrently, and the watch will report that.
                 Ok(()) => {}
                 Err(status) if [404, 409].contains(&status.code) => {}
                 Err(status) => {
@@ -101,11 +101,11 @@ impl Handler for Checker {
                         problem = status.message,
                         "what was found in the expressions of a ValidatingAdmissionPolicy was not written; retrying"
                     );
-                    done = false;
+                    is_complete = false;
                 }
             }
         }
-        done
+        is_complete
     }
 
     fn ended(&self, problem: &StoreError) -> Duration {
@@ -137,13 +137,13 @@ impl Checker {
             manager: MANAGER,
             cause: Some("the expressions of a new or changed policy were checked"),
         };
-        let wanted = ApplyConfiguration {
+        let configuration = ApplyConfiguration {
             key: &Key::new(VALIDATING, "", policy.meta().name()),
             subresource: "status",
             config: &config,
             base: Some(policy.revision()),
         };
-        let applied = self.registry.apply_as(author, wanted).await;
+        let applied = self.registry.apply_as(author, configuration).await;
         applied.map(drop).map_err(|refused| refused.status)
     }
 }

@@ -1,5 +1,5 @@
-//! Events on their way to an audit webhook: a bounded buffer, sent in batches. Requests never wait for
-//! it: events that do not fit are dropped and counted.
+//! Events for an audit webhook: a bounded buffer, sent in batches. Requests never wait for the buffer: events
+//! that do not fit are dropped and counted.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,20 +22,20 @@ pub trait Deliver: Send + Sync + 'static {
     /// Delivers an `audit.k8s.io/v1` EventList.
     ///
     /// # Errors
-    /// Reason why it was not taken.
+    /// Reason why the batch was not accepted.
     async fn deliver(&self, events: Bytes) -> Result<(), NotDelivered>;
 }
 
 /// Limits of batches of events. The defaults are kube-apiserver's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchLimits {
-    /// Most events that may wait.
+    /// Highest number of events in the buffer.
     pub buffer_size: usize,
-    /// Most events in one request.
+    /// Highest number of events in one request.
     pub max_size: usize,
-    /// Longest wait of the first of a batch for others.
+    /// Longest wait of the first event of a batch for further events.
     pub max_wait: Duration,
-    /// Wait before a batch that was not taken is sent again; half as long again each time.
+    /// Delay before a batch that was not accepted is sent again; half as long again each time.
     pub initial_backoff: Duration,
 }
 
@@ -50,11 +50,11 @@ impl Default for BatchLimits {
     }
 }
 
-/// Most attempts at a batch before it is given up.
+/// Highest number of attempts to send a batch before it is dropped.
 const ATTEMPTS: u32 = 5;
-/// Most bytes that may wait.
+/// Highest number of bytes in the buffer.
 const BUFFER_BYTES: usize = 64 * 1024 * 1024;
-/// First and last bytes of a batch.
+/// Start and end of the JSON of a batch.
 const HEAD: &[u8] = br#"{"kind":"EventList","apiVersion":"audit.k8s.io/v1","metadata":{},"items":["#;
 const TAIL: &[u8] = b"]}";
 
@@ -63,7 +63,7 @@ enum Message {
     Flush(oneshot::Sender<()>),
 }
 
-/// The buffer.
+/// Buffer of events, which a task sends in batches.
 #[derive(Clone)]
 pub(super) struct Batches {
     queue: mpsc::Sender<Message>,
@@ -72,7 +72,7 @@ pub(super) struct Batches {
 }
 
 impl Batches {
-    /// Begins to send; on a runtime.
+    /// Starts to send batches; must be called on a runtime.
     pub(super) fn start(to: Arc<dyn Deliver>, batching: BatchLimits, metrics: Arc<Metrics>) -> Self {
         let (queue, messages) = mpsc::channel(batching.buffer_size.max(1));
         let sender = Sender {
@@ -88,7 +88,7 @@ impl Batches {
         }
     }
 
-    /// Takes an event, if there is room.
+    /// Adds an event to the buffer, if there is room.
     pub(super) fn push(&self, event: Bytes) {
         let length = u32::try_from(event.len()).unwrap_or(u32::MAX);
         let pushed = Arc::clone(&self.bytes)
@@ -102,11 +102,11 @@ impl Batches {
         }
     }
 
-    /// Waits until all earlier events are delivered or given up.
+    /// Waits until all earlier events are delivered or dropped.
     pub(super) async fn flush(&self) {
-        let (done, flushed) = oneshot::channel();
-        if self.queue.send(Message::Flush(done)).await.is_ok() {
-            // Dropped only with the task that would have answered.
+        let (reply, flushed) = oneshot::channel();
+        if self.queue.send(Message::Flush(reply)).await.is_ok() {
+            // An error means that the task which sends batches has ended.
             flushed.await.unwrap_or_default();
         }
     }
@@ -126,14 +126,14 @@ impl Sender {
                 self.send(&events).await;
             }
             drop(events);
-            if let Some(done) = flush {
+            if let Some(reply) = flush {
                 // The caller may have stopped waiting.
-                done.send(()).unwrap_or_default();
+                reply.send(()).unwrap_or_default();
             }
         }
     }
 
-    /// Gathers the events of one request, beginning with `first`; a flush ends it at once.
+    /// Collects the events of one batch, beginning with `first`; a flush ends the batch at once.
     async fn gather(
         &self,
         first: Message,
@@ -145,7 +145,7 @@ impl Sender {
         loop {
             match next.take() {
                 Some(Message::Event(event, room)) => events.push((event, room)),
-                Some(Message::Flush(done)) => return (events, Some(done)),
+                Some(Message::Flush(reply)) => return (events, Some(reply)),
                 None => return (events, None),
             }
             if events.len() >= self.batching.max_size.max(1) {
@@ -195,14 +195,14 @@ mod tests {
 
     use super::*;
 
-    /// Refuses the first few batches and keeps the others.
-    struct Taker {
+    /// Receiver that refuses the first few batches and keeps the others.
+    struct FakeWebhook {
         refuse: Mutex<u32>,
-        taken: Mutex<Vec<usize>>,
+        received: Mutex<Vec<usize>>,
     }
 
     #[async_trait]
-    impl Deliver for Taker {
+    impl Deliver for FakeWebhook {
         async fn deliver(&self, events: Bytes) -> Result<(), NotDelivered> {
             let list: Value = serde_json::from_slice(&events).unwrap();
             assert_eq!(list["kind"], "EventList");
@@ -211,22 +211,22 @@ mod tests {
                 *refuse -= 1;
                 return Err(NotDelivered("503".to_owned()));
             }
-            self.taken.lock().push(list["items"].as_array().unwrap().len());
+            self.received.lock().push(list["items"].as_array().unwrap().len());
             Ok(())
         }
     }
 
-    fn start(refuse: u32, batching: BatchLimits) -> (Arc<Taker>, Batches, Arc<Metrics>) {
-        let taker = Arc::new(Taker {
+    fn start(refuse: u32, batching: BatchLimits) -> (Arc<FakeWebhook>, Batches, Arc<Metrics>) {
+        let taker = Arc::new(FakeWebhook {
             refuse: Mutex::new(refuse),
-            taken: Mutex::default(),
+            received: Mutex::default(),
         });
         let metrics = Arc::new(Metrics::new());
         let batches = Batches::start(taker.clone(), batching, metrics.clone());
         (taker, batches, metrics)
     }
 
-    fn lost(metrics: &Metrics) -> String {
+    fn dropped(metrics: &Metrics) -> String {
         let text = metrics.render().unwrap();
         let line = text
             .lines()
@@ -245,10 +245,10 @@ mod tests {
             batches.push(number.to_string().into());
         }
         tokio::time::sleep(Duration::from_secs(1)).await;
-        assert_eq!(*taker.taken.lock(), [3, 3]);
+        assert_eq!(*taker.received.lock(), [3, 3]);
         tokio::time::sleep(Duration::from_secs(30)).await;
-        assert_eq!(*taker.taken.lock(), [3, 3, 2]);
-        assert_eq!(lost(&metrics), "0");
+        assert_eq!(*taker.received.lock(), [3, 3, 2]);
+        assert_eq!(dropped(&metrics), "0");
     }
 
     #[tokio::test(start_paused = true)]
@@ -264,10 +264,10 @@ mod tests {
         for _ in 0..5 {
             batches.push("2".into());
         }
-        assert_eq!(lost(&metrics), "3");
+        assert_eq!(dropped(&metrics), "3");
         batches.flush().await;
-        assert_eq!(*taker.taken.lock(), [1, 1, 1]);
-        assert_eq!(lost(&metrics), "3");
+        assert_eq!(*taker.received.lock(), [1, 1, 1]);
+        assert_eq!(dropped(&metrics), "3");
     }
 
     #[tokio::test(start_paused = true)]
@@ -276,7 +276,7 @@ mod tests {
         batches.push("1".into());
         batches.push("2".into());
         batches.flush().await;
-        assert!(taker.taken.lock().is_empty());
-        assert_eq!(lost(&metrics), "2");
+        assert!(taker.received.lock().is_empty());
+        assert_eq!(dropped(&metrics), "2");
     }
 }

@@ -1,5 +1,4 @@
-//! Bodies in audit events: JSON on one line, without the parts that the policy leaves out, and never a
-//! Secret.
+//! Bodies in audit events: JSON on one line, without the fields that the policy omits, and never a Secret.
 
 use std::io::Read;
 
@@ -15,31 +14,31 @@ use serde_json::Value;
 use super::policy::PolicyAttributes;
 use crate::respond::JoinedList;
 
-/// The largest body that is written. An event is one line, and lines of lists could be as large as the store.
+/// Size of the largest body that is written. An event is one line, and lines of lists could be as large as
+/// the store.
 const LARGEST: usize = 1024 * 1024;
 
 /// Reason why a body is not in its event, for an annotation.
 pub(crate) const TOO_LARGE: &str = "larger than 1 MiB, or of unknown size";
 /// Note in place of a body that is never written.
 pub(crate) const CONFIDENTIAL: &str = "it holds credentials";
-/// Note in place of a body that has no form in JSON.
+/// Note in place of a body that has no JSON form.
 pub(crate) const UNREADABLE: &str = "it cannot be read as JSON";
 
-/// Whether bodies of the request may have credentials: Secrets, and tokens that are made or reviewed.
-/// They are written at no level, even if a policy asks for it. Nor are error messages, which may quote
-/// them.
-pub(crate) fn are_confidential(asked: PolicyAttributes<'_>) -> bool {
-    match (asked.group, asked.resource) {
+/// Whether bodies of the request may have credentials: Secrets, and tokens that are issued or reviewed. They
+/// are written at no level, even if a policy requires it. Neither are error messages, which may quote them.
+pub(crate) fn are_confidential(attributes: PolicyAttributes<'_>) -> bool {
+    match (attributes.group, attributes.resource) {
         ("", "secrets") | ("authentication.k8s.io", "tokenreviews") => true,
-        ("", "serviceaccounts") => asked.subresource == "token",
+        ("", "serviceaccounts") => attributes.subresource == "token",
         _ => false,
     }
 }
 
-/// A body as JSON on one line.
+/// Returns a body as JSON on one line.
 ///
 /// # Errors
-/// Reason why it is not written.
+/// Reason why the body is not written.
 pub(crate) fn line(
     media_type: &str,
     body: &[u8],
@@ -64,7 +63,7 @@ pub(crate) fn line(
     Ok(value.to_string().into_bytes())
 }
 
-/// Takes the managed fields out of an object, or of the objects of a list.
+/// Removes the managed fields of an object, or of the objects of a list.
 fn without_managed_fields(value: &mut Value) {
     let strip = |object: &mut Value| {
         if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -76,7 +75,7 @@ fn without_managed_fields(value: &mut Value) {
     strip(value);
 }
 
-/// The unchanged answer, and the logged part of its body.
+/// Returns the unchanged response, and the logged part of its body.
 pub(crate) async fn of_response(
     response: Response<Body>,
     omit_managed_fields: bool,
@@ -86,11 +85,12 @@ pub(crate) async fn of_response(
         return (response, Err(TOO_LARGE));
     }
     let (mut parts, body) = response.into_parts();
-    // It is a copy now, and charged as one.
+    // The body is no longer shared but a copy, and is charged as one.
     parts.extensions.remove::<JoinedList>();
     let bytes = match body.collect().await {
         Ok(whole) => whole.to_bytes(),
-        // The connection to the client would have broken in the same place, so this ends the same way.
+        // Without auditing, the connection to the client would have broken in the same place, so this
+        // response ends in the same way.
         Err(problem) => {
             let broken = Body::from_stream(futures::stream::once(async move { Err::<Bytes, _>(problem) }));
             return (Response::from_parts(parts, broken), Err(UNREADABLE));
@@ -103,7 +103,7 @@ pub(crate) async fn of_response(
     (Response::from_parts(parts, Body::from(bytes)), written)
 }
 
-/// The body before compression.
+/// Returns the body before compression.
 fn plain(headers: &HeaderMap, bytes: &Bytes) -> Result<Bytes, &'static str> {
     match text(headers, CONTENT_ENCODING) {
         "" => Ok(bytes.clone()),

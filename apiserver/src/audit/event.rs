@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 
 use super::level::{Level, Stage};
 
-/// One event.
+/// One audit event.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Event<'a> {
@@ -38,16 +38,16 @@ pub(crate) struct Event<'a> {
     pub(crate) stage_timestamp: Timestamp,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) annotations: BTreeMap<String, String>,
-    /// JSON on one line; it is inserted unchanged.
+    /// Body of the request as JSON on one line, inserted unchanged.
     #[serde(skip)]
     pub(crate) request_object: Option<&'a [u8]>,
-    /// Body of the answer.
+    /// Body of the response.
     #[serde(skip)]
     pub(crate) response_object: Option<&'a [u8]>,
 }
 
 impl Event<'_> {
-    /// The event as JSON on one line, without its end.
+    /// The event as JSON on one line, without the newline.
     pub(crate) fn line(&self) -> serde_json::Result<Vec<u8>> {
         let mut line = serde_json::to_vec(self)?;
         let bodies = [
@@ -56,7 +56,8 @@ impl Event<'_> {
         ];
         for (name, body) in bodies {
             let Some(body) = body else { continue };
-            // Replaces the brace at the end of the event: a body is JSON already, and may be large.
+            // Removes the closing brace of the event to append the bodies: a body is JSON already, and may be
+            // large.
             line.pop();
             line.extend_from_slice(format!(",\"{name}\":").as_bytes());
             line.extend_from_slice(body);
@@ -107,7 +108,7 @@ pub(crate) struct ObjectReference<'a> {
     pub(crate) subresource: &'a str,
 }
 
-/// Outcome of the request; message and reason only for failures the server itself put into words.
+/// Outcome of the request; message and reason are set only for failures that the server itself reports.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct ResponseStatus<'a> {
     pub(crate) metadata: BTreeMap<String, String>,

@@ -22,8 +22,8 @@ pub enum Level {
     None,
     /// User, operation, time and outcome.
     Metadata,
-    /// The request's body, too.
+    /// Metadata and the request's body.
     Request,
-    /// Both bodies.
+    /// Metadata and both bodies.
     RequestResponse,
 }

@@ -1,4 +1,4 @@
-//! Requests that are audited, and the detail: kube-apiserver's audit policy (`audit.k8s.io/v1` Policy).
+//! kube-apiserver's audit policy (`audit.k8s.io/v1` Policy): the audited requests, and the level of detail.
 
 mod read;
 
@@ -15,9 +15,10 @@ pub use read::PolicyErrors;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Resources {
     group: String,
-    /// `pods`, `pods/log`, `pods/*`, `*/status`, `*`; none means all of the group.
+    /// Resources: `pods`, `pods/log`, `pods/*`, `*/status`, `*`; an empty list means all resources of the
+    /// group.
     resources: Vec<String>,
-    /// An empty list means all.
+    /// Names of objects; an empty list means all.
     names: Vec<String>,
 }
 
@@ -35,7 +36,7 @@ struct Rule {
     omit_managed_fields: Option<bool>,
 }
 
-/// An audit policy: the first rule that matches counts. Without a matching rule, there is no event.
+/// An audit policy: the first matching rule decides. Without a matching rule, there is no event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     rules: Vec<Rule>,
@@ -69,7 +70,7 @@ pub(crate) struct PolicyAttributes<'a> {
 }
 
 impl<'a> PolicyAttributes<'a> {
-    /// A request of `user`.
+    /// Attributes of a request by `user`.
     pub(crate) fn of(info: &'a RequestInfo, user: &'a UserInfo) -> Self {
         Self {
             user: &user.name,
@@ -87,7 +88,7 @@ impl<'a> PolicyAttributes<'a> {
 }
 
 impl Policy {
-    /// Every request at level Metadata, once it is answered: the default without a policy.
+    /// The default policy: every request at level Metadata, once it is answered.
     #[must_use]
     pub fn metadata() -> Self {
         Self {
@@ -107,17 +108,17 @@ impl Policy {
         }
     }
 
-    /// Reads a policy file.
+    /// Parses a policy file.
     ///
     /// # Errors
-    /// Everything that is wrong in it, each with its path.
+    /// Every problem of the file, with its path.
     pub fn read(text: &str) -> Result<Self, PolicyErrors> {
         read::policy(text)
     }
 
     /// Returns the decision about a request.
-    pub(crate) fn judge(&self, asked: PolicyAttributes<'_>) -> Verdict {
-        match self.rules.iter().find(|rule| rule.matches(asked)) {
+    pub(crate) fn judge(&self, attributes: PolicyAttributes<'_>) -> Verdict {
+        match self.rules.iter().find(|rule| rule.matches(attributes)) {
             Some(rule) => Verdict {
                 level: rule.level,
                 omit_stages: &self.omit_stages | &rule.omit_stages,
@@ -133,37 +134,37 @@ impl Policy {
 }
 
 impl Verdict {
-    /// Whether there is an event of `stage`.
+    /// Whether the request has an event of `stage`.
     pub(crate) fn writes(&self, stage: Stage) -> bool {
         self.level > Level::None && !self.omit_stages.contains(&stage)
     }
 }
 
 impl Rule {
-    fn matches(&self, asked: PolicyAttributes<'_>) -> bool {
+    fn matches(&self, attributes: PolicyAttributes<'_>) -> bool {
         let has = |list: &[String], text: &str| list.iter().any(|one| one == text);
-        if !self.users.is_empty() && !has(&self.users, asked.user) {
+        if !self.users.is_empty() && !has(&self.users, attributes.user) {
             return false;
         }
-        if !self.groups.is_empty() && !asked.groups.iter().any(|group| has(&self.groups, group)) {
+        if !self.groups.is_empty() && !attributes.groups.iter().any(|group| has(&self.groups, group)) {
             return false;
         }
-        if !self.verbs.is_empty() && !has(&self.verbs, asked.verb) {
+        if !self.verbs.is_empty() && !has(&self.verbs, attributes.verb) {
             return false;
         }
         if !self.namespaces.is_empty() || !self.resources.is_empty() {
-            return asked.is_resource
-                && (self.namespaces.is_empty() || has(&self.namespaces, asked.namespace))
-                && (self.resources.is_empty() || self.resources.iter().any(|some| some.has(asked)));
+            return attributes.is_resource
+                && (self.namespaces.is_empty() || has(&self.namespaces, attributes.namespace))
+                && (self.resources.is_empty() || self.resources.iter().any(|some| some.has(attributes)));
         }
         if !self.paths.is_empty() {
-            return !asked.is_resource && self.paths.iter().any(|path| is_below(asked.path, path));
+            return !attributes.is_resource && self.paths.iter().any(|path| is_below(attributes.path, path));
         }
         true
     }
 }
 
-/// Whether `path` is `pattern`, or begins as that does before its final `*`.
+/// Whether `path` equals `pattern`, or begins with the part of `pattern` before its final `*`.
 fn is_below(path: &str, pattern: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(beginning) => path.starts_with(beginning),
@@ -172,22 +173,24 @@ fn is_below(path: &str, pattern: &str) -> bool {
 }
 
 impl Resources {
-    fn has(&self, asked: PolicyAttributes<'_>) -> bool {
-        if self.group != asked.group {
+    fn has(&self, attributes: PolicyAttributes<'_>) -> bool {
+        if self.group != attributes.group {
             return false;
         }
         if self.resources.is_empty() {
             return true;
         }
-        if !self.names.is_empty() && !self.names.iter().any(|name| name == asked.name) {
+        if !self.names.is_empty() && !self.names.iter().any(|name| name == attributes.name) {
             return false;
         }
         self.resources.iter().any(|wanted| match wanted.split_once('/') {
             None if wanted == "*" => true,
-            None => wanted == asked.resource && asked.subresource.is_empty(),
-            Some(("*", subresource)) => !subresource.is_empty() && subresource == asked.subresource,
-            Some((resource, "*")) => resource == asked.resource,
-            Some((resource, subresource)) => resource == asked.resource && subresource == asked.subresource,
+            None => wanted == attributes.resource && attributes.subresource.is_empty(),
+            Some(("*", subresource)) => !subresource.is_empty() && subresource == attributes.subresource,
+            Some((resource, "*")) => resource == attributes.resource,
+            Some((resource, subresource)) => {
+                resource == attributes.resource && subresource == attributes.subresource
+            }
         })
     }
 }

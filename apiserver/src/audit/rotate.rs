@@ -1,4 +1,5 @@
-//! The audit log's file: rotated at a size, its old ones deleted by number and age, as kube-apiserver's are.
+//! File of the audit log: it is rotated at a maximal size, and old files are deleted by number and age, as in
+//! kube-apiserver.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -8,19 +9,19 @@ use std::time::Duration;
 
 use berth_apimachinery::{Clock, Timestamp};
 
-/// Limits on the file and on old files. 0 is no limit.
+/// Limits on the file and on old files. 0 means no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rotation {
-    /// Megabytes of a file.
+    /// Highest size of the file, in megabytes.
     pub max_size: u64,
-    /// Old files.
+    /// Highest number of old files.
     pub max_backups: usize,
-    /// Days an old file is kept, from when it was rotated.
+    /// Days for which an old file is kept after its rotation.
     pub max_age: u32,
 }
 
 const MEGABYTE: u64 = 1024 * 1024;
-/// Seconds.
+/// Seconds of a day.
 const DAY: i64 = 86_400;
 
 /// A file that is rotated when it would become too large: `audit.log` is renamed to `audit-<when>.log`.
@@ -50,8 +51,8 @@ impl RotatingFile {
 
     fn rotate(&mut self) -> io::Result<()> {
         self.file.flush()?;
-        // Two within the same millisecond must not be one, and a clock that was set back must not make this
-        // the oldest.
+        // Two rotations within one millisecond need different names, and after a clock was set back the new
+        // name must still be the newest.
         let newest = self
             .old_files()?
             .first()
@@ -69,7 +70,7 @@ impl RotatingFile {
         self.path.with_file_name(format!("{stem}-{when}{extension}"))
     }
 
-    /// `audit` and `.log`.
+    /// The parts of the file name: `audit` and `.log`.
     fn name(&self) -> (String, String) {
         let text = |part: Option<&std::ffi::OsStr>| part.map(|part| part.to_string_lossy().into_owned());
         let extension = text(self.path.extension()).map(|extension| format!(".{extension}"));
@@ -79,7 +80,7 @@ impl RotatingFile {
         )
     }
 
-    /// Deletes old files beyond the number and age that are kept.
+    /// Deletes old files beyond the limits of number and age.
     fn prune(&self) -> io::Result<()> {
         let Rotation {
             max_backups, max_age, ..
@@ -98,7 +99,7 @@ impl RotatingFile {
         Ok(())
     }
 
-    /// The old files, the newest first. Files with other names are ignored.
+    /// The old files, newest first. Files with other names are ignored.
     fn old_files(&self) -> io::Result<Vec<(Timestamp, PathBuf)>> {
         let folder = match self.path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -120,15 +121,15 @@ impl RotatingFile {
     }
 }
 
-/// `2026-11-23T03-55-02.123`.
+/// Parses the time in a file name: `2026-11-23T03-55-02.123`.
 fn instant(text: &str) -> Option<Timestamp> {
     let (date, time) = text.split_once('T')?;
     format!("{date}T{}Z", time.replace('-', ":")).parse().ok()
 }
 
-/// It names users and their actions: only its owner may read it, as in kube-apiserver. The mode of an
-/// existing file stays, since a shipper of logs may need its group; a file that everyone can read is
-/// logged.
+/// Opens the file for appending. The log names users and their actions: only its owner may read it, as in
+/// kube-apiserver. The mode of an existing file stays, since a log shipper may need its group; a file that
+/// everyone can read is reported in the server's log.
 fn append_to(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);
@@ -149,7 +150,7 @@ fn append_to(path: &Path) -> io::Result<File> {
 }
 
 impl Write for RotatingFile {
-    /// Writes the whole of `line`: a line is never in two files.
+    /// Writes the whole of `line`: a line is never split over two files.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let length = line.len() as u64;
         let most = self.rotation.max_size.saturating_mul(MEGABYTE);
@@ -198,9 +199,9 @@ mod tests {
         for _ in 0..5 {
             log.write_all(&line).unwrap();
         }
-        let kept = names(folder.path());
+        let files = names(folder.path());
         assert_eq!(
-            kept,
+            files,
             [
                 "audit-2027-01-15T08-00-00.002.log",
                 "audit-2027-01-15T08-00-00.003.log",
@@ -208,7 +209,7 @@ mod tests {
                 "audit.log"
             ]
         );
-        for name in kept.iter().filter(|name| *name != "audit-notes.log") {
+        for name in files.iter().filter(|name| *name != "audit-notes.log") {
             assert_eq!(fs::metadata(folder.path().join(name)).unwrap().len(), 700 * 1024);
         }
         clock.advance(SignedDuration::from_hours(4 * 24));

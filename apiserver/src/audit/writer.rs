@@ -1,5 +1,5 @@
-//! The audit log's writer: a thread of its own behind a bounded queue, so that a slow disk slows requests
-//! down and never blocks the runtime.
+//! Writer of the audit log: a thread of its own behind a bounded queue, so that a slow disk delays requests
+//! and never blocks the runtime.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -17,11 +17,11 @@ use super::rotate::{RotatingFile, Rotation};
 use crate::annotations::Annotations;
 use crate::metrics::Metrics;
 
-/// Most lines that may wait.
+/// Highest number of lines in the queue.
 const QUEUE: usize = 1024;
-/// Most bytes of lines that may wait; a single line may have a body of a megabyte twice.
+/// Highest number of bytes in the queue; a single line may have two bodies of a megabyte each.
 const QUEUE_BYTES: usize = 16 * 1024 * 1024;
-/// Longest wait at the end of the server for an audit webhook.
+/// Longest wait for an audit webhook during shutdown.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
 enum Message {
@@ -32,9 +32,9 @@ enum Message {
 /// The log file.
 #[derive(Clone, Debug)]
 pub struct AuditLog {
-    /// Its path; `-` is standard output.
+    /// Path of the file; `-` is standard output.
     pub path: String,
-    /// Limits for its rotation.
+    /// Limits for the rotation of the file.
     pub rotation: Rotation,
 }
 
@@ -46,13 +46,13 @@ pub struct AuditConfig {
     pub log: Option<AuditLog>,
     /// The webhook.
     pub webhook: Option<(Arc<dyn Deliver>, BatchLimits)>,
-    /// The domain of the server's own annotations: with `example.com`, `audit.example.com/cause` is the
-    /// cause of a write. Without a domain the key is `audit/cause`.
+    /// The domain of the server's own annotations: with the domain `example.com`, the annotation
+    /// `audit.example.com/cause` has the cause of a write. Without a domain the key is `audit/cause`.
     pub domain: String,
 }
 
 impl AuditConfig {
-    /// Writes everything at level Metadata to the file at `path`, which is never rotated.
+    /// Writes all events at level Metadata to the file at `path`, which is never rotated.
     #[must_use]
     pub fn to_file(path: &str) -> Self {
         let rotation = Rotation {
@@ -96,7 +96,7 @@ pub struct AuditError {
 }
 
 impl Audit {
-    /// Opens the log for appending, and begins to send to the webhook; on a runtime.
+    /// Opens the log for appending, and starts to send events to the webhook; must be called on a runtime.
     ///
     /// # Errors
     /// When the file cannot be opened or its thread cannot be started.
@@ -121,47 +121,47 @@ impl Audit {
         })
     }
 
-    /// The annotations of a new event.
+    /// Creates the annotations of a new event.
     pub(crate) fn annotations(&self) -> Annotations {
         Annotations::of(Arc::clone(&self.domain))
     }
 
     /// Returns the decision of the policy about a request.
-    pub(crate) fn judge(&self, asked: PolicyAttributes<'_>) -> Verdict {
-        self.policy.judge(asked)
+    pub(crate) fn judge(&self, attributes: PolicyAttributes<'_>) -> Verdict {
+        self.policy.judge(attributes)
     }
 
-    /// Passes one event on, and waits while the log's queue is full.
+    /// Records one event, and waits while the log's queue is full.
     pub(crate) async fn record(&self, event: &Event<'_>) {
         let Some(line) = self.line(event) else { return };
         if let Some(log) = &self.log
             && let Err(problem) = log.send(line).await
         {
-            self.lost(problem);
+            self.report_loss(problem);
         }
     }
 
-    /// Records an event where waiting is impossible: a task waits instead.
+    /// Records an event where waiting is impossible: if the queue is full, a task waits instead.
     pub(crate) fn record_later(&self, event: &Event<'_>) {
         let Some(line) = self.line(event) else { return };
         let Some(log) = self.log.clone() else { return };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
-            return self.lost("the runtime has ended");
+            return self.report_loss("the runtime has ended");
         };
         let Some(line) = log.try_send(line) else { return };
         let audit = self.clone();
         runtime.spawn(async move {
             if let Err(problem) = log.send(line).await {
-                audit.lost(problem);
+                audit.report_loss(problem);
             }
         });
     }
 
-    /// Waits until everything handed over so far is written, and for a while until it is sent.
+    /// Waits until all recorded events are written, and for a limited time until they are sent.
     pub async fn flush(&self) {
         if let Some(log) = &self.log {
-            let (done, written) = oneshot::channel();
-            if log.queue.send(Message::Flush(done)).await.is_err() || written.await.is_err() {
+            let (reply, written) = oneshot::channel();
+            if log.queue.send(Message::Flush(reply)).await.is_err() || written.await.is_err() {
                 tracing::error!("audit log writer ended early; the last events are lost");
             }
         }
@@ -172,7 +172,7 @@ impl Audit {
         }
     }
 
-    /// The event as a line of the log. The webhook has it then.
+    /// Converts the event to a line of the log, and passes it to the webhook.
     fn line(&self, event: &Event<'_>) -> Option<Bytes> {
         self.metrics.audit_event();
         match event.line() {
@@ -184,13 +184,13 @@ impl Audit {
                 Some(line.into())
             }
             Err(problem) => {
-                self.lost(&problem.to_string());
+                self.report_loss(&problem.to_string());
                 None
             }
         }
     }
 
-    fn lost(&self, problem: &str) {
+    fn report_loss(&self, problem: &str) {
         self.metrics.audit_error("log", 1);
         tracing::error!(
             problem,
@@ -206,7 +206,8 @@ impl Log {
             let sink: Box<dyn Write + Send> = match path.as_str() {
                 "-" => Box::new(BufWriter::new(io::stdout())),
                 path => {
-                    // Unbuffered: a line is written as a whole, so that none is in two files.
+                    // Writes are unbuffered: a line is written as a whole, so that no line is split over two
+                    // files.
                     Box::new(RotatingFile::open(Path::new(path), rotation, Arc::clone(clock))?)
                 }
             };
@@ -228,22 +229,22 @@ impl Log {
 
     async fn send(&self, line: Bytes) -> Result<(), &'static str> {
         const ENDED: &str = "its thread has ended";
-        let room = Arc::clone(&self.bytes).acquire_many_owned(weight(&line)).await;
-        let room = room.map_err(|_| ENDED)?;
+        let permit = Arc::clone(&self.bytes).acquire_many_owned(weight(&line)).await;
+        let permit = permit.map_err(|_| ENDED)?;
         self.queue
-            .send(Message::Line(line, room))
+            .send(Message::Line(line, permit))
             .await
             .map_err(|_| ENDED)
     }
 
     /// Returns the line if the queue is full.
     fn try_send(&self, line: Bytes) -> Option<Bytes> {
-        let Ok(room) = Arc::clone(&self.bytes).try_acquire_many_owned(weight(&line)) else {
+        let Ok(permit) = Arc::clone(&self.bytes).try_acquire_many_owned(weight(&line)) else {
             return Some(line);
         };
-        match self.queue.try_send(Message::Line(line, room)) {
+        match self.queue.try_send(Message::Line(line, permit)) {
             Ok(()) => None,
-            Err(refused) => match refused.into_inner() {
+            Err(error) => match error.into_inner() {
                 Message::Line(line, _) => Some(line),
                 Message::Flush(_) => None,
             },
@@ -251,7 +252,7 @@ impl Log {
     }
 }
 
-/// Share of the queue that a line takes.
+/// Number of bytes of the queue's limit that a line uses.
 fn weight(line: &Bytes) -> u32 {
     u32::try_from(line.len().min(QUEUE_BYTES)).unwrap_or(u32::MAX)
 }
@@ -260,7 +261,8 @@ fn write_all(mut sink: Box<dyn Write + Send>, mut messages: mpsc::Receiver<Messa
     while let Some(message) = messages.blocking_recv() {
         let result = match message {
             Message::Line(line, _room) => sink.write_all(&line).and_then(|()| {
-                // Flush when nothing waits: lines are on their way at once when idle, and joined under load.
+                // The sink is flushed when the queue is empty: lines are written immediately at low load, and
+                // in groups at high load.
                 if messages.is_empty() { sink.flush() } else { Ok(()) }
             }),
             Message::Flush(done) => {

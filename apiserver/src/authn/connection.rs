@@ -1,4 +1,4 @@
-//! Facts about a connection: the peer's address and certificates, and the results of checking them.
+//! Properties of a connection: the peer's address and certificates, and the results of verifying them.
 
 use std::fmt::Debug;
 use std::net::SocketAddr;
@@ -12,16 +12,16 @@ use rustls::pki_types::CertificateDer;
 use super::trust::{CaPool, TrustState};
 use super::x509::{self, Identity};
 
-/// One client connection. Certificates are verified at its first request and again only when the trusted CAs
+/// One client connection. Certificates are verified at the first request and again only when the trusted CAs
 /// change or one of the certificates starts or stops being valid.
 #[derive(Debug)]
 pub struct Connection {
     peer: SocketAddr,
     certificates: Vec<CertificateDer<'static>>,
     verdict: ArcSwapOption<Verdict>,
-    /// Whether they chain to the CA that a route of the program's own demanded last.
+    /// Result for the CA that a custom route of the program required last.
     membership: ArcSwapOption<Membership>,
-    /// Dropped when the peer is identified.
+    /// Place among the connections of unidentified peers; dropped when the peer is identified.
     stranger: Mutex<Option<Box<dyn Debug + Send>>>,
 }
 
@@ -36,28 +36,28 @@ struct Membership {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotCertified {
-    /// It has no certificate.
+    /// The peer has no certificate.
     #[error("a client certificate is required")]
     NoCertificate,
-    /// The certificate that was shown does not chain to the CA, or not now.
+    /// The peer's certificate does not chain to the CA, or is not valid now.
     #[error("{0}")]
     Refused(String),
 }
 
-/// Validity of the peer's certificates.
+/// Result of verifying the peer's certificates.
 #[derive(Debug)]
 pub(crate) struct Verdict {
     generation: u64,
     /// Time of the next change of the certificates' validity, in seconds since 1970.
     recheck: i64,
-    /// The client that they name.
+    /// The client that the certificates name.
     pub(crate) client: Result<Arc<Identity>, String>,
     /// Whether the client may name other users in headers.
     pub(crate) front_proxy: Result<(), String>,
 }
 
 impl Connection {
-    /// A connection from `peer`, which showed `certificates` (leaf first) in the handshake.
+    /// Creates a connection from `peer`, which presented `certificates` (leaf first) in the handshake.
     #[must_use]
     pub fn new(peer: SocketAddr, certificates: Vec<CertificateDer<'static>>) -> Self {
         Self {
@@ -69,7 +69,7 @@ impl Connection {
         }
     }
 
-    /// Makes one that keeps `stranger` until the peer is identified.
+    /// Adds a value `stranger` that is kept until the peer is identified.
     pub(crate) fn of_stranger(self, stranger: impl Debug + Send + 'static) -> Self {
         Self {
             stranger: Mutex::new(Some(Box::new(stranger))),
@@ -77,7 +77,7 @@ impl Connection {
         }
     }
 
-    /// Records that the peer is known, or that one of its requests authenticated.
+    /// Records that the peer's certificate was verified, or that one of its requests was authenticated.
     pub(crate) fn identified(&self) {
         self.stranger.lock().take();
     }
@@ -88,11 +88,11 @@ impl Connection {
         self.peer
     }
 
-    /// Whether the peer showed a client certificate of `ca`: for routes of the program's own that do without
-    /// authentication. It is remembered for the CA that was asked about last.
+    /// Checks that the peer presented a client certificate of `ca`: for the program's own routes without
+    /// authentication. The result is cached for the last checked CA.
     ///
     /// # Errors
-    /// Reason why not.
+    /// Reason why the CA does not certify the peer.
     pub fn certified_by(&self, ca: &CaPool, now: Timestamp) -> Result<(), NotCertified> {
         let Some((leaf, intermediates)) = self.certificates.split_first() else {
             return Err(NotCertified::NoCertificate);
@@ -116,7 +116,7 @@ impl Connection {
         result
     }
 
-    /// Validity of the peer's certificates under `trust`; `None` when it showed none.
+    /// Result of verifying the peer's certificates under `trust`; `None` when it presented none.
     #[must_use]
     pub(crate) fn verdict(&self, trust: &TrustState, now: Timestamp) -> Option<Arc<Verdict>> {
         let (leaf, intermediates) = self.certificates.split_first()?;

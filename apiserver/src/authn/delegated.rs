@@ -1,19 +1,19 @@
-//! Trust that a hub publishes. In a ConfigMap, a kube-apiserver gives extension servers the CAs for
-//! clients, and the certificate and headers with which it passes users on (docs/reference.md,
+//! Trust that a hub publishes. In a ConfigMap, kube-apiserver publishes for extension servers the CAs of
+//! clients, and the CA and headers by which it forwards the identity of users (docs/reference.md,
 //! "Identity").
 
 use std::collections::BTreeMap;
 
 use super::trust::{CaPool, RequestHeaderTrust, TrustError};
 
-/// The namespace of the ConfigMap.
+/// Namespace of the ConfigMap.
 pub const NAMESPACE: &str = "kube-system";
-/// The name of the ConfigMap.
+/// Name of the ConfigMap.
 pub const NAME: &str = "extension-apiserver-authentication";
 
-/// The CA of users' client certificates.
+/// Key of the CA of users' client certificates.
 const CLIENT_CA: &str = "client-ca-file";
-/// The CA of front proxies' certificates.
+/// Key of the CA of front proxies' certificates.
 const PROXY_CA: &str = "requestheader-client-ca-file";
 const ALLOWED_NAMES: &str = "requestheader-allowed-names";
 const USERNAME_HEADERS: &str = "requestheader-username-headers";
@@ -41,7 +41,7 @@ pub struct KeyError {
 }
 
 impl HubTrust {
-    /// Reads the ConfigMap's data. The header with the uid counts only where the hub names one.
+    /// Reads the ConfigMap's data. The header with the UID is used only where the hub names one.
     ///
     /// # Errors
     /// Every key that cannot be used.
@@ -92,21 +92,21 @@ impl Reader<'_> {
         })
     }
 
-    /// The certificates of a key; `None` when it is absent, empty or wrong.
+    /// Returns the certificates of a key; `None` when the key is absent, empty or invalid.
     fn pool(&mut self, key: &'static str) -> Option<CaPool> {
         let pem = self.data.get(key).filter(|pem| !pem.trim().is_empty())?;
         let read = CaPool::from_pem(pem.as_bytes());
         self.keep(key, read)
     }
 
-    /// The header names of a key.
+    /// Returns the header names of a key.
     fn headers(&mut self, key: &'static str) -> Vec<http::HeaderName> {
         let names = self.list(key);
         let read = RequestHeaderTrust::header_names(&names);
         self.keep(key, read).unwrap_or_default()
     }
 
-    /// The JSON array of a key; empty when it is absent.
+    /// Returns the JSON array of a key; empty when it is absent.
     fn list(&mut self, key: &'static str) -> Vec<String> {
         let Some(text) = self.data.get(key).filter(|text| !text.is_empty()) else {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! Users named in headers by a trusted front proxy, and the headers that never get past authentication.
+//! Users named in headers by a trusted front proxy, and the headers that authentication removes.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use http::{HeaderMap, HeaderName};
 
 use super::trust::RequestHeaderTrust;
 
-/// Prefixes of identity headers that are removed even where no front proxy is configured: nothing behind this
-/// point may take them for the truth.
+/// Prefix of identity headers that are removed even where no front proxy is configured: later steps must
+/// never trust them.
 const REMOTE_PREFIX: &str = "x-remote-";
 
-/// The user the headers name; `None` when they name none.
+/// Returns the user that the headers name; `None` when they name none.
 ///
 /// # Errors
 /// A header value that is not UTF-8.
@@ -39,7 +39,7 @@ pub(crate) fn user(headers: &HeaderMap, trust: &RequestHeaderTrust) -> Result<Op
     }))
 }
 
-/// Attributes in headers with one of the prefixes, keys in lower case and percent-decoded.
+/// Extra attributes from headers with one of the prefixes; keys are in lower case and percent-decoded.
 pub(crate) fn extra(
     headers: &HeaderMap,
     prefixes: &[String],
@@ -52,7 +52,7 @@ pub(crate) fn extra(
         else {
             continue;
         };
-        // A key that does not decode is kept unchanged, as by kube-apiserver.
+        // A key that does not decode is kept unchanged, as in kube-apiserver.
         let key = match percent_encoding::percent_decode_str(key).decode_utf8() {
             Ok(key) => key.into_owned(),
             Err(_) => key.to_owned(),
@@ -65,7 +65,7 @@ pub(crate) fn extra(
     Ok(extra)
 }
 
-/// Removes credentials and every header that could be taken for an identity.
+/// Removes credentials and every header that could be mistaken for an identity.
 pub(crate) fn strip(headers: &mut HeaderMap, trust: Option<&RequestHeaderTrust>) {
     headers.remove(AUTHORIZATION);
     let identity = |name: &str| {
@@ -91,7 +91,7 @@ pub(crate) fn strip(headers: &mut HeaderMap, trust: Option<&RequestHeaderTrust>)
     }
 }
 
-/// A header value as text.
+/// Returns a header value as text.
 pub(crate) fn text<'a>(header: &HeaderName, value: &'a [u8]) -> Result<&'a str, String> {
     std::str::from_utf8(value).map_err(|_| format!("header {header} is not UTF-8"))
 }

@@ -1,4 +1,4 @@
-//! Acting as another user (`kubectl --as`): the `Impersonate-*` headers and the rights they need.
+//! Impersonation of another user (`kubectl --as`): the `Impersonate-*` headers and the rights that they need.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ const PREFIX: &str = "impersonate-";
 const EXTRA: &str = "impersonate-extra-";
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 
-/// User that a request wants to act as.
+/// User that a request impersonates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct ImpersonatedUser {
     user: String,
@@ -26,7 +26,7 @@ struct ImpersonatedUser {
     extra: BTreeMap<String, Vec<String>>,
 }
 
-/// The user the request acts as, when it asks for another one and `user` may act as them. The headers are
+/// Returns the impersonated user, when the request names one and `user` may impersonate it. The headers are
 /// removed.
 ///
 /// # Errors
@@ -37,14 +37,14 @@ pub async fn impersonate(
     headers: &mut HeaderMap,
     authorizer: &dyn Authorizer,
 ) -> Result<Option<UserInfo>, Status> {
-    let Some(wanted) = read(headers).map_err(Status::bad_request)? else {
+    let Some(target) = read(headers).map_err(Status::bad_request)? else {
         return Ok(None);
     };
     strip(headers);
-    for attributes in rights(user, &wanted) {
+    for attributes in rights(user, &target) {
         authz::require(authorizer, &attributes).await?;
     }
-    Ok(Some(become_user(wanted)))
+    Ok(Some(become_user(target)))
 }
 
 fn read(map: &HeaderMap) -> Result<Option<ImpersonatedUser>, String> {
@@ -61,23 +61,23 @@ fn read(map: &HeaderMap) -> Result<Option<ImpersonatedUser>, String> {
         .map(|value| headers::text(&GROUP, value.as_bytes()).map(str::to_owned))
         .collect::<Result<_, _>>()?;
     let extra = headers::extra(map, &[EXTRA.to_owned()])?;
-    let wanted = ImpersonatedUser {
+    let target = ImpersonatedUser {
         user: text(&USER)?,
         uid: text(&UID)?,
         groups,
         extra,
     };
-    if wanted == ImpersonatedUser::default() {
+    if target == ImpersonatedUser::default() {
         return Ok(None);
     }
-    if wanted.user.is_empty() {
+    if target.user.is_empty() {
         return Err(
             "Impersonate-Group, Impersonate-Uid and Impersonate-Extra- headers need an Impersonate-User \
                     header beside them"
                 .to_owned(),
         );
     }
-    Ok(Some(wanted))
+    Ok(Some(target))
 }
 
 fn strip(map: &mut HeaderMap) {
@@ -91,7 +91,7 @@ fn strip(map: &mut HeaderMap) {
     }
 }
 
-/// One right per impersonated attribute, in kube-apiserver's order.
+/// Rights that the impersonation needs: one for each impersonated attribute, in kube-apiserver's order.
 fn rights(user: &UserInfo, wanted: &ImpersonatedUser) -> Vec<Attributes> {
     let right = |group: &str, resource: &str, subresource: &str, namespace: &str, name: &str| Attributes {
         user: user.clone(),
@@ -130,7 +130,7 @@ fn rights(user: &UserInfo, wanted: &ImpersonatedUser) -> Vec<Attributes> {
     rights
 }
 
-/// `system:serviceaccount:<namespace>:<name>` taken apart.
+/// Splits `system:serviceaccount:<namespace>:<name>` into namespace and name.
 fn service_account(user: &str) -> Option<(&str, &str)> {
     let (namespace, name) = user.strip_prefix(SERVICE_ACCOUNT)?.split_once(':')?;
     (!namespace.is_empty() && !name.is_empty() && !name.contains(':')).then_some((namespace, name))

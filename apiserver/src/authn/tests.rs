@@ -1,4 +1,4 @@
-//! Credentials, and the users they stand for: every pairing of CA and purpose.
+//! Credentials and their users: every combination of CA and purpose.
 
 use super::*;
 use crate::testing::{Ca, Pair, now};
@@ -102,14 +102,14 @@ async fn remote_user_headers_count_only_from_the_right_ca_and_name() {
     assert!(attempt(&fleet, Some(&stranger), &named).await.is_err());
     let misnamed = fleet.proxies.client("someone-else", &[]);
     assert!(attempt(&fleet, Some(&misnamed), &named).await.is_err());
-    // A client certificate is good for its own user, and the headers beside it mean nothing.
+    // A client certificate authenticates its own user, and the headers beside it are ignored.
     let client = fleet.clients.client("front-proxy", &["dev"]);
     let user = attempt(&fleet, Some(&client), &named).await.unwrap();
     assert_eq!(
         (user.name.as_str(), user.is_in("system:masters")),
         ("front-proxy", false)
     );
-    // Nor is it nobody who names a user without any certificate.
+    // Headers that name a user without any certificate are not anonymous either.
     let refusals = attempt(&fleet, None, &named).await.unwrap_err();
     assert!(
         refusals[0].contains("without the certificate of a front proxy"),
@@ -150,7 +150,7 @@ async fn tokens_are_judged_and_unknown_ones_refused() {
         attempt(&fleet, None, &bearer("Basic abc")).await.unwrap().name,
         ANONYMOUS
     );
-    // A good token makes up for a certificate nobody knows.
+    // A valid token is enough beside a certificate of an unknown CA.
     let stranger = fleet.strangers.client("x", &[]);
     assert_eq!(
         attempt(&fleet, Some(&stranger), &bearer("Bearer good"))
@@ -272,7 +272,7 @@ async fn certificates_of_a_ca_that_has_expired_name_nobody() {
         anonymous: false,
     };
     let (old, new) = (old.client("alice", &[]), new.client("bob", &[]));
-    // One connection each, so that what is remembered of it must be judged anew when the CA's time is over.
+    // One connection each, so that the cached verdict must be renewed when the CA expires.
     let (alice, bob) = (connection(Some(&old)), connection(Some(&new)));
     for (now, alice_is_known) in [("2026-12-31T23:59:59Z", true), ("2027-01-01T00:00:01Z", false)] {
         let now = now.parse().unwrap();

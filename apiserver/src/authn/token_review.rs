@@ -1,4 +1,4 @@
-//! Bearer tokens judged by another API server, through TokenReview.
+//! Authentication of bearer tokens by another API server, through TokenReview.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,16 +14,16 @@ use uuid::Uuid;
 use super::TokenAuthenticator;
 use crate::delegation::{self, AnswerCache, DelegationError, Reviewer};
 
-/// Path at which reviews are created.
+/// Path for creating reviews.
 pub const PATH: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
 
-/// Asks about tokens, and remembers positive and negative answers, but not failures.
+/// Authenticator that sends TokenReviews, and caches positive and negative answers, but not failures.
 pub struct TokenReviews {
     reviewer: Arc<dyn Reviewer>,
     answers: AnswerCache<[u8; 32], Option<UserInfo>>,
     keep: Duration,
-    /// Tokens are not kept, only digests of them, and these cannot be compared with anything outside the
-    /// process.
+    /// Salt of the cached digests: the tokens themselves are not kept, and the digests cannot be compared
+    /// with anything outside the process.
     salt: Uuid,
 }
 
@@ -45,7 +45,7 @@ struct User {
 }
 
 impl TokenReviews {
-    /// Asks `reviewer` and keeps answers for `keep`.
+    /// Sends reviews to `reviewer` and caches answers for `keep`.
     pub fn new(reviewer: Arc<dyn Reviewer>, keep: Duration, clock: Arc<dyn Clock>) -> Self {
         Self {
             reviewer,
@@ -63,7 +63,7 @@ impl TokenReviews {
         };
         let status = Status::deserialize(&answer["status"]).map_err(malformed)?;
         if !status.authenticated {
-            // The reason is for the log; the client always gets 401.
+            // The reason is only logged; the client always gets 401.
             if !status.error.is_empty() {
                 tracing::debug!(problem = status.error, "token refused");
             }
@@ -81,7 +81,7 @@ impl TokenReviews {
     }
 }
 
-/// The TokenReview of a token.
+/// Creates the TokenReview of a token.
 fn question(token: &str) -> Value {
     json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}})
 }

@@ -1,4 +1,4 @@
-//! Trusted CAs, by purpose. They can be exchanged at any time; connections notice by the generation.
+//! Trusted CAs, by purpose. They can be replaced at any time; connections detect this by the generation.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -15,7 +15,7 @@ use super::certificate;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CaPool {
     anchors: Vec<TrustAnchor<'static>>,
-    /// Validity of each, in seconds since 1970: an anchor does not have it.
+    /// Validity of each CA, in seconds since 1970: a trust anchor does not have it.
     validity: Vec<RangeInclusive<i64>>,
 }
 
@@ -23,24 +23,24 @@ pub struct CaPool {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrustError {
-    /// The text is not PEM.
+    /// The text is not in PEM form.
     #[error("not PEM: {0}")]
     Pem(String),
     /// The file has no certificate.
     #[error("no certificate found; expected one or more PEM blocks labelled CERTIFICATE")]
     Empty,
-    /// One certificate cannot be a trust anchor.
+    /// A certificate cannot be a trust anchor.
     #[error("certificate {position} cannot be used as a CA: {problem}")]
     Certificate {
-        /// Its position, from 1.
+        /// Position of the certificate, from 1.
         position: usize,
         /// Description of the problem.
         problem: webpki::Error,
     },
-    /// A header name that HTTP does not allow.
+    /// A header name is invalid in HTTP.
     #[error("{0:?} is not a header name")]
     HeaderName(String),
-    /// One CA for users and for front proxies: every user could then impersonate any other.
+    /// One CA is trusted both for users and for front proxies: every user could then impersonate any other.
     #[error(
         "a CA of client certificates is a CA of front proxies too, so that every client certificate could name any user \
          in request headers: name the front proxies with --requestheader-allowed-names, or give them a CA of their own"
@@ -52,7 +52,7 @@ impl CaPool {
     /// Reads one or more PEM certificates.
     ///
     /// # Errors
-    /// Text that is not PEM, holds no certificate, or holds one that cannot be a CA.
+    /// When the text is not PEM, has no certificate, or has one that cannot be a CA.
     pub fn from_pem(pem: &[u8]) -> Result<Self, TrustError> {
         let certificates: Vec<_> = CertificateDer::pem_slice_iter(pem)
             .collect::<Result<_, _>>()
@@ -60,10 +60,10 @@ impl CaPool {
         Self::from_certificates(&certificates)
     }
 
-    /// Takes DER certificates.
+    /// Creates a pool of DER certificates.
     ///
     /// # Errors
-    /// No certificate, or one that cannot be a CA.
+    /// When there is no certificate, or one that cannot be a CA.
     pub fn from_certificates(certificates: &[CertificateDer<'_>]) -> Result<Self, TrustError> {
         if certificates.is_empty() {
             return Err(TrustError::Empty);
@@ -92,7 +92,7 @@ impl CaPool {
         })
     }
 
-    /// Whether some CA is in `other` too.
+    /// Whether a CA of this pool is also in `other`.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         let same = |a: &TrustAnchor<'_>, b: &TrustAnchor<'_>| {
@@ -102,7 +102,7 @@ impl CaPool {
         anchors.any(|anchor| other.anchors.iter().any(|theirs| same(anchor, theirs)))
     }
 
-    /// Whether it trusts no CA.
+    /// Whether the pool has no CA.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.anchors.is_empty()
@@ -125,25 +125,25 @@ impl CaPool {
     }
 }
 
-/// Front proxies that are believed about users in headers, and the names of those headers.
+/// Front proxies that may name users in headers, and the names of these headers.
 #[derive(Clone, Debug)]
 pub struct RequestHeaderTrust {
     /// The CAs of front proxies.
     pub ca: CaPool,
     /// The common names that front-proxy certificates may have; empty allows every one.
     pub allowed_names: Vec<String>,
-    /// Headers with the user name; the first one there counts.
+    /// Headers with the user name; the first present one is used.
     pub username_headers: Vec<HeaderName>,
     /// Headers with the groups.
     pub group_headers: Vec<HeaderName>,
-    /// Headers with the uid; none by default, as in kube-apiserver.
+    /// Headers with the UID; none by default, as in kube-apiserver.
     pub uid_headers: Vec<HeaderName>,
     /// Prefixes of headers with extra attributes, in lower case (`x-remote-extra-`).
     pub extra_prefixes: Vec<String>,
 }
 
 impl RequestHeaderTrust {
-    /// Trust in `ca` with the header names every kube-apiserver uses by default.
+    /// Trusts `ca` with the header names that every kube-apiserver uses by default.
     #[must_use]
     pub fn new(ca: CaPool, allowed_names: Vec<String>) -> Self {
         Self {
@@ -156,11 +156,11 @@ impl RequestHeaderTrust {
         }
     }
 
-    /// Checks that users with certificates of `client` cannot pass for front proxies: where the CAs overlap,
+    /// Checks that users with certificates of `client` cannot act as front proxies: where the CAs overlap,
     /// front proxies must be named.
     ///
     /// # Errors
-    /// When they overlap and every name is allowed.
+    /// When the CAs overlap and every name is allowed.
     pub fn check_beside(&self, client: &CaPool) -> Result<(), TrustError> {
         if self.allowed_names.is_empty() && self.ca.overlaps(client) {
             return Err(TrustError::Overlap);
@@ -168,10 +168,10 @@ impl RequestHeaderTrust {
         Ok(())
     }
 
-    /// Turns names as flags and the cluster's ConfigMap give them into header names.
+    /// Parses header names from flags or the hub's ConfigMap.
     ///
     /// # Errors
-    /// The first name that HTTP does not allow.
+    /// The first name that is invalid in HTTP.
     pub fn header_names<S: AsRef<str>>(names: &[S]) -> Result<Vec<HeaderName>, TrustError> {
         names
             .iter()
@@ -186,7 +186,7 @@ impl RequestHeaderTrust {
 /// Trust in force.
 #[derive(Clone, Debug, Default)]
 pub struct TrustState {
-    /// Moves with every change.
+    /// Generation, which increases with every change.
     pub generation: u64,
     /// CAs of client certificates.
     pub client: CaPool,
@@ -201,7 +201,7 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// Trust in the given CAs.
+    /// Trusts the given CAs.
     #[must_use]
     pub fn new(client: CaPool, request_header: Option<RequestHeaderTrust>) -> Self {
         Self {
@@ -219,7 +219,7 @@ impl Trust {
         self.state.load_full()
     }
 
-    /// Replaces both. Open connections are judged again at their next request.
+    /// Replaces the CAs of both purposes. Open connections are verified again at their next request.
     pub fn replace(&self, client: &CaPool, request_header: Option<&RequestHeaderTrust>) {
         self.state.rcu(|old| TrustState {
             generation: old.generation + 1,

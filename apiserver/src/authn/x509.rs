@@ -1,4 +1,4 @@
-//! Client certificates: chain checking for a purpose, and the user a certificate names.
+//! Client certificates: verification of the chain for a purpose, and the user that a certificate names.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,19 +12,19 @@ use x509_parser::prelude::X509Certificate;
 use super::certificate::{parse, validity};
 use super::trust::{CaPool, RequestHeaderTrust};
 
-/// The attribute under which `kubectl auth whoami` shows which certificate was used.
+/// Extra attribute by which `kubectl auth whoami` shows the certificate that was used.
 const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
 
 /// Client that a verified client certificate names.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
-    /// The common name as user, the organizations as groups.
+    /// User of the certificate: its name is the common name, its groups are the organizations.
     pub(crate) user: UserInfo,
     /// Expiry of the certificate, in seconds since 1970.
     pub(crate) not_after: i64,
 }
 
-/// Checks that the certificate chains to a client CA and reads the user from it.
+/// Checks that the certificate chains to a client CA and parses its user.
 pub(crate) fn verify_client(
     leaf: &CertificateDer<'_>,
     intermediates: &[CertificateDer<'_>],
@@ -86,18 +86,18 @@ pub(crate) fn verify_front_proxy(
 /// The next instant (seconds since 1970) at which one of the certificates, or of the CAs of `pools`, starts
 /// or stops being valid.
 pub(crate) fn next_validity_change(certificates: &[CertificateDer<'_>], pools: &[&CaPool], now: i64) -> i64 {
-    let shown = certificates.iter().filter_map(validity);
+    let periods = certificates.iter().filter_map(validity);
     let trusted = pools.iter().flat_map(|pool| pool.validity()).cloned();
-    shown
+    periods
         .chain(trusted)
-        // A certificate is valid through its last second, so it changes one second after.
+        // A certificate is valid through its last second, so its validity changes one second later.
         .flat_map(|valid| [*valid.start(), valid.end().saturating_add(1)])
         .filter(|&instant| instant > now)
         .min()
         .unwrap_or(i64::MAX)
 }
 
-/// Checks that the certificate chains to `ca` and is for clients.
+/// Checks that the certificate chains to `ca` and is a client certificate.
 pub(crate) fn verify_chain(
     leaf: &CertificateDer<'_>,
     intermediates: &[CertificateDer<'_>],

@@ -1,4 +1,4 @@
-//! Access reviews that expressions ask for: `authorizer` in admission policies and match conditions.
+//! Access reviews for CEL expressions: `authorizer` in admission policies and match conditions.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use berth_admission::UserInfo;
 use berth_cel::{Decision, Review, ReviewSubject};
 use berth_policies::{Decider, PendingReview};
 
-use super::{Masters, Union, limited};
+use super::{Masters, Union, scope_of};
 use crate::auth::{Access, Attributes, Authorizer};
 
-/// Answers expressions as requests are judged.
+/// Reviewer that answers expressions by the authorizer of requests.
 pub struct Reviewer(Union);
 
 impl Reviewer {
-    /// An authorizer for `authorizer` in expressions, for users who are not in `system:masters`.
+    /// Creates a reviewer for `authorizer` in expressions, for users who are not in `system:masters`.
     #[must_use]
     pub fn new(authorizer: &Arc<dyn Authorizer>) -> Self {
         Self(Union::new(vec![Arc::new(Masters), Arc::clone(authorizer)]))
@@ -45,7 +45,7 @@ impl Decider for Reviewer {
     }
 }
 
-/// Attributes of the question in `review`, about the service account it names or about `user`.
+/// Attributes of `review`, about the service account that it names or about `user`.
 fn attributes(user: &UserInfo, review: &Review) -> Attributes {
     let user = match &review.account {
         Some((namespace, name)) => UserInfo {
@@ -84,7 +84,7 @@ fn attributes(user: &UserInfo, review: &Review) -> Attributes {
             subresource: subresource.to_string(),
             namespace: namespace.to_string(),
             name: name.to_string(),
-            selected: limited(Some(&**fields), Some(&**labels)),
+            selected: scope_of(Some(&**fields), Some(&**labels)),
             ..Attributes::default()
         },
     }
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use crate::delegation::DelegationError;
 
-    /// Allows gets, cannot say anything about lists, and remembers what it was asked.
+    /// Authorizer that allows gets, has no opinion about lists, and records the attributes.
     #[derive(Default)]
     struct Judge(Mutex<Vec<Attributes>>);
 
@@ -157,19 +157,19 @@ mod tests {
             account: None,
         };
         assert!(reviewer.decide(&user, &path).await.allowed);
-        let asked = inner.0.lock().clone();
-        assert_eq!(asked[0].user.name, "alice");
+        let requests = inner.0.lock().clone();
+        assert_eq!(requests[0].user.name, "alice");
         assert_eq!(
-            (asked[0].namespace.as_str(), asked[0].resource.as_str()),
+            (requests[0].namespace.as_str(), requests[0].resource.as_str()),
             ("team", "deployments")
         );
-        assert_eq!(asked[0].selected.labels.len(), 1);
-        assert_eq!(asked[2].user.name, "system:serviceaccount:team:robot");
+        assert_eq!(requests[0].selected.labels.len(), 1);
+        assert_eq!(requests[2].user.name, "system:serviceaccount:team:robot");
         assert_eq!(
-            asked[2].user.groups,
+            requests[2].user.groups,
             ["system:serviceaccounts", "system:serviceaccounts:team"]
         );
-        assert!(!asked[3].is_resource && asked[3].path == "/healthz");
+        assert!(!requests[3].is_resource && requests[3].path == "/healthz");
         let master = UserInfo {
             groups: vec!["system:masters".to_owned()],
             ..UserInfo::default()

@@ -1,4 +1,4 @@
-//! Rights judged by another API server, through SubjectAccessReview.
+//! Authorization by another API server, through SubjectAccessReview.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +12,14 @@ use serde_json::{Map, Value, json};
 use crate::auth::{Access, Attributes, Authorizer, SelectorScope};
 use crate::delegation::{self, AnswerCache, DelegationError, Reviewer};
 
-/// Path at which reviews are created.
+/// Path for creating reviews.
 pub const PATH: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 
-/// Questions longer than this are asked each time: their names are made up to fill the memory.
+/// Longest spec whose answer is cached: longer ones have names that a client invents to fill the memory.
 const LONGEST_KEPT: usize = 10_000;
 
-/// Asks about rights, and remembers the answers. Without an answer the request fails: never open.
+/// Authorizer that sends SubjectAccessReviews, and caches the answers. Without an answer the request fails:
+/// it never fails open.
 pub struct SubjectAccessReviews {
     reviewer: Arc<dyn Reviewer>,
     answers: AnswerCache<String, Access>,
@@ -35,7 +36,7 @@ struct Status {
 }
 
 impl SubjectAccessReviews {
-    /// Asks `reviewer`, and keeps a yes for `allowed` and a no for `refused`.
+    /// Sends reviews to `reviewer`, and caches permissions for `allowed` and refusals for `refused`.
     pub fn new(
         reviewer: Arc<dyn Reviewer>,
         allowed: Duration,
@@ -75,7 +76,7 @@ impl SubjectAccessReviews {
 impl Authorizer for SubjectAccessReviews {
     async fn authorize(&self, attributes: &Attributes) -> Result<Access, DelegationError> {
         let spec = spec(attributes);
-        // Maps are sorted, so equal questions have equal texts.
+        // Maps are sorted, so equal specs have equal texts.
         let text = spec.to_string();
         if text.len() > LONGEST_KEPT {
             return self.ask(spec).await;
@@ -106,11 +107,11 @@ fn spec(attributes: &Attributes) -> Value {
         spec.insert("extra".to_owned(), json!(user.extra));
     }
     if !attributes.is_resource {
-        let asked = json!({"path": attributes.path, "verb": attributes.verb});
-        spec.insert("nonResourceAttributes".to_owned(), asked);
+        let review_attributes = json!({"path": attributes.path, "verb": attributes.verb});
+        spec.insert("nonResourceAttributes".to_owned(), review_attributes);
         return Value::Object(spec);
     }
-    let mut asked = Map::new();
+    let mut review_attributes = Map::new();
     for (key, value) in [
         ("namespace", &attributes.namespace),
         ("verb", &attributes.verb),
@@ -121,22 +122,22 @@ fn spec(attributes: &Attributes) -> Value {
         ("name", &attributes.name),
     ] {
         if !value.is_empty() {
-            asked.insert(key.to_owned(), json!(value));
+            review_attributes.insert(key.to_owned(), json!(value));
         }
     }
     let SelectorScope { fields, labels } = &attributes.selected;
     for (key, requirements) in [("fieldSelector", fields), ("labelSelector", labels)] {
         let requirements: Vec<Value> = requirements.iter().filter_map(requirement).collect();
         if !requirements.is_empty() {
-            asked.insert(key.to_owned(), json!({"requirements": requirements}));
+            review_attributes.insert(key.to_owned(), json!({"requirements": requirements}));
         }
     }
-    spec.insert("resourceAttributes".to_owned(), Value::Object(asked));
+    spec.insert("resourceAttributes".to_owned(), Value::Object(review_attributes));
     Value::Object(spec)
 }
 
-/// A requirement in the form of reviews. Comparisons have no form there and are left out. The question
-/// is then about more objects, so a yes also holds for the narrower one.
+/// Returns a requirement in the form of reviews. Comparisons have no such form and are omitted. The review is
+/// then about more objects, so a permission also holds for the selected ones.
 fn requirement(requirement: &Requirement) -> Option<Value> {
     let operator = match requirement.operator {
         Operator::In => "In",

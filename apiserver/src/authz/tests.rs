@@ -1,4 +1,4 @@
-//! Combined answers, and the words of a refusal.
+//! Combined answers, and the messages of refusals.
 
 use super::*;
 use crate::testing::Rule;

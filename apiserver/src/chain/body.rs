@@ -1,4 +1,4 @@
-//! Bodies: reading a request's within bounds, and following a response's to its last byte.
+//! Bodies: reading request bodies within limits, and tracking response bodies to their last byte.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -24,21 +24,22 @@ use crate::memory::Charge;
 use crate::signal::Signal;
 use crate::unread::Patience;
 
-/// Most bytes of a body that is too long that are still read, and the time for it. A client that writes its
-/// whole body before it reads would otherwise see a broken connection instead of the refusal.
+/// Highest number of bytes that are read and discarded of a body that is too long; the next constant is the
+/// time limit. A client that writes its whole body before it reads would otherwise see a broken connection
+/// instead of the refusal.
 const DISCARD: usize = 16 * 1024 * 1024;
 const DISCARD_FOR: Duration = Duration::from_secs(2);
 
-/// Time limit of any body, and the average bytes per second that must arrive beyond that: slow clients
-/// must not hold memory.
+/// Time for any body to arrive, and the average rate of bytes per second that is required beyond that: slow
+/// clients must not occupy memory.
 const ARRIVAL: Duration = Duration::from_secs(10);
 const LEAST_RATE: usize = 4 * 1024;
 
 /// Reads a whole request body of at most `limit` bytes, which are added to `charge` as they arrive.
 ///
 /// # Errors
-/// 413 when it is longer, by its header or in fact; 429 when there is no memory for it; 400 when it
-/// breaks off; 408 when it is too slow.
+/// 413 when the body is longer, by its header or in fact; 429 when there is no memory for it; 400 when it is
+/// incomplete; 408 when it is too slow.
 pub(super) async fn read(
     headers: &HeaderMap,
     mut body: Body,
@@ -54,9 +55,9 @@ pub(super) async fn read(
     }
     let mut parts: Vec<Bytes> = Vec::new();
     let mut length = 0;
-    let begun = Instant::now();
+    let start = Instant::now();
     loop {
-        let deadline = begun + ARRIVAL + Duration::from_secs((length / LEAST_RATE) as u64);
+        let deadline = start + ARRIVAL + Duration::from_secs((length / LEAST_RATE) as u64);
         let frame = tokio::time::timeout_at(deadline, body.frame()).await;
         let Some(frame) = frame.map_err(|_elapsed| trickles(length))? else {
             break;
@@ -66,19 +67,19 @@ pub(super) async fn read(
         })?;
         let Ok(data) = frame.into_data() else { continue };
         length += data.len();
-        let refused = if length > limit {
+        let result = if length > limit {
             Err(Status::too_large(limit))
         } else {
             charge.grow(data.len())
         };
-        if let Err(refused) = refused {
+        if let Err(error) = result {
             drop(parts);
             discard(body).await;
-            return Err(refused);
+            return Err(error);
         }
         parts.push(data);
     }
-    Ok(joined(parts, length))
+    Ok(join_parts(parts, length))
 }
 
 fn trickles(length: usize) -> Status {
@@ -90,8 +91,8 @@ fn trickles(length: usize) -> Status {
     Status::failure(408, "Timeout", text)
 }
 
-/// One part unchanged, several joined.
-fn joined(mut parts: Vec<Bytes>, length: usize) -> Bytes {
+/// Returns a single part unchanged, and several parts joined.
+fn join_parts(mut parts: Vec<Bytes>, length: usize) -> Bytes {
     match parts.len() {
         0 => Bytes::new(),
         1 => parts.remove(0),
@@ -104,7 +105,7 @@ fn joined(mut parts: Vec<Bytes>, length: usize) -> Bytes {
     }
 }
 
-/// Reads and drops the rest of `body`, within bounds.
+/// Reads and discards the rest of `body`, within limits.
 async fn discard(mut body: Body) {
     let reading = async {
         let mut left = DISCARD;
@@ -116,24 +117,24 @@ async fn discard(mut body: Body) {
             left -= length;
         }
     };
-    // A client that sends for longer than this still gets an answer.
+    // A client that sends for longer than this limit still gets an answer.
     tokio::time::timeout(DISCARD_FOR, reading).await.ok();
 }
 
 /// A request body that outlives its reader.
 ///
-/// Refusing a request without reading its body drops the body, and on HTTP/2 that resets the stream before
-/// the refusal is sent. So the answer keeps the body until it is sent itself.
+/// A refusal without reading the body would drop the body, and on HTTP/2 that resets the stream before the
+/// refusal is sent. So the response owns the request's body until the response is sent.
 #[derive(Clone)]
 pub(super) struct OutlivingBody(Arc<Mutex<Body>>);
 
-/// `body` for a reader, and its part for the answer.
+/// Splits `body` into a body for the reader and a handle for the response.
 pub(super) fn kept(body: Body) -> (Body, Option<OutlivingBody>) {
     if http_body::Body::is_end_stream(&body) {
         return (body, None);
     }
-    let kept = OutlivingBody(Arc::new(Mutex::new(body)));
-    (Body::new(kept.clone()), Some(kept))
+    let shared = OutlivingBody(Arc::new(Mutex::new(body)));
+    (Body::new(shared.clone()), Some(shared))
 }
 
 impl http_body::Body for OutlivingBody {
@@ -156,32 +157,32 @@ impl http_body::Body for OutlivingBody {
     }
 }
 
-/// A response body under way. Its end, however it comes, completes the request: the metrics, the audit event,
-/// and the place among the requests in flight.
+/// A response body in progress. Its end, of any kind, completes the request: it records metrics and the audit
+/// event, and releases the place among the requests in flight.
 pub(super) struct TrackedBody {
     inner: Body,
     ending: Option<Completion>,
-    /// Rest of the body, which the client may still be sending; dropped with this body.
+    /// Rest of the request's body, which the client may still be sending; dropped with the response body.
     _unread: Option<OutlivingBody>,
-    /// Ends a long-running answer, as if it had ended by itself.
+    /// Signal that ends a long-running response in the regular way.
     closing: Option<Signal>,
-    /// Cuts off any other answer. Started when the body first has to be waited for.
+    /// Time limit of any other response. The timer starts when the body is not ready for the first time.
     longest: Option<Duration>,
     cut: Option<Pin<Box<Sleep>>>,
-    held: BodyReservation,
-    /// Whether anything was handed over.
-    begun: bool,
+    reservation: BodyReservation,
+    /// Whether any part was sent.
+    has_sent: bool,
 }
 
-/// Bytes that an answer holds while it is not read, and the time limit.
+/// Memory that a response occupies while the client does not read it, and the time limit for reading.
 pub(super) struct BodyReservation {
     charge: Charge,
-    /// Bytes that are held before the first part is handed over.
+    /// Charged bytes before the first part is sent.
     least: usize,
     patience: Patience,
 }
 
-/// Parts of an answer that are larger than this are charged until the next one is asked for.
+/// Size above which a part of a response is charged until the client is ready for the next part.
 const LARGE_PART: usize = 16 * 1024;
 
 impl BodyReservation {
@@ -193,14 +194,15 @@ impl BodyReservation {
         }
     }
 
-    /// The client is ready for the next part: it has read the earlier parts, or has room for them.
-    fn taken(&mut self) {
+    /// Records that the client is ready for the next part: it has read the earlier parts, or has room for
+    /// them.
+    fn client_ready(&mut self) {
         self.patience.progress();
         self.charge.shrink_to(self.least);
     }
 
-    /// A part goes to the client. Parts that are made on reading are not charged yet.
-    fn gives(&mut self, bytes: usize) {
+    /// Records that a part is sent to the client. Parts that are created on reading are not charged before.
+    fn charge_part(&mut self, bytes: usize) {
         if bytes > LARGE_PART && bytes > self.least {
             self.charge.add(bytes);
         }
@@ -208,14 +210,14 @@ impl BodyReservation {
 }
 
 impl TrackedBody {
-    /// `body` until its end, or `closing`, or for `longest`.
+    /// Tracks `body` until its end, until `closing`, or for `longest`.
     pub(super) fn new(
         body: Body,
         ending: Completion,
         unread: Option<OutlivingBody>,
         closing: Option<&CancellationToken>,
         longest: Option<Duration>,
-        held: BodyReservation,
+        reservation: BodyReservation,
     ) -> Self {
         Self {
             inner: body,
@@ -224,8 +226,8 @@ impl TrackedBody {
             closing: closing.map(Signal::of),
             longest,
             cut: None,
-            held,
-            begun: false,
+            reservation,
+            has_sent: false,
         }
     }
 
@@ -260,7 +262,7 @@ impl http_body::Body for TrackedBody {
             self.end();
             return Poll::Ready(None);
         }
-        self.held.taken();
+        self.reservation.client_ready();
         let inner = &mut self.inner;
         let polled = std::panic::catch_unwind(AssertUnwindSafe(|| Pin::new(inner).poll_frame(context)));
         let frame = match polled {
@@ -282,10 +284,10 @@ impl http_body::Body for TrackedBody {
         };
         match &frame {
             Some(Ok(frame)) => {
-                self.begun = true;
+                self.has_sent = true;
                 let this = &mut *self;
                 if let Some(data) = frame.data_ref() {
-                    this.held.gives(data.len());
+                    this.reservation.charge_part(data.len());
                     if let Some(ending) = &mut this.ending {
                         ending.sent(data);
                     }
@@ -296,10 +298,10 @@ impl http_body::Body for TrackedBody {
         Poll::Ready(frame)
     }
 
-    /// The last part is not the end: on HTTP/2 it lies in a buffer until the client reads it, and until
-    /// then this has to be tracked. A client that asks for the next part has room for it.
+    /// The last part is not the end: on HTTP/2 it waits in a buffer until the client reads it, and until then
+    /// the response must be tracked. A client that is ready for the next part has room for it.
     fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream() && (!self.begun || self.ending.is_none())
+        self.inner.is_end_stream() && (!self.has_sent || self.ending.is_none())
     }
 
     fn size_hint(&self) -> SizeHint {

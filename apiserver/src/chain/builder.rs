@@ -1,4 +1,4 @@
-//! A pipeline with the defaults of kube-apiserver.
+//! Builder of a pipeline with the defaults of kube-apiserver.
 
 use std::sync::Arc;
 
@@ -19,18 +19,18 @@ use crate::registry::InstallError;
 use crate::resource::Group;
 use crate::version::VersionInfo;
 
-/// Authentication by certificates of no CA.
-fn nobody() -> Authentication {
+/// Authentication that accepts certificates of no CA.
+fn no_authentication() -> Authentication {
     Authentication::by_certificates(CaPool::default())
 }
 
 /// Authorizer that allows nothing.
-fn nothing_allowed() -> Arc<dyn Authorizer> {
+fn deny_all() -> Arc<dyn Authorizer> {
     Arc::new(Union::new(Vec::new()))
 }
 
-/// Makes a [`ChainConfig`]. By default no user is authenticated, and only `system:masters` may do
-/// anything.
+/// Builder of a [`ChainConfig`]. By default no user is authenticated, and only `system:masters` is
+/// authorized.
 pub struct ChainBuilder {
     groups: Vec<Group>,
     title: String,
@@ -42,7 +42,7 @@ pub struct ChainBuilder {
 }
 
 impl ChainConfig {
-    /// A pipeline before the API of `groups`.
+    /// Starts a pipeline with the API of `groups`.
     #[must_use]
     pub fn of(groups: Vec<Group>) -> ChainBuilder {
         ChainBuilder {
@@ -50,20 +50,20 @@ impl ChainConfig {
             title: "API server".to_owned(),
             version: VersionInfo::new("0.0.0", None, None),
             plugins: berth_admission::Chain::default(),
-            authentication: nobody(),
-            authorizer: nothing_allowed(),
+            authentication: no_authentication(),
+            authorizer: deny_all(),
             clock: Arc::new(SystemClock),
         }
     }
 
-    /// A pipeline before `api`, which `documents` describe. Until its fields are changed, nobody is
-    /// authenticated and nobody but `system:masters` may do anything.
+    /// Creates a pipeline with `api`, which `documents` describe. Until its fields are changed, no user is
+    /// authenticated and only `system:masters` is authorized.
     #[must_use]
     pub fn new(api: Arc<dyn Api>, documents: Documents, version: VersionInfo, clock: Arc<dyn Clock>) -> Self {
         Self {
             api,
-            authentication: nobody(),
-            authorizer: nothing_allowed(),
+            authentication: no_authentication(),
+            authorizer: deny_all(),
             always_allowed: authz::ALWAYS_ALLOWED.map(str::to_owned).to_vec(),
             limits: Limits::default(),
             memory: ByteLimiter::new(DEFAULT_BYTES),
@@ -86,7 +86,7 @@ impl ChainBuilder {
         self
     }
 
-    /// The admission plugins that writes pass.
+    /// Sets the admission plugins for writes.
     #[must_use]
     pub fn plugins(mut self, plugins: berth_admission::Chain) -> Self {
         self.plugins = plugins;
@@ -107,17 +107,17 @@ impl ChainBuilder {
         self
     }
 
-    /// Another clock than the system's.
+    /// Sets another clock than the system's.
     #[must_use]
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self
     }
 
-    /// The configuration; its fields can still be changed.
+    /// Returns the configuration; its fields can still be changed.
     ///
     /// # Errors
-    /// When a resource is a duplicate, or in a group that is not its own.
+    /// When a resource is a duplicate, or in the wrong group.
     pub fn build(self) -> Result<ChainConfig, InstallError> {
         let api = ApiState::new(&self.groups, self.plugins, Arc::clone(&self.clock))?;
         let documents = Documents::of_groups(&self.title, &self.version.git_version, &self.groups);

@@ -1,14 +1,14 @@
-//! Bounds on requests.
+//! Limits of requests.
 
 use std::time::Duration;
 
-/// Bounds on requests. The defaults are kube-apiserver's.
+/// Limits of requests. The defaults are kube-apiserver's.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Reads in flight; 0 is unbounded.
+    /// Reads in flight; 0 means unlimited.
     pub reads: usize,
-    /// Writes in flight; 0 is unbounded.
+    /// Writes in flight; 0 means unlimited.
     pub writes: usize,
     /// Bytes of a request body.
     pub body: usize,

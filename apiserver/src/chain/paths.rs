@@ -16,7 +16,7 @@ impl Chain {
     /// Answers an authorized request to a path.
     ///
     /// # Errors
-    /// 404 for an unknown path, 405 for anything but reading.
+    /// 404 for an unknown path, 405 for a method that does not read.
     pub(super) fn path(&self, info: &RequestInfo, parts: &Parts) -> Result<Response<Body>, Status> {
         let reading = matches!(info.verb, "get" | "head");
         if let Some((probe, check)) = Probe::of_path(&info.path) {
@@ -50,7 +50,7 @@ impl Chain {
         Ok(respond::bytes(StatusCode::OK, OPEN_METRICS, text.into()))
     }
 
-    /// `/` lists the paths there are, as kube-apiserver's does.
+    /// Answers `/` with the list of paths, as kube-apiserver does.
     fn index(&self) -> Result<Response<Body>, Status> {
         let mut paths: Vec<&str> = vec!["/healthz", "/livez", "/metrics", "/readyz", "/version"];
         paths.extend(self.documents.paths());

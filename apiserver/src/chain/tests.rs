@@ -55,7 +55,7 @@ impl Bench {
             .await
     }
 
-    /// Starts `count` requests to `slow` and waits until all are being handled.
+    /// Starts `count` requests to `slow` and waits until all are in the handler.
     async fn occupy(&self, user: &str, count: usize) -> Vec<tokio::task::JoinHandle<Response<Body>>> {
         let connection = self.connection(user, &[]);
         let tasks = (0..count)
@@ -413,7 +413,7 @@ async fn a_body_that_stalls_is_cut_off() {
     assert!(Body::new(followed).collect().await.is_err());
 }
 
-/// Requests put together from pieces that mean something to some part of the pipeline, in any order.
+/// Requests that are combined from pieces with a meaning for some part of the pipeline, in any order.
 #[tokio::test]
 async fn no_request_brings_the_pipeline_down() {
     const PIECES: [&str; 24] = [

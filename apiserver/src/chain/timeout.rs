@@ -6,7 +6,8 @@ use berth_apimachinery::{Status, duration};
 
 use crate::request_info::RequestInfo;
 
-/// Writes wait for little but the disk; one that takes longer is stuck (kube-apiserver's figure).
+/// Time limit of writes (kube-apiserver's value). They wait for little but the disk; one that takes longer is
+/// stuck.
 const LONGEST_WRITE: Duration = Duration::from_secs(34);
 
 /// Time limit of the request; `None` for long-running ones.
@@ -27,7 +28,7 @@ pub(super) fn of(info: &RequestInfo, most: Duration) -> Result<Option<Duration>,
     };
     match duration::parse_unsigned(text) {
         Ok(Duration::ZERO) => Ok(Some(most)),
-        Ok(asked) => Ok(Some(asked.min(most))),
+        Ok(requested) => Ok(Some(requested.min(most))),
         Err(problem) => Err(Status::bad_request(format!(
             "invalid timeout specified in the request URL: {problem}"
         ))),

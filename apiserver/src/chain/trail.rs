@@ -1,4 +1,4 @@
-//! Notes about a request on its way, and their destinations at the end: a log line, metrics, audit events.
+//! Data about a request in progress, for its log line, metrics and audit events.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,16 +24,16 @@ use crate::negotiation;
 use crate::request_info::RequestInfo;
 use crate::respond::{Failure, Progress};
 
-/// The header that joins this server's audit events with those of a kube-apiserver before it.
+/// Header that links this server's audit events with those of the kube-apiserver before it.
 pub(super) const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The longest Audit-ID taken over from a client.
+/// Longest Audit-ID that is accepted from a client.
 const LONGEST_ID: usize = 64;
 
-/// Bytes that are kept of a client's name for itself, as in kube-apiserver's audit log: a head may
-/// have many kilobytes.
+/// Bytes that are kept of a client's user agent, as in kube-apiserver's audit log: headers may have many
+/// kilobytes.
 const LONGEST_AGENT: usize = 1024;
 
 fn cut(user_agent: &str) -> String {
@@ -43,7 +43,7 @@ fn cut(user_agent: &str) -> String {
     }
 }
 
-/// One request's trail.
+/// Trail of one request.
 pub(super) struct Trail {
     pub(super) id: String,
     pub(super) received: Timestamp,
@@ -58,22 +58,22 @@ pub(super) struct Trail {
     pub(super) annotations: Annotations,
     /// Decision of the audit policy, once the user is known.
     pub(super) verdict: Option<Verdict>,
-    /// The bodies its audit event has, as JSON on one line.
+    /// Bodies in the request's audit event, as JSON on one line.
     pub(super) bodies: Bodies,
     pub(super) place: Option<Places>,
-    /// Charge for the request, until it is answered.
+    /// Memory charge of the request, until it is answered.
     pub(super) charge: Option<Charge>,
     pub(super) long_running: bool,
-    /// Whether a `Status` is to be YAML.
+    /// Whether a `Status` is rendered as YAML.
     pub(super) yaml: bool,
     /// Bytes that a watch has sent.
     pub(super) progress: Option<Progress>,
-    /// Kept while the request runs, so that its connection counts as busy.
+    /// Marker that is kept while the request runs, so that its connection counts as busy.
     pub(super) busy: Option<Arc<dyn std::any::Any + Send + Sync>>,
 }
 
 impl Trail {
-    /// Starts with the data of request line, headers and connection.
+    /// Starts a trail with the data of request line, headers and connection.
     pub(super) fn start(
         parts: &Parts,
         connection: &Connection,
@@ -121,7 +121,7 @@ pub(super) struct Bodies {
 }
 
 impl Trail {
-    /// Asks the policy, once user and request are known, and records that the request was received.
+    /// Applies the audit policy, once user and request are known, and records that the request was received.
     pub(super) async fn judge(&mut self, audit: Option<&Audit>, clock: &dyn Clock) {
         let Some(audit) = audit else { return };
         let verdict = self.verdict_of(audit);
@@ -144,8 +144,8 @@ impl Trail {
         audit.judge(PolicyAttributes::of(info, &self.user))
     }
 
-    /// Whether an event of `verdict` has the bodies that `level` asks for. That credentials are left out is
-    /// annotated.
+    /// Whether an event of `verdict` has the bodies that `level` requires. An omission because of credentials
+    /// is annotated.
     fn may_write_bodies(&self, verdict: &Verdict, level: Level) -> bool {
         if verdict.level < level {
             return false;
@@ -160,7 +160,7 @@ impl Trail {
         !confidential
     }
 
-    /// Whether the request is about credentials, by itself or through a proxy.
+    /// Whether the request is about credentials, itself or through a proxy.
     fn is_confidential(&self) -> bool {
         let info = self.info.as_deref().filter(|info| info.is_resource);
         let below = info.and_then(|info| info.inner.as_deref());
@@ -174,7 +174,7 @@ impl Trail {
         self.annotations.add_own("audit", &format!("omitted-{what}"), why);
     }
 
-    /// Keeps the request's body for the event, if that has it.
+    /// Keeps the request's body, if the event needs it.
     pub(super) fn keep_body(&mut self, headers: &HeaderMap, body: &Bytes) {
         let Some(verdict) = &self.verdict else { return };
         if !body.is_empty() && self.may_write_bodies(verdict, Level::Request) {
@@ -182,7 +182,7 @@ impl Trail {
         }
     }
 
-    /// Reads the bodies that the event has. The answer is sent unchanged.
+    /// Reads the bodies that the event needs. The response is returned unchanged.
     pub(super) async fn read_bodies(&mut self, response: Response<Body>) -> Response<Body> {
         let Some(verdict) = self.verdict.clone() else {
             return response;
@@ -212,7 +212,7 @@ impl Trail {
         response
     }
 
-    /// The event of `stage`, with the outcome of the request once it is known.
+    /// Creates the event of `stage`, with the outcome of the request once it is known.
     fn event<'a>(
         &'a self,
         verdict: &Verdict,
@@ -260,7 +260,7 @@ fn source_ips(headers: &HeaderMap, connection: &Connection) -> Vec<String> {
     ips
 }
 
-/// A request whose answer is decided: completes it when dropped, after the last byte or an abort.
+/// Completion of a request whose response is decided: runs when dropped, after the last byte or an abort.
 pub(super) struct Completion {
     trail: Trail,
     code: u16,
@@ -273,7 +273,7 @@ pub(super) struct Completion {
     watching: Option<WatchCounters>,
 }
 
-/// Counters of a watch while it runs.
+/// Counters of a running watch.
 struct WatchCounters {
     progress: Progress,
     meter: WatchMeter,
@@ -282,7 +282,7 @@ struct WatchCounters {
 }
 
 impl Completion {
-    /// Follows the request of `trail`, answered with `code`.
+    /// Tracks the request of `trail`, which is answered with `code`.
     pub(super) fn new(
         mut trail: Trail,
         code: u16,
@@ -315,8 +315,8 @@ impl Completion {
         }
     }
 
-    /// Counts sent bytes. This is done for every event of every watcher, so the needed data are looked
-    /// up beforehand.
+    /// Counts sent bytes. This happens for every event of every watcher, so the necessary data are looked up
+    /// beforehand.
     pub(super) fn sent(&mut self, data: &Bytes) {
         self.sent += data.len() as u64;
         let Some(watching) = &mut self.watching else {
@@ -330,8 +330,8 @@ impl Completion {
         }
     }
 
-    /// Writes the audit event that is due when the answer is decided: the start of a long-running one, the
-    /// end of any other. Here the log may make the request wait.
+    /// Writes the audit event that is due when the response is decided: the start of a long-running request,
+    /// the end of any other request. At this point the log may make the request wait.
     pub(super) async fn record(&mut self, panicked: bool) {
         let stage = match (panicked, self.trail.long_running) {
             (true, _) => Stage::Panic,

@@ -1,10 +1,10 @@
-//! `Warning` headers: `299 - "text"`, one per text.
+//! `Warning` headers: `299 - "text"`, one for each text.
 
 use http::HeaderValue;
 
-/// All texts together, in characters; beyond it each is cut.
+/// Total length of all texts, in characters, above which each text is truncated.
 const TOTAL: usize = 4096;
-/// Length of a text that was too long, after it is cut.
+/// Length of a truncated text.
 const CUT: usize = 256;
 
 /// The header values for `texts`.
@@ -19,7 +19,7 @@ pub(super) fn headers(texts: &[String]) -> Vec<HeaderValue> {
             break;
         }
         left -= length;
-        // Only control characters are refused in a header value, and `quoted` leaves none.
+        // Header values may not contain control characters, which `quoted` removes.
         values.extend(HeaderValue::from_bytes(quoted(&text).as_bytes()));
     }
     values

@@ -1,5 +1,5 @@
-//! Checks of a decoded body before its content counts: the right kind, metadata of the right types, and
-//! no unknown or duplicate fields where the client asks for that.
+//! Checks of a decoded body before its content is used: the right kind, metadata of the right types, and no
+//! unknown or duplicate fields where the client requests that.
 
 use berth_apimachinery::{Schema, Status, TypeMismatch, Unknown};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::call::Warnings;
 use crate::options::FieldValidation;
 
-/// The group, version and kind a body must have.
+/// The group, version and kind that a body must have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ExpectedType<'a> {
     pub(crate) api_version: &'a str,
@@ -15,7 +15,7 @@ pub(crate) struct ExpectedType<'a> {
 }
 
 impl ExpectedType<'_> {
-    /// The version without its group, as messages name it.
+    /// The version without its group, as in messages.
     fn version(&self) -> &str {
         self.api_version.rsplit('/').next().unwrap_or_default()
     }
@@ -103,7 +103,7 @@ const MANAGER: [(&str, Type); 7] = [
     ("subresource", Type::Text),
 ];
 
-/// Checks that a reader of the kind's own type could read `value`, by the kind's `schema`.
+/// Checks that a parser of the kind's own type could parse `value`, by the kind's `schema`.
 ///
 /// # Errors
 /// 400 naming the first field of a wrong type.
@@ -166,7 +166,7 @@ fn has_type(value: &Value, kind: Type, path: &str, expected: ExpectedType<'_>) -
     }
 }
 
-/// Checks the items of a list of objects with such fields. A `null` among them is a field that is absent.
+/// Checks the elements of a list of objects with such fields. A `null` field counts as absent.
 fn entries(
     items: &[Value],
     types: &[(&str, Type)],
@@ -204,7 +204,7 @@ fn name_of(value: &Value) -> &'static str {
     }
 }
 
-/// Most unknown fields, and most duplicate ones, that are reported.
+/// Highest number of unknown fields, and of duplicate fields, that are reported.
 pub(crate) const TOLD: usize = 100;
 
 /// Messages about duplicate fields at `paths`.
@@ -215,9 +215,9 @@ pub(crate) fn duplicate_fields(paths: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// Treats `found` (problems of the body's text) and unknown fields as the client asked; the error
-/// begins with "strict decoding error: ". As in kube-apiserver, unknown fields of kinds with an `own` type come
-/// first: they are found while the text is read, those of custom resources later.
+/// Reports `found` (problems of the body's text) and unknown fields as the client requested; the error begins
+/// with "strict decoding error: ". As in kube-apiserver, unknown fields of kinds with an `own` type come
+/// first: they are found during parsing, those of custom resources later.
 pub(crate) fn check_fields(
     own: bool,
     validation: FieldValidation,

@@ -1,4 +1,4 @@
-//! A hub for tests: answers as it is told, counts, and can fail.
+//! A hub for tests: it returns given answers, counts requests, and can fail.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{ReviewError, Reviewer};
 
-/// Answers reviews with statuses, in order; the last one again and again.
+/// Reviewer that answers with given statuses, in order; the last one is repeated.
 pub(crate) struct Hub {
     statuses: Mutex<VecDeque<Result<Value, ReviewError>>>,
     pub(crate) asked: Mutex<Vec<Value>>,
@@ -30,7 +30,7 @@ impl Hub {
     }
 }
 
-/// A failure that passes, or does not.
+/// A temporary or a permanent failure.
 pub(crate) fn failure(message: &str, passing: bool) -> Result<Value, ReviewError> {
     Err(ReviewError {
         message: message.to_owned(),
@@ -44,7 +44,7 @@ impl Reviewer for Hub {
         self.count.fetch_add(1, Ordering::SeqCst);
         assert!(path.contains("reviews"), "{path}");
         self.asked.lock().unwrap().push(review.clone());
-        // Others get to ask meanwhile.
+        // Other callers can send their review meanwhile.
         tokio::task::yield_now().await;
         let status = {
             let mut statuses = self.statuses.lock().unwrap();

@@ -1,10 +1,10 @@
-//! `Accept` clauses of documents: a media type and the parameters that ask for another shape of it.
+//! `Accept` clauses of documents: a media type and the parameters that select another form of it.
 
 use http::HeaderValue;
 use http::header::GetAll;
 
-/// One clause: `application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList;q=0.9`. Parameters
-/// other than `as`, `g`, `v` and `q` (`profile=nopeer`) do not affect the form and are left out.
+/// One clause: `application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList;q=0.9`. Parameters other
+/// than `as`, `g`, `v` and `q` (`profile=nopeer`) do not affect the form and are omitted.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Clause {
     media_type: String,
@@ -25,7 +25,7 @@ impl Clause {
     }
 }
 
-/// The clauses of a request, best first; those of equal quality in their order.
+/// The clauses of a request, best first; clauses of equal quality keep their order.
 pub(super) fn of(values: GetAll<'_, HeaderValue>) -> Vec<Clause> {
     let mut clauses: Vec<Clause> = values
         .iter()

@@ -1,4 +1,4 @@
-//! The body of a document: a large one is kept as gzip only, which almost all clients ask for.
+//! Body of a document: a large one is stored only as gzip, which almost all clients accept.
 
 use std::io::{self, Read, Write};
 
@@ -10,27 +10,27 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use futures::stream;
 
-/// Bodies below this size are not worth compressing (the figure of kube-apiserver).
+/// Size from which bodies are compressed (kube-apiserver's value).
 const WORTH_COMPRESSING: usize = 128 * 1024;
-/// Number of bytes of a large body that are decompressed at once, for a client that does not take gzip.
+/// Number of bytes of a large body that are decompressed at a time, for a client that does not accept gzip.
 const PIECE: usize = 64 * 1024;
 
-/// A body.
+/// Body of a document.
 #[derive(Debug)]
 pub(super) enum Content {
-    /// A small one, uncompressed.
+    /// A small body, uncompressed.
     Plain(Bytes),
-    /// A large one, compressed.
+    /// A large body, compressed.
     Zipped {
-        /// The gzip.
+        /// The compressed bytes.
         gzip: Bytes,
-        /// The length of the body, in bytes.
+        /// Length of the uncompressed body, in bytes.
         length: usize,
     },
 }
 
 impl Content {
-    /// Keeps `body`.
+    /// Stores `body`, compressed if it is large.
     pub(super) fn new(body: Bytes) -> Self {
         if body.len() < WORTH_COMPRESSING {
             return Self::Plain(body);
@@ -47,7 +47,7 @@ impl Content {
         }
     }
 
-    /// The gzip, of a large body.
+    /// The compressed bytes of a large body.
     pub(super) const fn gzip(&self) -> Option<&Bytes> {
         match self {
             Self::Zipped { gzip, .. } => Some(gzip),
@@ -55,7 +55,7 @@ impl Content {
         }
     }
 
-    /// The length of the body, in bytes.
+    /// Length of the uncompressed body, in bytes.
     pub(super) const fn len(&self) -> usize {
         match self {
             Self::Plain(body) => body.len(),
@@ -63,7 +63,7 @@ impl Content {
         }
     }
 
-    /// The uncompressed body. A large one is made on reading, a piece at a time.
+    /// The uncompressed body. A large one is decompressed piece by piece on reading.
     pub(super) fn plain(&self) -> Body {
         match self {
             Self::Plain(body) => Body::from(body.clone()),
@@ -75,7 +75,7 @@ impl Content {
     }
 }
 
-/// Rest of a body.
+/// Remaining pieces of a body.
 struct Pieces(GzDecoder<Reader<Bytes>>);
 
 impl Iterator for Pieces {

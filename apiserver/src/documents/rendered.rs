@@ -99,7 +99,7 @@ fn plain(path: &str, document: &berth_openapi::Document, hash: Option<String>) -
     }
 }
 
-/// Renders the document in YAML, which discovery has and OpenAPI has not.
+/// Renders the document as YAML, which only discovery needs.
 fn in_yaml(document: &berth_openapi::Document, public: bool) -> Option<Form> {
     let content_type = match document.content_type {
         _ if !yaml::SERVED => return None,

@@ -1,4 +1,4 @@
-//! Answers: one object, a list, a handler's reply, in the form negotiated.
+//! Answers in the negotiated form: one object, a list, or a handler's reply.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -26,13 +26,14 @@ use crate::table::{self, Include, TableForm};
 use crate::yaml;
 
 impl Cx<'_> {
-    /// The form of the answer. Asked before anything is done, so that a 406 changes nothing.
+    /// Negotiates the form of the answer. This happens before anything is done, so that a 406 changes
+    /// nothing.
     pub(super) fn negotiate(&self, answer: Answer) -> Result<MediaType, Status> {
         let forms = self.state.forms(self.served, &self.request.info);
         self.settle(answer, forms)
     }
 
-    /// The form of an answer that cannot be protobuf.
+    /// Negotiates the form of an answer that cannot be protobuf.
     pub(super) fn negotiate_json(&self, answer: Answer) -> Result<MediaType, Status> {
         let forms = self.state.forms(self.served, &self.request.info);
         let messages = false;
@@ -57,7 +58,7 @@ impl Cx<'_> {
         })
     }
 
-    /// One stored object.
+    /// Renders one stored object.
     pub(super) fn object(
         &self,
         accepted: MediaType,
@@ -83,7 +84,7 @@ impl Cx<'_> {
         self.whole(accepted, code, json())
     }
 
-    /// The objects of the resource in protobuf, where they have messages.
+    /// The objects of the resource as protobuf messages, where they have such.
     pub(super) fn messages(&self, view: View) -> Option<Messages> {
         let codec = self.state.codec.as_ref()?;
         let served = self.served;
@@ -95,7 +96,7 @@ impl Cx<'_> {
         })
     }
 
-    /// A body in one piece: indented, as YAML or as protobuf where that was asked for.
+    /// Renders a body in one piece: indented, as YAML or as protobuf where that was requested.
     fn whole(&self, accepted: MediaType, code: StatusCode, json: Bytes) -> Result<Response<Body>, Status> {
         if accepted.encoding == Encoding::Protobuf
             && let Some(envelope) = self.state.envelope(&parse(&json)?)
@@ -106,7 +107,7 @@ impl Cx<'_> {
         whole(accepted, code, json)
     }
 
-    /// Renders the answer of a handler of the program's own.
+    /// Renders the reply of one of the program's own handlers.
     pub(super) fn reply(
         &self,
         accepted: MediaType,
@@ -140,13 +141,13 @@ impl Cx<'_> {
         }
     }
 
-    /// A `Status` of success.
+    /// Renders a `Status` of success.
     pub(super) fn done(&self, accepted: MediaType, status: &Status) -> Result<Response<Body>, Status> {
         let json = serde_json::to_vec(status).map_err(|problem| Status::internal(problem.to_string()))?;
         self.whole(accepted, StatusCode::OK, json.into())
     }
 
-    /// A document of the program's.
+    /// Renders a document of the program.
     fn document(
         &self,
         accepted: MediaType,
@@ -171,7 +172,7 @@ impl Cx<'_> {
         }
     }
 
-    /// The row of an object from a handler: with the kind's own columns where it is of that kind.
+    /// The rows of an object from a handler: with the kind's own columns where it is an object of that kind.
     fn rows_of(&self, value: &Value) -> Rows {
         let kind = self.served.kind();
         let own = value["kind"].as_str() == Some(self.served.info().kind);
@@ -184,7 +185,7 @@ impl Cx<'_> {
         }
     }
 
-    /// A list.
+    /// Renders a list.
     pub(super) async fn list(&self, accepted: MediaType, page: Page) -> Result<Response<Body>, Status> {
         let metadata = page.metadata();
         let revision = page.revision;
@@ -254,7 +255,7 @@ impl Cx<'_> {
         Ok(response)
     }
 
-    /// The list of `page`, whose `items` are written already.
+    /// Renders the list of `page`, whose `items` are already serialized.
     pub(super) async fn written_list(
         &self,
         accepted: MediaType,
@@ -267,7 +268,7 @@ impl Cx<'_> {
         self.chunked(accepted, Some(key), list).await
     }
 
-    /// Key of a body with this content.
+    /// Cache key of a body with this content.
     fn body_key(&self, accepted: MediaType, revision: Revision) -> BodyKey {
         let info = &self.request.info;
         let query: Vec<_> = info.query.pairs().collect();
@@ -278,12 +279,12 @@ impl Cx<'_> {
         }
     }
 
-    /// A table. Ages move with every second, so its compressed form cannot be shared.
+    /// Renders a table. Ages change every second, so its compressed form cannot be shared.
     async fn table(&self, accepted: MediaType, table: Chunks) -> Result<Response<Body>, Status> {
         self.chunked(accepted, None, table).await
     }
 
-    /// A finished body; `key` is the cache key of its compressed form, where it can be shared.
+    /// Sends a finished body; `key` is the cache key of its compressed form, where it can be shared.
     async fn chunked(
         &self,
         accepted: MediaType,
@@ -306,11 +307,11 @@ impl Cx<'_> {
     }
 }
 
-/// The apiVersion and kind under which the message of a list's metadata is known.
+/// The apiVersion and kind that identify the message of a list's metadata.
 const LIST_META: (&str, &str) = ("meta.k8s.io/v1", "ListMeta");
 
 impl ApiState {
-    /// Forms that a request to a resource, or to a subresource of it, can be answered in.
+    /// Forms of the answers to requests for a resource or its subresources.
     pub(super) fn forms(&self, served: &ServedVersion, info: &RequestInfo) -> Forms {
         let own = || (Cow::Borrowed(&*served.api_version), served.info().kind);
         let (api_version, kind) = match served.subresource(&info.subresource) {
@@ -324,15 +325,15 @@ impl ApiState {
         }
     }
 
-    /// `value` in the envelope of its message, where it has one.
+    /// Encodes `value` in the envelope of its message, where it has one.
     pub(super) fn envelope(&self, value: &Value) -> Option<Bytes> {
         let (api_version, kind) = (value["apiVersion"].as_str()?, value["kind"].as_str()?);
         let message = self.codec.as_ref()?.message(api_version, kind, value)?;
         Some(protobuf::envelope(api_version, kind, &message).into())
     }
 
-    /// A `Status` as an answer to `request`: as protobuf where the resource has messages and the client asks
-    /// for them.
+    /// Renders a `Status` as the answer to `request`: as protobuf where the resource has messages and the
+    /// client prefers them.
     pub(super) fn refusal(&self, request: &RequestCx, status: &Status) -> Response<Body> {
         let mut response = respond::status(status);
         let served = self.served(&request.info);
@@ -352,10 +353,10 @@ fn partial(version: MetaVersion, metadata: &Value) -> Value {
     json!({"kind": "PartialObjectMetadata", "apiVersion": version.api_version(), "metadata": metadata})
 }
 
-/// A body in one piece, indented or as YAML where that was asked for.
+/// Renders a body in one piece, indented or as YAML where that was requested.
 fn whole(accepted: MediaType, code: StatusCode, json: Bytes) -> Result<Response<Body>, Status> {
     let bytes = match accepted.encoding {
-        // What has no message is JSON, which every client reads.
+        // A value without a message is sent as JSON, which every client accepts.
         Encoding::Json | Encoding::Protobuf => json,
         Encoding::Pretty => {
             let value = parse(&json)?;

@@ -1,4 +1,5 @@
-//! `patch` with `application/apply-patch+yaml`: a manager's fields are merged with those of others.
+//! `patch` with `application/apply-patch+yaml`: the fields of one manager are merged with those of the
+//! others.
 
 mod config;
 mod last_applied;
@@ -49,7 +50,7 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
         };
         match apply.create().await {
             Ok(object) => return cx.object(accepted, StatusCode::CREATED, &object),
-            // Another client has created it meanwhile.
+            // Another client has created the object concurrently.
             Err(error) if error.why == WriteRefusal::Exists && attempt < CONFLICT_ATTEMPTS => attempt += 1,
             Err(error) if error.why == WriteRefusal::Exists => return Err(missing.into()),
             Err(error) => return Err(error.into()),
@@ -57,7 +58,7 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
     }
 }
 
-/// An apply to a `subresource` that shows a part of its object.
+/// Applies a configuration to a `subresource` that has a part of its object.
 pub(super) async fn to_part(
     cx: &Cx<'_>,
     subresource: &'static str,
@@ -82,7 +83,7 @@ pub(super) async fn to_part(
     Ok(Reply::Value(part.shown(&object)))
 }
 
-/// Whether `config` fits the schema of a subresource.
+/// Checks that `config` fits the schema of a subresource.
 fn fits(schema: &Schema, expected: ExpectedType<'_>, cx: &Cx<'_>, config: &Value) -> Result<(), Status> {
     let only = Only {
         api_version: expected.api_version,
@@ -97,7 +98,7 @@ fn fits(schema: &Schema, expected: ExpectedType<'_>, cx: &Cx<'_>, config: &Value
     };
     let nothing = json!({"apiVersion": expected.api_version, "kind": expected.kind});
     let applied = Managers::default().apply(&only, &nothing, config, &by, false);
-    applied.map(drop).map_err(|problem| refused(&problem))
+    applied.map(drop).map_err(|problem| refusal(&problem))
 }
 
 struct Apply<'a> {
@@ -108,8 +109,8 @@ struct Apply<'a> {
 }
 
 impl Apply<'_> {
-    /// Whether the configuration is one of the object: not of a form that a subresource has of its own.
-    fn is_of_the_whole(&self) -> bool {
+    /// Whether the configuration has the form of the whole object, not a form of the subresource.
+    fn is_whole_object(&self) -> bool {
         matches!(self.subresource, "" | "status")
     }
 
@@ -123,7 +124,7 @@ impl Apply<'_> {
         }
     }
 
-    /// The configuration applied to the present object.
+    /// Applies the configuration to the present object.
     fn to(&self, current: &Object) -> Result<WriteIntent, Status> {
         let (cx, config) = (self.cx, self.config.value());
         let application = self.application(via(self.subresource));
@@ -131,35 +132,35 @@ impl Apply<'_> {
         let force = !self.meets_keeper(&stored)? && self.options.force;
         let applied = match stored.apply(force) {
             Err(ApplyError::Conflicts(conflicts)) => {
-                // Fields that kubectl applied on the client side before are its own. The bookkeeping
-                // was never a part of the object.
-                let foreign = match self.is_of_the_whole() {
+                // Fields that kubectl applied on the client side before belong to it. The last-applied
+                // annotation never belonged to a subresource's form.
+                let foreign = match self.is_whole_object() {
                     true => last_applied::foreign(cx, &stored.live, conflicts),
                     false => conflicts,
                 };
                 if !foreign.is_empty() {
-                    return Err(refused(&ApplyError::Conflicts(foreign)));
+                    return Err(refusal(&ApplyError::Conflicts(foreign)));
                 }
                 stored.apply(true)
             }
             other => other,
         };
-        let mut applied = applied.map_err(|problem| refused(&problem))?;
+        let mut applied = applied.map_err(|problem| refusal(&problem))?;
         let uid = text(config, "uid");
         if !uid.is_empty() && uid != current.meta().uid() {
             return Err(self.invalid(FieldError::invalid("metadata.uid", uid, "field is immutable")));
         }
-        if self.is_of_the_whole() {
+        if self.is_whole_object() {
             last_applied::keep(cx, &stored.live, config, &mut applied.object);
         }
         self.check(&mut applied.object)?;
-        Ok(stored.wish(applied))
+        Ok(stored.into_intent(applied))
     }
 
-    /// Whether the configuration contradicts fields of a keeper.
+    /// Whether the configuration conflicts with fields of the kind's keeper.
     ///
     /// # Errors
-    /// 403 when it is applied in the name of that one's field manager.
+    /// 403 when the request uses the keeper's field manager.
     fn meets_keeper(&self, stored: &ToStored<'_>) -> Result<bool, Status> {
         let cx = self.cx;
         let Some(keeper) = cx.served.kind().keeper() else {
@@ -173,7 +174,7 @@ impl Apply<'_> {
         })
     }
 
-    /// The object that the configuration alone results in.
+    /// Creates the object from the configuration alone.
     async fn create(&self) -> Result<std::sync::Arc<Object>, CommitError> {
         let (cx, config) = (self.cx, self.config);
         cx.may_create().await?;
@@ -194,7 +195,7 @@ impl Apply<'_> {
         let application = self.application(Via::Create);
         let body = || {
             let applied = application.to_nothing(self.options.force);
-            let mut applied = applied.map_err(|problem| refused(&problem))?;
+            let mut applied = applied.map_err(|problem| refusal(&problem))?;
             self.check(&mut applied.object)?;
             metadata(&mut applied.object).remove("resourceVersion");
             Ok(WriteIntent::made(applied))
@@ -221,13 +222,13 @@ impl Apply<'_> {
     }
 }
 
-/// The answer to an apply that fails: a conflict with a cause for each field, which kubectl reads.
-fn refused(refused: &ApplyError) -> Status {
-    if !matches!(refused, ApplyError::Conflicts(_)) {
-        return Status::bad_request(refused.to_string());
+/// The answer to a failed apply: a conflict with a cause for each field, which kubectl reads.
+fn refusal(error: &ApplyError) -> Status {
+    if !matches!(error, ApplyError::Conflicts(_)) {
+        return Status::bad_request(error.to_string());
     }
-    let status = Status::failure(409, "Conflict", refused.to_string());
-    refused.causes().fold(status, |status, (message, field)| {
+    let status = Status::failure(409, "Conflict", error.to_string());
+    error.causes().fold(status, |status, (message, field)| {
         status.with_cause("FieldManagerConflict", message, &field)
     })
 }

@@ -1,4 +1,4 @@
-//! The way of a request body to the value that is written.
+//! Processing of a request body to the value that is written.
 
 use berth_apimachinery::{Schema, Status, Unknown};
 use serde_json::Value;
@@ -17,8 +17,8 @@ impl Cx<'_> {
         }
     }
 
-    /// The body of a create or an update: of the expected kind, with metadata of the right types, in the
-    /// request's namespace, and strict where that is asked for.
+    /// Parses the body of a create or an update: of the expected kind, with metadata of the right types, in
+    /// the request's namespace, and strictly where the client requests that.
     pub(super) fn read_body(
         &self,
         expected: ExpectedType<'_>,
@@ -53,8 +53,8 @@ impl Cx<'_> {
         Ok(value)
     }
 
-    /// The fields of `value` that its kind does not have, and that `before` does not have: by the fields that
-    /// Kubernetes gives its own kinds, and by the schema of all others.
+    /// The fields of `value` that its kind does not have, and that `before` does not have: Kubernetes' own
+    /// kinds have the fields of their messages, all others those of their schema.
     pub(super) fn unknown_fields(
         &self,
         expected: ExpectedType<'_>,
@@ -70,7 +70,7 @@ impl Cx<'_> {
         known.or_else(schema).unwrap_or_default()
     }
 
-    /// Checks that a body means the object in the path.
+    /// Checks that the body has the name of the object in the path.
     pub(super) fn check_name(&self, value: &Value) -> Result<(), Status> {
         let name = registry::text(value, "name");
         if name == self.name {

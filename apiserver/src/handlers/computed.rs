@@ -1,5 +1,5 @@
-//! Resources made at each request: the program's handler makes the objects, the server selects, pages and
-//! renders.
+//! Resources that are computed for each request: the program's handler computes the objects, the server
+//! selects, pages and renders them.
 
 mod write;
 
@@ -44,11 +44,11 @@ pub(super) async fn list(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     options.limit = list::most(accepted, options.limit);
     let rest = Rest::of(cx, &options).await?;
     if accepted.shape == Shape::Full
-        && let Some((page, items)) = rest.written(options.limit)?
+        && let Some((page, items)) = rest.serialize(options.limit)?
     {
         return cx.written_list(accepted, &page, items).await;
     }
-    let page = rest.made(options.limit)?;
+    let page = rest.computed_page(options.limit)?;
     cx.list(accepted, page).await
 }
 
@@ -57,9 +57,9 @@ struct Rest<'a> {
     cx: &'a Cx<'a>,
     selection: Selection,
     listing: Arc<dyn Listing>,
-    /// The number of the kept listing, if it is that of earlier pages.
-    kept: Option<u64>,
-    /// The index of the first object that was not given yet.
+    /// Number of the cached listing, if it is the one of earlier pages.
+    listing_number: Option<u64>,
+    /// Index of the first object of the page.
     first: usize,
 }
 
@@ -69,8 +69,8 @@ impl<'a> Rest<'a> {
         let token = list::token(options)?;
         let listing = match token.as_ref().filter(|token| token.revision().is_some()) {
             Some(token) => {
-                let kept = cx.state.listings.get(token.listing(), &asked(cx));
-                kept.ok_or_else(|| token.clone().expired())?
+                let cached = cx.state.listings.get(token.listing(), &list_identity(cx));
+                cached.ok_or_else(|| token.clone().expired())?
             }
             None => {
                 let query = ListQuery {
@@ -84,27 +84,27 @@ impl<'a> Rest<'a> {
         Ok(Self {
             cx,
             selection,
-            kept: token.map(Token::listing).filter(|&number| number > 0),
+            listing_number: token.map(Token::listing).filter(|&number| number > 0),
             first: token.map_or(0, |token| listing::following(&*listing, &token.last())),
             listing,
         })
     }
 
-    /// The token of the page behind `last`.
+    /// Returns the token of the page after `last`.
     fn next(&self, last: &Name) -> String {
         let keep = || {
             let listings = &self.cx.state.listings;
-            listings.keep(&asked(self.cx), Arc::clone(&self.listing))
+            listings.keep(&list_identity(self.cx), Arc::clone(&self.listing))
         };
-        let number = self.kept.unwrap_or_else(keep);
+        let number = self.listing_number.unwrap_or_else(keep);
         Token::after(last, self.listing.revision())
             .of_listing(number)
             .encode()
     }
 
-    /// A page of at most `limit` objects (0 is all), written by the listing; `None` where each has to be
-    /// made.
-    fn written(&self, limit: usize) -> Result<Option<(Page, Chunks)>, Status> {
+    /// Returns a page of at most `limit` objects (0 means all), serialized by the listing; `None` where each
+    /// object must be computed.
+    fn serialize(&self, limit: usize) -> Result<Option<(Page, Chunks)>, Status> {
         if !self.selection.is_left_to_others() {
             return Ok(None);
         }
@@ -113,7 +113,7 @@ impl<'a> Rest<'a> {
             0 => count,
             limit => self.first.saturating_add(limit).min(count),
         };
-        let Some(items) = written(&*self.listing, self.first..end)? else {
+        let Some(items) = serialize(&*self.listing, self.first..end)? else {
             return Ok(None);
         };
         let remaining = count - end;
@@ -126,8 +126,8 @@ impl<'a> Rest<'a> {
         Ok(Some((page, items)))
     }
 
-    /// A page of at most `limit` objects (0 is all). Each of them is computed and compared.
-    fn made(&self, limit: usize) -> Result<Page, Status> {
+    /// Returns a page of at most `limit` objects (0 means all). Each object is computed and compared.
+    fn computed_page(&self, limit: usize) -> Result<Page, Status> {
         let mut page = Page {
             revision: self.listing.revision(),
             ..Page::default()
@@ -157,12 +157,12 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// Number of objects that are written into one piece of a body.
+/// Number of objects that are serialized into one piece of a body.
 const PIECE: usize = 512;
 
-/// The objects of `listing` at `places` as JSON with commas between them, in pieces; `None` where it cannot
-/// write them.
-fn written(listing: &dyn Listing, places: Range<usize>) -> Result<Option<Chunks>, Status> {
+/// Serializes the objects of `listing` at `places` as JSON with commas between them, in pieces; `None` where
+/// the listing cannot do this.
+fn serialize(listing: &dyn Listing, places: Range<usize>) -> Result<Option<Chunks>, Status> {
     let mut items = Chunks::default();
     for start in places.clone().step_by(PIECE) {
         if start > places.start {
@@ -176,8 +176,8 @@ fn written(listing: &dyn Listing, places: Range<usize>) -> Result<Option<Chunks>
     Ok(Some(items))
 }
 
-/// Identity of the list and of its reader: the pages of one listing belong together.
-fn asked(cx: &Cx<'_>) -> String {
+/// Identity of the list and its reader: the pages of one listing belong together.
+fn list_identity(cx: &Cx<'_>) -> String {
     let query = &cx.request.info.query;
     let selector = |key: &str| query.first(key).unwrap_or_default().to_owned();
     let parts = [

@@ -1,4 +1,4 @@
-//! `create`: 201 and the object as stored.
+//! `create`: 201 and the stored object.
 
 use axum::body::Body;
 use berth_apimachinery::Status;

@@ -13,7 +13,7 @@ use crate::negotiation::Answer;
 use crate::options::{DeleteOptions, ListOptions};
 use crate::registry::{DeleteOutcome, Target};
 
-/// Number of objects of a collection that are deleted at once; the store joins queued writes into one
+/// Number of objects of a collection that are deleted concurrently; the store joins queued writes into one
 /// commit.
 const AT_ONCE: usize = 32;
 
@@ -42,9 +42,9 @@ pub(super) async fn handle_collection(cx: &Cx<'_>) -> Result<Response<Body>, Sta
                 name: object.meta().name(),
             };
             match cx.state.registry.delete(target, actor, options).await {
-                // The answer is the former collection.
+                // The answer has the objects as they were before the deletion.
                 Ok(_) => Ok(Some(object)),
-                // An object that another client deleted meanwhile is deleted as requested.
+                // An object that another client deleted concurrently is deleted as requested.
                 Err(error) if error.why == WriteRefusal::Gone => Ok(None),
                 Err(error) => Err(Status::from(error)),
             }
@@ -55,7 +55,7 @@ pub(super) async fn handle_collection(cx: &Cx<'_>) -> Result<Response<Body>, Sta
     cx.list(accepted, Page { items, ..page }).await
 }
 
-/// The options, from the body where there is one.
+/// Parses the options, from the body if there is one.
 pub(super) fn options(cx: &Cx<'_>) -> Result<DeleteOptions, Status> {
     let request = cx.request;
     if request.body.is_empty() {
@@ -73,7 +73,7 @@ pub(super) fn options(cx: &Cx<'_>) -> Result<DeleteOptions, Status> {
             .as_str()
             .is_none_or(|have| have.is_empty() || have == wanted)
     };
-    // Clients send it as of the core group, of `meta.k8s.io`, or of the resource's own group.
+    // Clients send the options as of the core group, of `meta.k8s.io`, or of the resource's own group.
     let known = ["v1", "meta.k8s.io/v1", &*cx.served.api_version];
     let version = known
         .into_iter()

@@ -1,5 +1,5 @@
-//! The effort of answering a request beside the size of its body, as far as it is known in advance. The
-//! unit is the number of bytes that could be parsed in the same time. It decides where the request runs
+//! Estimated effort of answering a request, in addition to the size of its body. The unit is the number of
+//! bytes that could be parsed in the same time. The effort decides on which threads the request runs
 //! ([`crate::heavy`]).
 
 use berth_admission::client::{Form, Subject};
@@ -15,17 +15,17 @@ use crate::request_info::RequestInfo;
 use crate::resource::Backing;
 use crate::served::ServedVersion;
 
-/// An object that is considered, and joined with others.
+/// Effort of reading an object and joining it with others.
 const OBJECT: usize = 8;
-/// A term of a selector for one object's labels.
+/// Effort of comparing one term of a selector with one object's labels.
 const TERM: usize = 4;
-/// The fields of an object that are selected by: it is parsed once for them.
+/// Effort of parsing an object for a field selector: it is parsed once for all fields.
 const FIELDS: usize = 64;
-/// A row of a table.
+/// Effort of a row of a table.
 const ROW: usize = 100;
-/// An object as a view shows it.
-const SEEN: usize = 500;
-/// A byte that is parsed and written again, as indented JSON or as YAML.
+/// Effort of an object in a view.
+const VIEWED: usize = 500;
+/// Effort of a byte that is parsed and serialized again, as indented JSON or as YAML.
 const REWRITTEN: usize = 4;
 
 /// The effort of the request with `info` and `headers`.
@@ -33,31 +33,34 @@ pub(super) fn of(state: &ApiState, info: &RequestInfo, headers: &HeaderMap) -> u
     let Some(served) = state.served(info) else {
         return 0;
     };
-    let below = info.inner.as_ref().map_or(0, |inner| seen(state, inner, headers));
+    let below = info
+        .inner
+        .as_ref()
+        .map_or(0, |inner| through_view(state, inner, headers));
     served
         .resource
         .effort_of(info)
         .saturating_add(read(state, served, info, headers))
-        .saturating_add(admitted(state, served, info))
+        .saturating_add(admission_effort(state, served, info))
         .saturating_add(below)
 }
 
-/// The effort of `inner`, a request through a view: the objects asked for are served here as well.
-fn seen(state: &ApiState, inner: &RequestInfo, headers: &HeaderMap) -> usize {
+/// The effort of `inner`, a request through a view: its objects are also served by this server.
+fn through_view(state: &ApiState, inner: &RequestInfo, headers: &HeaderMap) -> usize {
     let Some(served) = state.served(inner) else {
         return 0;
     };
-    let shown = match inner.verb {
-        "list" | "watch" => SEEN.saturating_mul(looked_at(served, inner, SEEN).0),
+    let view_effort = match inner.verb {
+        "list" | "watch" => VIEWED.saturating_mul(compared_objects(served, inner, VIEWED).0),
         _ => 0,
     };
-    read(state, served, inner, headers).saturating_add(shown)
+    read(state, served, inner, headers).saturating_add(view_effort)
 }
 
-/// The effort of reading and of writing the result.
+/// The effort of reading the result and serializing it.
 fn read(state: &ApiState, served: &ServedVersion, info: &RequestInfo, headers: &HeaderMap) -> usize {
     if let Backing::Computed(_) = served.resource.backing {
-        // Each object is made by its handler, whose effort that is; here each is compared.
+        // The effort of computing the objects is the handler's; the server only compares them.
         return info.selectors().saturating_mul(TERM * OBJECT);
     }
     if !matches!(info.subresource.as_str(), "" | "status") {
@@ -66,8 +69,8 @@ fn read(state: &ApiState, served: &ServedVersion, info: &RequestInfo, headers: &
     let forms = state.forms(served, info);
     let accepts = |answer| negotiation::negotiate(headers, &info.query, answer, forms).ok();
     match info.verb {
-        "list" | "deletecollection" => listed(served, info, accepts(Answer::List)),
-        "watch" if begins_with_objects(info) => listed(served, info, accepts(Answer::Watch)),
+        "list" | "deletecollection" => list_effort(served, info, accepts(Answer::List)),
+        "watch" if begins_with_objects(info) => list_effort(served, info, accepts(Answer::Watch)),
         "get" if accepts(Answer::Object).is_some_and(is_rewritten) => {
             let all = served.source().map(|source| source.cached(served.stored));
             let object = all.as_ref().and_then(|all| all.get(&info.namespace, &info.name));
@@ -82,7 +85,7 @@ fn is_rewritten(accepted: MediaType) -> bool {
     accepted.encoding != Encoding::Json
 }
 
-/// The bytes of `object` that are written anew. Its message is written once.
+/// Number of bytes of `object` that are serialized again. A protobuf message is serialized once.
 fn rewritten(object: &Object, accepted: Option<MediaType>) -> usize {
     let is_message = accepted.is_some_and(|accepted| accepted.encoding == Encoding::Protobuf);
     match is_message && object.has_message() {
@@ -96,9 +99,9 @@ fn begins_with_objects(info: &RequestInfo) -> bool {
     matches!(of("resourceVersion"), "" | "0") || of("sendInitialEvents") == "true"
 }
 
-/// The effort of comparing every object that a list may have. A selector raises this effort instead of
-/// lowering it: no object is skipped, and each is compared.
-fn listed(served: &ServedVersion, info: &RequestInfo, accepted: Option<MediaType>) -> usize {
+/// The effort of comparing every object that a list may have. A selector increases this effort instead of
+/// reducing it: no object is skipped, and each is compared.
+fn list_effort(served: &ServedVersion, info: &RequestInfo, accepted: Option<MediaType>) -> usize {
     let text = |name: &str| info.query.first(name).unwrap_or_default();
     let terms = |text: &str| match text {
         "" => 0,
@@ -118,7 +121,7 @@ fn listed(served: &ServedVersion, info: &RequestInfo, accepted: Option<MediaType
     ) {
         each += ROW;
     }
-    let (mut count, all) = looked_at(served, info, each);
+    let (mut count, all) = compared_objects(served, info, each);
     let limit = text("limit").parse().unwrap_or(0);
     if limit > 0 && info.selectors() == 0 && !list::is_whole(limit) {
         count = count.min(limit);
@@ -130,8 +133,8 @@ fn listed(served: &ServedVersion, info: &RequestInfo, accepted: Option<MediaType
     count.saturating_mul(each).saturating_add(rewritten) + info.selectors()
 }
 
-/// Cost of a list that compares objects at `each`. The sum ends where the request is heavy.
-fn looked_at(served: &ServedVersion, info: &RequestInfo, each: usize) -> (usize, Collection) {
+/// Number of objects that a list compares, each at the cost `each`. Counting ends when the request is heavy.
+fn compared_objects(served: &ServedVersion, info: &RequestInfo, each: usize) -> (usize, Collection) {
     let Some(source) = served.source() else {
         return (0, Collection::default());
     };
@@ -145,7 +148,8 @@ fn looked_at(served: &ServedVersion, info: &RequestInfo, each: usize) -> (usize,
     (count, all)
 }
 
-/// The bytes that are written anew of the first `count` objects of a list, as many at most as make it heavy.
+/// Number of bytes that are serialized again for the first `count` objects of a list. Counting ends when the
+/// request is heavy.
 fn bytes(all: &Collection, info: &RequestInfo, count: usize, accepted: Option<MediaType>) -> usize {
     let namespace = Some(info.namespace.as_str()).filter(|namespace| !namespace.is_empty());
     let mut sum = 0;
@@ -158,8 +162,8 @@ fn bytes(all: &Collection, info: &RequestInfo, count: usize, accepted: Option<Me
     sum
 }
 
-/// The effort of the admission policies that a write would meet.
-fn admitted(state: &ApiState, served: &ServedVersion, info: &RequestInfo) -> usize {
+/// The effort of the admission policies that a write may concern.
+fn admission_effort(state: &ApiState, served: &ServedVersion, info: &RequestInfo) -> usize {
     let operations: &[Operation] = match info.verb {
         "create" => &[Operation::Create],
         "update" => &[Operation::Update],
@@ -169,7 +173,7 @@ fn admitted(state: &ApiState, served: &ServedVersion, info: &RequestInfo) -> usi
         _ => return 0,
     };
     let user = UserInfo::default();
-    let takes = |operation: &Operation| {
+    let cost = |operation: &Operation| {
         let request = Request {
             operation: *operation,
             resource: served.name,
@@ -192,9 +196,9 @@ fn admitted(state: &ApiState, served: &ServedVersion, info: &RequestInfo) -> usi
         };
         state.registry.chain().effort(&subject)
     };
-    let one = operations.iter().map(takes).max().unwrap_or_default();
+    let one = operations.iter().map(cost).max().unwrap_or_default();
     match info.verb {
-        "deletecollection" if one > 0 => one.saturating_mul(looked_at(served, info, OBJECT).0),
+        "deletecollection" if one > 0 => one.saturating_mul(compared_objects(served, info, OBJECT).0),
         _ => one,
     }
 }

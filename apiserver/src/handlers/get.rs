@@ -17,7 +17,7 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     cx.object(accepted, StatusCode::OK, &object)
 }
 
-/// The object, as fresh as the request asks for.
+/// Reads the object, as fresh as the request requires.
 pub(super) async fn read(cx: &Cx<'_>) -> Result<Arc<Object>, Status> {
     let at = match options::revision(&cx.request.info.query)? {
         None => At::Latest,

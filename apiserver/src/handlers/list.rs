@@ -16,11 +16,11 @@ use crate::paging::Token;
 use crate::resource::Backing;
 use crate::selection::Selection;
 
-/// Size of a page from which tables of computed objects are complete in one page.
+/// Page size from which tables of computed objects are answered completely in one page.
 ///
-/// kubectl asks for tables in pages of 500 rows, and for five pages a second after the first ten, so
-/// that it waits six seconds for a fleet of 20,000. A server may answer more rows than requested, as
-/// kube-apiserver does from its cache. Clients that want small answers ask for smaller pages.
+/// kubectl requests tables in pages of 500 rows, and five pages per second after the first ten, so that it
+/// waits six seconds for a fleet of 20,000. A server may answer more rows than requested, as kube-apiserver
+/// does from its cache. Clients that need small answers request smaller pages.
 const WHOLE: usize = 500;
 
 /// One page of a list.
@@ -28,14 +28,14 @@ const WHOLE: usize = 500;
 pub(super) struct Page {
     pub(super) items: Vec<Arc<Object>>,
     pub(super) revision: Revision,
-    /// Start of the next page, when there is one.
+    /// Token of the next page, if there is one.
     pub(super) next: Option<String>,
-    /// Number of objects after this page, where that is known without comparing each.
+    /// Number of objects after this page, where it is known without comparing each.
     pub(super) remaining: Option<usize>,
 }
 
 impl Page {
-    /// The JSON of the list's metadata.
+    /// The list's metadata as JSON.
     pub(super) fn metadata(&self) -> String {
         let mut fields = Map::new();
         fields.insert("resourceVersion".to_owned(), self.revision.to_string().into());
@@ -59,7 +59,7 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     cx.list(accepted, page).await
 }
 
-/// Most of the objects computed here that an answer has, when asked for `limit`; 0 is all.
+/// Highest number of objects that an answer has, if the request has `limit`; 0 means all.
 pub(super) fn most(accepted: MediaType, limit: usize) -> usize {
     match accepted.shape {
         Shape::Table(_) if is_whole(limit) => 0,
@@ -67,12 +67,12 @@ pub(super) fn most(accepted: MediaType, limit: usize) -> usize {
     }
 }
 
-/// Whether a table in pages of so many rows may be answered whole.
+/// Whether a table in pages of `limit` rows may be answered completely.
 pub(super) fn is_whole(limit: usize) -> bool {
     limit >= WHOLE
 }
 
-/// The page that `options` ask for.
+/// Reads the page that `options` request.
 pub(super) async fn page(cx: &Cx<'_>, options: &ListOptions) -> Result<Page, Status> {
     let selection = selection(cx, options)?;
     let token = token(options)?;
@@ -103,25 +103,25 @@ pub(super) fn token(options: &ListOptions) -> Result<Option<Token>, Status> {
     Token::parse(&options.token).map(Some)
 }
 
-/// Freshness of a first page (docs/reference.md, "Lists and watches").
+/// The required freshness of a first page (docs/reference.md, "Lists and watches").
 fn freshness(options: &ListOptions) -> At {
     match (options.revision.map(Revision), options.matching) {
         (None, _) => At::Latest,
         (Some(Revision(0)), _) => At::Any,
         (Some(revision), Some(Match::Exact)) => At::Exact(revision),
         (Some(revision), Some(Match::NotOlderThan)) => At::NotOlderThan(revision),
-        // Without a match, a page has always been of exactly that revision, and a whole list at least of it.
+        // Without `resourceVersionMatch`, a page has always been of exactly that revision, and a whole list
+        // at least of it.
         (Some(revision), None) if options.limit > 0 => At::Exact(revision),
         (Some(revision), None) => At::NotOlderThan(revision),
     }
 }
 
-/// The collection, as recent as `at` asks.
+/// Reads the collection, as recent as `at` requires.
 pub(super) async fn read(cx: &Cx<'_>, at: At) -> Result<Collection, Status> {
     let source = cx.served.source().ok_or_else(Status::method_not_allowed)?;
     let result = match at {
-        // A projection's revisions exist only here: a later one will not come, however long the request
-        // waits.
+        // A projection's revisions exist only in this process: waiting for a later one would be useless.
         At::NotOlderThan(asked) | At::Exact(asked)
             if cx.served.own_sequence() && asked > source.revision() =>
         {
@@ -135,25 +135,26 @@ pub(super) async fn read(cx: &Cx<'_>, at: At) -> Result<Collection, Status> {
     result.map_err(|error| errors::of_store(error, cx.served))
 }
 
-/// The list for the next page of `token`, at the revision of the first page.
+/// Reads the list for the next page of `token`, at the revision of the first page.
 async fn following(cx: &Cx<'_>, token: &Token) -> Result<Collection, Status> {
     let Some(revision) = token.revision() else {
         return read(cx, At::Latest).await;
     };
-    if let Some(held) = cx.state.held.get(&(cx.served.stored, revision)) {
-        return Ok(held);
+    if let Some(cached) = cx.state.held.get(&(cx.served.stored, revision)) {
+        return Ok(cached);
     }
     let source = cx.served.source().ok_or_else(Status::method_not_allowed)?;
     match source.list(cx.served.stored, At::Exact(revision)).await {
         Ok(collection) => Ok(collection),
-        // A token from ahead was made before a restart, or elsewhere: it cannot be honoured any more than an
-        // old one.
+        // A token with a future revision is from before a restart, or from another server: it is expired like
+        // an old one.
         Err(StoreError::Expired { .. } | StoreError::TooNew { .. }) => Err(token.clone().expired()),
         Err(error) => Err(errors::of_store(error, cx.served)),
     }
 }
 
-/// Keeps the list for the following pages: a store does that itself, for a projection this does.
+/// Caches the list for the following pages: a store does that itself, and for a projection the server does
+/// it.
 fn hold(cx: &Cx<'_>, collection: &Collection) {
     match cx.served.store() {
         Some(store) => store.hold(cx.served.stored, collection),
@@ -211,7 +212,7 @@ fn cut(
             (None, None) => Some(collection.items.len()),
             (None, Some(_)) => None,
         };
-        // Counted where the number is unknown: the object that ended the page, and the later ones.
+        // Where the number is unknown, the object that ended the page and the later ones are counted.
         let remaining = known.and_then(|known| known.checked_sub(page.items.len()));
         let remaining = remaining.unwrap_or_else(|| 1 + rest.count());
         page.remaining = Some(remaining);

@@ -1,4 +1,4 @@
-//! `patch`: the object, or its status, changed on the server.
+//! `patch`: the object, or its status, is changed on the server.
 
 use axum::body::Body;
 use berth_apimachinery::{FieldError, Object, Schema, Status};
@@ -26,7 +26,7 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
     let patch = PatchRequest::read(cx, formats)?;
     let schema = cx.served.kind().schema(cx.served.version);
     let edit = |current: &Object| {
-        // The managed fields are left out where the patch leaves them alone: they cost as much as the rest.
+        // The managed fields are omitted where the patch does not change them: they cost as much as the rest.
         let managed = patch.body.is_about_managers();
         let before = match managed {
             true => render::value(cx.served, current),
@@ -38,16 +38,16 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
             false => WriteIntent::Sent(value),
         })
     };
-    // A patch that removes the resource version accepts any.
+    // A patch that removes the resource version applies to any version.
     let object = write(cx, patch.options.dry_run, subresource, true, edit).await?;
     cx.object(accepted, StatusCode::OK, &object)
 }
 
-/// A patch with its options, read once and applied again after each concurrent write.
+/// A patch with its options, parsed once and applied again after each concurrent write.
 pub(super) struct PatchRequest {
     pub(super) options: WriteOptions,
     body: PatchBody,
-    /// Problems of a strict reader with the patch's text.
+    /// Problems in the patch's text that strict validation reports.
     problems: Vec<String>,
 }
 
@@ -64,7 +64,7 @@ impl PatchRequest {
         })
     }
 
-    /// `before` patched, and checked as the body of an update would be.
+    /// Applies the patch to `before`, and checks the result like the body of an update.
     pub(super) fn apply(
         &self,
         cx: &Cx<'_>,
@@ -81,7 +81,7 @@ impl PatchRequest {
             decode::own_types(&value, schema, expected).map_err(invalid)?;
         }
         same_uid(cx, &value, before)?;
-        // Unknown fields are kept. The patch is not blamed for those that were there before.
+        // Unknown fields are kept. Those that existed before the patch are not reported.
         let unknown = || cx.unknown_fields(expected, schema, &value, before);
         decode::check_fields(
             cx.served.has_own_type(),
@@ -97,8 +97,8 @@ impl PatchRequest {
     }
 }
 
-/// 422 when the patch changes the uid. In the body of an update another uid is a conflict, since the
-/// uid identifies the intended object; a patch that sets one does not refer to an older state.
+/// The error 422 when the patch changes the UID. In the body of an update another UID is a conflict, since
+/// the UID identifies the intended object; a patch that sets one does not refer to an older state.
 fn same_uid(cx: &Cx<'_>, value: &Value, before: &Value) -> Result<(), Status> {
     let uid = |object: &Value| object["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
     let patched = uid(value);
@@ -110,8 +110,8 @@ fn same_uid(cx: &Cx<'_>, value: &Value, before: &Value) -> Result<(), Status> {
     Err(Status::invalid(info.group, info.kind, cx.name, &[error]))
 }
 
-/// 422 on `patch`, as kube-apiserver answers a patch with unknown fields. The answer names no object,
-/// since the patch did not result in one.
+/// The error 422 on `patch`, which is kube-apiserver's answer to a patch with unknown fields. The answer
+/// names no object, since the patch did not result in one.
 fn invalid_patch(cx: &Cx<'_>, problem: &str) -> Status {
     let error = FieldError::invalid(
         "patch",

@@ -1,4 +1,4 @@
-//! Subresources: `status`, which every stored kind with a status has, and those of the program.
+//! Subresources: `status`, which every stored kind with a status has, and the program's own ones.
 
 use axum::body::Body;
 use berth_admission::client::{Form, Subject};
@@ -37,7 +37,7 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     }
 }
 
-/// A subresource that the program answers.
+/// A subresource that the program handles.
 struct Custom<'a> {
     cx: &'a Cx<'a>,
     subresource: &'a Subresource,
@@ -87,8 +87,8 @@ impl<'a> Custom<'a> {
         self.cx.reply(accepted, code, &reply)
     }
 
-    /// Asks admission whether the user may connect, as kube-apiserver does for every request to a proxy. The
-    /// object of the question is the connect options, which have the path.
+    /// Runs admission for a connect, as kube-apiserver does for every request to a proxy. The admitted object
+    /// is the connect options, which have the path.
     async fn connect(&self) -> Result<(), Status> {
         let rest = &self.cx.request.info.rest;
         let path = if rest.is_empty() {
@@ -109,7 +109,7 @@ impl<'a> Custom<'a> {
         }
     }
 
-    /// The schema of its bodies; that of the resource where they are the resource's own kind.
+    /// The schema of its bodies; the resource's schema where the bodies are of the resource's own kind.
     fn schema(&self) -> Option<&Schema> {
         let served = self.cx.served;
         let own =
@@ -117,7 +117,7 @@ impl<'a> Custom<'a> {
         self.subresource.schema.as_deref().or_else(own)
     }
 
-    /// Object before an update, for policies and webhooks; a body of the resource's own kind is judged
+    /// The object before an update, for policies and webhooks; a body of the resource's own kind is admitted
     /// when it is written.
     async fn before(&self) -> Result<Option<Value>, Status> {
         if self.subresource.schema.is_none() || !self.subresource.verbs.contains(&"get") {
@@ -155,8 +155,8 @@ impl<'a> Custom<'a> {
         Ok((self.cx.call(options.dry_run), value))
     }
 
-    /// Admission and validation of a body by its own schema. One of the resource's kind goes through both
-    /// when it is written.
+    /// Admits and validates a body by its own schema. A body of the resource's own kind is admitted when it
+    /// is written.
     async fn admit(
         &self,
         operation: Operation,
@@ -170,7 +170,7 @@ impl<'a> Custom<'a> {
         self.consult(operation, dry_run, before, value).await
     }
 
-    /// Shows `value` to all plugins, policies and webhooks.
+    /// Runs all plugins, policies and webhooks on `value`.
     async fn consult(
         &self,
         operation: Operation,
@@ -204,7 +204,7 @@ impl<'a> Custom<'a> {
                 kind: self.subresource.kind,
             },
         };
-        let asked = AdmissionSubject {
+        let admission_subject = AdmissionSubject {
             request: &request,
             subject: Some(&subject),
             purpose: Purpose::HandOn,
@@ -215,12 +215,12 @@ impl<'a> Custom<'a> {
             annotations: &cx.request.annotations,
         };
         let mut finish = |value: Value| self.judge(value);
-        let (value, _) = admission.admit(asked, value, &mut finish).await?;
+        let (value, _) = admission.admit(admission_subject, value, &mut finish).await?;
         Ok(value)
     }
 
-    /// Defaults and validates a body by its own schema. One of the resource's kind is judged when it is
-    /// written.
+    /// Fills in defaults and validates a body by its own schema. A body of the resource's own kind is
+    /// validated when it is written.
     fn judge(&self, mut value: Value) -> Result<Value, Status> {
         let Some(schema) = &self.subresource.schema else {
             return Ok(value);
@@ -240,7 +240,7 @@ impl<'a> Custom<'a> {
         ))
     }
 
-    /// Part of the object for an apply; `None` for other patches.
+    /// The form of the object for an apply; `None` for other patches.
     fn applied_to(&self) -> Option<&dyn Part> {
         let is_apply = decode::media_type(&self.cx.request.headers) == APPLY;
         self.subresource.handler.part().filter(|_| is_apply)
@@ -251,7 +251,7 @@ impl<'a> Custom<'a> {
         apply::to_part(self.cx, subresource, expected, self.schema(), part).await
     }
 
-    /// Get, patch, update; again after a concurrent write.
+    /// Reads, patches and updates the object; repeated after a concurrent write.
     async fn patch(&self) -> Result<Reply, Status> {
         let cx = self.cx;
         let patch = PatchRequest::read(

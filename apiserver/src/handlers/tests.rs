@@ -1,4 +1,4 @@
-//! The API as requests see it: toy kinds over a store in memory, a projection and a handler.
+//! The API as clients see it: toy kinds over a store in memory, a projection and a handler.
 
 mod admitted;
 mod apply;
@@ -66,7 +66,7 @@ impl Answer {
         self.json()
     }
 
-    /// The message of a `Status`, after checking that it is a proper one with this code and reason.
+    /// The message of a `Status`, after checking that it is complete and has this code and reason.
     pub(super) fn refusal(&self, code: u16, reason: &str) -> String {
         let status = self.expect(code);
         assert_eq!(
@@ -189,7 +189,7 @@ impl Client {
         self.send("DELETE", path, &[], b"").await
     }
 
-    /// Creates the widget `name` and gives it as stored.
+    /// Creates the widget `name` and returns it as stored.
     pub(super) async fn widget(&self, name: &str) -> Value {
         self.post(WIDGETS, &widget(name)).await.expect(201)
     }

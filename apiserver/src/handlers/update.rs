@@ -1,4 +1,4 @@
-//! `update`: the object, or its status, replaced; created, where the kind lets an update do that.
+//! `update`: the object, or its status, is replaced; or created, where the kind allows that.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
     let read = || cx.read_body(cx.expected(), Some(schema), options);
     let value = read()?;
     cx.check_name(&value)?;
-    // Read again for each further attempt, which are few, rather than copied for the first.
+    // Further attempts, which are rare, parse the body again; so the first one needs no copy.
     let mut first = Some(value);
     let mut body = || first.take().map_or_else(read, Ok).map(WriteIntent::Sent);
     let creates = subresource.is_empty() && cx.served.kind().creates_on_update();
@@ -36,7 +36,7 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
         };
         match create(cx, options.dry_run, &mut body).await {
             Ok(object) => return cx.object(accepted, StatusCode::CREATED, &object),
-            // Another client has created it meanwhile.
+            // Another client has created the object concurrently.
             Err(error) if error.why == WriteRefusal::Exists && attempt < CONFLICT_ATTEMPTS => attempt += 1,
             Err(error) if error.why == WriteRefusal::Exists => return Err(missing.into()),
             Err(error) => return Err(error.into()),
@@ -44,7 +44,7 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
     }
 }
 
-/// Creates the object that an update did not find.
+/// Creates the object when the update did not find it.
 async fn create(
     cx: &Cx<'_>,
     dry_run: bool,
@@ -52,20 +52,20 @@ async fn create(
 ) -> Result<Arc<Object>, CommitError> {
     cx.may_create().await?;
     let of_nothing = || {
-        let mut wish = body()?;
-        let uid = text(wish.value(), "uid");
+        let mut intent = body()?;
+        let uid = text(intent.value(), "uid");
         if !uid.is_empty() {
             let problem = format!(
                 "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
             );
             return Err(Status::conflict(cx.served.name, cx.name, &problem));
         }
-        let version = text(wish.value(), "resourceVersion");
+        let version = text(intent.value(), "resourceVersion");
         if !version.is_empty() && version.parse::<u64>().is_err() {
             return Err(errors::no_version(cx.served.info(), cx.name, version));
         }
-        metadata(wish.value_mut()).remove("resourceVersion");
-        Ok(wish)
+        metadata(intent.value_mut()).remove("resourceVersion");
+        Ok(intent)
     };
     let actor = cx.actor(dry_run);
     let registry = &cx.state.registry;
@@ -75,7 +75,7 @@ async fn create(
 }
 
 impl Cx<'_> {
-    /// The right to update or patch was checked; making an object takes the right to create it, too.
+    /// Checks the right to create, which an update or patch needs in addition if it creates the object.
     pub(super) async fn may_create(&self) -> Result<(), Status> {
         let create = Attributes {
             verb: "create".to_owned(),
@@ -92,7 +92,7 @@ impl Cx<'_> {
     }
 }
 
-/// Stores the result of `edit` for the object in the path, where the resource keeps its objects.
+/// Stores the result of `edit` for the object in the path, if the resource is stored.
 pub(super) async fn write(
     cx: &Cx<'_>,
     dry_run: bool,
@@ -118,7 +118,7 @@ pub(super) async fn write(
         .await
 }
 
-/// Way of an update of `subresource`, or of the object itself.
+/// Kind of the write: an update of `subresource`, or of the object itself.
 pub(super) fn via(subresource: &'static str) -> Via {
     if subresource.is_empty() {
         Via::Update

@@ -1,4 +1,4 @@
-//! `watch`: changes as they happen, one JSON object per line, or per message of a WebSocket.
+//! `watch`: changes in real time, as one JSON object per line, or per message of a WebSocket.
 
 mod feed;
 mod frame;
@@ -23,8 +23,8 @@ use crate::websocket::Handshake;
 use feed::{Feed, Start};
 use frame::Framer;
 
-/// Without `timeoutSeconds`, a watch ends after this and up to as much again (docs/reference.md, "Lists and
-/// watches").
+/// Minimal duration of a watch without `timeoutSeconds`; up to as much again is added at random
+/// (docs/reference.md, "Lists and watches").
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
@@ -39,12 +39,12 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let source = cx.served.source().ok_or_else(Status::method_not_allowed)?;
     let framer = Framer::new(cx, accepted)?;
 
-    // From here on the answer is a success, and errors are events, as clients expect.
-    let begun = start(cx, source, &options).await.and_then(|(there, watch)| {
-        let initial = there.map(|there| feed::present(&there, &selection, cx.served));
+    // From here on the status code is a success, and errors are events, as clients expect.
+    let started = start(cx, source, &options).await.and_then(|(objects, watch)| {
+        let initial = objects.map(|objects| feed::present(&objects, &selection, cx.served));
         Ok((initial.transpose()?, watch))
     });
-    let start = match begun {
+    let start = match started {
         Ok((initial, watch)) => Start::Running { initial, watch },
         Err(status) => Start::Failed(Box::new(status)),
     };
@@ -76,7 +76,7 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
 
 fn timeout(options: &ListOptions) -> Duration {
     match options.timeout_seconds {
-        // A century is for ever, and still an instant that can be computed.
+        // A century is practically unlimited, and does not overflow an instant.
         Some(seconds) if seconds > 0 => Duration::from_secs(seconds.min(100 * 365 * 24 * 3600)),
         _ => {
             let spread = names::random() % DEFAULT_TIMEOUT.as_millis();
@@ -87,7 +87,7 @@ fn timeout(options: &ListOptions) -> Duration {
 
 type StartedWatch = (Option<Collection>, Box<dyn Watch>);
 
-/// The initial objects, if any, and the watch of later changes.
+/// Returns the initial objects, if any, and the watch of later changes.
 async fn start(cx: &Cx<'_>, source: &dyn Source, options: &ListOptions) -> Result<StartedWatch, Status> {
     let failed = |error: StoreError| errors::of_store(error, cx.served);
     let scope = || Scope::One(cx.served.stored);
@@ -105,7 +105,7 @@ async fn start(cx: &Cx<'_>, source: &dyn Source, options: &ListOptions) -> Resul
     Ok((initial, watch))
 }
 
-/// The watch of everything after `revision`; one from ahead is waited for as a list waits.
+/// Starts the watch of everything after `revision`; a future revision is waited for, as in a list.
 async fn follow(cx: &Cx<'_>, source: &dyn Source, revision: Revision) -> Result<Box<dyn Watch>, Status> {
     let scope = || Scope::One(cx.served.stored);
     match source.watch(scope(), revision) {

@@ -1,4 +1,4 @@
-//! Turns of users: users take turns, however many requests each has waiting.
+//! Queue in which users take turns, independent of the number of requests that each has waiting.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -6,12 +6,11 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-/// Limit of additional work, as a multiple of all places. A user without running work is admitted
-/// although all places are taken, until this limit. Then other users' work takes only a share of the
-/// processors.
+/// Limit of additional work, as a multiple of all places. A user without running work is admitted although
+/// all places are occupied, up to this limit. Then other users' work gets only a share of the processors.
 const BEYOND: usize = 2;
 
-/// Places, and the queue for them.
+/// Places, and the queue of requests that wait for one.
 #[derive(Debug)]
 pub(super) struct Queue {
     most: usize,
@@ -23,7 +22,7 @@ struct State {
     running: usize,
     next: u64,
     users: HashMap<Arc<str>, User>,
-    /// The users with waiting requests, in the order of their turns.
+    /// Users with waiting requests, in the order of their turns.
     turns: VecDeque<Arc<str>>,
 }
 
@@ -33,7 +32,7 @@ struct User {
     waiting: BTreeMap<u64, oneshot::Sender<Place>>,
 }
 
-/// A place, given to the next one when dropped.
+/// A place, which passes to the next request when dropped.
 #[derive(Debug)]
 pub(super) struct Place {
     queue: Arc<Queue>,
@@ -68,19 +67,19 @@ impl Queue {
         })
     }
 
-    /// A place, once it is the turn of `user`.
+    /// Returns a place, once it is the turn of `user`.
     pub(super) async fn turn(self: &Arc<Self>, user: &str) -> Place {
-        let (tell, told) = oneshot::channel();
-        let (user, ticket) = self.state.lock().join(user, tell);
+        let (sender, receiver) = oneshot::channel();
+        let (user, ticket) = self.state.lock().join(user, sender);
         let _waiting = Waiter {
             queue: self,
             user: Arc::clone(&user),
             ticket,
         };
         self.admit();
-        match told.await {
+        match receiver.await {
             Ok(place) => place,
-            // The sender is not dropped while a request waits: it is in the queue until then.
+            // The sender is not dropped while a request waits: it stays in the queue until then.
             Err(_) => std::future::pending().await,
         }
     }
@@ -88,18 +87,18 @@ impl Queue {
     /// Gives free places to the next users.
     fn admit(self: &Arc<Self>) {
         loop {
-            // Sent outside of the lock: a dropped receiver returns its place at once.
-            let Some((user, tell)) = self.state.lock().begin(self.most) else {
+            // The place is sent outside of the lock: a dropped receiver returns it at once.
+            let Some((user, sender)) = self.state.lock().begin(self.most) else {
                 return;
             };
             let queue = Arc::clone(self);
-            drop(tell.send(Place { queue, user }));
+            drop(sender.send(Place { queue, user }));
         }
     }
 }
 
 impl State {
-    fn join(&mut self, user: &str, tell: oneshot::Sender<Place>) -> (Arc<str>, u64) {
+    fn join(&mut self, user: &str, sender: oneshot::Sender<Place>) -> (Arc<str>, u64) {
         let name: Arc<str> = match self.users.get_key_value(user) {
             Some((known, _)) => Arc::clone(known),
             None => user.into(),
@@ -110,7 +109,7 @@ impl State {
         if own.waiting.is_empty() {
             self.turns.push_back(Arc::clone(&name));
         }
-        own.waiting.insert(ticket, tell);
+        own.waiting.insert(ticket, sender);
         (name, ticket)
     }
 
@@ -124,7 +123,7 @@ impl State {
         self.forget(user);
     }
 
-    /// The next waiter that may begin.
+    /// Returns the next waiting request that may begin.
     fn begin(&mut self, most: usize) -> Option<(Arc<str>, oneshot::Sender<Place>)> {
         let (free, beyond) = (self.running < most, self.running < most * BEYOND);
         let users = &self.users;
@@ -132,13 +131,13 @@ impl State {
         let turn = self.turns.iter().position(may)?;
         let user = self.turns.remove(turn)?;
         let own = self.users.get_mut(&user)?;
-        let (_, tell) = own.waiting.pop_first()?;
+        let (_, sender) = own.waiting.pop_first()?;
         own.running += 1;
         self.running += 1;
         if !own.waiting.is_empty() {
             self.turns.push_back(Arc::clone(&user));
         }
-        Some((user, tell))
+        Some((user, sender))
     }
 
     fn end(&mut self, user: &Arc<str>) {
@@ -205,16 +204,16 @@ mod tests {
     fn who_stops_waiting_leaves_the_queue_and_a_place_on_its_way_to_the_next() {
         let queue = Queue::new(1);
         let running = queue.turn("ann").now_or_never().unwrap();
-        let mut gone = Box::pin(queue.turn("ann"));
-        assert!(gone.as_mut().now_or_never().is_none());
-        let mut told = Box::pin(queue.turn("ann"));
-        assert!(told.as_mut().now_or_never().is_none());
+        let mut cancelled = Box::pin(queue.turn("ann"));
+        assert!(cancelled.as_mut().now_or_never().is_none());
+        let mut receiver = Box::pin(queue.turn("ann"));
+        assert!(receiver.as_mut().now_or_never().is_none());
         let mut next = Box::pin(queue.turn("ann"));
         assert!(next.as_mut().now_or_never().is_none());
-        drop(gone);
+        drop(cancelled);
         drop(running);
-        // It was given the place, and goes without having looked.
-        drop(told);
+        // The place was already sent to this request, which ends without having received it.
+        drop(receiver);
         let next = next.as_mut().now_or_never().expect("the place went on");
         drop(next);
         assert!(is_empty(&queue));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::*;
 
-/// A runtime with a single thread, as the one that answers everybody.
+/// A runtime with a single thread, which serves all requests.
 #[tokio::test]
 async fn the_runtime_answers_while_heavy_work_keeps_a_thread_busy() {
     let heavy = Heavy::at_most(1);

@@ -15,7 +15,7 @@ fn bytes_are_bounded_over_all_and_given_back() {
     let three = limiter.charge("three", half, 400).unwrap();
     drop((one, two, three));
     assert_eq!(limiter.held(), 0);
-    assert!(limiter.held.lock().by_holder.is_empty(), "nobody is remembered");
+    assert!(limiter.usage.lock().by_holder.is_empty(), "nobody is remembered");
 }
 
 #[test]

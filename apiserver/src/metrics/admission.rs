@@ -31,8 +31,8 @@ struct Controller {
     rejected: &'static str,
 }
 
-/// Admission's metrics, per plugin (an admission controller, as Kubernetes calls it) and per pass of the
-/// whole chain.
+/// Metrics of admission, for each plugin (an admission controller in Kubernetes' terms) and for each pass of
+/// the whole chain.
 #[derive(Debug)]
 pub struct AdmissionMetrics {
     steps: Family<Step, Histogram, fn() -> Histogram>,
@@ -40,7 +40,7 @@ pub struct AdmissionMetrics {
 }
 
 impl AdmissionMetrics {
-    /// All of them, at zero. They are exposed by [`Metrics::count_admission`].
+    /// Creates the metrics, at zero. [`Metrics::count_admission`] exposes them.
     #[must_use]
     pub fn new() -> Arc<Self> {
         Arc::new(Self {

@@ -7,7 +7,7 @@ use crate::request_info::RequestInfo;
 
 const COMPONENT: &str = "apiserver";
 
-/// Labels of a request in metrics, its outcome apart.
+/// Labels of a request in metrics, without its outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct Labels {
     verb: &'static str,
@@ -72,7 +72,7 @@ pub(super) struct WatchList {
     scope: &'static str,
 }
 
-/// Labels of a request body. The verbs are spelled as Kubernetes spells them here alone.
+/// Labels of a request body. Only for this metric, Kubernetes spells verbs in this way.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct RequestLabels {
     group: &'static str,
@@ -81,7 +81,7 @@ pub(super) struct RequestLabels {
 }
 
 impl Labels {
-    /// The labels of a request to `route`; without one, only the method.
+    /// The labels of a request to `route`; without a route, only the method.
     pub(crate) fn of(info: &RequestInfo, route: Option<Route>) -> Self {
         let none = Route {
             group: "",
@@ -157,7 +157,7 @@ impl Labels {
         }
     }
 
-    /// The labels of a request ended with `code`.
+    /// The labels of a request that ended with `code`.
     pub(super) fn termination(&self, code: u16) -> Termination {
         let Place {
             verb,
@@ -180,7 +180,7 @@ impl Labels {
         }
     }
 
-    /// The resource alone.
+    /// The labels of a watch: only the resource.
     pub(super) fn watched(&self) -> WatchLabels {
         WatchLabels {
             group: self.group,
@@ -189,7 +189,7 @@ impl Labels {
         }
     }
 
-    /// The labels of a watch that begins with everything there is.
+    /// The labels of a watch that begins with all existing objects.
     pub(super) fn watch_list(&self) -> WatchList {
         WatchList {
             group: self.group,
@@ -199,7 +199,7 @@ impl Labels {
         }
     }
 
-    /// The labels of a request body; `None` where no served resource takes one.
+    /// The labels of a request body; `None` where no served resource accepts one.
     pub(super) fn body(&self) -> Option<RequestLabels> {
         let verb = match self.verb {
             "POST" => "create",

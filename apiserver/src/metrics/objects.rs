@@ -11,7 +11,7 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-/// The stored resources, by name, and the place of each. Resources that share their records count once.
+/// Stored resources by name, each with its store. Resources that share their stored objects count once.
 pub(super) struct Objects(BTreeMap<String, (GroupResource, Arc<dyn Store>)>);
 
 impl Objects {

@@ -32,7 +32,7 @@ struct MutationLabels {
     error_type: &'static str,
 }
 
-/// The metrics of admission policies. They are exposed by [`Metrics::count_policies`].
+/// Metrics of admission policies. [`Metrics::count_policies`] exposes them.
 #[derive(Debug)]
 pub struct PolicyMetrics {
     validated: Family<ValidationLabels, Counter>,
@@ -42,7 +42,7 @@ pub struct PolicyMetrics {
 }
 
 impl PolicyMetrics {
-    /// All of them, at zero.
+    /// Creates the metrics, at zero.
     #[must_use]
     pub fn new() -> Arc<Self> {
         Arc::new(Self {

@@ -1,5 +1,4 @@
-//! The `process_*` metrics, read from `/proc` at each scrape. On other systems than Linux they are
-//! absent.
+//! The `process_*` metrics, read from `/proc` at each scrape. On systems other than Linux they are absent.
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
@@ -7,8 +6,8 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-/// Linux counts processor time in hundredths of a second towards programs, independent of the kernel's
-/// tick.
+/// Ticks per second of processor time: Linux reports it in hundredths of a second, independent of the
+/// kernel's own tick.
 const TICKS_PER_SECOND: f64 = 100.0;
 
 #[derive(Debug)]
@@ -68,7 +67,8 @@ struct Usage {
 impl Usage {
     fn read() -> Option<Self> {
         let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-        // The second field is the program's name in parentheses and may hold spaces; numbers start after it.
+        // The second field is the program's name in parentheses and may contain spaces; the numbers begin
+        // after it.
         let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
         let ticks = |index: usize| fields.get(index)?.parse::<f64>().ok();
         let status = std::fs::read_to_string("/proc/self/status").ok()?;
@@ -86,7 +86,7 @@ impl Usage {
     }
 }
 
-/// The first number of the line that starts with `label`.
+/// Returns the first number of the line that starts with `label`.
 fn number_after(text: &str, label: &str) -> Option<f64> {
     text.lines()
         .find_map(|line| line.strip_prefix(label))?

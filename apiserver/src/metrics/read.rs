@@ -1,4 +1,4 @@
-//! Gauges that are read at the scrape, from the component that has the value.
+//! Gauges that are read at each scrape, from the component that has the value.
 
 use std::fmt;
 
@@ -43,7 +43,7 @@ impl Collector for Gauges {
 }
 
 impl Metrics {
-    /// Adds a gauge whose series `read` gives at each scrape. It must be quick.
+    /// Adds a gauge whose series `read` returns at each scrape. It must be fast.
     pub fn read_at_scrape(
         &self,
         name: &'static str,

@@ -15,21 +15,22 @@ use super::{Metrics, UnsuffixedCounter};
 
 const LATENCIES: [f64; 8] = [0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 25.0];
 
-/// Codes above this one are counted as it, so that webhooks cannot make up series.
+/// Highest code that is counted separately; higher ones are counted as this one, so that webhooks cannot
+/// invent series.
 const HIGHEST_CODE: u16 = 600;
 
 fn latencies() -> Histogram {
     Histogram::new(LATENCIES)
 }
 
-/// Reason why a webhook led to a refusal.
+/// Reason why a write was refused because of a webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
-    /// The webhook refused, with this code.
+    /// The webhook refused the write, with this code.
     Denied(u16),
     /// The webhook could not be called, or its answer was invalid.
     Uncalled,
-    /// The change that the webhook wanted could not be made here.
+    /// The webhook's change could not be applied, with this code.
     Internal(u16),
 }
 
@@ -83,7 +84,7 @@ struct Condition {
     operation: &'static str,
 }
 
-/// The metrics of webhooks. They are exposed by [`Metrics::count_webhooks`].
+/// Metrics of webhooks. [`Metrics::count_webhooks`] exposes them.
 #[derive(Debug)]
 pub struct WebhookMetrics {
     durations: Family<Call, Histogram, fn() -> Histogram>,
@@ -95,7 +96,7 @@ pub struct WebhookMetrics {
 }
 
 impl WebhookMetrics {
-    /// All of them, at zero.
+    /// Creates the metrics, at zero.
     #[must_use]
     pub fn new() -> Arc<Self> {
         Arc::new(Self {
@@ -108,7 +109,7 @@ impl WebhookMetrics {
         })
     }
 
-    /// Records a call of the webhook `name`, and why it refused the write if it did.
+    /// Records a call of the webhook `name`, and the reason of the refusal if it refused the write.
     pub fn called(
         &self,
         name: &str,
@@ -144,7 +145,8 @@ impl WebhookMetrics {
         }
     }
 
-    /// Records that a write was refused for the webhook `name` after it was called and had nothing against it.
+    /// Records that a write was refused because of the webhook `name`, although the webhook itself was called
+    /// and allowed it.
     pub fn rejected(
         &self,
         name: &str,
@@ -157,17 +159,17 @@ impl WebhookMetrics {
 
     fn count(&self, name: &str, r#type: &'static str, operation: &'static str, rejection: Rejection) {
         let (error_type, rejection_code) = rejection.labels();
-        let refused = RefusalLabels {
+        let labels = RefusalLabels {
             name: name.to_owned(),
             r#type,
             operation,
             error_type,
             rejection_code,
         };
-        self.rejections.get_or_create(&refused).inc();
+        self.rejections.get_or_create(&labels).inc();
     }
 
-    /// Records that a write went on although the webhook `name` could not be asked.
+    /// Records that a write was admitted although the webhook `name` could not be called.
     pub fn failed_open(&self, name: &str, webhook_type: WebhookType) {
         let opened = CallLabels {
             name: name.to_owned(),

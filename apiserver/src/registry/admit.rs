@@ -1,9 +1,9 @@
-//! The order of admission, the same for all admitted requests: writes, deletions, objects that are only
-//! answered, bodies of subresources, connections to a proxy.
+//! Order of admission, which is the same for all admitted requests: writes, deletions, objects that are only
+//! returned, bodies of subresources, connections to a proxy.
 //!
 //! In each pass the program's own plugins come first, then external ones (admission policies, the hub's
-//! webhooks), since they take longest, and guards notice changes meanwhile. Quotas come last: a refused
-//! write takes no room.
+//! webhooks), since they take longest, and guards detect concurrent changes. Quotas come last, so that a
+//! refused write does not count against them.
 
 use std::sync::Arc;
 
@@ -24,14 +24,14 @@ pub(crate) struct Admission<'a> {
     pub(crate) annotations: &'a Annotations,
 }
 
-/// Purpose of admitting.
+/// Purpose of admission.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// It is stored or deleted: the verdict must still hold then.
+    /// The object is stored or deleted: the verdict must still hold at the commit.
     Store,
     /// The object is returned and not stored.
     Answer,
-    /// The object goes to the handler of the subresource, whose own writes are admitted and recorded
+    /// The object is passed to the handler of the subresource, whose own writes are admitted and recorded
     /// separately.
     HandOn,
 }
@@ -41,25 +41,26 @@ pub(crate) enum Purpose {
 pub(crate) struct AdmissionSubject<'a> {
     /// The object for the program's own plugins.
     pub(crate) request: &'a Request<'a>,
-    /// The object for policies and webhooks; `None` where they are not asked.
+    /// The object for policies and webhooks; `None` where they are not consulted.
     pub(crate) subject: Option<&'a Subject<'a>>,
     pub(crate) purpose: Purpose,
 }
 
-/// Object between the passes.
+/// Object of a write between the passes of admission.
 pub(crate) trait Candidate: Send {
-    /// Adds fields for policies and webhooks that the object does not have at this point.
+    /// Adds fields for policies and webhooks that the object otherwise gets later.
     fn show(&mut self, _value: &mut Value) {}
 
-    /// Removes that again, and restores fields that others may not change. `changers` are their names.
+    /// Removes the fields of [`Candidate::show`], and restores fields that policies and webhooks must not
+    /// change. `changers` are the names of those that changed the object.
     ///
     /// # Errors
-    /// When they changed a field that they must not change, and a silent reset is impossible.
+    /// When such a field was changed and cannot be reset silently.
     fn hide(&mut self, _value: &mut Value, _changers: &[Arc<str>]) -> Result<(), Status> {
         Ok(())
     }
 
-    /// Completes the object: defaults, the kind's own preparation, validation with every error at once.
+    /// Completes the object: defaults, the kind's own preparation, and validation with all errors at once.
     fn finish(&mut self, value: Value) -> Result<Value, Status>;
 }
 
@@ -69,7 +70,7 @@ impl<F: FnMut(Value) -> Result<Value, Status> + Send> Candidate for F {
     }
 }
 
-/// A deletion has no object.
+/// Candidate of a deletion, which has no object.
 pub(crate) struct Deletion;
 
 impl Candidate for Deletion {
@@ -79,8 +80,8 @@ impl Candidate for Deletion {
 }
 
 impl Admission<'_> {
-    /// Takes `value` (null on delete) through admission. Returns the result, and the guards that must
-    /// hold when it is stored.
+    /// Runs admission on `value` (null on delete). Returns the result, and the guards that must hold when it
+    /// is stored.
     pub(crate) async fn admit(
         &self,
         asked: AdmissionSubject<'_>,
@@ -123,7 +124,7 @@ impl Admission<'_> {
         Ok((value, guards))
     }
 
-    /// Lets policies and webhooks change `value`. Returns the names of those that did.
+    /// Lets policies and webhooks change `value`. Returns the names of those that changed it.
     async fn change(&self, subject: &Subject<'_>, value: &mut Value) -> Result<Vec<Arc<str>>, Status> {
         let mut recorded = PolicyNotes::default();
         let result = self.chain.mutate_by_policies(subject, value, &mut recorded).await;
@@ -166,7 +167,7 @@ impl Admission<'_> {
     }
 }
 
-/// The object that plugins see; none on delete.
+/// The object for plugins; `None` on delete.
 fn object(value: &Value) -> Option<&Value> {
     (!value.is_null()).then_some(value)
 }

@@ -1,5 +1,5 @@
-//! Server-side apply: the configuration of a manager, merged into the object. A controller in this
-//! process applies here; a request has checks of its own before and after (`handlers::apply`).
+//! Server-side apply: the configuration of a manager is merged into the object. Controllers in this process
+//! use this module directly; a request has additional checks before and after (`handlers::apply`).
 
 use std::sync::Arc;
 
@@ -21,21 +21,22 @@ use crate::served::ServedVersion;
 /// A configuration to apply.
 #[derive(Clone, Copy, Debug)]
 pub struct ApplyConfiguration<'a> {
-    /// The object.
+    /// Key of the object.
     pub key: &'a Key,
-    /// `status`, or the empty string.
+    /// Subresource: `status`, or the empty string.
     pub subresource: &'static str,
     /// The configuration, in any served version.
     pub config: &'a Value,
-    /// The revision of the decision; `None` where the object must not exist yet.
+    /// Revision that the controller decided on; `None` where the object must not exist yet.
     pub base: Option<Revision>,
 }
 
 impl Registry {
-    /// Applies the `wanted` configuration as the `author`, and takes over fields of others.
+    /// Applies the `wanted` configuration as the `author`, and takes over fields of other managers.
     ///
     /// # Errors
-    /// Reason why it was not applied; a refusal is the one that user's own request would get.
+    /// Reason why the configuration was not applied; a refusal is the same as for a request of the author's
+    /// user.
     pub async fn apply_as(
         &self,
         author: Author<'_>,
@@ -100,13 +101,13 @@ impl Registry {
             served,
             config,
         };
-        let refused = |problem: ApplyError| Status::internal(problem.to_string());
+        let to_status = |problem: ApplyError| Status::internal(problem.to_string());
         let Some(base) = base else {
             let body = || {
                 application
                     .to_nothing(true)
                     .map(WriteIntent::made)
-                    .map_err(refused)
+                    .map_err(to_status)
             };
             return self.create(served, actor, &key.namespace, body).await;
         };
@@ -115,15 +116,14 @@ impl Registry {
                 return Err(CommitError::modified(served.name, &key.name));
             }
             let stored = application.to(current);
-            let applied = stored.apply(true).map_err(refused)?;
-            Ok(stored.wish(applied))
+            let applied = stored.apply(true).map_err(to_status)?;
+            Ok(stored.into_intent(applied))
         };
         self.update(target, actor, via, true, edit).await
     }
 }
 
-/// The configuration of one manager on its way into an object: of a request, or of a controller in this
-/// process.
+/// Configuration of one manager that is being applied: of a request, or of a controller in this process.
 pub(crate) struct Application<'a> {
     pub(crate) ownership: Ownership<'a>,
     pub(crate) served: &'a ServedVersion,
@@ -132,12 +132,12 @@ pub(crate) struct Application<'a> {
 }
 
 impl Application<'_> {
-    /// Applies the configuration to nothing.
+    /// Applies the configuration to an absent object.
     pub(crate) fn to_nothing(&self, force: bool) -> Result<ApplyOutcome, ApplyError> {
         self.ownership.applied(None, self.config, force)
     }
 
-    /// Makes ready to apply the configuration to `current`.
+    /// Prepares the application of the configuration to `current`.
     pub(crate) fn to<'a>(&'a self, current: &'a Object) -> ToStored<'a> {
         ToStored {
             application: self,
@@ -147,7 +147,7 @@ impl Application<'_> {
     }
 }
 
-/// A configuration on its way into a stored object.
+/// Configuration that is being applied to a stored object.
 pub(crate) struct ToStored<'a> {
     application: &'a Application<'a>,
     current: &'a Object,
@@ -156,7 +156,7 @@ pub(crate) struct ToStored<'a> {
 }
 
 impl ToStored<'_> {
-    /// Applies the configuration; with `force` it takes over fields of others.
+    /// Applies the configuration; `force` takes over fields of other managers.
     pub(crate) fn apply(&self, force: bool) -> Result<ApplyOutcome, ApplyError> {
         let Application {
             ownership, config, ..
@@ -165,7 +165,7 @@ impl ToStored<'_> {
     }
 
     /// Returns the applied object as a write.
-    pub(crate) fn wish(self, applied: ApplyOutcome) -> WriteIntent {
+    pub(crate) fn into_intent(self, applied: ApplyOutcome) -> WriteIntent {
         let is_as_stored = render::is_as_stored(self.application.served, self.current);
         WriteIntent::Applied {
             value: applied.object,

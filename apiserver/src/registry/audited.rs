@@ -1,4 +1,4 @@
-//! Audit events of writes that are made in the process: with their user and cause.
+//! Audit events of in-process writes, with their user and cause.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use crate::annotations::Annotations;
 use crate::audit::{self, Audit, Event, Level, ObjectReference, PolicyAttributes, ResponseStatus, Stage};
 
 impl Registry {
-    /// Records writes made in the process in `audit`; set once.
+    /// Records in-process writes in `audit`, which can be set once.
     ///
     /// # Errors
-    /// When it is set already.
+    /// When an audit log is set already.
     pub fn audit(&self, audit: Audit) -> Result<(), InstallError> {
         self.audit
             .set(audit)
             .map_err(|_| InstallError::Already("an audit log"))
     }
 
-    /// The annotations of a write in the process, which comes from `origin`.
+    /// Creates the annotations of an in-process write that comes from `origin`.
     pub(super) fn annotations(&self, origin: &Origin) -> Annotations {
         match &origin.annotations {
             Some(request) => request.another(),
@@ -30,13 +30,13 @@ impl Registry {
         }
     }
 
-    /// Records a list of writes that was made, or refused, with the annotations `noted` for each. Those
+    /// Records a list of writes that was committed or refused, with the annotations `notes` for each. Writes
     /// without a cause are part of a request, which has an event of its own.
     pub(super) async fn record(
         &self,
         author: Author<'_>,
         writes: &[Write],
-        noted: &[Annotations],
+        notes: &[Annotations],
         since: Timestamp,
         result: Result<&[Arc<Object>], &CommitError>,
     ) {
@@ -47,7 +47,7 @@ impl Registry {
             let outcome = result
                 .map(|objects| objects.get(index).map(AsRef::as_ref))
                 .map_err(|error| &error.status);
-            let annotations = noted.get(index).cloned();
+            let annotations = notes.get(index).cloned();
             let annotations = annotations.unwrap_or_else(|| audit.annotations());
             annotations.add_own("audit", "cause", cause);
             self.record_one(audit, author, &annotations, write, since, outcome)
@@ -66,7 +66,7 @@ impl Registry {
     ) {
         let key = &write.key;
         let (group, resource) = (key.resource.group, key.resource.resource);
-        let asked = PolicyAttributes {
+        let attributes = PolicyAttributes {
             user: &author.user.name,
             groups: &author.user.groups,
             verb: write.verb.as_str(),
@@ -78,7 +78,7 @@ impl Registry {
             namespace: &key.namespace,
             name: &key.name,
         };
-        let verdict = audit.judge(asked);
+        let verdict = audit.judge(attributes);
         if !verdict.writes(Stage::ResponseComplete) {
             return;
         }
@@ -87,7 +87,7 @@ impl Registry {
             if verdict.level < level {
                 return None;
             }
-            let read = match audit::are_confidential(asked) {
+            let read = match audit::are_confidential(attributes) {
                 true => Err(audit::CONFIDENTIAL),
                 false => audit::line("application/json", &bytes(), verdict.omit_managed_fields),
             };
@@ -136,7 +136,7 @@ impl Registry {
                     api_version: version,
                     subresource: write.subresource,
                 }),
-                response_status: Some(status(write.verb, outcome, audit::are_confidential(asked))),
+                response_status: Some(status(write.verb, outcome, audit::are_confidential(attributes))),
                 request_received_timestamp: since,
                 stage_timestamp: self.clock().now(),
                 annotations: annotations.all(),
@@ -147,7 +147,7 @@ impl Registry {
     }
 }
 
-/// The path of a request that would write the same.
+/// Path of a request that would make the same write.
 fn uri(write: &Write, group: &str, version: &str, resource: &str) -> String {
     let mut uri = match group {
         "" => format!("/api/{version}"),
@@ -167,7 +167,7 @@ fn uri(write: &Write, group: &str, version: &str, resource: &str) -> String {
     uri
 }
 
-/// Outcome of a write. Messages about credentials are left out: they may quote the object.
+/// Outcome of a write. Messages about credentials are omitted: they may quote the object.
 fn status<'a>(
     verb: Verb,
     outcome: Result<Option<&Object>, &'a Status>,
@@ -175,8 +175,8 @@ fn status<'a>(
 ) -> ResponseStatus<'a> {
     let (message, reason, code) = match outcome {
         Ok(_) => ("", "", if verb == Verb::Create { 201 } else { 200 }),
-        Err(refused) if confidential => ("", refused.reason.as_str(), refused.code),
-        Err(refused) => (refused.message.as_str(), refused.reason.as_str(), refused.code),
+        Err(failure) if confidential => ("", failure.reason.as_str(), failure.code),
+        Err(failure) => (failure.message.as_str(), failure.reason.as_str(), failure.code),
     };
     ResponseStatus {
         metadata: BTreeMap::new(),

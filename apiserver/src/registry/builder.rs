@@ -1,4 +1,4 @@
-//! A registry in the making.
+//! Builder of a registry.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,8 +10,8 @@ use super::create_hook::CreateHook;
 use super::index::{Index, InstallError};
 use crate::resource::Group;
 
-/// Builder of a [`Registry`]: handlers that write through the registry are made with its [`handle`], and the
-/// groups that they are part of finish it.
+/// Builder of a [`Registry`]: handlers that write through the registry are created with its [`handle`], and
+/// the groups with these handlers complete it.
 ///
 /// [`handle`]: RegistryBuilder::handle
 #[must_use = "nothing is served before it is built"]
@@ -34,13 +34,14 @@ impl RegistryBuilder {
         }
     }
 
-    /// The registry that this becomes, for handlers to keep. It knows no resource before [`build`](Self::build).
+    /// The registry under construction, for handlers to keep. It has no resources before
+    /// [`build`](Self::build).
     #[must_use]
     pub fn handle(&self) -> &Arc<Registry> {
         &self.registry
     }
 
-    /// Lets `hook` act on each create that a client asks for.
+    /// Adds `hook`, which acts on each create that a client requests.
     pub fn on_create(mut self, hook: Arc<dyn CreateHook>) -> Self {
         self.create_hook = Some(hook);
         self
@@ -49,7 +50,7 @@ impl RegistryBuilder {
     /// Returns the registry of `groups`.
     ///
     /// # Errors
-    /// When a resource stands twice, or in a group that is not its own.
+    /// When a resource is a duplicate, or in the wrong group.
     pub fn build(self, groups: &[Group]) -> Result<Arc<Registry>, InstallError> {
         let index = Index::new(groups)?;
         self.registry.index.get_or_init(|| index);

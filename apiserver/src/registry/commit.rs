@@ -1,4 +1,5 @@
-//! In-process writes: a list of them, admitted and validated one by one as their user's own, applied at once.
+//! Lists of in-process writes: each is admitted and validated as a write of its user, and all are committed
+//! in one transaction.
 
 use std::sync::Arc;
 
@@ -12,8 +13,8 @@ use crate::registry::transaction::{Author, Origin, Transaction};
 use crate::registry::{CONFLICT_ATTEMPTS, Registry};
 
 impl Registry {
-    /// Admits and validates `writes` as the `author`'s own, in order: each sees the ones before it.
-    /// Then applies them as one list under `guards`. Returns the stored objects, one per write.
+    /// Admits and validates `writes` as writes by `author`, in order: each sees the earlier ones. Then
+    /// commits them as one list under `guards`. Returns the stored objects, one per write.
     ///
     /// Reason why nothing was written: a concurrent write, or the first refusal in the words for that
     /// user's own request.
@@ -28,7 +29,7 @@ impl Registry {
             .await
     }
 
-    /// Commits a list that comes from `origin`.
+    /// Commits a list of writes that comes from `origin`.
     pub(super) async fn commit_from(
         &self,
         origin: &Origin,
@@ -38,16 +39,16 @@ impl Registry {
         dry_run: bool,
     ) -> Result<Vec<Arc<Object>>, CommitError> {
         let since = self.clock().now();
-        let mut noted = Vec::new();
+        let mut notes = Vec::new();
         let result = self
-            .apply(origin, author, &writes, guards, dry_run, &mut noted)
+            .apply(origin, author, &writes, guards, dry_run, &mut notes)
             .await;
         if let Some(recorded) = &origin.annotations {
-            let all = noted.iter().flat_map(Annotations::all);
+            let all = notes.iter().flat_map(Annotations::all);
             all.for_each(|(key, value)| recorded.add(key, value));
         }
         if !dry_run {
-            self.record(author, &writes, &noted, since, result.as_deref())
+            self.record(author, &writes, &notes, since, result.as_deref())
                 .await;
         }
         result
@@ -60,14 +61,14 @@ impl Registry {
         writes: &[Write],
         guards: Vec<Guard>,
         dry_run: bool,
-        noted: &mut Vec<Annotations>,
+        notes: &mut Vec<Annotations>,
     ) -> Result<Vec<Arc<Object>>, CommitError> {
         let mut attempt = 1;
         loop {
-            // Records of earlier attempts do not count.
-            *noted = writes.iter().map(|_| self.annotations(origin)).collect();
+            // Annotations of earlier attempts are dropped.
+            *notes = writes.iter().map(|_| self.annotations(origin)).collect();
             let mut transaction = Transaction::default();
-            self.extend(&mut transaction, origin, author, writes, dry_run, noted)
+            self.extend(&mut transaction, origin, author, writes, dry_run, notes)
                 .await?;
             if dry_run {
                 return Ok(transaction.into_results());
@@ -85,8 +86,8 @@ impl Registry {
         }
     }
 
-    /// Whether the list writes the object at `key` in any state, so that the commit can be tried again
-    /// after a concurrent write of this object.
+    /// Whether the list writes the object at `key` in any state, so that the commit can be repeated after a
+    /// concurrent write of this object.
     fn is_free(&self, writes: &[Write], key: &Key) -> bool {
         let mut of_key = writes
             .iter()

@@ -1,5 +1,5 @@
-//! New objects, for requests and for in-process writers alike: a name is drawn where none is given, and
-//! a write that was judged on an old state is judged again.
+//! Creation of objects, for requests and in-process writers: a missing name is generated, and a write that
+//! was validated on an outdated state is validated again.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use serde_json::Value;
 use crate::actor::Actor;
 use crate::registry::create_hook::{HookedCreate, StoredObject};
 use crate::registry::prepare::{self, WriteInput};
-use crate::registry::write::{apply_one, making};
+use crate::registry::write::{apply_one, creation};
 use crate::registry::{CONFLICT_ATTEMPTS, Registry, WriteIntent, system};
 use crate::served::ServedVersion;
 use crate::{errors, names};
 
-/// Most draws of a generated name before giving up (docs/reference.md, "Writes and patches").
+/// Highest number of generated names before giving up (docs/reference.md, "Writes and patches").
 const NAME_ATTEMPTS: usize = 8;
 
 impl Registry {
-    /// Stores a new object: `body` gives it as decoded, in the served version, again for each attempt.
+    /// Stores a new object. For each attempt, `body` returns the decoded object in the served version.
     pub(crate) async fn create(
         &self,
         served: &ServedVersion,
@@ -42,8 +42,8 @@ impl Registry {
         namespace: &str,
         mut body: impl FnMut() -> Result<WriteIntent, Status>,
     ) -> Result<StoredObject, CommitError> {
-        let mut wish = body()?;
-        let mut draw = NameDraw::of(wish.value())?;
+        let mut intent = body()?;
+        let mut draw = NameDraw::of(intent.value())?;
         let requested = draw.requested.clone();
         let writing = WriteInput {
             served,
@@ -56,8 +56,8 @@ impl Registry {
         };
         let mut attempt = 1;
         loop {
-            draw.name(wish.value_mut());
-            let settled = writing.create(wish).await?;
+            draw.name(intent.value_mut());
+            let settled = writing.create(intent).await?;
             let draft = prepare::draft(served, &settled)?;
             let stored = match hooked {
                 Some(hooked) => hooked.insert(draft, settled.guards).await,
@@ -77,7 +77,7 @@ impl Registry {
                 Err(error) if prepare::is_moved(&error) && attempt < CONFLICT_ATTEMPTS => attempt += 1,
                 result => return result.map_err(|error| errors::of_commit(error, served)),
             }
-            wish = body()?;
+            intent = body()?;
         }
     }
 
@@ -99,16 +99,16 @@ impl Registry {
                 None => Ok(Arc::new(draft.unstored())),
             };
         }
-        apply_one(store, making(key, draft, guards)).await
+        apply_one(store, creation(key, draft, guards)).await
     }
 }
 
-/// The name of a new object: given, or drawn until one is free.
+/// The name of a new object: a requested one, or one generated until it is free.
 struct NameDraw {
     /// The name in the request; empty when it is generated.
     requested: String,
     prefix: String,
-    /// From 1; counts names, not writes.
+    /// Number of the generated name, from 1; further attempts with one name do not count.
     attempt: usize,
 }
 

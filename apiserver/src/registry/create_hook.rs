@@ -1,4 +1,4 @@
-//! Hooks on creates of clients: a hook extends the transaction that stores a new object.
+//! Hooks for creates by clients: a hook extends the transaction that stores a new object.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use futures::future::BoxFuture;
 
 use super::retries::WriteFailure;
 use super::transaction::{Author, Origin, Transaction};
-use super::write::making;
+use super::write::creation;
 use super::{Registry, WriteIntent};
 use crate::actor::Actor;
 use crate::call::Warnings;
@@ -20,17 +20,17 @@ use crate::served::ServedVersion;
 /// An object that a client has just created.
 #[derive(Clone)]
 pub struct CreatedObject {
-    /// The resource the client named.
+    /// Resource that the client named.
     pub resource: GroupResource,
-    /// The object as stored, or as it would have been.
+    /// The object as stored, or in a dry run as it would be stored.
     pub object: Arc<Object>,
-    /// Client that created it.
+    /// User that created the object.
     pub user: UserInfo,
     /// The instant of the request.
     pub now: Timestamp,
-    /// Whether nothing was stored.
+    /// Whether the create is a dry run, which stores nothing.
     pub dry_run: bool,
-    /// Texts for the client.
+    /// Warnings for the client.
     pub warnings: Warnings,
 }
 
@@ -38,7 +38,7 @@ pub struct CreatedObject {
 pub struct Extension {
     /// User for their admission.
     pub user: UserInfo,
-    /// Field manager of its writes.
+    /// Field manager of the writes.
     pub manager: String,
     /// Cause of the writes, for the audit log.
     pub cause: String,
@@ -46,43 +46,43 @@ pub struct Extension {
     pub writes: Vec<Write>,
     /// Further conditions of the commit.
     pub guards: Vec<Guard>,
-    /// Called when all of it is committed; dropped where the object is stored without the additional
-    /// writes.
+    /// Function that is called when the transaction is committed; dropped where the object is stored without
+    /// the additional writes.
     pub on_commit: OnCommit,
 }
 
-/// Called after a commit, before the client's answer.
+/// Function that is called after a commit, before the client's answer.
 pub type OnCommit = Box<dyn FnOnce(CommittedTransaction) -> BoxFuture<'static, ()> + Send>;
 
-/// A transaction that was committed.
+/// A committed transaction.
 pub struct CommittedTransaction {
-    /// The new object as its first write stored it.
+    /// The new object, as stored by the first write.
     pub made: Arc<Object>,
-    /// The objects of the extension's writes, one for each, as stored.
+    /// The objects stored by the extension's writes, one for each.
     pub written: Vec<Arc<Object>>,
 }
 
-/// Work of the program on a new object before the client gets the answer.
+/// Work of the program on a new object before the client receives the answer.
 #[async_trait]
 pub trait CreateHook: Send + Sync + 'static {
-    /// Whether anything is done about new objects of `resource`, as the client named it.
+    /// Whether the hook acts on new objects of `resource`, as the client named it.
     fn concerns(&self, resource: GroupResource) -> bool;
 
     /// Returns the writes to commit in one transaction with the object, which has passed admission and has no
-    /// revision yet. Not asked in a dry run, nor where the store makes one write after the other.
+    /// revision yet. Not called in a dry run, nor where the store commits one write at a time.
     async fn extend(&self, _creating: &CreatedObject) -> Option<Extension> {
         None
     }
 
-    /// Returns the object to answer with, where its transaction was not extended. The create itself has
-    /// happened (except in a dry run), so a problem here is a warning.
+    /// Returns the object for the answer, where its transaction was not extended. The create itself is
+    /// complete (except in a dry run), so a problem here is a warning.
     async fn created(&self, created: CreatedObject) -> Arc<Object>;
 }
 
-/// A new object in the store.
+/// A new object that is stored.
 pub(super) struct StoredObject {
     pub(super) object: Arc<Object>,
-    /// Whether a hook's writes are stored with it.
+    /// Whether the hook's writes are stored with the object.
     pub(super) is_extended: bool,
 }
 
@@ -95,7 +95,7 @@ pub(super) struct HookedCreate<'a> {
 }
 
 impl Registry {
-    /// Stores a new object as [`Registry::create`] does, with the work of the hook.
+    /// Stores a new object as [`Registry::create`] does, and runs the hook.
     pub(crate) async fn create_asked(
         self: &Arc<Self>,
         served: &ServedVersion,
@@ -119,7 +119,7 @@ impl Registry {
             return Ok(stored.object);
         }
         let after = hook.created(hooked.created(stored.object)).await;
-        // In a dry run, the hook's writes come from a world where the object is stored.
+        // In a dry run, the hook's writes are based on a state in which the object is stored.
         Ok(match actor.dry_run && after.revision() != Revision(0) {
             true => Arc::new(after.draft().unstored()),
             false => after,
@@ -148,10 +148,10 @@ impl Registry {
             cause: Some(&cause),
         };
         let (origin, since) = (Origin::default(), self.clock().now());
-        let noted: Vec<_> = writes.iter().map(|_| self.annotations(&origin)).collect();
+        let notes: Vec<_> = writes.iter().map(|_| self.annotations(&origin)).collect();
         let mut transaction = Transaction::on(&store);
         transaction.add(first, store.revision());
-        self.extend(&mut transaction, &origin, author, &writes, false, &noted)
+        self.extend(&mut transaction, &origin, author, &writes, false, &notes)
             .await?;
         transaction.guard(&writes, guards);
         let last = transaction.last_about_first();
@@ -160,13 +160,13 @@ impl Registry {
             return Err(StoreError::Unavailable("the storage answered for no step".to_owned()).into());
         };
         let made = objects.remove(0);
-        // Called at once: later changes of the object are seen after it.
+        // The function is called at once, so that it sees the object before any later change.
         on_commit(CommittedTransaction {
             made,
             written: objects.clone(),
         })
         .await;
-        self.record(author, &writes, &noted, since, Ok(&objects)).await;
+        self.record(author, &writes, &notes, since, Ok(&objects)).await;
         Ok(object)
     }
 }
@@ -198,7 +198,7 @@ impl HookedCreate<'_> {
     pub(super) async fn insert(&self, draft: Draft, guards: Vec<Guard>) -> Result<StoredObject, StoreError> {
         if !self.actor.dry_run
             && let Some(store) = self.served.store().filter(|store| !store.is_shared())
-            && let Some(object) = self.extended(store, &draft, &guards).await?
+            && let Some(object) = self.commit_with_hook(store, &draft, &guards).await?
         {
             return Ok(StoredObject {
                 object,
@@ -217,7 +217,7 @@ impl HookedCreate<'_> {
 
     /// Commits `draft` and the writes of the hook; commits nothing where there are none, or they are
     /// refused.
-    async fn extended(
+    async fn commit_with_hook(
         &self,
         store: &Arc<dyn Store>,
         draft: &Draft,
@@ -225,25 +225,25 @@ impl HookedCreate<'_> {
     ) -> Result<Option<Arc<Object>>, StoreError> {
         let meta = draft.meta();
         let key = Key::new(self.served.stored, meta.namespace(), meta.name());
-        let there = store.cached(self.served.stored);
-        if there.get(&key.namespace, &key.name).is_some() {
-            // It will be refused, with or without additions.
+        let existing = store.cached(self.served.stored);
+        if existing.get(&key.namespace, &key.name).is_some() {
+            // The write will be refused, with or without additional writes.
             return Ok(None);
         }
         let creating = self.created(Arc::new(draft.unstored()));
         let Some(extension) = self.hook.extend(&creating).await else {
             return Ok(None);
         };
-        let first = making(key.clone(), draft.clone(), guards.to_vec());
+        let first = creation(key.clone(), draft.clone(), guards.to_vec());
         let (registry, store) = (Arc::clone(self.registry), Arc::clone(store));
-        // In a task of its own: the hook is notified even when the client goes away, and a panic does
-        // not end the create.
+        // The commit is a separate task: the hook is notified even when the client disconnects, and a panic
+        // does not end the create.
         let committing = tokio::spawn(async move { registry.commit_extended(store, first, extension).await });
         match committing.await {
             Ok(Ok(object)) => Ok(Some(object)),
             Ok(Err(WriteFailure::Store(error))) if is_about(&error, &key, guards) => Err(error),
-            Ok(Err(refused)) => {
-                let error = refused.into_error(self.served);
+            Ok(Err(refusal)) => {
+                let error = refusal.into_error(self.served);
                 tracing::debug!(%key, %error, "a new object is stored without what a hook adds");
                 Ok(None)
             }
@@ -256,11 +256,11 @@ impl HookedCreate<'_> {
     }
 }
 
-/// Whether `error` is about the new object at `key`, stored under `guards`, independent of additions to
-/// its transaction.
+/// Whether `error` is about the new object at `key`, stored under `guards`, independent of additional writes
+/// in its transaction.
 fn is_about(error: &StoreError, key: &Key, guards: &[Guard]) -> bool {
     match error {
-        StoreError::AlreadyExists { key: there } => there == key,
+        StoreError::AlreadyExists { key: existing } => existing == key,
         StoreError::Conflict { key: moved, .. } => guards
             .iter()
             .any(|guard| matches!(guard, Guard::Unchanged { key, .. } if key == moved)),

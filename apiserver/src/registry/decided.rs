@@ -1,5 +1,4 @@
-//! In-process writes are stored with the decided content: admission policies and webhooks may only add
-//! to them.
+//! Protection of in-process writes: admission policies and webhooks may only add to the decided content.
 
 use std::sync::Arc;
 
@@ -10,9 +9,9 @@ use serde_json::Value;
 /// Returns the refusal of a write of `resource`/`name` by `user`, if `changers` changed the decided
 /// content.
 ///
-/// `decided` is the object as the process would write it, `stored` the object before the write (null
-/// for a new one), `changed` the object after admission. Admission may change all fields that the write
-/// itself leaves alone.
+/// `decided` is the object as the process would write it, `stored` the object before the write (null for a
+/// new one), `changed` the object after admission. Admission may change all fields that the write itself does
+/// not change.
 pub(super) fn overruled(
     (resource, name): (GroupResource, &str),
     user: &str,

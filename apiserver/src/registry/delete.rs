@@ -1,4 +1,4 @@
-//! Deletion: at once, or pending until the finalizers are gone.
+//! Deletion of objects: immediate, or pending until the finalizers are removed.
 
 use std::sync::Arc;
 
@@ -16,18 +16,18 @@ use crate::registry::write::{Target, apply_one};
 use crate::registry::{Registry, system};
 use crate::served::ServedVersion;
 
-/// The finalizer that makes the garbage collector let dependents go first.
+/// Finalizer with which the garbage collector deletes the dependents first.
 const FOREGROUND: &str = "foregroundDeletion";
 
-/// The finalizer that makes the garbage collector release dependents.
+/// Finalizer with which the garbage collector orphans the dependents.
 const ORPHAN: &str = "orphan";
 
-/// Rest after a delete.
+/// Result of a delete.
 #[derive(Debug)]
 pub(crate) enum DeleteOutcome {
-    /// No change; the former object.
+    /// The object is removed; its last state.
     Gone(Arc<Object>),
-    /// The object, waiting for its finalizers.
+    /// The object is marked as being deleted, and waits for its finalizers.
     Pending(Arc<Object>),
 }
 
@@ -50,15 +50,15 @@ impl Registry {
             };
             match tried.await {
                 Ok(deleted) => return Ok(deleted),
-                // A precondition on the resource version is found broken at the next turn.
-                Err(refused) if retries.again(&refused) => {}
-                Err(refused) => return Err(refused.into_error(target.served)),
+                // A violated precondition on the resource version is reported at the next attempt.
+                Err(error) if retries.again(&error) => {}
+                Err(error) => return Err(error.into_error(target.served)),
             }
         }
     }
 }
 
-/// The object marked as being deleted; `None` when nothing holds it back.
+/// The object marked as being deleted; `None` when no finalizer holds it.
 pub(crate) fn pending_state(
     served: &ServedVersion,
     actor: &Actor<'_>,
@@ -68,8 +68,8 @@ pub(crate) fn pending_state(
     let finalizers = finalizers(served, propagation, current);
     let mut value = current.parse();
     let fields = system::metadata(&mut value);
-    let held = !finalizers.is_empty();
-    if held {
+    let has_finalizers = !finalizers.is_empty();
+    if has_finalizers {
         fields.insert("finalizers".to_owned(), finalizers.into());
     } else {
         fields.remove("finalizers");
@@ -79,11 +79,11 @@ pub(crate) fn pending_state(
         fields.insert("deletionGracePeriodSeconds".to_owned(), 0.into());
         system::raise_generation(&mut value);
     }
-    (served.kind().holds_deletion(&mut value, actor.now) || held).then_some(value)
+    (served.kind().holds_deletion(&mut value, actor.now) || has_finalizers).then_some(value)
 }
 
-/// The finalizers after this deletion began: those of the propagation policy are set or removed, the
-/// others stay.
+/// The finalizers when the deletion begins: those of the propagation policy are added or removed, the others
+/// stay.
 fn finalizers(served: &ServedVersion, propagation: Option<Propagation>, current: &Object) -> Vec<String> {
     let mut list = current.meta().finalizers().to_vec();
     let Some(propagation) = propagation else {

@@ -1,4 +1,4 @@
-//! Index of served resources: every (group, version, resource). Look-ups allocate nothing.
+//! Index of served resources: every (group, version, resource). Lookups allocate nothing.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use crate::served::ServedVersion;
 
 type ByName<T> = HashMap<&'static str, T>;
 
-/// Reason why something cannot be served.
+/// Reason why resources cannot be served.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstallError {
-    /// A resource is in a group that is not its own.
+    /// A resource is in the wrong group.
     #[error("{resource} is in the group {group:?}, which is not its own")]
     WrongGroup {
         /// The resource.
         resource: GroupResource,
-        /// The group.
+        /// The wrong group.
         group: &'static str,
     },
     /// A resource occurs twice in one version.
@@ -30,10 +30,10 @@ pub enum InstallError {
         /// The version.
         version: &'static str,
     },
-    /// A resource is asked for that is not served.
+    /// A requested resource is not served.
     #[error("{0} is not served here")]
     NotServed(GroupResource),
-    /// A registry was given its audit log before.
+    /// The audit log of a registry is already set.
     #[error("{0} are installed already")]
     Already(&'static str),
     /// A document cannot be rendered.
@@ -49,10 +49,10 @@ pub struct Index {
 }
 
 impl Index {
-    /// The index of `groups`.
+    /// Creates the index of `groups`.
     ///
     /// # Errors
-    /// When a resource is a duplicate, or in a group that is not its own.
+    /// When a resource is a duplicate, or in the wrong group.
     pub fn new(groups: &[Group]) -> Result<Self, InstallError> {
         let mut index = Self::default();
         for group in groups {
@@ -86,13 +86,13 @@ impl Index {
         Ok(())
     }
 
-    /// The resource at a path.
+    /// Returns the resource at a path.
     #[must_use]
     pub fn get(&self, group: &str, version: &str, resource: &str) -> Option<&Arc<ServedVersion>> {
         self.groups.get(group)?.get(version)?.get(resource)
     }
 
-    /// The resource in the version whose objects carry `api_version`.
+    /// Returns the resource in the version whose objects have `api_version`.
     #[must_use]
     pub fn by_api_version(&self, resource: GroupResource, api_version: &str) -> Option<&Arc<ServedVersion>> {
         self.resources
@@ -101,14 +101,14 @@ impl Index {
             .find(|served| *served.api_version == *api_version)
     }
 
-    /// The resource whose objects carry `api_version` and are in the records of `stored`.
+    /// Returns the resource whose objects have `api_version` and are stored as `stored`.
     pub(crate) fn storing(&self, stored: GroupResource, api_version: &str) -> Option<&ServedVersion> {
         let all = self.resources.values().flatten();
         let mut found = all.filter(|served| served.stored == stored && *served.api_version == *api_version);
         found.next().map(|served| &**served)
     }
 
-    /// The resource in its preferred version.
+    /// Returns the resource in its preferred version.
     #[must_use]
     pub fn preferred(&self, resource: GroupResource) -> Option<&Arc<ServedVersion>> {
         self.resources.get(&resource)?.first()

@@ -1,5 +1,5 @@
-//! Objects with fields of a keeper ([`berth_apimachinery::Kind::keeper`]): in the writes of others
-//! these fields do not change.
+//! Protection of the fields of a keeper ([`berth_apimachinery::Kind::keeper`]): writes of other users do not
+//! change them.
 
 use berth_apimachinery::{Keeper, Object, Status, Via};
 use berth_apply::{Conflict, Identity, Operation};
@@ -9,10 +9,10 @@ use super::ownership;
 use super::prepare::WriteInput;
 
 impl WriteInput<'_> {
-    /// Whether another user than this write's keeps fields of its object.
+    /// Whether the object has a keeper other than the user of this write.
     ///
     /// # Errors
-    /// 403 when the write is made in the name of that one's field manager.
+    /// 403 when the write uses the keeper's field manager.
     pub(super) fn is_kept_by_another(&self) -> Result<bool, Status> {
         let Some(keeper) = self.served.kind().keeper() else {
             return Ok(false);
@@ -26,8 +26,8 @@ impl WriteInput<'_> {
         Ok(true)
     }
 
-    /// `value` with the keeper's fields restored from `live`, the served form of `stored`. The client
-    /// gets a warning where that changes something.
+    /// Returns `value` with the keeper's fields restored from `live`, the served form of `stored`. The client
+    /// gets a warning where that changes a field.
     pub(super) fn kept(&self, stored: &Object, live: &Value, value: Value) -> Value {
         let Some(keeper) = self.served.kind().keeper() else {
             return value;
@@ -46,21 +46,21 @@ impl WriteInput<'_> {
         let Some(owned) = managers.get(&identity) else {
             return value;
         };
-        let kept = self.served.merging().types.kept(live, &owned.set, &value);
-        if kept != value {
+        let restored = self.served.merging().types.kept(live, &owned.set, &value);
+        if restored != value {
             self.actor.warnings.add(format!(
                 "the fields of field manager {:?} are computed: they stay as they are",
                 keeper.manager
             ));
         }
-        kept
+        restored
     }
 }
 
-/// Whether `manager` is another name than the keeper's.
+/// Checks that `manager` is not the keeper's field manager.
 ///
 /// # Errors
-/// The problem of it.
+/// The problem of the name.
 pub(crate) fn own_name(keeper: Keeper, manager: &str) -> Result<(), String> {
     if manager != keeper.manager {
         return Ok(());
@@ -71,7 +71,7 @@ pub(crate) fn own_name(keeper: Keeper, manager: &str) -> Result<(), String> {
     ))
 }
 
-/// Whether `conflicts` are about fields of the keeper: force does not overcome those.
+/// Whether `conflicts` are about fields of the keeper: an apply with force does not take over these.
 pub(crate) fn concerns(keeper: Keeper, conflicts: &[Conflict]) -> bool {
     conflicts.iter().any(|conflict| {
         conflict.owner.operation == Operation::Apply && conflict.owner.manager == keeper.manager

@@ -1,4 +1,4 @@
-//! Owners of fields: the effect of a write on the managed fields of an object.
+//! Ownership of fields: the effect of a write on the managed fields of an object.
 //!
 //! The rules are in the crate `berth-apply`. This module has the facts about a kind that it needs (its
 //! versions, and the fields that a write through a resource cannot set), and the managed fields before
@@ -13,36 +13,36 @@ use serde_json::{Value, json};
 use super::{Index, ServedVersion, system};
 use crate::call::Warnings;
 
-/// An object as a write wants it, in the served version.
+/// The new object of a write, in the served version.
 pub(crate) enum WriteIntent {
     /// The body of a create or an update.
     Sent(Value),
     /// An update based on the stored object.
     Patched {
-        /// The outcome.
+        /// The new object.
         value: Value,
         /// The stored object, without its managed fields.
         before: Value,
     },
-    /// The outcome of an apply, with the owners of fields.
+    /// Result of an apply, with the owners of fields.
     Applied {
-        /// The outcome.
+        /// The new object.
         value: Value,
-        /// The managed fields from now on.
+        /// The new managed fields.
         managers: Managers,
-        /// The stored object without its managed fields, where it was parsed so.
+        /// The stored object without its managed fields, if it was parsed.
         before: Option<Value>,
     },
 }
 
 impl WriteIntent {
-    /// Returns the object that is wanted.
+    /// Returns the new object.
     pub(crate) const fn value(&self) -> &Value {
         let (Self::Sent(value) | Self::Patched { value, .. } | Self::Applied { value, .. }) = self;
         value
     }
 
-    /// Returns the wish for a new object, which was applied to nothing.
+    /// Returns the result of an apply to an absent object.
     pub(crate) fn made(applied: ApplyOutcome) -> Self {
         Self::Applied {
             value: applied.object,
@@ -51,20 +51,20 @@ impl WriteIntent {
         }
     }
 
-    /// Returns the object that is wanted, to be completed.
+    /// Returns the new object, to be completed.
     pub(crate) const fn value_mut(&mut self) -> &mut Value {
         let (Self::Sent(value) | Self::Patched { value, .. } | Self::Applied { value, .. }) = self;
         value
     }
 
-    /// Returns the object that is wanted.
+    /// Returns the new object.
     pub(crate) fn into_value(self) -> Value {
         let (Self::Sent(value) | Self::Patched { value, .. } | Self::Applied { value, .. }) = self;
         value
     }
 }
 
-/// The versions of the objects that a resource stores.
+/// Versions of the objects that a resource stores.
 struct StoredVersions<'a> {
     index: &'a Index,
     served: &'a ServedVersion,
@@ -82,12 +82,12 @@ impl StoredVersions<'_> {
 impl Versions for StoredVersions<'_> {
     fn types(&self, api_version: &str) -> Option<&Types> {
         let served = self.version(api_version)?;
-        let alike = if is_alike(served, self.served) {
+        let version = if is_alike(served, self.served) {
             self.served
         } else {
             served
         };
-        Some(&alike.merging().types)
+        Some(&version.merging().types)
     }
 
     fn convert<'a>(&self, object: &'a Value, from: &str, to: &str) -> Cow<'a, Value> {
@@ -107,7 +107,7 @@ impl Versions for StoredVersions<'_> {
     }
 }
 
-/// Whether two versions differ in `apiVersion` only.
+/// Whether two versions differ only in `apiVersion`.
 fn is_alike(one: &ServedVersion, other: &ServedVersion) -> bool {
     let schema = |served: &ServedVersion| std::ptr::from_ref(served.kind().schema(served.version));
     one.name == other.name && schema(one) == schema(other)
@@ -122,7 +122,7 @@ pub(crate) struct Ownership<'a> {
 }
 
 impl<'a> Ownership<'a> {
-    /// A write in `via` by `manager`.
+    /// Describes a write in `via` by `manager`.
     pub(crate) fn new(
         index: &'a Index,
         served: &'a ServedVersion,
@@ -155,14 +155,14 @@ impl<'a> Ownership<'a> {
         }
     }
 
-    /// The managed fields of `value`, which is new and came with those `sent`.
+    /// Managed fields of the new object `value`, whose body had the managed fields `sent`.
     pub(crate) fn created(&self, value: &Value, sent: Option<&Value>) -> Managers {
         let before = Managers::of_request(sent, Managers::default());
-        before.update(&self.versions, &nothing(value), value, &self.writer())
+        before.update(&self.versions, &empty_state(value), value, &self.writer())
     }
 
-    /// The managed fields of `value`, which replaces `stored`, `live` in the served version, and came with
-    /// those `sent`.
+    /// Managed fields of `value`, which replaces `stored` and whose body had the managed fields `sent`;
+    /// `live` is `stored` in the served version.
     pub(crate) fn updated(
         &self,
         stored: &Object,
@@ -170,16 +170,16 @@ impl<'a> Ownership<'a> {
         value: &Value,
         sent: Option<&Value>,
     ) -> Managers {
-        let kept = of_stored(stored);
+        let stored_managers = of_stored(stored);
         let before = match self.via {
-            Via::Subresource(_) => kept,
-            Via::Create | Via::Update => Managers::of_request(sent, kept),
+            Via::Subresource(_) => stored_managers,
+            Via::Create | Via::Update => Managers::of_request(sent, stored_managers),
         };
         before.update(&self.versions, live, value, &self.writer())
     }
 
-    /// `config` applied to `stored`, which is `live` in the served version; to an empty object where
-    /// there is none.
+    /// Applies `config` to `stored`, which is `live` in the served version; to an empty object where none is
+    /// stored.
     pub(crate) fn applied(
         &self,
         stored: Option<(&Object, &Value)>,
@@ -190,7 +190,7 @@ impl<'a> Ownership<'a> {
         let (live, before) = match stored {
             Some((stored, live)) => (live, of_stored(stored)),
             None => {
-                absent = nothing(config);
+                absent = empty_state(config);
                 (&absent, Managers::default())
             }
         };
@@ -198,12 +198,12 @@ impl<'a> Ownership<'a> {
     }
 }
 
-/// Object before it is made.
-fn nothing(value: &Value) -> Value {
+/// State of the object before its creation.
+fn empty_state(value: &Value) -> Value {
     json!({"apiVersion": value["apiVersion"], "kind": value["kind"]})
 }
 
-/// The managed fields of a stored object; none where they cannot be read.
+/// Managed fields of a stored object; empty if they cannot be parsed.
 pub(crate) fn of_stored(stored: &Object) -> Managers {
     let bytes = stored.managed_fields();
     match bytes.is_empty() {
@@ -212,19 +212,19 @@ pub(crate) fn of_stored(stored: &Object) -> Managers {
     }
 }
 
-/// Takes the managed fields out of `value`.
+/// Removes the managed fields from `value` and returns them.
 pub(crate) fn take(value: &mut Value) -> Option<Value> {
     system::metadata(value).remove("managedFields")
 }
 
-/// Shows the managed fields in `value`.
+/// Sets the managed fields in `value`.
 pub(crate) fn put(value: &mut Value, managers: &Managers) {
     if let Some(list) = managers.to_value() {
         system::metadata(value).insert("managedFields".to_owned(), list);
     }
 }
 
-/// The managed fields after admission saw `before` and left `list`.
+/// Managed fields after admission, which received `before` and returned `list`.
 pub(crate) fn after_admission(before: Managers, list: Option<&Value>, warnings: &Warnings) -> Managers {
     let left = list.map_or_else(|| Ok(Managers::default()), Managers::decode_value);
     match left {

@@ -1,5 +1,5 @@
-//! The way of every write from a decoded body to a draft: system fields, admission ([`super::admit`]), and
-//! between its passes defaults, the kind's own preparation, validation of everything at once.
+//! Preparation of every write, from a decoded body to a draft: system fields, admission ([`super::admit`]),
+//! and between its passes defaults, the kind's own preparation, and validation of everything at once.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::served::ServedVersion;
 use crate::{render, validation};
 
 impl<'a> Actor<'a> {
-    /// `chain`, with its records sent to the receivers of this actor's write.
+    /// Admission by `chain`, which records to the receivers of this actor's write.
     fn admission(&self, chain: &'a Chain) -> Admission<'a> {
         Admission {
             chain,
@@ -30,7 +30,7 @@ impl<'a> Actor<'a> {
     }
 }
 
-/// Subject of `request` for others, whose object is held in the version `held`.
+/// Subject of `request` for policies and webhooks; its object is in the version `held`.
 fn subject<'a>(served: &'a ServedVersion, request: &'a Request<'a>, held: &'a str) -> Subject<'a> {
     Subject {
         request,
@@ -48,11 +48,11 @@ pub(crate) struct AdmittedObject {
     /// The object, without its managed fields.
     pub(crate) value: Value,
     pub(crate) managers: Managers,
-    /// Conditions that must still hold when it is stored.
+    /// Conditions that must still hold when the object is stored.
     pub(crate) guards: Vec<Guard>,
 }
 
-/// A write on its way from the body to the store.
+/// A write before its preparation.
 pub(crate) struct WriteInput<'a> {
     pub(crate) served: &'a ServedVersion,
     pub(crate) index: &'a Index,
@@ -60,14 +60,15 @@ pub(crate) struct WriteInput<'a> {
     pub(crate) actor: Actor<'a>,
     pub(crate) via: Via,
     pub(crate) namespace: &'a str,
-    /// The name in the request; empty when it is still to be generated.
+    /// Name in the request; empty when it is not generated yet.
     pub(crate) name: &'a str,
 }
 
 impl WriteInput<'_> {
-    /// A new object: `wish` as decoded, in the served version, its name given or generated already.
-    pub(crate) async fn create(&self, wish: WriteIntent) -> Result<AdmittedObject, Status> {
-        let (mut value, managers) = match wish {
+    /// Prepares a new object: `intent` is decoded, in the served version, and its name is given or already
+    /// generated.
+    pub(crate) async fn create(&self, intent: WriteIntent) -> Result<AdmittedObject, Status> {
+        let (mut value, managers) = match intent {
             WriteIntent::Sent(value) | WriteIntent::Patched { value, .. } => self.created(value)?,
             WriteIntent::Applied { value, managers, .. } => (self.applied(value)?, managers),
         };
@@ -76,11 +77,16 @@ impl WriteInput<'_> {
         self.settle(value, managers, None).await
     }
 
-    /// The next state of `old`: `wish` as decoded, in the served version.
-    pub(crate) async fn update(&self, wish: WriteIntent, stored: &Object) -> Result<AdmittedObject, Status> {
-        // Not kept with the object, which is about to be history: the tree is several times as large.
+    /// Prepares the next state of `stored`: `intent` is decoded, in the served version.
+    pub(crate) async fn update(
+        &self,
+        intent: WriteIntent,
+        stored: &Object,
+    ) -> Result<AdmittedObject, Status> {
+        // The parsed tree is not cached with the object, which is about to be replaced: it is several times
+        // as large.
         let parse = || stored.parse_unmanaged();
-        let (mut value, managers, old) = match wish {
+        let (mut value, managers, old) = match intent {
             WriteIntent::Sent(value) => self.updated(value, stored, parse())?,
             WriteIntent::Patched { value, before } => self.updated(value, stored, before)?,
             WriteIntent::Applied {
@@ -91,13 +97,13 @@ impl WriteInput<'_> {
         };
         self.to_stored(&mut value);
         if !matches!(self.via, Via::Subresource(_)) {
-            self.refuse(system::touched(&value, &old), &value)?;
+            self.refuse(system::deletion_changes(&value, &old), &value)?;
         }
         let value = self.confine(value, &old);
         self.settle(value, managers, Some((stored, &old))).await
     }
 
-    /// The body of a create, and its managed fields.
+    /// Completes the body of a create, and returns its managed fields.
     fn created(&self, mut value: Value) -> Result<(Value, Managers), Status> {
         self.complete(&mut value);
         self.served.kind().read_body(None, &mut value);
@@ -106,7 +112,8 @@ impl WriteInput<'_> {
         Ok((value, managers))
     }
 
-    /// The body of an update of `stored`, which is `old` when parsed, and its managed fields.
+    /// Completes the body of an update of `stored`, whose parsed form is `old`, and returns its managed
+    /// fields.
     fn updated(
         &self,
         mut value: Value,
@@ -126,7 +133,7 @@ impl WriteInput<'_> {
         Ok((value, managers, old))
     }
 
-    /// The outcome of an apply, whose owners are known.
+    /// Completes the result of an apply, whose owners are known.
     fn applied(&self, mut value: Value) -> Result<Value, Status> {
         self.complete(&mut value);
         self.managed_fields(&mut value)?;
@@ -144,16 +151,16 @@ impl WriteInput<'_> {
         Ownership::new(self.index, self.served, self.via, manager, now)
     }
 
-    /// The defaults of the served version count as written by the sender of the body.
+    /// Fills in the defaults of the served version, which count as written by the sender of the body.
     fn default(&self, value: &mut Value) {
         self.served.kind().schema(self.served.version).default(value);
     }
 
-    /// Takes the managed fields out of a body.
+    /// Removes the managed fields from a body and returns them.
     fn managed_fields(&self, value: &mut Value) -> Result<Option<Value>, Status> {
         let sent = ownership::take(value);
         if let (Some(list), Via::Create | Via::Update) = (&sent, self.via) {
-            // A list that cannot be read is as good as none.
+            // A list that cannot be parsed counts as absent.
             let errors = Managers::decode_value(list).map(|managers| managers.validate());
             self.refuse(errors.unwrap_or_default(), value)?;
         }
@@ -166,8 +173,8 @@ impl WriteInput<'_> {
         }
     }
 
-    /// Restores the fields of the stored object that this write must not change: system fields, and the
-    /// status or everything else.
+    /// Restores the fields of the stored object that this write must not change: system fields, and either
+    /// the status or everything else.
     fn confine(&self, mut value: Value, old: &Value) -> Value {
         if self.via == Via::Subresource("status") {
             value = system::only_status(value, old, self.served.kind().status_metadata());
@@ -178,23 +185,23 @@ impl WriteInput<'_> {
         value
     }
 
-    /// An object that is answered, or kept by the program: `value` as decoded, in the place of `old` where
-    /// there is one. It needs no name and gets no system fields.
+    /// Prepares an object that is returned to the client, or stored by the program: `value` is decoded, and
+    /// replaces `old` if there is one. It needs no name and gets no system fields.
     pub(crate) async fn answer(&self, old: Option<&Value>, value: Value) -> Result<Value, Status> {
         let request = self.request(old);
         let subject = subject(self.served, &request, self.served.version);
-        let asked = AdmissionSubject {
+        let admitted = AdmissionSubject {
             request: &request,
             subject: Some(&subject),
             purpose: Purpose::Answer,
         };
-        let mut finish = |value: Value| self.answered(old, value);
+        let mut finish = |value: Value| self.prepare_answer(old, value);
         let admission = self.actor.admission(self.chain);
-        let (value, _) = admission.admit(asked, value, &mut finish).await?;
+        let (value, _) = admission.admit(admitted, value, &mut finish).await?;
         Ok(value)
     }
 
-    fn answered(&self, old: Option<&Value>, mut value: Value) -> Result<Value, Status> {
+    fn prepare_answer(&self, old: Option<&Value>, mut value: Value) -> Result<Value, Status> {
         let kind = self.served.kind();
         let schema = kind.schema(self.served.version);
         let write = self.write(old);
@@ -230,13 +237,16 @@ impl WriteInput<'_> {
     ) -> Result<AdmittedObject, Status> {
         let old = before.map(|(_, old)| old);
         let request = self.request(old);
-        let held = self.served.info().storage_version;
-        let consults = !self.actor.asked && self.chain.consults(&subject(self.served, &request, held));
-        // Others see the managed fields as clients do.
-        let shown = before.filter(|_| consults).map(|(stored, _)| stored.parse());
-        let told = self.request(shown.as_ref().or(old));
-        let subject = subject(self.served, &told, held);
-        let asked = AdmissionSubject {
+        let storage_version = self.served.info().storage_version;
+        let consults = !self.actor.asked
+            && self
+                .chain
+                .consults(&subject(self.served, &request, storage_version));
+        // Policies and webhooks receive the managed fields as clients do.
+        let parsed = before.filter(|_| consults).map(|(stored, _)| stored.parse());
+        let client_request = self.request(parsed.as_ref().or(old));
+        let subject = subject(self.served, &client_request, storage_version);
+        let admitted = AdmissionSubject {
             request: &request,
             subject: consults.then_some(&subject),
             purpose: Purpose::Store,
@@ -250,7 +260,7 @@ impl WriteInput<'_> {
             is_final: false,
         };
         let admission = self.actor.admission(self.chain);
-        let (value, guards) = admission.admit(asked, value, &mut storing).await?;
+        let (value, guards) = admission.admit(admitted, value, &mut storing).await?;
         Ok(AdmittedObject {
             value,
             managers: storing.managers,
@@ -258,9 +268,9 @@ impl WriteInput<'_> {
         })
     }
 
-    /// Those of `errors` that this write can cause. Problems outside of the status existed before a
+    /// Filters the `errors` that this write can correct. Problems outside of the status existed before a
     /// write of the status, and must not prevent it (kube-apiserver's validation ratcheting).
-    fn can_be_mended(&self, mut errors: Vec<FieldError>) -> Vec<FieldError> {
+    fn correctable(&self, mut errors: Vec<FieldError>) -> Vec<FieldError> {
         if matches!(self.via, Via::Subresource("status")) {
             errors.retain(|error| {
                 ["metadata", "status"]
@@ -309,14 +319,14 @@ impl WriteInput<'_> {
     }
 }
 
-/// An object on its way to the store.
+/// An object during admission.
 struct ObjectToStore<'a> {
     writing: &'a WriteInput<'a>,
     old: Option<&'a Value>,
     managers: Managers,
-    /// Fields that only the server sets, with their values before others changed the object.
+    /// Fields that only the server sets, with their values before policies and webhooks changed the object.
     sent: Option<SystemFields>,
-    /// An own write of the process, as recorded.
+    /// Content of a write by the process itself, as recorded.
     decided: Option<Value>,
     is_final: bool,
 }
@@ -329,11 +339,11 @@ impl Candidate for ObjectToStore<'_> {
     }
 
     fn hide(&mut self, value: &mut Value, changers: &[Arc<str>]) -> Result<(), Status> {
-        let shown = ownership::take(value);
+        let managed_fields = ownership::take(value);
         if let Some(sent) = self.sent.take() {
             let managers = std::mem::take(&mut self.managers);
             let warnings = self.writing.actor.warnings;
-            self.managers = ownership::after_admission(managers, shown.as_ref(), warnings);
+            self.managers = ownership::after_admission(managers, managed_fields.as_ref(), warnings);
             sent.restore(value, self.writing.served);
         }
         match (self.decided.take(), changers) {
@@ -353,7 +363,7 @@ impl Candidate for ObjectToStore<'_> {
         let (served, old) = (writing.served, self.old);
         self.is_final = true;
         if let Some(old) = old {
-            // Admission may change only the fields that the write may change.
+            // Admission must change only the fields that the write may change.
             value = writing.confine(value, old);
         }
         let kind = served.kind();
@@ -367,7 +377,7 @@ impl Candidate for ObjectToStore<'_> {
             system::count_generation(&mut value, old);
         }
         let mut errors = validation::metadata(&value, served, old);
-        errors.extend(writing.can_be_mended(schema.validate(&value)));
+        errors.extend(writing.correctable(schema.validate(&value)));
         field::add_about_others(&mut errors, kind.validate(&write, &value));
         field::add_about_others(&mut errors, kind.own_rules(&write, &value));
         writing.refuse(errors, &value)?;
@@ -378,7 +388,7 @@ impl Candidate for ObjectToStore<'_> {
     }
 }
 
-/// Whether `chain` lets `actor` delete `old`, and the guards that must hold when it is done.
+/// Admits the deletion of `old` by `actor`, and returns the guards that must hold when it is committed.
 pub(crate) async fn admit_delete(
     chain: &Chain,
     served: &ServedVersion,
@@ -398,30 +408,30 @@ pub(crate) async fn admit_delete(
         dry_run: actor.dry_run,
     };
     let subject = subject(served, &request, served.info().storage_version);
-    let asked = AdmissionSubject {
+    let admitted = AdmissionSubject {
         request: &request,
         subject: Some(&subject),
         purpose: Purpose::Store,
     };
     let admission = actor.admission(chain);
-    let (_, guards) = admission.admit(asked, Value::Null, &mut Deletion).await?;
+    let (_, guards) = admission.admit(admitted, Value::Null, &mut Deletion).await?;
     Ok(guards)
 }
 
-/// Whether the world moved between the verdict and the write, so that the write is to be judged again.
+/// Whether the state changed between the verdict and the write, so that the write must be judged again.
 pub(crate) fn is_moved(error: &StoreError) -> bool {
     matches!(error, StoreError::Conflict { .. } | StoreError::Fenced { .. })
 }
 
-/// Draft of the settled object, serialized.
+/// Serializes the admitted object to a draft.
 pub(crate) fn draft(served: &ServedVersion, settled: &AdmittedObject) -> Result<Draft, Status> {
     let managed = settled.managers.encode();
     Draft::managed(&settled.value, managed.as_bytes())
-        .map_err(|malformed| refused(served, &settled.value, malformed))
+        .map_err(|malformed| invalid_object(served, &settled.value, malformed))
 }
 
-/// Draft of the settled object over `stored`: the stored object itself where they differ only in the
-/// times of managers.
+/// Serializes the admitted object to a draft that replaces `stored`; the stored object itself is returned
+/// where they differ only in the times of managers.
 pub(crate) fn draft_over(
     served: &ServedVersion,
     settled: &AdmittedObject,
@@ -434,12 +444,12 @@ pub(crate) fn draft_over(
     Ok(draft)
 }
 
-/// A stored object that the server itself changed, serialized with the managed fields in it.
+/// Serializes a stored object that the server itself changed, including its managed fields.
 pub(crate) fn redraft(served: &ServedVersion, value: &Value) -> Result<Draft, Status> {
-    Draft::new(value).map_err(|malformed| refused(served, value, malformed))
+    Draft::new(value).map_err(|malformed| invalid_object(served, value, malformed))
 }
 
-fn refused(served: &ServedVersion, value: &Value, malformed: DraftError) -> Status {
+fn invalid_object(served: &ServedVersion, value: &Value, malformed: DraftError) -> Status {
     let info = served.info();
     let error = FieldError::invalid(malformed.path, Value::Null, malformed.problem);
     Status::invalid(info.group, info.kind, system::text(value, "name"), &[error])

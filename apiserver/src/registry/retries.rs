@@ -1,4 +1,4 @@
-//! Repetition of writes that rest on the stored object.
+//! Retries of writes that depend on the stored object.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use crate::served::ServedVersion;
 
 /// Reason why a write failed.
 pub(crate) enum WriteFailure {
-    /// By the rules, or because of the stored state.
+    /// The write was refused, by the rules or because of the stored state.
     Judged(Box<CommitError>),
-    /// Refused by the store.
+    /// The store rejected the write.
     Store(StoreError),
 }
 
@@ -46,7 +46,7 @@ impl WriteFailure {
         }
     }
 
-    /// Whether something was judged, and nothing was written. A store that does not answer may have written.
+    /// Whether the write was judged, and nothing was written. A store that does not answer may have written.
     fn is_verdict(&self) -> bool {
         match self {
             Self::Judged(_) => true,
@@ -54,7 +54,7 @@ impl WriteFailure {
         }
     }
 
-    /// Whether the world moved between the verdict and the write.
+    /// Whether the state changed between the verdict and the write.
     fn is_moved(&self) -> bool {
         matches!(self, Self::Store(error) if is_moved(error))
     }
@@ -63,35 +63,35 @@ impl WriteFailure {
 /// The retry policy of one write.
 ///
 /// On a shared store (etcd) a linearizable read costs a round trip. The cache is nearly always current, and
-/// the write is a compare-and-swap on the revision it was judged on; so the first try reads the cache. Only a
-/// success counts there: a rejection is judged again on a fresh read.
+/// the write is a compare-and-swap on the revision that it was judged on; so the first attempt reads the
+/// cache. Only a success of that attempt is final: a rejected write is judged again on a fresh read.
 pub(crate) struct Retries {
     at: At,
-    made: usize,
+    attempts: usize,
 }
 
 impl Retries {
-    /// An empty one. A dry run is guarded by nothing, so it takes the newest.
+    /// Creates the policy. A dry run has no guards, so it reads the newest state at once.
     pub(crate) fn of(target: Target<'_>, dry_run: bool) -> Result<Self, Status> {
         let at = match target.store()?.is_shared() && !dry_run {
             true => At::Any,
             false => At::Latest,
         };
-        Ok(Self { at, made: 0 })
+        Ok(Self { at, attempts: 0 })
     }
 
-    /// The object to judge this try by.
+    /// The object on which this attempt is judged.
     pub(crate) async fn current(&self, target: Target<'_>) -> Result<Arc<Object>, CommitError> {
         target.read(self.at).await
     }
 
-    /// Whether a write that was refused is to be tried again.
+    /// Whether a refused write is to be tried again.
     pub(crate) fn again(&mut self, refused: &WriteFailure) -> bool {
         if self.at == At::Any && refused.is_verdict() {
             self.at = At::Latest;
             return true;
         }
-        self.made += 1;
-        refused.is_moved() && self.made < CONFLICT_ATTEMPTS
+        self.attempts += 1;
+        refused.is_moved() && self.attempts < CONFLICT_ATTEMPTS
     }
 }

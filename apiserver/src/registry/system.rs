@@ -1,4 +1,4 @@
-//! The fields of `metadata` that belong to the server, and the split between an object and its status.
+//! Fields of `metadata` that belong to the server, and the split between an object and its status.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -23,7 +23,8 @@ const IMMUTABLE: [&str; 7] = [
 /// Fields that clients may send and that are not stored: self links are obsolete.
 const DROPPED: [&str; 2] = ["selfLink", "resourceVersion"];
 
-/// The object's metadata, made where it is missing. Anything but an object has been refused by decoding.
+/// Returns the object's metadata, created where it is missing. Decoding has rejected metadata that are not an
+/// object.
 pub(crate) fn metadata(value: &mut Value) -> &mut Map<String, Value> {
     if !value.is_object() {
         *value = Value::Object(Map::new());
@@ -35,7 +36,7 @@ pub(crate) fn metadata(value: &mut Value) -> &mut Map<String, Value> {
     slot.as_object_mut().expect("was made an object just above")
 }
 
-/// A text field of the metadata; the empty string when it is missing.
+/// Returns a text field of the metadata; the empty string when it is missing.
 pub(crate) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value["metadata"][field].as_str().unwrap_or_default()
 }
@@ -43,9 +44,10 @@ pub(crate) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
 /// Sets the system fields of a new object, and resets fields that clients may not set.
 pub(crate) fn on_create(value: &mut Value, served: &ServedVersion, namespace: &str, now: Timestamp) {
     let fields = metadata(value);
-    // Where generations are not counted, a given one is kept.
-    let kept = |field: &str| field == "name" || (field == "generation" && !served.kind().counts_generation());
-    for field in IMMUTABLE.iter().chain(&DROPPED).filter(|field| !kept(field)) {
+    // Where generations are not counted, the generation in the body is kept.
+    let is_kept =
+        |field: &str| field == "name" || (field == "generation" && !served.kind().counts_generation());
+    for field in IMMUTABLE.iter().chain(&DROPPED).filter(|field| !is_kept(field)) {
         fields.remove(*field);
     }
     if served.info().namespaced() {
@@ -61,9 +63,9 @@ pub(crate) fn on_create(value: &mut Value, served: &ServedVersion, namespace: &s
     }
 }
 
-/// All attempts to set or change fields of a deletion by hand. Removing them is no error: they are
+/// Errors for all attempts to set or change fields of a deletion. Removing them is no error: they are
 /// restored.
-pub(crate) fn touched(value: &Value, old: &Value) -> Vec<FieldError> {
+pub(crate) fn deletion_changes(value: &Value, old: &Value) -> Vec<FieldError> {
     let field = |object: &Value, name: &str| object["metadata"][name].clone();
     let mut errors = Vec::new();
     let mut refuse = |name: &str, set: Value| {
@@ -84,23 +86,23 @@ pub(crate) fn touched(value: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Keeps the first of owner references that are equal in every field; the warning for the client where
-/// there were more. References of one uid that differ elsewhere stay: only their writer knows which one
-/// is right.
+/// Keeps the first of owner references that are equal in every field, and returns the warning for the client
+/// where there were more. References with one UID that differ in other fields stay: only their writer knows
+/// which one is right.
 pub(crate) fn deduplicate_owners(value: &mut Value) -> Option<String> {
     let owners = value
         .get_mut("metadata")?
         .get_mut("ownerReferences")?
         .as_array_mut()?;
-    let mut seen = HashSet::new();
+    let mut references = HashSet::new();
     let mut twice = BTreeSet::new();
     owners.retain(|owner| {
-        // One that cannot be read is refused later, together with every other mistake.
+        // A reference that cannot be parsed is rejected later, together with all other errors.
         let Ok(reference) = OwnerReference::deserialize(owner) else {
             return true;
         };
         let uid = reference.uid.clone();
-        let first = seen.insert(reference);
+        let first = references.insert(reference);
         if !first {
             twice.insert(uid);
         }
@@ -122,13 +124,13 @@ pub(crate) fn on_update(value: &mut Value, old: &Value) {
     }
     for field in IMMUTABLE {
         match old["metadata"].get(field) {
-            Some(kept) => fields.insert(field.to_owned(), kept.clone()),
+            Some(stored) => fields.insert(field.to_owned(), stored.clone()),
             None => fields.remove(field),
         };
     }
 }
 
-/// An update of the object itself keeps the stored status.
+/// Restores the stored status, for an update of the object itself.
 pub(crate) fn keep_status(value: &mut Value, old: &Value) {
     match old.get("status") {
         Some(status) => value["status"] = status.clone(),
@@ -136,29 +138,30 @@ pub(crate) fn keep_status(value: &mut Value, old: &Value) {
     }
 }
 
-/// An update of the status keeps everything else, but for metadata where the kind says so.
+/// Restores everything but the status, for an update of the status. Metadata are kept as far as the kind
+/// allows.
 pub(crate) fn only_status(mut value: Value, old: &Value, rule: StatusMetadata) -> Value {
-    let mut kept = old.clone();
+    let mut result = old.clone();
     let mut take = |field: &str| value.as_object_mut().and_then(|fields| fields.remove(field));
     match take("status") {
-        Some(status) => kept["status"] = status,
-        None => remove(&mut kept, "status"),
+        Some(status) => result["status"] = status,
+        None => remove(&mut result, "status"),
     }
     let written = match rule {
         StatusMetadata::Stay => None,
         StatusMetadata::Written | StatusMetadata::WrittenButLabels => take("metadata"),
     };
     if let Some(written) = written {
-        let before = std::mem::replace(&mut kept["metadata"], written);
+        let before = std::mem::replace(&mut result["metadata"], written);
         if rule == StatusMetadata::WrittenButLabels {
-            let fields = metadata(&mut kept);
+            let fields = metadata(&mut result);
             match before.get("labels") {
                 Some(labels) => fields.insert("labels".to_owned(), labels.clone()),
                 None => fields.remove("labels"),
             };
         }
     }
-    kept
+    result
 }
 
 fn remove(value: &mut Value, field: &str) {
@@ -167,19 +170,19 @@ fn remove(value: &mut Value, field: &str) {
     }
 }
 
-/// Fields that only the server sets on a new object. They are restored when others have changed the
-/// object.
+/// Fields that only the server sets on a new object. They are restored when policies or webhooks have changed
+/// the object.
 pub(super) struct SystemFields(Value);
 
 impl SystemFields {
-    /// The form of `value` from the server.
+    /// Reads the fields of `value`, as the server set them.
     pub(super) fn of(value: &Value) -> Self {
-        let kept = ["metadata", "status"].into_iter();
-        let kept = kept.filter_map(|field| Some((field.to_owned(), value.get(field)?.clone())));
-        Self(Value::Object(kept.collect()))
+        let fields = ["metadata", "status"].into_iter();
+        let fields = fields.filter_map(|field| Some((field.to_owned(), value.get(field)?.clone())));
+        Self(Value::Object(fields.collect()))
     }
 
-    /// Restores it.
+    /// Restores the fields in `value`.
     pub(super) fn restore(&self, value: &mut Value, served: &ServedVersion) {
         on_update(value, &self.0);
         if served.info().status {
@@ -188,7 +191,7 @@ impl SystemFields {
     }
 }
 
-/// Counts the generation up when anything outside metadata and status changed.
+/// Increments the generation when a field outside metadata and status changed.
 pub(crate) fn count_generation(value: &mut Value, old: &Value) {
     if differs_in_substance(value, old) {
         raise_generation(value);
@@ -206,21 +209,21 @@ fn differs_in_substance(new: &Value, old: &Value) -> bool {
     let (Some(new), Some(old)) = (new.as_object(), old.as_object()) else {
         return true;
     };
-    let ours = |name: &&String| !matches!(name.as_str(), "metadata" | "status" | "apiVersion" | "kind");
-    let count = |fields: &Map<String, Value>| fields.keys().filter(ours).count();
+    let is_content = |name: &&String| !matches!(name.as_str(), "metadata" | "status" | "apiVersion" | "kind");
+    let count = |fields: &Map<String, Value>| fields.keys().filter(is_content).count();
     count(new) != count(old)
         || new
             .iter()
-            .filter(|(name, _)| ours(name))
+            .filter(|(name, _)| is_content(name))
             .any(|(name, value)| old.get(name) != Some(value))
 }
 
-/// The maps and the lists of metadata that are absent when they are empty.
+/// Maps and lists of metadata that are absent when they are empty.
 const MAPS: [&str; 2] = ["annotations", "labels"];
 const LISTS: [&str; 2] = ["finalizers", "ownerReferences"];
 
-/// Kubernetes' own encoders write `null` for empty metadata fields, or an empty list or map; they mean
-/// absent.
+/// Removes metadata fields that count as absent: Kubernetes' own encoders write `null`, or an empty list or
+/// map, for empty fields.
 pub(crate) fn drop_nulls(value: &mut Value) {
     let Some(fields) = value.get_mut("metadata") else {
         return;
@@ -231,7 +234,7 @@ pub(crate) fn drop_nulls(value: &mut Value) {
     let Some(fields) = fields.as_object_mut() else {
         return;
     };
-    // An empty list where a map belongs is another value, and is refused like any other.
+    // An empty list in the place of a map is a wrong type, and is rejected like any other.
     fields.retain(|name, value| match value {
         Value::Null => false,
         Value::Array(items) => !items.is_empty() || !LISTS.contains(&name.as_str()),

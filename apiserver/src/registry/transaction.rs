@@ -1,5 +1,5 @@
-//! Transactions: writes that are made one after the other, each seeing those before it, and go into one store
-//! at once.
+//! Transactions: writes that are prepared one after the other, where each sees the earlier ones, and that are
+//! committed to one store at once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,48 +15,48 @@ use crate::call::Warnings;
 use crate::errors;
 use crate::registry::delete::pending_state;
 use crate::registry::prepare::{self, WriteInput};
-use crate::registry::write::{Target, UpdateOutcome, making};
+use crate::registry::write::{Target, UpdateOutcome, creation};
 use crate::registry::{Registry, WriteIntent, system};
 use crate::served::ServedVersion;
 
-/// Author of writes in the process.
+/// Author of in-process writes.
 #[derive(Clone, Copy, Debug)]
 pub struct Author<'a> {
     /// User for their admission.
     pub user: &'a UserInfo,
-    /// Field manager of its writes.
+    /// Field manager of the writes.
     pub manager: &'a str,
-    /// Cause of the writes, for audit events; none where that is a request, which has an event of its own.
+    /// Cause of the writes, for audit events; `None` where a request is the cause, which has an event of its
+    /// own.
     pub cause: Option<&'a str>,
 }
 
 /// Origin of a list of writes.
 #[derive(Default)]
 pub(super) struct Origin {
-    /// Warnings for the client; those of the process itself are dropped.
+    /// Warnings for the client; those of in-process writes are dropped.
     pub(super) warnings: Option<Warnings>,
-    /// The annotations of the request that it is part of; those of the process itself are in events of their
-    /// own.
+    /// Annotations of the request that has the list of writes; in-process writes have events of their own.
     pub(super) annotations: Option<Annotations>,
-    /// Whether others were asked already, about the body of a subresource.
+    /// Whether policies and webhooks were already consulted about the body of a subresource.
     pub(super) asked: bool,
 }
 
-/// Distributes the guards of a list over its writes, for stores that make them one by one: the guards of each
-/// write.
+/// Distributes the guards of a list over its writes, for stores that commit one write at a time. Returns the
+/// guards of each write.
 ///
-/// `Unchanged` guards go on the first write, since later writes of the list may change those objects
-/// themselves. A fence goes on the first create: if it were passed earlier, another scheduler could take a
+/// `Unchanged` guards belong to the first write, since later writes of the list may change those objects
+/// themselves. A fence belongs to the first create: if it were passed earlier, another scheduler could take a
 /// snapshot after the fence but before the object exists, and count the same capacity twice. Without a create
-/// it goes on the first write.
+/// it belongs to the first write.
 #[must_use]
 pub fn share_guards(writes: &[Write], guards: Vec<Guard>) -> Vec<Vec<Guard>> {
     let mut shared = vec![Vec::new(); writes.len()];
-    let makes = writes.iter().position(|write| write.verb == Verb::Create);
+    let first_create = writes.iter().position(|write| write.verb == Verb::Create);
     for guard in guards {
         let place = match guard {
             Guard::Unchanged { .. } => 0,
-            Guard::Fence { .. } => makes.unwrap_or_default(),
+            Guard::Fence { .. } => first_create.unwrap_or_default(),
         };
         if let Some(list) = shared.get_mut(place) {
             list.push(guard);
@@ -65,7 +65,7 @@ pub fn share_guards(writes: &[Write], guards: Vec<Guard>) -> Vec<Vec<Guard>> {
     shared
 }
 
-/// Steps that are committed at once, one for each write, and the objects as they leave them.
+/// Steps that are committed at once, one for each write, with the resulting objects.
 #[derive(Default)]
 pub(super) struct Transaction {
     steps: Vec<Step>,
@@ -75,11 +75,10 @@ pub(super) struct Transaction {
 }
 
 impl Registry {
-    /// Takes `writes` through admission and validation as the `author`'s own, in order, and adds them to
-    /// `transaction`.
+    /// Admits and validates `writes` as writes of `author`, in order, and adds them to `transaction`.
     ///
     /// # Errors
-    /// The first refusal, as that user's own request would get it.
+    /// The first refusal, as for a request of the author's user.
     pub(super) async fn extend(
         &self,
         transaction: &mut Transaction,
@@ -87,11 +86,11 @@ impl Registry {
         author: Author<'_>,
         writes: &[Write],
         dry_run: bool,
-        noted: &[Annotations],
+        notes: &[Annotations],
     ) -> Result<(), CommitError> {
         let Author { user, manager, .. } = author;
         let (warnings, now) = (Warnings::default(), self.clock().now());
-        for (write, annotations) in writes.iter().zip(noted) {
+        for (write, annotations) in writes.iter().zip(notes) {
             let actor = Actor {
                 user,
                 manager,
@@ -174,7 +173,7 @@ impl Registry {
         let draft = prepare::draft(served, &settled)?;
         let step = Step {
             subresource: write.subresource,
-            ..making(target.key(), draft, guards)
+            ..creation(target.key(), draft, guards)
         };
         transaction.add(step, target.store()?.revision());
         Ok(())
@@ -251,7 +250,7 @@ impl Registry {
 }
 
 impl Transaction {
-    /// A transaction on `store`.
+    /// Creates a transaction on `store`.
     pub(super) fn on(store: &Arc<dyn Store>) -> Self {
         Self {
             store: Some(Arc::clone(store)),
@@ -274,7 +273,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Adds `guards` to the steps of `writes`, the last ones.
+    /// Adds `guards` to the steps of `writes`, which are the last steps.
     pub(super) fn guard(&mut self, writes: &[Write], guards: Vec<Guard>) {
         let shared = share_guards(writes, guards).into_iter().rev();
         for (step, guards) in self.steps.iter_mut().rev().zip(shared) {
@@ -282,7 +281,8 @@ impl Transaction {
         }
     }
 
-    /// The object after the writes before, and its guards when the list is applied.
+    /// Returns the object after the earlier writes, and the state that the store must still have at the
+    /// commit.
     async fn current(&self, target: Target<'_>, write: &Write) -> Result<(Arc<Object>, Expect), CommitError> {
         match self.written.get(&target.key()) {
             Some(Some(object)) => return Ok((Arc::clone(object), Expect::Present)),
@@ -302,7 +302,7 @@ impl Transaction {
         }
     }
 
-    /// Adds a step, which for the writes after it leaves its object as of `revision`.
+    /// Adds a step. Later writes see its object with `revision`.
     pub(super) fn add(&mut self, step: Step, revision: Revision) {
         let after = step.object.as_ref().map(|draft| Arc::new(draft.at(revision)));
         self.results.extend(after.clone());
@@ -310,22 +310,22 @@ impl Transaction {
         self.steps.push(step);
     }
 
-    /// The objects as the steps would leave them, in a dry run.
+    /// The objects that the steps would store, for a dry run.
     pub(super) fn into_results(self) -> Vec<Arc<Object>> {
         self.results
     }
 
-    /// The place of the last step about the first step's object.
+    /// Index of the last step about the first step's object.
     pub(super) fn last_about_first(&self) -> usize {
         let key = self.steps.first().map(|step| &step.key);
         let last = self.steps.iter().rposition(|step| Some(&step.key) == key);
         last.unwrap_or_default()
     }
 
-    /// Commits all steps, or none of them. Returns the objects as stored, one for each step.
+    /// Commits all steps, or none of them. Returns the stored objects, one for each step.
     ///
     /// # Errors
-    /// The store's, which then has none of them.
+    /// The store's error; none of the steps is then committed.
     pub(super) async fn commit(self) -> Result<Vec<Arc<Object>>, StoreError> {
         let Some(store) = self.store else {
             return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! Update and delete of stored objects, for requests and for in-process writers alike.
+//! Update and delete of stored objects, for requests and for in-process writers.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ impl Target<'_> {
         self.served.store().ok_or_else(Status::method_not_allowed)
     }
 
-    /// The object as of `at`.
+    /// Reads the object as fresh as `at` requires.
     pub(crate) async fn read(&self, at: At) -> Result<Arc<Object>, CommitError> {
         let list = self.store()?.list(self.served.stored, at).await;
         let list = list.map_err(|error| errors::of_commit(error, self.served))?;
@@ -42,18 +42,17 @@ impl Target<'_> {
     }
 }
 
-/// An object as an update leaves it.
+/// Result of an update.
 pub(crate) enum UpdateOutcome {
-    /// It stays, in this state.
+    /// The object remains, in this state.
     Stays(Draft),
-    /// Its last finalizer is removed, so it is deleted; this is its last state.
+    /// The last finalizer was removed, so the object is deleted; this is its last state.
     Goes(Draft),
 }
 
 impl Registry {
-    /// Stores the next state of an object. `edit` computes it from the current one, in the served
-    /// version. A resource version in its result must be the current one; `unconditional` says whether
-    /// it may be missing.
+    /// Stores the next state of an object. `edit` computes it from the current one, in the served version. A
+    /// resource version in its result must be the current one; it may be missing if `unconditional` is set.
     pub(crate) async fn update<E: Into<CommitError>>(
         &self,
         target: Target<'_>,
@@ -66,9 +65,9 @@ impl Registry {
         loop {
             let tried = async {
                 let current = retries.current(target).await?;
-                let wish = edit(&current).map_err(Into::into)?;
-                check_base(target.served, wish.value(), &current, unconditional)?;
-                let (next, guards) = self.next_state(target, actor, via, wish, &current).await?;
+                let intent = edit(&current).map_err(Into::into)?;
+                check_base(target.served, intent.value(), &current, unconditional)?;
+                let (next, guards) = self.next_state(target, actor, via, intent, &current).await?;
                 if actor.dry_run {
                     let (UpdateOutcome::Stays(draft) | UpdateOutcome::Goes(draft)) = next;
                     return Ok(Arc::new(draft.at(current.revision())));
@@ -78,22 +77,22 @@ impl Registry {
             };
             match tried.await {
                 Ok(object) => return Ok(object),
-                // A resource version the client gave is found stale at the next turn; all else is decided
-                // afresh.
-                Err(refused) if retries.again(&refused) => {}
-                Err(refused) => return Err(refused.into_error(target.served)),
+                // A stale resource version from the client is reported at the next attempt; everything else
+                // is judged again.
+                Err(error) if retries.again(&error) => {}
+                Err(error) => return Err(error.into_error(target.served)),
             }
         }
     }
 
-    /// Next state: `wish` applied to `current`, after admission and validation, with the conditions that must
-    /// still hold when it is stored.
+    /// Computes the next state: `intent` applied to `current`, after admission and validation, with the
+    /// conditions that must still hold when it is stored.
     pub(crate) async fn next_state(
         &self,
         target: Target<'_>,
         actor: Actor<'_>,
         via: Via,
-        wish: WriteIntent,
+        intent: WriteIntent,
         current: &Object,
     ) -> Result<(UpdateOutcome, Vec<Guard>), Status> {
         let Target {
@@ -110,7 +109,7 @@ impl Registry {
             namespace,
             name,
         };
-        let mut settled = writing.update(wish, current).await?;
+        let mut settled = writing.update(intent, current).await?;
         let guards = std::mem::take(&mut settled.guards);
         let deleting = current.meta().deletion_timestamp().is_some();
         let free = deleting
@@ -126,8 +125,8 @@ impl Registry {
     }
 }
 
-/// The step that makes `draft`.
-pub(super) fn making(key: Key, draft: Draft, guards: Vec<Guard>) -> Step {
+/// The step that creates the object of `draft`.
+pub(super) fn creation(key: Key, draft: Draft, guards: Vec<Guard>) -> Step {
     Step {
         verb: Verb::Create,
         key,
@@ -138,7 +137,7 @@ pub(super) fn making(key: Key, draft: Draft, guards: Vec<Guard>) -> Step {
     }
 }
 
-/// Checks uid and resource version of an update against the current object.
+/// Checks the UID and resource version of an update against the current object.
 pub(crate) fn check_base(
     served: &ServedVersion,
     value: &Value,
@@ -201,12 +200,12 @@ async fn store_next(
         guards,
     };
     let object = apply_one(store, step).await?;
-    // The store keeps the former state; the client gets the object it wrote, at the revision of the
+    // The store keeps the former state; the client gets the object that it wrote, with the revision of the
     // removal.
     Ok(last.map_or(object.clone(), |draft| Arc::new(draft.at(object.revision()))))
 }
 
-/// Applies one step and gives its object.
+/// Commits one step and returns its object.
 pub(crate) async fn apply_one(store: &Arc<dyn Store>, step: Step) -> Result<Arc<Object>, StoreError> {
     let applied = store.apply(vec![step]).await?;
     match applied.into_iter().next() {

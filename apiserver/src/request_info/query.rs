@@ -1,6 +1,6 @@
 //! The query of a request, decoded once.
 
-/// Query parameters in their order.
+/// Query parameters in their original order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query(Vec<(String, String)>);
 
@@ -11,13 +11,13 @@ impl Query {
         Self(form_urlencoded::parse(text.as_bytes()).into_owned().collect())
     }
 
-    /// The first value of `key`.
+    /// Returns the first value of `key`.
     #[must_use]
     pub fn first(&self, key: &str) -> Option<&str> {
         self.all(key).next()
     }
 
-    /// Every value of `key`, in order.
+    /// Returns every value of `key`, in order.
     pub fn all<'a>(&'a self, key: &str) -> impl Iterator<Item = &'a str> {
         self.0
             .iter()
@@ -25,15 +25,15 @@ impl Query {
             .map(|(_, value)| value.as_str())
     }
 
-    /// A switch as Kubernetes reads it: `false` and `0` are off, any other value, also the empty one,
-    /// is on.
+    /// Returns a switch as Kubernetes interprets it: `false` and `0` are off, any other value, including the
+    /// empty one, is on.
     #[must_use]
     pub fn flag(&self, key: &str) -> bool {
         self.first(key)
             .is_some_and(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
     }
 
-    /// Every pair, in order.
+    /// Returns every pair, in order.
     pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }

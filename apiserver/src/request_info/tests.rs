@@ -1,4 +1,4 @@
-//! Paths as kube-apiserver reads them.
+//! Paths as kube-apiserver parses them.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn parse(method: &str, target: &str) -> RequestInfo {
     RequestInfo::parse(&method.parse().unwrap(), &target.parse().unwrap()).unwrap()
 }
 
-/// `verb group version namespace resource subresource name`, with `-` for what is empty.
+/// `verb group version namespace resource subresource name`, with `-` for empty parts.
 fn summary(method: &str, target: &str) -> String {
     let info = parse(method, target);
     assert!(info.is_resource, "{target}");

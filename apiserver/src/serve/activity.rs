@@ -1,11 +1,11 @@
-//! Whether a connection is in use, and since when it is not.
+//! Activity of a connection: whether it has requests in progress, and since when it has none.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// Counts the requests of one connection that are not completed.
+/// Counter of the requests in progress on one connection.
 #[derive(Debug)]
 pub(super) struct Activity(Mutex<State>);
 
@@ -15,7 +15,7 @@ struct State {
     quiet_since: Instant,
 }
 
-/// Counts as one request until dropped.
+/// One counted request, until dropped.
 #[derive(Debug)]
 struct Request(Arc<Activity>);
 

@@ -38,28 +38,27 @@ use crate::respond;
 use crate::signal::Signal;
 use crate::unread::Streams;
 
-/// Interval at which a silent HTTP/2 peer is asked whether it is still there, and the time limit of its
-/// answer.
+/// Interval of pings to a silent HTTP/2 peer; the next constant is the time limit of its answer.
 const PING_EVERY: Duration = Duration::from_secs(30);
 const PING_ANSWER: Duration = Duration::from_secs(15);
 
-/// Time for an idle connection to close when asked.
+/// Time for an idle connection to close after the signal to do so.
 const CLOSING: Duration = Duration::from_secs(5);
 
-/// Receive windows: large enough for a body of the usual size in one go.
+/// Receive windows that are large enough for a body of usual size at once.
 const WINDOWS: Windows = Windows {
     stream: 256 * 1024,
     connection: 16 * 1024 * 1024,
 };
 
-/// Connections of peers without a certificate that is known here: their requests wait in memory before
+/// Receive windows for peers without a known certificate: their requests wait in memory before
 /// authentication.
 const SMALL_WINDOWS: Windows = Windows {
     stream: 64 * 1024,
     connection: 256 * 1024,
 };
 
-/// Most unread bytes of a peer, on one stream and on all of them.
+/// Highest number of unread bytes of a peer, on one stream and on all of them.
 #[derive(Clone, Copy, Debug)]
 struct Windows {
     stream: u32,
@@ -71,7 +70,7 @@ pub(super) struct Endpoint {
     router: Router,
     chain: Arc<Chain>,
     first: http1::Builder,
-    /// Limits for peers with a known certificate, and for others.
+    /// HTTP/2 settings for peers with a known certificate; the next field has those for other peers.
     second: http2::Builder<Streams>,
     second_of_strangers: http2::Builder<Streams>,
     limits: ConnectionLimits,
@@ -79,7 +78,7 @@ pub(super) struct Endpoint {
     metrics: Arc<Metrics>,
 }
 
-/// The connection of a request, and its place among the busy ones.
+/// The connection of a request, and its activity counter.
 #[derive(Clone)]
 struct Origin {
     connection: Arc<Connection>,
@@ -87,7 +86,7 @@ struct Origin {
 }
 
 impl Endpoint {
-    /// Routes of the program's own first, then the pipeline.
+    /// Serves the program's own routes first, then the pipeline.
     pub(super) fn new(
         chain: &Arc<Chain>,
         open_routes: Router,
@@ -98,7 +97,7 @@ impl Endpoint {
         Self::of(chain, router, limits, metrics)
     }
 
-    /// Routes of the program's own and nothing else.
+    /// Serves only the program's own routes.
     pub(super) fn only_open(
         chain: &Arc<Chain>,
         open_routes: Router,
@@ -114,7 +113,7 @@ impl Endpoint {
         )
     }
 
-    /// Frees data that the API keeps for requests that did not come.
+    /// Frees data that the API caches for expected requests that were not sent.
     pub(super) async fn tidy(&self) {
         self.chain.tidy().await;
     }
@@ -133,8 +132,8 @@ impl Endpoint {
     }
 }
 
-/// The program's own routes, each request followed and guarded as the API's are. They find the [`Connection`]
-/// among the request's extensions.
+/// The program's own routes. Each request is tracked and guarded like those of the API. Handlers find the
+/// [`Connection`] in the request's extensions.
 fn open(chain: Arc<Chain>, routes: Router) -> Router {
     if !routes.has_routes() {
         return routes;
@@ -152,12 +151,12 @@ fn open(chain: Arc<Chain>, routes: Router) -> Router {
         },
     );
     let refuse = || async { respond::status(&Status::method_not_allowed()) };
-    // `route_layer` keeps the guard for requests that one of these routes takes; all others are the
-    // fallback's.
+    // `route_layer` applies the guard to requests that match one of these routes; all others belong to the
+    // fallback.
     routes.method_not_allowed_fallback(refuse).route_layer(guard)
 }
 
-/// The pipeline, for every request that no other route takes.
+/// The pipeline, for every request that matches no other route.
 fn api(
     chain: Arc<Chain>,
 ) -> impl Fn(Extension<Origin>, Request) -> futures::future::BoxFuture<'static, Response> + Clone {
@@ -196,8 +195,8 @@ fn second(limits: ConnectionLimits, windows: Windows) -> http2::Builder<Streams>
 /// Serves one connection until it ends, is idle for too long, or `finish` is cancelled and its requests are
 /// answered.
 ///
-/// Both parts are boxed: the first is large and soon over, and a mere watch has only the second for
-/// hours.
+/// Both parts are boxed: the first is large and short-lived, and during a watch of several hours only the
+/// second exists.
 pub(super) async fn serve(
     endpoint: Arc<Endpoint>,
     acceptor: TlsAcceptor,
@@ -228,7 +227,7 @@ struct SecureConnection {
     http2: bool,
 }
 
-/// The handshake; `None` when it fails, which is logged.
+/// Performs the handshake; `None` when it fails, which is logged.
 async fn secure(
     endpoint: &Endpoint,
     acceptor: TlsAcceptor,
@@ -260,7 +259,7 @@ async fn secure(
         .collect();
     Some(SecureConnection {
         connection: Arc::new(Connection::new(peer, certificates).of_stranger(seat)),
-        // The handshake has settled the protocol; guessing it from the first bytes would wait for them
+        // The handshake has determined the protocol; detecting it from the first bytes would wait for them
         // without a limit.
         http2: session.alpn_protocol() == Some(b"h2"),
         stream,
@@ -293,7 +292,7 @@ async fn requests(
     });
     let stream = TokioIo::new(Impatient::new(stream, endpoint.limits.stall));
     let idle = endpoint.limits.idle;
-    let ended = if http2 {
+    let result = if http2 {
         let http = if known {
             &endpoint.second
         } else {
@@ -305,7 +304,7 @@ async fn requests(
         let http = endpoint.first.serve_connection(stream, service).with_upgrades();
         drive(http, |http| http.graceful_shutdown(), &activity, idle, finish).await
     };
-    if let Err(problem) = ended {
+    if let Err(problem) = result {
         tracing::debug!(%peer, %problem, "connection ended");
         return;
     }
@@ -316,8 +315,8 @@ async fn requests(
     }
 }
 
-/// Serves requests until the connection ends, is idle for too long, or `finish` is cancelled and its
-/// requests are answered. `shut_down` makes `http` refuse further ones.
+/// Serves requests until the connection ends, is idle for too long, or `finish` is cancelled and its requests
+/// are answered. `shut_down` makes `http` refuse further requests.
 async fn drive<H: Future<Output = hyper::Result<()>>>(
     http: H,
     shut_down: impl Fn(Pin<&mut H>),
@@ -327,28 +326,28 @@ async fn drive<H: Future<Output = hyper::Result<()>>>(
 ) -> hyper::Result<()> {
     let mut http = pin!(http);
     let mut finish = Signal::of(&finish);
-    let mut told = false;
+    let mut close_signalled = false;
     loop {
-        // The connection is not idle while requests run, so this checks again after the idle time.
-        let look_again = if told {
+        // The connection is not idle while requests run, so the check is repeated after the idle time.
+        let look_again = if close_signalled {
             CLOSING
         } else {
             idle.saturating_sub(activity.quiet_for())
         };
         tokio::select! {
-            ended = http.as_mut() => return ended,
-            () = &mut finish, if !told => {
-                told = true;
+            result = http.as_mut() => return result,
+            () = &mut finish, if !close_signalled => {
+                close_signalled = true;
                 shut_down(http.as_mut());
             }
             () = tokio::time::sleep(look_again) => {
                 let quiet = activity.quiet_for();
-                if told && quiet >= CLOSING {
-                    // The peer was asked to close and does not.
+                if close_signalled && quiet >= CLOSING {
+                    // The peer was signalled to close the connection and does not.
                     return Ok(());
                 }
-                if !told && quiet >= idle {
-                    told = true;
+                if !close_signalled && quiet >= idle {
+                    close_signalled = true;
                     shut_down(http.as_mut());
                 }
             }
@@ -368,7 +367,7 @@ async fn answer(
         return router.oneshot(request).await;
     }
     let Some(upgrade) = request.extensions_mut().remove::<OnUpgrade>() else {
-        // HTTP/1.0 and HTTP/2 have no other protocol to switch to: it is an ordinary request.
+        // HTTP/1.0 and HTTP/2 have no other protocol to switch to, so the request is an ordinary one.
         request.headers_mut().remove(UPGRADE);
         return router.oneshot(request).await;
     };

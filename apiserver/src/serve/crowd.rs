@@ -1,8 +1,8 @@
-//! The connections of unauthenticated peers: their number is limited, so that they can use up neither
-//! memory nor file descriptors.
+//! Connections of unauthenticated peers: their number is limited, so that they can exhaust neither memory nor
+//! file descriptors.
 //!
 //! A peer leaves the crowd with a trusted certificate, or with the first authenticated request. No new
-//! connection is refused: the one that has been quiet for longest is closed.
+//! connection is refused: the one with the longest idle time is closed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::activity::Activity;
 
-/// A bound on such connections.
+/// Limit of connections of unauthenticated peers.
 #[derive(Debug)]
 pub(crate) struct Crowd {
-    /// 0 means no bound.
+    /// Highest number of connections; 0 means unlimited.
     most: usize,
     inside: Mutex<Inside>,
 }
@@ -24,7 +24,7 @@ pub(crate) struct Crowd {
 #[derive(Debug, Default)]
 struct Inside {
     next: u64,
-    /// In the order of arrival.
+    /// Connections in the order of arrival.
     strangers: BTreeMap<u64, Stranger>,
 }
 
@@ -34,7 +34,7 @@ struct Stranger {
     leave: CancellationToken,
 }
 
-/// A connection's place in the crowd, until it is dropped.
+/// Place of a connection in the crowd, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Seat {
     crowd: Arc<Crowd>,
@@ -49,11 +49,11 @@ impl Crowd {
         })
     }
 
-    /// A place for a connection with `activity`; `leave` is cancelled when others need it more.
+    /// Adds a connection with `activity`; `leave` is cancelled when the connection must close for a new one.
     pub(crate) fn enter(self: &Arc<Self>, activity: Arc<Activity>, leave: CancellationToken) -> Seat {
         let mut inside = self.inside.lock();
         if self.most > 0 && inside.strangers.len() >= self.most {
-            inside.send_one_away();
+            inside.close_idlest();
         }
         let id = inside.next;
         inside.next += 1;
@@ -64,7 +64,7 @@ impl Crowd {
         }
     }
 
-    /// Number of connections of strangers.
+    /// Number of connections of unauthenticated peers.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.inside.lock().strangers.len()
@@ -72,17 +72,17 @@ impl Crowd {
 }
 
 impl Inside {
-    /// The connection that was idle for longest; among equally busy ones, the oldest.
-    fn send_one_away(&mut self) {
+    /// Closes the connection with the longest idle time; among equal ones, the oldest.
+    fn close_idlest(&mut self) {
         let mut longest: Option<(Duration, u64)> = None;
-        for (&id, stranger) in &self.strangers {
-            let quiet = stranger.activity.quiet_for();
+        for (&id, connection) in &self.strangers {
+            let quiet = connection.activity.quiet_for();
             if longest.is_none_or(|(most, _)| quiet > most) {
                 longest = Some((quiet, id));
             }
         }
-        if let Some(stranger) = longest.and_then(|(_, id)| self.strangers.remove(&id)) {
-            stranger.leave.cancel();
+        if let Some(connection) = longest.and_then(|(_, id)| self.strangers.remove(&id)) {
+            connection.leave.cancel();
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A stream that ends if its peer does not read.
 //!
-//! A peer whose receive window stays full would hold a connection, its buffers and its requests' places for
-//! ever: no body is asked for more while its connection cannot be written to.
+//! A peer whose receive window stays full would occupy a connection, its buffers and its requests' places
+//! forever: no body is polled while its connection cannot be written to.
 
 use std::future::Future;
 use std::io;
@@ -12,12 +12,12 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-/// `inner`, whose writes fail once they make no progress for `longest`.
+/// Stream whose writes fail once they make no progress for `longest`.
 #[derive(Debug)]
 pub(super) struct Impatient<S> {
     inner: S,
     longest: Duration,
-    /// Runs while a write waits.
+    /// Timer that runs while a write waits.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
@@ -30,7 +30,7 @@ impl<S> Impatient<S> {
         }
     }
 
-    /// Lets a waiting write go on waiting, within bounds.
+    /// Lets a waiting write continue to wait, up to the limit.
     fn bounded<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.waiting = None;
@@ -102,21 +102,21 @@ mod tests {
 
     #[tokio::test]
     async fn a_peer_that_does_not_read_is_given_up() {
-        let (ours, mut theirs) = tokio::io::duplex(16);
-        let mut stream = Impatient::new(ours, Duration::from_millis(20));
+        let (local, mut remote) = tokio::io::duplex(16);
+        let mut stream = Impatient::new(local, Duration::from_millis(20));
         let problem = stream.write_all(&[7; 64]).await.unwrap_err();
         assert_eq!(problem.kind(), io::ErrorKind::TimedOut);
         let mut first = [0; 16];
-        theirs.read_exact(&mut first).await.unwrap();
+        remote.read_exact(&mut first).await.unwrap();
     }
 
     #[tokio::test]
     async fn a_peer_that_reads_slowly_is_served() {
-        let (ours, mut theirs) = tokio::io::duplex(16);
-        let mut stream = Impatient::new(ours, Duration::from_secs(5));
+        let (local, mut remote) = tokio::io::duplex(16);
+        let mut stream = Impatient::new(local, Duration::from_secs(5));
         let reader = tokio::spawn(async move {
             let mut all = Vec::new();
-            theirs.read_to_end(&mut all).await.unwrap();
+            remote.read_to_end(&mut all).await.unwrap();
             all
         });
         stream.write_all(&[7; 6400]).await.unwrap();

@@ -31,7 +31,7 @@ struct Site {
     proxies: Ca,
 }
 
-/// A running server on a port of its own.
+/// A running server on its own port.
 async fn site(adjust: impl FnOnce(&mut ServerConfig)) -> Site {
     let (serving, clients, proxies) = (Ca::new("serving"), Ca::new("clients"), Ca::new("proxies"));
     let api = Arc::new(Toy::default());
@@ -418,7 +418,7 @@ async fn open_routes_need_no_credentials_and_answer_with_statuses() {
 async fn open_routes_can_have_a_port_of_their_own() {
     let site = site(|config| {
         config.open_address = Some("127.0.0.1:0".parse().unwrap());
-        // Trust is read by the pipeline's own rules elsewhere; here it is what the route demands.
+        // The pipeline evaluates trust elsewhere; here the route requires it.
         let pool = config.chain.authentication.trust.current().client.clone();
         let now = config.chain.clock.now();
         let route = move |axum::Extension(peer): axum::Extension<Arc<crate::authn::Connection>>| async move {
@@ -479,7 +479,7 @@ async fn stopping_completes_what_is_in_flight_and_ends_watches() {
     let address = site.running.address;
     let stop = site.running.stop_handle();
     stop.cancel();
-    // The watch ends as if by itself, with the requests still in flight.
+    // The watch ends cleanly, with the requests still in flight.
     let events = watch.into_body().collect().await.unwrap().to_bytes();
     assert_eq!(events.as_ref(), b"{\"type\":\"ADDED\"}\n");
     assert!(TcpStream::connect(address).await.is_err());

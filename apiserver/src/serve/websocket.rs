@@ -1,8 +1,8 @@
 //! A connection that has switched to a WebSocket: the lines of a watch as messages, until either side ends
 //! it.
 //!
-//! Nothing is queued for a client that does not read: the next part of the answer is requested when the
-//! last one has been written, and nothing is read from the client meanwhile. [`super::stall`] ends a
+//! Nothing is queued for a client that does not read: the next part of the answer is requested only when the
+//! last one has been written, and until then nothing is read from the client. [`super::stall`] ends a
 //! connection whose peer reads nothing.
 
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use tokio_websockets::{Error, Limits, Message, ServerBuilder, WebSocketStream};
 /// Interval of pings to a client, which also keep proxies in between from closing the connection.
 const PING_EVERY: Duration = Duration::from_secs(30);
 
-/// Time limit of the client's answer that the connection is closed.
+/// Time limit of the client's answer to the closing of the connection.
 const CLOSING: Duration = Duration::from_secs(5);
 
-/// Messages of clients have no meaning; they are read and dropped.
+/// Longest message of a client. Messages of clients have no meaning; they are read and dropped.
 const LONGEST_MESSAGE: usize = 4096;
 
 /// Slot for the session of a request, which runs when the connection has switched protocols.
@@ -31,25 +31,25 @@ const LONGEST_MESSAGE: usize = 4096;
 pub(super) struct Switch(Arc<Mutex<Option<Session>>>);
 
 impl Switch {
-    /// The lines of `body` go out once the connection has switched.
+    /// Sets the session: the lines of `body` are sent once the connection has switched.
     pub(super) fn set(&self, upgrade: OnUpgrade, body: Body) {
         *self.0.lock() = Some(Session { upgrade, body });
     }
 
-    /// Takes the session to run, once HTTP has ended on the connection.
+    /// Takes the session to run, once the connection no longer speaks HTTP.
     pub(super) fn take(&self) -> Option<Session> {
         self.0.lock().take()
     }
 }
 
-/// A watch whose events go out as messages.
+/// A watch whose events are sent as messages.
 pub(super) struct Session {
     upgrade: OnUpgrade,
     body: Body,
 }
 
 impl Session {
-    /// Sends every line until the body ends or the client leaves, and closes the connection.
+    /// Sends every line until the body ends or the client disconnects, and closes the connection.
     ///
     /// # Errors
     /// When the connection breaks or the client violates the protocol.
@@ -57,9 +57,9 @@ impl Session {
         let stream = TokioIo::new(self.upgrade.await?);
         let limits = Limits::default().max_payload_len(Some(LONGEST_MESSAGE));
         let mut socket = ServerBuilder::new().limits(limits).serve(stream);
-        // The watch is over with this, even if the client does not close the connection.
+        // The watch ends here, even if the client does not close the connection.
         let sent = send(&mut socket, self.body).await;
-        // A client that leaves without a closing frame has missed nothing.
+        // A client that disconnects without a closing frame has missed nothing.
         tokio::time::timeout(CLOSING, socket.close())
             .await
             .unwrap_or(Ok(()))?;
@@ -86,17 +86,18 @@ async fn send(socket: &mut Socket, body: Body) -> Result<(), Error> {
                         socket.feed(Message::text(line)).await?;
                     }
                 }
-                // The reason of the broken answer is in the log already.
+                // The reason of the broken answer has already been logged.
                 Some(Err(_)) | None => return Ok(()),
             },
             _ = pings.tick() => socket.feed(Message::ping(Bytes::new())).await?,
         }
-        // Also the answer to a ping: a client's messages are read no faster than it reads the answers.
+        // This also sends the answer to a ping: a client's messages are read no faster than it reads the
+        // answers.
         socket.flush().await?;
     }
 }
 
-/// The lines of a part, which holds whole ones, without their ends.
+/// Splits a part into its lines, which are complete, without their line feeds.
 fn lines(part: &Bytes) -> impl Iterator<Item = Bytes> {
     let lines = part.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     lines.map(|line| part.slice_ref(line))

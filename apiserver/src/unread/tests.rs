@@ -1,4 +1,4 @@
-//! Answers that are not read hold up nobody else.
+//! Unread answers do not block other requests.
 
 use std::future::{pending, poll_fn};
 
@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use super::*;
 
-/// Tells when it is dropped.
+/// Sends a signal when it is dropped.
 struct Ends(Option<oneshot::Sender<()>>);
 
 impl Drop for Ends {
@@ -34,7 +34,7 @@ async fn a_stream_whose_answer_makes_no_progress_is_ended() {
 async fn a_stream_that_is_read_slowly_or_has_no_answer_yet_goes_on() {
     let (done, finished) = oneshot::channel();
     Streams.execute(async move {
-        // A handler at work.
+        // Simulates a handler at work.
         tokio::time::sleep(Duration::from_secs(60)).await;
         let patience = Patience::of_task();
         patience.limit(Duration::from_secs(10));

@@ -1,4 +1,4 @@
-//! The API behind a view: its resources, its documents, and the way of a request into it.
+//! The API of a view: its resources, its documents, and the dispatch of requests to it.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::registry::{InstallError, Registry};
 use crate::resource::{Backing, Group, Resource};
 use crate::version::VersionInfo;
 
-/// An API of some resources seen through a view.
+/// API of some resources in a view.
 pub struct ViewApi {
     api: Arc<dyn Api>,
     rules: Arc<dyn ViewRules>,
@@ -26,8 +26,8 @@ pub struct ViewApi {
 }
 
 impl ViewApi {
-    /// The API of `resources`, which are served by `registry`, through `view`. `documents` are those of the
-    /// same resources (see [`documents`]).
+    /// Creates the API of `resources`, which `registry` serves, in `view`. `documents` are those of the same
+    /// resources (see [`documents`]).
     ///
     /// # Errors
     /// When a resource is not served, or is a duplicate.
@@ -68,20 +68,20 @@ impl Inner for ViewApi {
             return self.documents.answer(path, reading, &outer.headers, &inner.query);
         }
         let user = self.rules.user().clone();
-        // Whom a request through a view acted as.
+        // The annotation names the user of the request inside the view.
         outer.annotations.add_own("apiserver", "acted-as", &user.name);
         let request = RequestCx {
             info: Arc::clone(inner),
             user,
             ..outer.clone()
         };
-        // A user of the proxy may use all of it.
+        // A user of the proxy may use the whole API below it.
         Ok(self.api.dispatch(AuthorizedRequest::new(request)).await)
     }
 }
 
-/// Discovery and OpenAPI of `resources` as a view shows them, `/version`, and the probes clients ask for.
-/// They are the same for every view on these resources.
+/// Discovery and OpenAPI of `resources` in a view, `/version`, and the probes that clients request. They are
+/// the same for every view of these resources.
 ///
 /// # Errors
 /// When a resource is not served, or is a duplicate.
@@ -117,7 +117,7 @@ fn plain(path: &str, content_type: &'static str, body: Bytes) -> Document {
     }
 }
 
-/// The resources by group, in their order, narrowed to the verbs of a view.
+/// The resources by group, in their order, limited to the verbs of a view.
 fn groups(
     registry: &Registry,
     resources: &[GroupResource],

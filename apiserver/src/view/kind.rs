@@ -9,7 +9,7 @@ use berth_apimachinery::{
 };
 use serde_json::Value;
 
-/// Verbs through a view: objects are neither created nor deleted there.
+/// Verbs of a view: objects are neither created nor deleted through it.
 pub(super) const VERBS: &[&str] = &["get", "list", "patch", "update", "watch"];
 
 /// A kind with fewer verbs.

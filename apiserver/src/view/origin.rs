@@ -1,4 +1,4 @@
-//! Objects seen through a view that are kept elsewhere: the registry has copies of them.
+//! Stores of objects in a view that the registry only has copies of.
 
 use std::sync::Arc;
 
@@ -16,21 +16,21 @@ pub struct OriginWrite<'a> {
     pub key: &'a Key,
     /// Subresource that is written: `status`, or the empty string.
     pub subresource: &'static str,
-    /// The whole object wanted, without a resource version.
+    /// The whole new object, without a resource version.
     pub object: Value,
-    /// Its base, a copy.
+    /// Copy on which the write is based.
     pub current: &'a Object,
-    /// Whether to store nothing.
+    /// Whether the write is a dry run, which stores nothing.
     pub dry_run: bool,
 }
 
-/// Store of the objects that a registry has copies of: with its own rules and its own admission, so that
-/// nothing is judged here.
+/// Store of objects that a registry has copies of. It has its own rules and its own admission, so the
+/// registry does not validate these writes.
 #[async_trait]
 pub trait Origin: Send + Sync + 'static {
-    /// Stores the next state of an object if it still equals its copy, and returns the copy afterwards.
+    /// Stores the next state of an object if it still equals its copy, and returns the new copy.
     ///
     /// # Errors
-    /// Reason why it was not stored.
+    /// Reason why the object was not stored.
     async fn write(&self, write: OriginWrite<'_>) -> Result<Arc<Object>, CommitError>;
 }

@@ -1,5 +1,5 @@
-//! One resource of a registry, seen through a view: a source that lists and watches as the stored one does,
-//! with the same revisions.
+//! One resource of a registry in a view: a source that lists and watches like the stored one, with the same
+//! revisions.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use crate::served::ServedVersion;
 
 type Items = OrdMap<Name, Arc<Object>>;
 
-/// A resource seen through a view.
+/// A resource in a view.
 pub struct ViewSource {
     pub(super) registry: Arc<Registry>,
     pub(super) rules: Arc<dyn ViewRules>,
     /// The resource as the registry serves it.
     pub(super) served: Arc<ServedVersion>,
-    /// The newest list, stored and visible: the next one differs from it by the writes in between.
+    /// The newest list, stored and visible: the next list differs from it by the writes in between.
     last: Mutex<(Items, Items)>,
 }
 
@@ -51,9 +51,9 @@ impl ViewSource {
         self.rules.sees(object).then(|| self.rules.show(object))
     }
 
-    fn seen(&self, stored: Collection) -> Collection {
+    fn visible(&self, stored: Collection) -> Collection {
         let mut last = self.last.lock();
-        let (before, mut seen) = last.clone();
+        let (before, mut visible) = last.clone();
         for difference in before.diff(&stored.items) {
             let (name, object) = match difference {
                 DiffItem::Add(name, object)
@@ -63,14 +63,14 @@ impl ViewSource {
                 DiffItem::Remove(name, _) => (name, None),
             };
             match object {
-                Some(object) => seen.insert(name.clone(), object),
-                None => seen.remove(name),
+                Some(object) => visible.insert(name.clone(), object),
+                None => visible.remove(name),
             };
         }
-        *last = (stored.items, seen.clone());
+        *last = (stored.items, visible.clone());
         Collection {
             revision: stored.revision,
-            items: seen,
+            items: visible,
         }
     }
 }
@@ -79,12 +79,12 @@ impl ViewSource {
 impl Source for ViewSource {
     async fn list(&self, resource: GroupResource, at: At) -> Result<Collection, StoreError> {
         let stored = self.source()?.list(resource, at).await?;
-        Ok(self.seen(stored))
+        Ok(self.visible(stored))
     }
 
     fn cached(&self, resource: GroupResource) -> Collection {
         match self.source() {
-            Ok(source) => self.seen(source.cached(resource)),
+            Ok(source) => self.visible(source.cached(resource)),
             Err(_) => Collection {
                 revision: Revision(0),
                 items: Items::new(),
@@ -121,7 +121,7 @@ impl Watch for SeenWatch {
             events = self.watch.next(max) => events?,
             () = self.rules.outlived() => return Err(self.outlived()),
         };
-        // Writes after a change of the rules are not shown by the former rules.
+        // Writes after a change of the rules are not sent by the former rules.
         if !self.rules.hold() {
             return Err(self.outlived());
         }
@@ -134,14 +134,15 @@ impl Watch for SeenWatch {
 }
 
 impl SeenWatch {
-    /// The form of objects may have changed without a write: the watcher has to list again.
+    /// Error of a watch by rules that are no longer valid: the form of objects may have changed without a
+    /// write, so the watcher has to list again.
     fn outlived(&self) -> StoreError {
         let asked = self.watch.revision();
         let oldest = Revision(asked.0 + 1);
         StoreError::Expired { asked, oldest }
     }
 
-    /// The event in its visible form, if it is visible. An event in its stored form stays unchanged,
+    /// Returns the event in its visible form, if it is visible. An event in its stored form stays unchanged,
     /// with its shared frame.
     fn look(&self, event: &Arc<Event>) -> Option<Arc<Event>> {
         let change = &event.change;
@@ -156,20 +157,20 @@ impl SeenWatch {
         if same(&old, &change.old) && same(&new, &change.new) {
             return Some(Arc::clone(event));
         }
-        let seen = Change {
+        let visible = Change {
             key: change.key.clone(),
             old,
             new,
             revision: change.revision,
         };
-        Some(Arc::new(Event::new(seen)))
+        Some(Arc::new(Event::new(visible)))
     }
 }
 
-fn same(seen: &Option<Arc<Object>>, stored: &Option<Arc<Object>>) -> bool {
-    match (seen, stored) {
+fn same(visible: &Option<Arc<Object>>, stored: &Option<Arc<Object>>) -> bool {
+    match (visible, stored) {
         (None, None) => true,
-        (Some(seen), Some(stored)) => Arc::ptr_eq(seen, stored),
+        (Some(visible), Some(stored)) => Arc::ptr_eq(visible, stored),
         _ => false,
     }
 }

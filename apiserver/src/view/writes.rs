@@ -17,11 +17,11 @@ use crate::render;
 use crate::resource::{Change, View};
 use crate::served::ServedVersion;
 
-/// Most attempts at a write without a required resource version, when the object moved on the hub: each
-/// is a request there.
+/// Highest number of attempts at a write without a required resource version, when the object is changed
+/// concurrently on the hub: each is a request to the hub.
 const ATTEMPTS: usize = 8;
 
-/// One write, to be made on the present object.
+/// One write, for the present object.
 struct Edit<'a> {
     served: &'a ServedVersion,
     key: &'a Key,
@@ -56,7 +56,7 @@ impl View for ViewSource {
             edit,
         };
         if let Some(origin) = self.rules.origin() {
-            return self.update_elsewhere(origin, edit, unconditional).await;
+            return self.update_at_origin(origin, edit, unconditional).await;
         }
         let target = Target {
             served,
@@ -77,8 +77,8 @@ impl View for ViewSource {
 }
 
 impl ViewSource {
-    /// Updates an object where `origin` stores the objects that the registry has copies of.
-    async fn update_elsewhere(
+    /// Updates an object that `origin` stores and the registry has a copy of.
+    async fn update_at_origin(
         &self,
         origin: &dyn Origin,
         mut edit: Edit<'_>,
@@ -89,7 +89,7 @@ impl ViewSource {
             let current = self.registry.get(edit.key).await?;
             let mut object = self.next(&mut edit, &current)?;
             check_base(edit.served, &object, &current, unconditional)?;
-            // It is valid for the copy only.
+            // The resource version is valid only for the copy.
             metadata(&mut object).remove("resourceVersion");
             let write = OriginWrite {
                 user: self.rules.user(),
@@ -100,23 +100,23 @@ impl ViewSource {
                 dry_run: edit.actor.dry_run,
             };
             match origin.write(write).await {
-                // A resource version the client gave is found stale at the next turn; all else is decided
-                // afresh.
+                // A stale resource version from the client is reported at the next attempt; everything else
+                // is judged again.
                 Err(error) if error.why == WriteRefusal::Changed && attempt < ATTEMPTS => attempt += 1,
                 result => return result.map(|written| self.rules.show(&written)),
             }
         }
     }
 
-    /// The next state of the stored object `current` after `edit`, with the resource version and uid
+    /// Computes the next state of the stored object `current` after `edit`, with the resource version and UID
     /// that the client knows.
     fn next(&self, edit: &mut Edit<'_>, current: &Object) -> Result<Value, CommitError> {
         let (served, key) = (edit.served, edit.key);
-        // The registry returns the stored object; the client gets the form of a list.
+        // The registry returns the stored object; the client gets its form in the view.
         let current = Arc::new(current.draft().at(current.revision()));
         let missing = || CommitError::gone(served.name, &key.name);
-        let seen = self.look(&current).ok_or_else(missing)?;
-        let written = (edit.edit)(&seen)?;
+        let visible = self.look(&current).ok_or_else(missing)?;
+        let written = (edit.edit)(&visible)?;
         let stored = render::value(served, &current);
         let mut new = self
             .rules
@@ -135,7 +135,7 @@ impl ViewSource {
                 };
                 denied.into_status(&request)
             })?;
-        // The client's resource version and uid decide whether the object is current.
+        // The client's resource version and UID decide whether the object is current.
         for field in ["resourceVersion", "uid"] {
             match text(&written, field) {
                 "" => drop(metadata(&mut new).remove(field)),

@@ -1,4 +1,4 @@
-//! Authorities: made once, kept, never overwritten.
+//! Authorities: created once, stored, never overwritten.
 
 use std::fs;
 

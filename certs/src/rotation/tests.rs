@@ -24,7 +24,7 @@ fn moment(minutes: i64) -> Moment {
     }
 }
 
-/// Whether who trusts `bundle` takes a certificate signed by `shared`.
+/// Whether a holder of `bundle` trusts a certificate that `shared` signed.
 fn trusts(bundle: &str, shared: &SharedAuthorities, now: Timestamp) -> bool {
     let authority = shared.authority(place(), now).unwrap();
     let issued = authority.issue_server(&["berth.ns.svc".to_owned()], now).unwrap();
@@ -65,7 +65,7 @@ fn a_rotation_goes_step_by_step_and_nobody_loses_trust() {
     assert_eq!(step, Step::Announced);
     assert!(announced.is_rotating());
 
-    // Neither early nor before everybody was told.
+    // Neither early nor before everyone has the announcement.
     assert!(announced.next_step(&moment(69), place()).unwrap().is_none());
     let untold = Moment {
         announced: false,
@@ -81,7 +81,7 @@ fn a_rotation_goes_step_by_step_and_nobody_loses_trust() {
     assert!(!last.is_rotating());
     assert!(last.next_step(&moment(90), place()).unwrap().is_none());
 
-    // Who is a step behind still trusts, and is still trusted.
+    // A holder that is one step behind still trusts and is still trusted.
     let steps = [&first, &announced, &taken, &last];
     for pair in steps.windows(2) {
         assert!(

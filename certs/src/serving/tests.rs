@@ -86,7 +86,7 @@ fn an_expired_one_is_replaced_at_start() {
     assert_ne!(issued(folder.path(), &clock, &[]).certificate(), first);
 }
 
-/// Two pairs of somebody else's, and the files one of them is given in.
+/// Two foreign pairs, and the files that contain one of them.
 struct ForeignPairs {
     folder: tempfile::TempDir,
     clock: Arc<SteppedClock>,

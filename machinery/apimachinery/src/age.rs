@@ -1,12 +1,12 @@
-//! Ages as `kubectl` prints them.
+//! Ages in the form of `kubectl`.
 
 use jiff::Timestamp;
 
-/// An age the way Kubernetes' tables print it: `45s`, `5m30s`, `3h12m`, `2d4h`, `45d`, `2y10d`, `9y`. A
-/// future of less than two seconds is clock skew (`0s`), any later one is `<invalid>`.
+/// Formats an age as in Kubernetes' tables: `45s`, `5m30s`, `3h12m`, `2d4h`, `45d`, `2y10d`, `9y`. An instant
+/// less than two seconds in the future is clock skew (`0s`), any later one is `<invalid>`.
 #[must_use]
 pub(crate) fn human_duration(from: Timestamp, now: Timestamp) -> String {
-    // Whole seconds, rounded towards zero like all larger units.
+    // The age is in whole seconds, rounded towards zero like all larger units.
     let seconds = now.duration_since(from).as_secs();
     let (minutes, hours) = (seconds / 60, seconds / 3600);
     let days = hours / 24;
@@ -25,7 +25,7 @@ pub(crate) fn human_duration(from: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// Two units, the smaller one left out when it is zero.
+/// Formats two units; the smaller one is omitted when it is zero.
 fn two(large: i64, large_unit: &str, small: i64, small_unit: &str) -> String {
     if small == 0 {
         format!("{large}{large_unit}")

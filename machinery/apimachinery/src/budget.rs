@@ -1,9 +1,9 @@
-//! Limits of the work on a client's input, in steps and bytes, so that no input keeps the server busy
-//! or fills its memory.
+//! Limits of the work on a client's input, in steps and bytes, so that no input can occupy the server or
+//! exhaust its memory.
 //!
 //! The work itself counts its steps, and stops with [`BudgetExceeded`]. A step takes some nanoseconds: a
-//! comparison, reading an element, copying a few dozen bytes. Limits are constants beside the work, far
-//! above what honest input needs.
+//! comparison, reading an element, copying a few dozen bytes. Limits are constants next to the work, far
+//! above the needs of any regular input.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -15,54 +15,54 @@ use crate::Status;
 #[cfg(test)]
 mod tests;
 
-/// Number of steps between two checks of [`Ended`].
+/// Number of steps between two checks of the [`AbandonedFlag`].
 const LOOK_EVERY: u64 = 1024;
 
 thread_local! {
-    /// The request that this thread works for.
-    static ENDED: RefCell<Option<AbandonedFlag>> = const { RefCell::new(None) };
+    /// Flag of the request that this thread works for.
+    static CURRENT_FLAG: RefCell<Option<AbandonedFlag>> = const { RefCell::new(None) };
 }
 
-/// Marks a request whose outcome is not awaited any more: it timed out, or the client is gone.
+/// Flag of a request whose result is no longer needed: it timed out, or the client has disconnected.
 #[derive(Clone, Debug, Default)]
 pub struct AbandonedFlag(Arc<AtomicBool>);
 
 impl AbandonedFlag {
-    /// The caller no longer waits for the outcome.
+    /// Records that the caller no longer waits for the result.
     pub fn end(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the caller no longer waits for the outcome.
+    /// Whether the caller no longer waits for the result.
     #[must_use]
     pub fn is_ended(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Runs `work`, which must stay on this thread. Every [`Budget`] inside it, and [`wanted`], use
-    /// this [`Ended`].
+    /// Runs `work`, which must stay on this thread. Every [`Budget`] inside it, and [`wanted`], use this
+    /// flag.
     pub fn during<T>(&self, work: impl FnOnce() -> T) -> T {
-        let _before = Before(ENDED.replace(Some(self.clone())));
+        let _before = Before(CURRENT_FLAG.replace(Some(self.clone())));
         work()
     }
 }
 
-/// Restores the former [`Ended`] of the thread, after a panic too.
+/// Restores the former flag of the thread, also after a panic.
 struct Before(Option<AbandonedFlag>);
 
 impl Drop for Before {
     fn drop(&mut self) {
-        ENDED.set(self.0.take());
+        CURRENT_FLAG.set(self.0.take());
     }
 }
 
-/// Whether the outcome of this thread's work is still awaited. Long loops over bounded pieces of work
-/// (one decision, one row) ask this between the pieces. True where no request was set.
+/// Checks that the result of this thread's work is still needed. Long loops over bounded pieces of work (one
+/// decision, one row) call this between the pieces. Without a request the result counts as needed.
 ///
 /// # Errors
-/// [`BudgetExceeded::Ended`] when it is not awaited.
+/// [`BudgetExceeded::Ended`] when the result is no longer needed.
 pub fn wanted() -> Result<(), BudgetExceeded> {
-    let is_ended = ENDED.with_borrow(|ended| ended.as_ref().is_some_and(AbandonedFlag::is_ended));
+    let is_ended = CURRENT_FLAG.with_borrow(|ended| ended.as_ref().is_some_and(AbandonedFlag::is_ended));
     if is_ended {
         Err(BudgetExceeded::Ended)
     } else {
@@ -70,7 +70,7 @@ pub fn wanted() -> Result<(), BudgetExceeded> {
     }
 }
 
-/// Remainder to spend on one piece of work.
+/// Remaining steps and bytes of one piece of work.
 #[derive(Clone, Debug)]
 pub struct Budget {
     what: &'static str,
@@ -82,30 +82,30 @@ pub struct Budget {
     ended: Option<AbandonedFlag>,
 }
 
-/// A budget is spent.
+/// A used up budget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BudgetExceeded {
-    /// More steps than these.
+    /// The work needs more steps than the limit.
     Steps {
-        /// Work that was being done.
+        /// Description of the work.
         what: &'static str,
         /// The limit.
         most: u64,
     },
-    /// More bytes than these.
+    /// The work needs more bytes than the limit.
     Bytes {
-        /// Work that was being done.
+        /// Description of the work.
         what: &'static str,
         /// The limit.
         most: u64,
     },
-    /// The outcome is not awaited any more.
+    /// The result is no longer needed.
     Ended,
 }
 
 impl Budget {
-    /// At most `steps` and `bytes` for `what`, which reads well in "the patch takes more than …". It
-    /// ends early when the caller no longer waits for this thread's work.
+    /// A budget of `steps` and `bytes` for `what`, which is part of the message "the patch takes more than
+    /// …". It ends early when the caller no longer waits for this thread's work.
     #[must_use]
     pub fn new(what: &'static str, steps: u64, bytes: u64) -> Self {
         Self {
@@ -115,14 +115,14 @@ impl Budget {
             steps: 0,
             bytes: 0,
             look_at: LOOK_EVERY,
-            ended: ENDED.with_borrow(Clone::clone),
+            ended: CURRENT_FLAG.with_borrow(Clone::clone),
         }
     }
 
     /// Spends `steps`.
     ///
     /// # Errors
-    /// When that is more than the rest, or the caller no longer waits.
+    /// When fewer steps are left, or the caller no longer waits.
     pub fn spend(&mut self, steps: usize) -> Result<(), BudgetExceeded> {
         self.steps = self.steps.saturating_add(steps as u64);
         if self.steps > self.most_steps {
@@ -140,10 +140,10 @@ impl Budget {
         Ok(())
     }
 
-    /// Takes `bytes` of memory.
+    /// Spends `bytes` of memory.
     ///
     /// # Errors
-    /// When that is more than the rest.
+    /// When fewer bytes are left.
     pub fn take(&mut self, bytes: usize) -> Result<(), BudgetExceeded> {
         self.bytes = self.bytes.saturating_add(bytes as u64);
         if self.bytes > self.most_bytes {
@@ -155,13 +155,13 @@ impl Budget {
         Ok(())
     }
 
-    /// The steps spent so far.
+    /// Number of steps spent so far.
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// The bytes taken so far.
+    /// Number of bytes spent so far.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -182,7 +182,7 @@ impl fmt::Display for BudgetExceeded {
 
 impl std::error::Error for BudgetExceeded {}
 
-/// 422 for steps, 413 for bytes, 504 for work that took too long.
+/// Converts to 422 for steps, 413 for bytes, and 504 for work that took too long.
 impl From<BudgetExceeded> for Status {
     fn from(exceeded: BudgetExceeded) -> Self {
         let text = exceeded.to_string();

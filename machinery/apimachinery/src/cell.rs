@@ -6,10 +6,10 @@ use crate::age::human_duration;
 
 use jiff::Timestamp;
 
-/// One cell. Cells are cached with the object, so what depends on the time of reading stays symbolic.
+/// One cell. Cells are cached with the object, so content that depends on the time of reading stays symbolic.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// A value, shown unchanged.
+    /// A fixed value.
     Value(Value),
     /// The age of an instant, computed at each read; `None` shows `<unknown>`.
     Age(Option<Timestamp>),
@@ -34,7 +34,7 @@ impl From<i64> for Cell {
 }
 
 impl Cell {
-    /// Writes the JSON of the cell at `now`.
+    /// Writes the cell as JSON at the time `now`.
     pub fn write(&self, now: Timestamp, out: &mut Vec<u8>) {
         match self {
             Self::Value(value) => write(value, out),
@@ -54,38 +54,38 @@ fn write_age(from: Option<Timestamp>, now: Timestamp, out: &mut Vec<u8>) {
     }
 }
 
-/// Mark of an age among the JSON of cells, which never has this byte: the microseconds follow.
+/// Marker of an age among the JSON of cells, which never contains this byte: the microseconds follow.
 const AGE: u8 = 0;
 const MICROS: usize = size_of::<i64>();
 
-/// The cells of one row in their kept form: the JSON of each and commas between, so that a row is
-/// mostly copied, in little room.
+/// The cells of one row in their cached form: the JSON of each and commas in between, so that a row is mostly
+/// copied, and needs little memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cells(Box<[u8]>);
 
 impl Cells {
-    /// The cells of one row.
+    /// Encodes the cells of one row.
     #[must_use]
     pub fn of(row: &[Cell]) -> Self {
-        let mut kept = Vec::with_capacity(128);
+        let mut bytes = Vec::with_capacity(128);
         for (index, cell) in row.iter().enumerate() {
             if index > 0 {
-                kept.push(b',');
+                bytes.push(b',');
             }
             match cell {
-                Cell::Value(value) => write(value, &mut kept),
+                Cell::Value(value) => write(value, &mut bytes),
                 Cell::Age(from) => {
-                    kept.push(AGE);
-                    // The smallest number means no time.
+                    bytes.push(AGE);
+                    // The smallest number stands for a missing time.
                     let micros = from.map_or(i64::MIN, Timestamp::as_microsecond);
-                    kept.extend_from_slice(&micros.to_le_bytes());
+                    bytes.extend_from_slice(&micros.to_le_bytes());
                 }
             }
         }
-        Self(kept.into())
+        Self(bytes.into())
     }
 
-    /// Writes the cells at the instant `now`: JSON with commas between.
+    /// Writes the cells at the instant `now`: JSON with commas in between.
     pub fn write(&self, now: Timestamp, out: &mut Vec<u8>) {
         let mut rest = &*self.0;
         while let Some(at) = rest.iter().position(|&byte| byte == AGE) {
@@ -124,13 +124,13 @@ mod tests {
                 7.into(),
             ],
         ] {
-            let (mut kept, mut straight) = (Vec::new(), Vec::new());
-            Cells::of(&row).write(at(100), &mut kept);
+            let (mut cached, mut direct) = (Vec::new(), Vec::new());
+            Cells::of(&row).write(at(100), &mut cached);
             for (index, cell) in row.iter().enumerate() {
-                straight.extend_from_slice(if index > 0 { b"," } else { b"" });
-                cell.write(at(100), &mut straight);
+                direct.extend_from_slice(if index > 0 { b"," } else { b"" });
+                cell.write(at(100), &mut direct);
             }
-            assert_eq!(kept, straight);
+            assert_eq!(cached, direct);
         }
         let mut out = Vec::new();
         Cells::of(&["a\u{0}".into(), Cell::Age(Some(at(55)))]).write(at(100), &mut out);

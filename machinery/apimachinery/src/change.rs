@@ -8,8 +8,8 @@ use crate::revision::Revision;
 
 /// One change of one object: `old` is the state before, `new` the state after. A delete has no `new`.
 ///
-/// At least one of the two is always present. For a delete, `old` carries the *deletion's* revision, as the
-/// `DELETED` watch event must.
+/// At least one of the two is always present. For a delete, `old` has the revision of the *deletion*, which
+/// the `DELETED` watch event requires.
 #[derive(Clone, Debug)]
 pub struct Change {
     /// The revision of this change.
@@ -23,7 +23,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// The change that makes `object` appear: how lists, reviews and files are folded into an inventory.
+    /// The change that adds `object`: lists, reviews and files are folded into an inventory by such changes.
     #[must_use]
     pub fn added(key: Key, object: Arc<Object>) -> Self {
         Self {

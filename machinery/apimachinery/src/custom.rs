@@ -1,9 +1,7 @@
-//! A kind that is defined at run time, by a CustomResourceDefinition (`apiextensions.k8s.io/v1`):
-//! names, schemas, printer columns, selectable fields and the subresource `status` of a file, with all
-//! that follows from them.
+//! A kind that is defined at run time, by a CustomResourceDefinition (`apiextensions.k8s.io/v1`) in a file:
+//! its names, schemas, printer columns, selectable fields and the subresource `status`.
 //!
-//! Parts of a definition that this cannot do are errors, not omissions: conversion, `scale`, and rules
-//! in CEL.
+//! Unsupported parts of a definition are errors, and are not ignored: conversion, `scale`, and rules in CEL.
 //!
 //! ```
 //! use berth_apimachinery::{CustomKind, Kind};
@@ -41,17 +39,17 @@ use crate::symbol;
 #[derive(Clone, Debug)]
 pub struct CustomKind {
     info: KindInfo,
-    /// One for each version, in their order.
+    /// Schema of each version, in their order.
     schemas: Vec<Schema>,
     columns: Vec<Column>,
     selectable: &'static [SelectableField],
 }
 
 impl CustomKind {
-    /// Reads a CustomResourceDefinition. The version that is stored is the one preferred.
+    /// Parses a CustomResourceDefinition. Its storage version becomes the preferred one.
     ///
     /// # Errors
-    /// Everything that is wrong in it, or that is more than can be done.
+    /// All errors and unsupported parts of the definition.
     pub fn read(definition: &Value) -> Result<Self, Vec<FieldError>> {
         let mut reader = Reader::default();
         let read = reader.definition(definition);
@@ -95,9 +93,9 @@ impl Reader {
         if definition["kind"] != "CustomResourceDefinition"
             || definition["apiVersion"] != "apiextensions.k8s.io/v1"
         {
-            let said = format!("{} {}", definition["apiVersion"], definition["kind"]);
+            let type_text = format!("{} {}", definition["apiVersion"], definition["kind"]);
             let detail = "must be an apiextensions.k8s.io/v1 CustomResourceDefinition";
-            self.errors.push(FieldError::invalid("kind", said, detail));
+            self.errors.push(FieldError::invalid("kind", type_text, detail));
             return None;
         }
         let spec = &definition["spec"];
@@ -144,7 +142,7 @@ impl Reader {
         })
     }
 
-    /// The served versions, the one that is stored first.
+    /// Parses the served versions; the storage version comes first.
     fn versions(&mut self, versions: &Value) -> Vec<Version> {
         let mut read = Vec::new();
         let mut stored = 0;
@@ -199,7 +197,7 @@ impl Reader {
         })
     }
 
-    /// Checks a file's schema for mistakes that a schema of the program cannot have.
+    /// Checks the schema of a definition for errors that the schemas of this program cannot have.
     fn schema(&mut self, schema: &Value, path: &str) {
         for (at, problem) in schema::problems(schema) {
             self.errors
@@ -250,8 +248,8 @@ fn texts(list: &Value) -> &'static [&'static str] {
     symbol::list(&texts.collect::<Vec<_>>())
 }
 
-/// The columns as kube-apiserver shows custom resources: NAME, those of the definition, and AGE where it has
-/// none.
+/// The columns of custom resources, as in kube-apiserver: NAME, those of the definition, and AGE if it
+/// defines none.
 fn columns(list: &Value) -> Vec<Column> {
     let text = |column: &Value, field: &str| column[field].as_str().map_or("", symbol::of);
     let mut columns = vec![Column::NAME];

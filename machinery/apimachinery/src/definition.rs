@@ -1,4 +1,4 @@
-//! [`Definition`]: everything about a kind that is data, in one statement.
+//! The static definition of a kind, [`Definition`]: all its data in one expression.
 
 use std::sync::OnceLock;
 
@@ -6,8 +6,8 @@ use crate::kind::{Column, Kind, KindInfo};
 use crate::schema::Schema;
 use crate::selectable::SelectableField;
 
-/// Names and switches of a kind, its schema, the columns of its tables and the fields that its objects are
-/// selected by. [`described_by`](crate::described_by) makes the methods of [`Kind`](crate::Kind) of it.
+/// Names and switches of a kind, its schema, the columns of its tables and its selectable fields.
+/// [`described_by`](crate::described_by) implements methods of [`Kind`](crate::Kind) with it.
 ///
 /// ```
 /// use berth_apimachinery::{Column, Definition, Kind, KindInfo, Schema, described_by};
@@ -33,16 +33,16 @@ use crate::selectable::SelectableField;
 pub struct Definition {
     /// Names and switches.
     pub info: KindInfo,
-    /// Maker of the structural schema, which is the same in every version.
+    /// Function that builds the structural schema, which is the same in every version.
     pub schema: fn() -> Schema,
-    /// The printer columns, NAME first.
+    /// Printer columns, with NAME first.
     pub columns: &'static [Column],
-    /// The selectable fields beside `metadata.name` and `metadata.namespace`.
+    /// Selectable fields in addition to `metadata.name` and `metadata.namespace`.
     pub selectable: &'static [SelectableField],
 }
 
 impl Definition {
-    /// A kind that shows name and age, and is selected by its name. Change the fields that differ:
+    /// A definition with the columns name and age, and no further selectable fields. Set other fields as in
     /// `Definition { columns: &[…], ..Definition::new(…) }`.
     #[must_use]
     pub const fn new(info: KindInfo, schema: fn() -> Schema) -> Self {
@@ -55,7 +55,7 @@ impl Definition {
         }
     }
 
-    /// The kind of this definition, which has no rules beside those of its schema.
+    /// The kind of this definition, which has no rules except those of its schema.
     #[must_use]
     pub const fn kind(&'static self) -> DefinedKind {
         DefinedKind {
@@ -65,11 +65,11 @@ impl Definition {
     }
 }
 
-/// A kind that is a [`Definition`] and nothing else.
+/// A kind that consists only of a [`Definition`].
 #[derive(Debug)]
 pub struct DefinedKind {
     definition: &'static Definition,
-    /// Built at the first call.
+    /// Schema, built at the first call.
     schema: OnceLock<Schema>,
 }
 
@@ -91,8 +91,8 @@ impl Kind for DefinedKind {
     }
 }
 
-/// The methods of [`Kind`](crate::Kind) that a [`Definition`], a static, answers. The schema is built at the
-/// first call.
+/// Implements the methods of [`Kind`](crate::Kind) that a [`Definition`], a static, determines. The schema is
+/// built at the first call.
 #[macro_export]
 macro_rules! described_by {
     ($definition:expr) => {

@@ -1,21 +1,21 @@
-//! Durations in Go's notation, as flags, queries and configuration files of Kubernetes have them: `15s`,
-//! `1h30m`, `1.5h`, `500ms`, `-2m`, `0`.
+//! Durations in Go's notation, as in flags, queries and configuration files of Kubernetes: `15s`, `1h30m`,
+//! `1.5h`, `500ms`, `-2m`, `0`.
 
 use std::time::Duration;
 
 use jiff::SignedDuration;
 
-/// Reason why a text is no duration, in the words of Go's `time.ParseDuration`.
+/// Reason why a text is not a duration, in the words of Go's `time.ParseDuration`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// It is empty, has no digits, or does not fit 64 bits of nanoseconds (292 years).
+    /// The text is empty, has no digits, or does not fit 64 bits of nanoseconds (292 years).
     #[error("invalid duration {0:?}")]
     Invalid(String),
     /// A number has no unit.
     #[error("missing unit in duration {0:?}: write it such as 15s, 1m30s or 500ms")]
     NoUnit(String),
-    /// A unit other than ns, us, ms, s, m, h.
+    /// A unit is not one of ns, us, ms, s, m, h.
     #[error("unknown unit {unit:?} in duration {text:?}: use ns, us, ms, s, m or h")]
     Unit {
         /// The unit.
@@ -25,7 +25,7 @@ pub enum Problem {
     },
 }
 
-/// Reads a duration, which may be negative.
+/// Parses a duration, which may be negative.
 ///
 /// # Errors
 /// The problem of `text`, in Go's words.
@@ -71,7 +71,7 @@ pub fn parse(text: &str) -> Result<SignedDuration, Problem> {
     Ok(SignedDuration::from_nanos(nanoseconds))
 }
 
-/// Reads a duration that is not negative: for flags, and for queries such as `?timeout=`.
+/// Parses a duration that is not negative: for flags, and for queries such as `?timeout=`.
 ///
 /// # Errors
 /// The problem of `text`.
@@ -79,11 +79,11 @@ pub fn parse_unsigned(text: &str) -> Result<Duration, Problem> {
     Duration::try_from(parse(text)?).map_err(|_| Problem::Invalid(text.to_owned()))
 }
 
-/// The nanoseconds of a unit.
+/// Returns the nanoseconds of a unit.
 fn scale(unit: &str) -> Option<i128> {
     Some(match unit {
         "ns" => 1,
-        // Go takes U+00B5 (micro sign) and U+03BC (Greek mu), too.
+        // Go also accepts U+00B5 (micro sign) and U+03BC (Greek mu).
         "us" | "\u{b5}s" | "\u{3bc}s" => 1_000,
         "ms" => 1_000_000,
         "s" => 1_000_000_000,
@@ -93,9 +93,9 @@ fn scale(unit: &str) -> Option<i128> {
     })
 }
 
-/// `number` (digits with at most one point) times `scale`; fractions of a nanosecond are cut off.
+/// Returns `number` (digits with at most one point) times `scale`, without fractions of a nanosecond.
 fn part(number: &str, scale: i128) -> Option<i128> {
-    // Enough for every duration, and few enough that nothing overflows below.
+    // Number of digits that is sufficient for every duration, and cannot cause an overflow below.
     const DIGITS: usize = 19;
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let whole = whole.trim_start_matches('0');

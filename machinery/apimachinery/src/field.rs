@@ -1,19 +1,21 @@
-//! Paths of fields, and several field errors together.
+//! Paths of fields, and combinations of field errors.
 
 use std::collections::HashMap;
 
 use crate::field_error::{FieldError, FieldErrorKind};
 
 /// Adds those errors of `more` that are about other fields: one error per field is enough. An error that
-/// explains a wrong type replaces the schema's.
+/// explains a wrong type replaces the schema's error.
 pub fn add_about_others(errors: &mut Vec<FieldError>, more: Vec<FieldError>) {
     if more.is_empty() {
         return;
     }
-    let told = errors.iter().enumerate();
-    let told: HashMap<String, usize> = told.map(|(place, error)| (error.path.clone(), place)).collect();
+    let by_path = errors.iter().enumerate();
+    let by_path: HashMap<String, usize> = by_path
+        .map(|(place, error)| (error.path.clone(), place))
+        .collect();
     for error in more {
-        match told.get(&error.path) {
+        match by_path.get(&error.path) {
             None => errors.push(error),
             Some(place) if error.kind == FieldErrorKind::Misread => errors[*place] = error,
             Some(_) => {}
@@ -21,7 +23,7 @@ pub fn add_about_others(errors: &mut Vec<FieldError>, more: Vec<FieldError>) {
     }
 }
 
-/// The path of `field` below `path`; either may be empty, and `field` may begin with an index.
+/// Returns the path of `field` below `path`; either may be empty, and `field` may begin with an index.
 #[must_use]
 pub fn below(path: &str, field: &str) -> String {
     let dot = if path.is_empty() || field.is_empty() || field.starts_with('[') {
@@ -32,8 +34,8 @@ pub fn below(path: &str, field: &str) -> String {
     format!("{path}{dot}{field}")
 }
 
-/// Several errors as one text: a single one without brackets, more in brackets, as Kubernetes writes an
-/// aggregate.
+/// Formats several errors as one text: a single one without brackets, more in brackets, as Kubernetes formats
+/// an aggregate.
 #[must_use]
 pub fn aggregate(errors: &[FieldError]) -> String {
     match errors {

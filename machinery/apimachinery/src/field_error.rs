@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-/// The class of a field error; the names are the `reason` of a `Status` cause.
+/// The type of a field error; the names are the `reason` of a `Status` cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldErrorKind {
     /// A required value is missing.
@@ -19,13 +19,13 @@ pub enum FieldErrorKind {
     NotSupported,
     /// The value is a duplicate.
     Duplicate,
-    /// The value may not be set (or changed) here.
+    /// The value must not be set (or changed).
     Forbidden,
     /// The text is too long.
     TooLong,
     /// The list is too long.
     TooMany,
-    /// Nothing has the name that the value gives.
+    /// No object has the name in the value.
     NotFound,
 }
 
@@ -60,16 +60,16 @@ impl FieldErrorKind {
     }
 }
 
-/// One error in one field. [`fmt::Display`] gives the whole line (`spec.x: Invalid value: "y": detail`).
+/// One error in one field. [`fmt::Display`] formats the whole line (`spec.x: Invalid value: "y": detail`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldError {
-    /// The class.
+    /// Type of the error.
     pub kind: FieldErrorKind,
-    /// The path from the object's root: `spec.predicates[0].weight`, `metadata.labels[app]`.
+    /// Path from the object's root: `spec.predicates[0].weight`, `metadata.labels[app]`.
     pub path: String,
-    /// The offending value, where showing it helps.
+    /// The invalid value, where it helps to include it.
     pub value: Option<Value>,
-    /// Sentence that gives the problem and its remedy.
+    /// Sentence that states the problem and its remedy.
     pub detail: String,
 }
 
@@ -88,44 +88,44 @@ impl FieldError {
         }
     }
 
-    /// A missing value.
+    /// The error of a missing value.
     pub fn required(path: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::new(FieldErrorKind::Required, path, None, detail)
     }
 
-    /// A malformed value.
+    /// The error of a malformed value.
     pub fn invalid(path: impl Into<String>, value: impl Into<Value>, detail: impl Into<String>) -> Self {
         Self::new(FieldErrorKind::Invalid, path, Some(value.into()), detail)
     }
 
-    /// A value of the wrong JSON type.
+    /// The error of a value of the wrong JSON type.
     pub fn type_invalid(path: impl Into<String>, value: impl Into<Value>, detail: impl Into<String>) -> Self {
         Self::new(FieldErrorKind::TypeInvalid, path, Some(value.into()), detail)
     }
 
-    /// A value of the wrong JSON type, with an explanation.
+    /// The error of a value of the wrong JSON type, with an explanation.
     pub fn misread(path: impl Into<String>, value: impl Into<Value>, detail: impl Into<String>) -> Self {
         Self::new(FieldErrorKind::Misread, path, Some(value.into()), detail)
     }
 
-    /// A value outside the supported ones, which the message lists.
+    /// The error of an unsupported value; the message lists the supported ones.
     pub fn not_supported(path: impl Into<String>, value: impl Into<Value>, supported: &[&str]) -> Self {
         let list: Vec<String> = supported.iter().map(|text| format!("\"{text}\"")).collect();
         let detail = format!("supported values: {}", list.join(", "));
         Self::new(FieldErrorKind::NotSupported, path, Some(value.into()), detail)
     }
 
-    /// A duplicate value.
+    /// The error of a duplicate value.
     pub fn duplicate(path: impl Into<String>, value: impl Into<Value>) -> Self {
         Self::new(FieldErrorKind::Duplicate, path, Some(value.into()), "")
     }
 
-    /// A value that may not be set or changed.
+    /// The error of a value that must not be set or changed.
     pub fn forbidden(path: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::new(FieldErrorKind::Forbidden, path, None, detail)
     }
 
-    /// A text over `max` bytes.
+    /// The error of a text longer than `max` bytes.
     pub fn too_long(path: impl Into<String>, max: usize) -> Self {
         Self::new(
             FieldErrorKind::TooLong,
@@ -135,7 +135,7 @@ impl FieldError {
         )
     }
 
-    /// A list over `max` entries.
+    /// The error of a list with more than `max` entries.
     pub fn too_many(path: impl Into<String>, have: usize, max: usize) -> Self {
         Self::new(
             FieldErrorKind::TooMany,
@@ -145,35 +145,35 @@ impl FieldError {
         )
     }
 
-    /// Returns the error of a value that names nothing there is.
+    /// The error of a value that names no existing object.
     pub fn not_found(path: impl Into<String>, value: impl Into<Value>) -> Self {
         Self::new(FieldErrorKind::NotFound, path, Some(value.into()), "")
     }
 
-    /// The error without its value, where that is at or below one of the top-level `fields`.
+    /// Removes the value from the error, if the path is at or below one of the top-level `fields`.
     #[must_use]
     pub fn redacted(mut self, fields: &[&str]) -> Self {
         let first = self.path.split(['.', '[']).next().unwrap_or_default();
         let Some(value) = self.value.as_ref().filter(|_| fields.contains(&first)) else {
             return self;
         };
-        // Some rules quote the value again at their end.
+        // Some rules quote the value again at the end of their detail.
         if let Some(at) = self.detail.find(&value.to_string()) {
             self.detail.truncate(at);
-            let kept = self.detail.trim_end_matches([':', ' ']).len();
-            self.detail.truncate(kept);
+            let length = self.detail.trim_end_matches([':', ' ']).len();
+            self.detail.truncate(length);
         }
         self.value = Some("<contents redacted>".into());
         self
     }
 
-    /// The line without its path, as the `message` of a `Status` cause.
+    /// The text without the path, as the `message` of a `Status` cause.
     #[must_use]
     pub fn message(&self) -> String {
         let mut text = self.kind.words().to_owned();
         if let Some(value) = &self.value {
             text.push_str(": ");
-            text.push_str(&shown(value));
+            text.push_str(&format_value(value));
         }
         if !self.detail.is_empty() {
             text.push_str(": ");
@@ -183,8 +183,8 @@ impl FieldError {
     }
 }
 
-/// A value as an error message shows it: scalars as JSON, long and nested ones cut at 256 bytes.
-fn shown(value: &Value) -> String {
+/// Formats a value for an error message: scalars as JSON, long and nested ones truncated at 256 bytes.
+fn format_value(value: &Value) -> String {
     let mut text = value.to_string();
     if text.len() > 256 {
         let mut cut = 253;

@@ -1,14 +1,14 @@
-//! Paths to fields in an object, as messages show them.
+//! Paths of fields in an object, as in messages.
 
-/// Most bytes of a field's name that are reported.
+/// Highest number of bytes of a field's name in a path.
 const NAME: usize = 100;
-/// Most bytes of a whole path that are reported.
+/// Highest number of bytes of a whole path.
 const PATH: usize = 256;
-/// Stands for omitted parts.
+/// Placeholder for omitted parts.
 const CUT: &str = "...";
 
-/// Path from the root of an object, as in `spec.taints[0].key`. Long names are cut in the text, and so
-/// is the end of long paths: a name can be as long as a request, and be part of many paths.
+/// Path from the root of an object, as in `spec.taints[0].key`. Its text truncates long names and long paths:
+/// a name can be as long as a request, and be part of many paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldPath {
     text: String,
@@ -16,7 +16,7 @@ pub struct FieldPath {
 }
 
 impl FieldPath {
-    /// Goes on to the field `name`.
+    /// Appends the field `name`.
     pub fn field(&mut self, name: &str) {
         if self.is_full() {
             return;
@@ -31,20 +31,20 @@ impl FieldPath {
         }
     }
 
-    /// Goes on to the element `index` of a list.
+    /// Appends the element `index` of a list.
     pub fn index(&mut self, index: usize) {
         if !self.is_full() {
             self.text.push_str(&format!("[{index}]"));
         }
     }
 
-    /// The path as text.
+    /// Returns the path as text.
     #[must_use]
     pub fn into_text(self) -> String {
         self.text
     }
 
-    /// Whether the rest is omitted. The text notes the first omission.
+    /// Whether further parts are omitted. The text has a placeholder for the first omission.
     fn is_full(&mut self) -> bool {
         if !self.is_cut && self.text.len() >= PATH - NAME - CUT.len() {
             self.is_cut = true;

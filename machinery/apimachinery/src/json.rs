@@ -1,4 +1,4 @@
-//! JSON with its duplicate fields, which other readers drop silently.
+//! Parser for JSON that reports duplicate fields, which other parsers drop silently.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -10,32 +10,32 @@ use serde_json::{Deserializer, Map, Number, Value};
 use crate::FieldPath;
 use crate::nesting::DEPTH_LIMIT;
 
-/// The most fields with duplicates whose paths are reported: writing a path takes time.
+/// Highest number of fields with duplicates whose paths are reported: formatting a path takes time.
 pub const MOST_DUPLICATES: usize = 100;
 
-/// One document.
+/// One parsed document.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
-    /// Its value: for duplicate fields, that of the last one. An empty text is null.
+    /// The value; of duplicate fields it has the last one. An empty text is null.
     pub value: Value,
     /// The paths of duplicate fields, as in `spec.taints[0].key`.
     pub duplicates: Vec<String>,
 }
 
-/// Treatment of a double without a fraction: `1.0`, `1e2` and `-0`.
+/// Handling of a double without a fraction: `1.0`, `1e2` and `-0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubles {
-    /// An integer by JSON Schema, and so for kube-apiserver in custom resources: clients that keep
-    /// every number as a double send such numbers for integer fields.
+    /// Treats it as an integer, as JSON Schema does, and so kube-apiserver for custom resources: clients that
+    /// store every number as a double send such numbers for integer fields.
     Whole,
-    /// A written double: readers of a kind's own type do not accept it as an integer.
+    /// Keeps it as a double: parsers of a kind's own type do not accept it as an integer.
     Kept,
 }
 
-/// Reads a text that is one value.
+/// Parses a text with one value.
 ///
 /// # Errors
-/// Mistake, with its line and column.
+/// The syntax error, with its line and column.
 pub fn document(text: &[u8], doubles: Doubles) -> serde_json::Result<Document> {
     let mut reader = Deserializer::from_slice(text);
     let document = read(&mut reader, doubles)?;
@@ -43,7 +43,7 @@ pub fn document(text: &[u8], doubles: Doubles) -> serde_json::Result<Document> {
     Ok(document)
 }
 
-/// Reads a text of one value after the other.
+/// Parses a text with several values in sequence.
 ///
 /// # Errors
 /// The first syntax error, with its line and column.
@@ -74,20 +74,20 @@ fn read<'de, R: Read<'de>>(reader: &mut Deserializer<R>, doubles: Doubles) -> se
     })
 }
 
-/// The paths of duplicate fields.
+/// Collector of the paths of duplicate fields.
 #[derive(Default)]
 struct Duplicates {
     paths: RefCell<Vec<String>>,
-    found: Cell<usize>,
+    count: Cell<usize>,
 }
 
 impl Duplicates {
     fn add(&self, path: &Path<'_>) {
-        self.found.set(self.found.get() + 1);
-        if self.found.get() <= MOST_DUPLICATES {
-            let mut told = FieldPath::default();
-            path.write(&mut told);
-            let text = told.into_text();
+        self.count.set(self.count.get() + 1);
+        if self.count.get() <= MOST_DUPLICATES {
+            let mut field_path = FieldPath::default();
+            path.write(&mut field_path);
+            let text = field_path.into_text();
             let mut paths = self.paths.borrow_mut();
             if !paths.contains(&text) {
                 paths.push(text);
@@ -103,7 +103,7 @@ enum Step<'a> {
     Index(usize),
 }
 
-/// Path of the value at hand: links on the call stack, formatted only for a message.
+/// Path of the present value: links on the call stack, formatted only for a message.
 #[derive(Clone, Copy)]
 struct Path<'a> {
     parent: Option<&'a Path<'a>>,
@@ -120,14 +120,14 @@ impl<'a> Path<'a> {
         }
     }
 
-    fn write(&self, told: &mut FieldPath) {
+    fn write(&self, field_path: &mut FieldPath) {
         if let Some(parent) = self.parent {
-            parent.write(told);
+            parent.write(field_path);
         }
         match self.step {
             Step::Root => {}
-            Step::Field(name) => told.field(name),
-            Step::Index(index) => told.index(index),
+            Step::Field(name) => field_path.field(name),
+            Step::Index(index) => field_path.index(index),
         }
     }
 }
@@ -172,7 +172,7 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        /// From here on doubles skip integers.
+        /// Smallest number from which doubles cannot represent every integer.
         const EXACT: f64 = 9_007_199_254_740_992.0;
         if self.doubles == Doubles::Whole && value.fract() == 0.0 && value.abs() < EXACT {
             #[allow(clippy::cast_possible_truncation, reason = "it has no fraction and fits")]
@@ -250,7 +250,7 @@ mod tests {
         let items = vec![format!("{{{fields}}}"); 10].join(", ");
         let text = format!("{{\"{name}\": [{items}]}}");
         let read = document(text.as_bytes(), Doubles::Whole).unwrap();
-        let told: usize = read.duplicates.iter().map(String::len).sum();
-        assert!(told > 0 && told < MOST_DUPLICATES * 256, "{told}");
+        let length: usize = read.duplicates.iter().map(String::len).sum();
+        assert!(length > 0 && length < MOST_DUPLICATES * 256, "{length}");
     }
 }

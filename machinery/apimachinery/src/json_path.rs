@@ -1,11 +1,11 @@
-//! The JSON paths of printer columns and selectable fields, as CustomResourceDefinitions have them:
-//! `.spec.seedName`, `.status.conditions[?(@.type=="Ready")].status`, `.spec.urls[*].url`,
+//! JSON paths of printer columns and selectable fields, as in CustomResourceDefinitions: `.spec.seedName`,
+//! `.status.conditions[?(@.type=="Ready")].status`, `.spec.urls[*].url`,
 //! `.metadata.labels.example\.com/tier`.
 
 use serde_json::Value;
 
-/// Returns the value at `path` in `value`: the first where a path leads to several. `None` without a
-/// value, or where the path does not have this form.
+/// Returns the value at `path` in `value`: the first one where a path leads to several. `None` without a
+/// value, or where the path does not have a supported form.
 #[must_use]
 pub fn first<'a>(path: &str, value: &'a Value) -> Option<&'a Value> {
     let mut rest = path;
@@ -17,7 +17,7 @@ pub fn first<'a>(path: &str, value: &'a Value) -> Option<&'a Value> {
             rest = after;
         } else {
             let (inside, after) = rest.strip_prefix('[')?.split_once(']')?;
-            return chosen(inside, at)?.iter().find_map(|item| match inside {
+            return selected_list(inside, at)?.iter().find_map(|item| match inside {
                 "*" => first(after, item),
                 _ => holds(inside, item).then(|| first(after, item)).flatten(),
             });
@@ -26,12 +26,12 @@ pub fn first<'a>(path: &str, value: &'a Value) -> Option<&'a Value> {
     Some(at)
 }
 
-/// The list that `[inside]` chooses from.
-fn chosen<'a>(inside: &str, at: &'a Value) -> Option<&'a Vec<Value>> {
+/// Returns the list from which `[inside]` selects.
+fn selected_list<'a>(inside: &str, at: &'a Value) -> Option<&'a Vec<Value>> {
     (inside == "*" || inside.starts_with("?(@.")).then(|| at.as_array())?
 }
 
-/// Whether `item` is as `?(@.field=="text")` wants it.
+/// Whether `item` matches the filter `?(@.field=="text")`.
 fn holds(filter: &str, item: &Value) -> bool {
     let parts = filter
         .strip_prefix("?(@.")
@@ -40,7 +40,7 @@ fn holds(filter: &str, item: &Value) -> bool {
     parts.is_some_and(|(field, text)| item[field.trim()] == text.trim().trim_matches(['"', '\'']))
 }
 
-/// The name of a field, with `\.` for a dot, and the rest of the path.
+/// Parses the name of a field, with `\.` for a dot, and returns the rest of the path.
 fn field_name(text: &str) -> (std::borrow::Cow<'_, str>, &str) {
     let mut escaped = false;
     let end = text.char_indices().find(|(_, letter)| {

@@ -1,4 +1,4 @@
-//! Keys: resources, and objects of them.
+//! Keys of resources, and of objects.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ impl GroupResource {
         Self { group, resource }
     }
 
-    /// A resource named at run time (a stored key, a flag): see [`symbol`]. This must never be fed from
-    /// unchecked requests.
+    /// A resource named at run time (a stored key, a flag): see [`symbol`]. It must never be called with
+    /// unchecked names from requests.
     #[must_use]
     pub fn intern(group: &str, resource: &str) -> Self {
         Self {
@@ -33,7 +33,7 @@ impl GroupResource {
 }
 
 impl fmt::Display for GroupResource {
-    /// `plural.group`, or `plural` alone in the core group, as error messages name it.
+    /// Formats `plural.group`, or only `plural` in the core group, as in error messages.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.resource)?;
         if !self.group.is_empty() {
@@ -49,7 +49,7 @@ impl fmt::Debug for GroupResource {
     }
 }
 
-/// One object of one resource. `namespace` is empty for cluster-scoped objects.
+/// Key of one object of one resource. `namespace` is empty for cluster-scoped objects.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
     /// The resource.
@@ -61,7 +61,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// The key of `namespace`/`name` (an empty namespace for cluster-scoped objects).
+    /// Creates the key of `namespace`/`name` (an empty namespace for cluster-scoped objects).
     #[must_use]
     pub fn new(resource: GroupResource, namespace: &str, name: &str) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! The trait [`Kind`]. Everything generic (verbs, discovery, OpenAPI, Table, validation) is driven by it.
+//! The trait [`Kind`], which determines everything generic: verbs, discovery, OpenAPI, tables, validation.
 
 use std::borrow::Cow;
 use std::ptr;
@@ -25,36 +25,37 @@ pub enum Scope {
     Cluster,
 }
 
-/// Names and switches of a kind. The verbs listed are the routes, the discovery document and the tests.
+/// Names and switches of a kind. The listed verbs determine the routes, the discovery document and the tests.
 #[derive(Clone, Debug)]
 pub struct KindInfo {
-    /// The API group, empty for core.
+    /// The API group; empty for the core group.
     pub group: &'static str,
-    /// The served versions, preferred one first. They differ in `apiVersion` only, unless the kind converts.
+    /// Served versions, with the preferred one first. They differ only in `apiVersion`, unless the kind
+    /// converts.
     pub versions: &'static [&'static str],
     /// The stored version.
     pub storage_version: &'static str,
-    /// `Placement`.
+    /// Name of the kind, such as `Placement`.
     pub kind: &'static str,
-    /// `placements`.
+    /// Plural name, such as `placements`.
     pub plural: &'static str,
-    /// `placement`.
+    /// Singular name, such as `placement`.
     pub singular: &'static str,
-    /// `kubectl get <short name>`.
+    /// Short names, for `kubectl get <short name>`.
     pub short_names: &'static [&'static str],
-    /// `kubectl get <category>`, such as `all`.
+    /// Categories, such as `all`, for `kubectl get <category>`.
     pub categories: &'static [&'static str],
-    /// Namespaced or not.
+    /// Scope of the objects.
     pub scope: Scope,
-    /// The verbs served on the resource itself.
+    /// Served verbs of the resource itself.
     pub verbs: &'static [&'static str],
-    /// Whether `status` is a subresource of its own; then the main resource ignores status changes, and
+    /// Whether `status` is a separate subresource; in this case the main resource ignores status changes, and
     /// `metadata.generation` counts changes outside metadata and status.
     pub status: bool,
     /// Whether an update without resourceVersion overwrites the stored object (for Kubernetes' own
     /// kinds and CRDs it does not: 422 "must be specified for an update").
     pub unconditional_update: bool,
-    /// Whether strategic merge patches are taken (Kubernetes' own kinds only); others answer 415.
+    /// Whether strategic merge patches are accepted (only for Kubernetes' own kinds); other kinds answer 415.
     pub strategic: bool,
 }
 
@@ -71,8 +72,8 @@ pub const ALL_VERBS: &[&str] = &[
 ];
 
 impl KindInfo {
-    /// A namespaced kind with all verbs, no `status` and no further names, served in `versions` and stored in
-    /// the first of them. Change the fields that differ: `KindInfo { status: true, ..KindInfo::new(…) }`.
+    /// A namespaced kind with all verbs, without `status` and without further names, served in `versions` and
+    /// stored in the first of them. Set other fields as in `KindInfo { status: true, ..KindInfo::new(…) }`.
     ///
     /// # Panics
     /// When there is no version. In a `const`, that is a compile error.
@@ -100,13 +101,13 @@ impl KindInfo {
         }
     }
 
-    /// The resource, across versions.
+    /// Resource of the kind, across versions.
     #[must_use]
     pub const fn resource(&self) -> GroupResource {
         GroupResource::new(self.group, self.plural)
     }
 
-    /// `group/version`, or the version alone in the core group.
+    /// Returns `group/version`, or only the version in the core group.
     #[must_use]
     pub fn api_version(&self, version: &str) -> String {
         if self.group.is_empty() {
@@ -123,14 +124,14 @@ impl KindInfo {
     }
 }
 
-/// Metadata in a write of the status.
+/// Treatment of metadata in a write of the status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatusMetadata {
-    /// They stay as they were, as those of custom resources.
+    /// Metadata are not written, as for custom resources.
     Stay,
-    /// They are written as well, as those of most of Kubernetes' own kinds.
+    /// Metadata are written too, as for most of Kubernetes' own kinds.
     Written,
-    /// They are written, but the labels stay.
+    /// Metadata except labels are written.
     WrittenButLabels,
 }
 
@@ -145,10 +146,10 @@ pub enum Via {
     Subresource(&'static str),
 }
 
-/// A write on its way in: the object before, the user and the time.
+/// A write before it is stored: its origin, the stored object and the time.
 #[derive(Clone, Copy, Debug)]
 pub struct Write<'a> {
-    /// Origin.
+    /// Origin of the write.
     pub via: Via,
     /// The stored object, on updates.
     pub old: Option<&'a Value>,
@@ -156,39 +157,39 @@ pub struct Write<'a> {
     pub now: Timestamp,
 }
 
-/// Owner of fields that no other client changes ([`Kind::keeper`]).
+/// User whose fields no other client changes ([`Kind::keeper`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keeper {
-    /// The user that writes them.
+    /// User that writes the fields.
     pub user: &'static str,
-    /// The field manager they are applied by, which is the user's alone.
+    /// Field manager of the writes, which no other user may use.
     pub manager: &'static str,
 }
 
 /// One printer column.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// The heading, as `kubectl` capitalizes it.
+    /// Heading, capitalized as in `kubectl`.
     pub name: &'static str,
-    /// `string`, `integer`, `boolean`, `date`.
+    /// Type of the cells: `string`, `integer`, `boolean`, `date`.
     pub r#type: &'static str,
-    /// `name` marks the column that names the object; otherwise mostly empty.
+    /// Format of the cells: `name` marks the column with the name of the object; otherwise mostly empty.
     pub format: &'static str,
     /// Description of the column.
     pub description: &'static str,
-    /// 0 is always shown, 1 only with `-o wide`.
+    /// Priority: 0 is always displayed, 1 only with `-o wide`.
     pub priority: i32,
-    /// Path of its cell in the object, in the form of a CustomResourceDefinition
-    /// ([`crate::json_path`]); empty where it is computed.
+    /// Path of the cell in the object, in the form of a CustomResourceDefinition ([`crate::json_path`]);
+    /// empty for a computed cell.
     pub path: &'static str,
     /// Text of the cell without a value at the path.
     pub absent: &'static str,
-    /// Maker of the cell, where the value at a path is not enough.
+    /// Function that computes the cell, where the value at a path is not sufficient.
     pub computed: Option<fn(&Object) -> Cell>,
 }
 
 impl Column {
-    /// A text column.
+    /// Creates a text column.
     #[must_use]
     pub const fn text(name: &'static str, description: &'static str) -> Self {
         Self {
@@ -210,13 +211,13 @@ impl Column {
         self
     }
 
-    /// Returns the column with the text `<none>` without a value at its path.
+    /// Returns the column with the text `<none>` for a missing value at its path.
     #[must_use]
     pub const fn or_none(self) -> Self {
         self.or("<none>")
     }
 
-    /// Returns the column with `text` without a value at its path.
+    /// Returns the column with `text` for a missing value at its path.
     #[must_use]
     pub const fn or(mut self, text: &'static str) -> Self {
         self.absent = text;
@@ -230,34 +231,34 @@ impl Column {
         self
     }
 
-    /// Whether this is the column NAME.
+    /// Whether the column is NAME.
     #[must_use]
     pub fn is_name(&self) -> bool {
         self.format == Self::NAME.format
     }
 
-    /// Whether this is the column AGE.
+    /// Whether the column is AGE.
     #[must_use]
     pub fn is_age(&self) -> bool {
         (self.name, self.path) == (Self::AGE.name, Self::AGE.path)
     }
 
-    /// Returns the column as one of booleans.
+    /// Returns the column with cells of type boolean.
     #[must_use]
     pub const fn boolean(mut self) -> Self {
         self.r#type = "boolean";
         self
     }
 
-    /// Returns the column as one of instants, shown as the time since then.
+    /// Returns the column with instants as cells, which are displayed as ages.
     #[must_use]
     pub const fn date(mut self) -> Self {
         self.r#type = "date";
         self
     }
 
-    /// The cell of `object`: computed, or the value at the column's path. Without a value it is the
-    /// column's text for that, or empty, as kube-apiserver shows custom resources.
+    /// Returns the cell of `object`: computed, or the value at the column's path. A missing value is the
+    /// column's text for it, or empty, as for custom resources in kube-apiserver.
     #[must_use]
     pub fn cell(&self, object: &Object) -> Cell {
         if let Some(computed) = self.computed {
@@ -285,7 +286,7 @@ impl Column {
         }
     }
 
-    /// The NAME column, first in every table.
+    /// The column NAME, which is first in every table.
     pub const NAME: Self = Self {
         name: "Name",
         r#type: "string",
@@ -297,7 +298,7 @@ impl Column {
         computed: None,
     };
 
-    /// The AGE column.
+    /// The column AGE.
     pub const AGE: Self = Self {
         name: "Age",
         r#type: "string",
@@ -309,14 +310,14 @@ impl Column {
         computed: None,
     };
 
-    /// Returns the column as one of integers.
+    /// Returns the column with cells of type integer.
     #[must_use]
     pub const fn integer(mut self) -> Self {
         self.r#type = "integer";
         self
     }
 
-    /// Returns the column, shown only with `-o wide`.
+    /// Returns the column with a priority for `-o wide` only.
     #[must_use]
     pub const fn wide(mut self) -> Self {
         self.priority = 1;
@@ -324,26 +325,25 @@ impl Column {
     }
 }
 
-/// A kind: names, schema, defaults, rules and columns. Implementations are stateless and hold no clock.
+/// A kind: names, schema, defaults, rules and columns. Implementations are stateless and have no clock.
 pub trait Kind: Send + Sync + 'static {
     /// Names and switches.
     fn info(&self) -> &KindInfo;
 
-    /// The structural schema of `version`. Built once; the same reference each time.
+    /// Returns the structural schema of `version`, which is built once: each call returns the same reference.
     fn schema(&self, version: &str) -> &Schema;
 
-    /// Normalises fields of a body that exist only for writing, and removes values that mean nothing.
-    /// Runs after schema defaulting and before ownership is tracked, so the sender owns the outcome,
-    /// unlike the changes of [`Kind::prepare`]. Applied configurations own the fields that they name,
-    /// and do not come here.
+    /// Normalises write-only fields of a body, and removes values that count as absent. Runs after schema
+    /// defaulting and before ownership is tracked, so the sender owns the outcome, unlike the changes of
+    /// [`Kind::prepare`]. It does not run on applied configurations, which own the fields that they name.
     fn read_body(&self, _old: Option<&Value>, _body: &mut Value) {}
 
-    /// Sets and resets fields beyond the schema's defaults: runs after schema defaulting, before
+    /// Sets and resets fields in addition to the schema's defaults. Runs after schema defaulting and before
     /// validation.
     fn prepare(&self, _write: &Write<'_>, _new: &mut Value) {}
 
-    /// Whether `metadata.generation` counts changes outside metadata and status. Kinds with a status have it;
-    /// of those without, the ones that are custom resources elsewhere do.
+    /// Whether `metadata.generation` counts changes outside metadata and status. This holds for kinds with a
+    /// status; of those without, it holds for kinds that are custom resources in their own system.
     fn counts_generation(&self) -> bool {
         self.info().status
     }
@@ -353,35 +353,36 @@ pub trait Kind: Send + Sync + 'static {
         StatusMetadata::Stay
     }
 
-    /// Whether an update of a missing object creates it, as for a few of Kubernetes' own kinds.
+    /// Whether an update of a missing object creates it, as for some of Kubernetes' own kinds.
     fn creates_on_update(&self) -> bool {
         false
     }
 
-    /// Whether deletions of its objects have a propagation policy for dependents. For events any
-    /// requested policy is ignored.
+    /// Whether deletions of the objects have a propagation policy for dependents. For events any requested
+    /// policy is ignored.
     fn has_dependents(&self) -> bool {
         true
     }
 
-    /// Rules beyond the schema: cross-field checks and immutability. All errors, not the first.
+    /// Rules in addition to the schema: cross-field checks and immutability. Returns all errors, not only the
+    /// first.
     fn validate(&self, _write: &Write<'_>, _new: &Value) -> Vec<FieldError> {
         Vec::new()
     }
 
-    /// The top-level fields with values that no error message shows, since the reader of the message
-    /// may not be the writer of the object.
+    /// Top-level fields whose values no error message contains, since the reader of the message may not be
+    /// the writer of the object.
     fn confidential(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Rules that the system's own API does not have: a write that breaks them is refused here, before
-    /// it causes a problem. Objects from elsewhere (files, reviews, a hub) are still read.
+    /// Rules that the system's own API does not have: a write that breaks them is refused before it causes a
+    /// problem. Objects from other sources (files, reviews, a hub) are still accepted.
     fn own_rules(&self, _write: &Write<'_>, _new: &Value) -> Vec<FieldError> {
         Vec::new()
     }
 
-    /// Whether `name` may name an object of this kind. The default asks for an RFC 1123 subdomain.
+    /// Checks that `name` is valid for an object of this kind. The default requires an RFC 1123 subdomain.
     ///
     /// # Errors
     /// The problem of the name, in Kubernetes' words.
@@ -389,39 +390,39 @@ pub trait Kind: Send + Sync + 'static {
         name::dns_subdomain(name)
     }
 
-    /// Whether its objects can be shown as rows. Reviews, which have no name and are only answered, cannot.
+    /// Whether the objects have table rows. Reviews, which have no name and are only returned, have none.
     fn has_rows(&self) -> bool {
         true
     }
 
-    /// The printer columns, NAME first.
+    /// Printer columns, with NAME first.
     fn columns(&self) -> &[Column] {
         &[Column::NAME, Column::AGE]
     }
 
-    /// One table row, as long as [`Kind::columns`]. The default reads each column's path.
+    /// Returns a table row, as long as [`Kind::columns`]. The default reads each column's path.
     fn row(&self, object: &Object) -> Vec<Cell> {
         self.columns().iter().map(|column| column.cell(object)).collect()
     }
 
-    /// The selectable fields in addition to `metadata.name` and `metadata.namespace`.
+    /// Selectable fields in addition to `metadata.name` and `metadata.namespace`.
     fn selectable(&self) -> &'static [SelectableField] {
         &[]
     }
 
-    /// Groups of the kind in other releases of its system: files may use them.
+    /// Groups of the kind in other releases of its system; files may use them.
     fn other_groups(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// The resource whose records hold this kind's objects: another one where two APIs show the same objects
+    /// Resource under which this kind's objects are stored: another one where two APIs serve the same objects
     /// (Event).
     fn stored_in(&self) -> GroupResource {
         self.info().resource()
     }
 
-    /// Returns the keeper of the kind, if any: in all other writes the fields that the keeper applied
-    /// do not change.
+    /// Returns the keeper of the kind, if any: writes of other users do not change the fields that the keeper
+    /// applied.
     fn keeper(&self) -> Option<Keeper> {
         None
     }
@@ -429,38 +430,38 @@ pub trait Kind: Send + Sync + 'static {
     /// Converts an object of `version` to the stored form, where more than `apiVersion` differs.
     fn to_stored(&self, _version: &str, _value: &mut Value) {}
 
-    /// Whether something beside `metadata.finalizers` delays the removal of `object`, which is being
-    /// deleted (a Namespace's `spec.finalizers`). Called when it is deleted and at each later update
-    /// without finalizers, until it is false; may mark the object (`status.phase: Terminating`).
+    /// Whether a condition other than `metadata.finalizers` delays the removal of `object`, which is being
+    /// deleted (a Namespace's `spec.finalizers`). Called at the deletion and at each later update without
+    /// finalizers, until it returns false; may mark the object (`status.phase: Terminating`).
     fn holds_deletion(&self, _object: &mut Value, _now: Timestamp) -> bool {
         false
     }
 
-    /// The object as served in `version`, where more than `apiVersion` differs from the stored one.
+    /// Returns the object in `version`, where more than `apiVersion` differs from the stored form.
     fn to_served(&self, _version: &str, _object: &Object) -> Option<Value> {
         None
     }
 }
 
 impl Object {
-    /// The table cells of this object, which is of `kind`: made at the first call and kept. The parsed
-    /// object is not kept: it takes many times the memory, and for most objects it is not needed again.
+    /// Returns the table cells of this object of `kind`, which are computed at the first call and cached. The
+    /// parsed object is not cached: it takes many times the memory, and for most objects it is not needed
+    /// again.
     #[must_use]
     pub fn cells(&self, kind: &dyn Kind) -> &Cells {
         self.cells.get_or_init(|| Cells::of(&self.row(kind)))
     }
 
-    /// The texts of `fields`, in their order: read at the first call and kept. As for cells, the parsed
-    /// object is not kept. A caller with other fields than those of the first call has them read at
-    /// each call.
+    /// Returns the texts of `fields`, in their order; they are read at the first call and cached, without the
+    /// parsed object. For other fields than those of the first call, the texts are read at each call.
     #[must_use]
     pub fn texts(&self, fields: &'static [SelectableField]) -> Cow<'_, [Box<str>]> {
-        let kept = self.parsed().selectable.get_or_init(|| Selectable {
+        let cached = self.parsed().selectable.get_or_init(|| Selectable {
             fields,
             texts: self.read_texts(fields),
         });
-        match ptr::eq(kept.fields, fields) {
-            true => Cow::Borrowed(&kept.texts),
+        match ptr::eq(cached.fields, fields) {
+            true => Cow::Borrowed(&cached.texts),
             false => Cow::Owned(self.read_texts(fields).into_vec()),
         }
     }
@@ -473,7 +474,7 @@ impl Object {
         }
     }
 
-    /// Returns the row as `kind` makes it of the object, at each call.
+    /// Returns the row that `kind` computes for the object, at each call.
     #[must_use]
     pub fn row(&self, kind: &dyn Kind) -> Vec<Cell> {
         match self.parsed_value() {

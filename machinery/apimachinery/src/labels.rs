@@ -1,4 +1,4 @@
-//! The labels of an object, kept in the room that their texts take.
+//! Labels of an object, in a compact form.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,17 +9,17 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// `metadata.labels`: keys with their values, in the order of the keys.
 ///
-/// Every object has them, parsed, for as long as it is stored. A map of strings takes half a kilobyte
-/// for the first of them; this is one string with the ends of its parts.
+/// Every stored object has its labels in parsed form. A map of strings takes half a kilobyte for the first
+/// label; this form is one string with the ends of its parts.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Labels {
-    /// Key, value, key, value, one after the other.
+    /// Keys and values, in alternation.
     text: Box<str>,
     /// Ends of the keys and values.
     ends: Box<[u32]>,
 }
 
-/// The domains of deployment tools' labels. The tools find objects to prune by these labels.
+/// Label domains of deployment tools. The tools find objects to prune by these labels.
 const TOOLS: [&str; 5] = [
     "argocd.argoproj.io",
     "helm.sh",
@@ -28,7 +28,7 @@ const TOOLS: [&str; 5] = [
     "kustomize.toolkit.fluxcd.io",
 ];
 
-/// Labels that several tools use so.
+/// Labels that several deployment tools use in the same way.
 const OF_TOOLS: [&str; 2] = ["app.kubernetes.io/instance", "app.kubernetes.io/managed-by"];
 
 /// Whether a deployment tool recognises its own objects by the label `key`.
@@ -37,9 +37,9 @@ fn is_of_tool(key: &str) -> bool {
     domain.is_some_and(|domain| TOOLS.contains(&domain) || OF_TOOLS.contains(&key))
 }
 
-/// Labels as a selector reads them.
+/// Labels that a selector can match.
 pub trait LabelSet {
-    /// The value of the label `key`.
+    /// Returns the value of the label `key`.
     fn value(&self, key: &str) -> Option<&str>;
 }
 
@@ -62,13 +62,13 @@ impl Labels {
         self.ends.len() / 2
     }
 
-    /// Whether it is empty.
+    /// Whether there are no labels.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// The value of the label `key`.
+    /// Returns the value of the label `key`.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&str> {
         let (mut low, mut high) = (0, self.len());
@@ -89,23 +89,23 @@ impl Labels {
         self.get(key).is_some()
     }
 
-    /// Keys and values, in the order of the keys.
+    /// Returns keys and values, in the order of the keys.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&str, &str)> + ExactSizeIterator {
         (0..self.len()).map(|index| (self.part(2 * index), self.part(2 * index + 1)))
     }
 
-    /// The keys, in order.
+    /// Returns the keys, in order.
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = &str> + ExactSizeIterator {
         (0..self.len()).map(|index| self.part(2 * index))
     }
 
-    /// Labels for derived objects: all but the labels by which a deployment tool recognises its own
-    /// objects, as it would prune the derived ones.
+    /// Labels for derived objects: all except those by which a deployment tool recognises its own objects,
+    /// since the tool would prune the derived ones.
     pub fn inherited(&self) -> impl Iterator<Item = (&str, &str)> {
         self.iter().filter(|(key, _)| !is_of_tool(key))
     }
 
-    /// A map of them, to be changed.
+    /// Returns the labels as a map that can be changed.
     #[must_use]
     pub fn to_map(&self) -> BTreeMap<String, String> {
         let pairs = self.iter();
@@ -121,7 +121,7 @@ impl Labels {
         &self.text[start..self.ends[index] as usize]
     }
 
-    /// From `pairs` in the order of their keys, without duplicates.
+    /// Creates labels from `pairs` in the order of their keys, without duplicates.
     fn in_order<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> Self {
         let length = pairs.clone().map(|(key, value)| key.len() + value.len()).sum();
         let mut text = String::with_capacity(length);
@@ -149,7 +149,7 @@ impl From<BTreeMap<String, String>> for Labels {
     }
 }
 
-/// The last of duplicates is kept.
+/// Creates labels; of duplicate keys the last one is kept.
 impl<K: AsRef<str>, V: AsRef<str>> FromIterator<(K, V)> for Labels {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
         let pairs: Vec<(K, V)> = pairs.into_iter().collect();
@@ -181,7 +181,7 @@ impl<'de> Deserialize<'de> for Labels {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Pairs;
 
-        /// A text that is lent where it has no escapes.
+        /// A text that is borrowed if it has no escapes.
         #[derive(Deserialize)]
         struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 

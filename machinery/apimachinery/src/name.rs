@@ -1,38 +1,38 @@
-//! Names that Kubernetes accepts.
+//! Validation of names in Kubernetes.
 
 fn is_alphanumeric(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit()
 }
 
-/// Reason why a text is no name, in Kubernetes' words. Clients read it after `metadata.name: Invalid
+/// Reason why a text is not a valid name, in Kubernetes' words. Clients read it after `metadata.name: Invalid
 /// value: …: `.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameError {
-    /// More bytes than the rule allows.
+    /// The name has more bytes than the rule allows.
     #[error("must be no more than {0} characters")]
     TooLong(usize),
-    /// Not an RFC 1123 label.
+    /// The name is not an RFC 1123 label.
     #[error(
         "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start \
          and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is \
          '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
     )]
     NotALabel,
-    /// Not an RFC 1123 subdomain.
+    /// The name is not an RFC 1123 subdomain.
     #[error(
         "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must \
          start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
          '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
     )]
     NotASubdomain,
-    /// A path segment of its own meaning: `.` or `..`.
+    /// The name is a path segment with a special meaning: `.` or `..`.
     #[error("may not be '{0}'")]
     Reserved(&'static str),
-    /// A character that ends or escapes a path segment.
+    /// The name has a character that ends or escapes a path segment.
     #[error("may not contain '{0}'")]
     Forbidden(char),
-    /// A kind's own rule.
+    /// The name breaks a kind's own rule.
     #[error("{0}")]
     Own(String),
 }
@@ -43,7 +43,7 @@ impl From<NameError> for String {
     }
 }
 
-/// RFC 1123 label: at most 63 of `a-z0-9-`, alphanumeric at both ends.
+/// Checks an RFC 1123 label: at most 63 of `a-z0-9-`, alphanumeric at both ends.
 ///
 /// # Errors
 /// The problem of the name.
@@ -69,7 +69,7 @@ fn label_shape(name: &str) -> bool {
     }
 }
 
-/// RFC 1123 subdomain: at most 253 characters, labels (of any length) joined by dots.
+/// Checks an RFC 1123 subdomain: at most 253 characters, labels (of any length) joined by dots.
 ///
 /// # Errors
 /// The problem of the name.

@@ -1,26 +1,26 @@
-//! Nesting of values: stored values are read again by recursive code.
+//! Limit of the nesting of values, since recursive code reads stored values.
 
 use serde_json::Value;
 
 /// Deepest nesting of an object.
 pub const DEPTH_LIMIT: usize = 100;
 
-/// Depth of `value`, counted up to `cap`: a scalar is 0. Does not recurse.
+/// Depth of `value`, counted up to `cap`; a scalar has depth 0. The function does not recurse.
 #[must_use]
 pub fn depth(value: &Value, cap: usize) -> usize {
     walk(value, cap).0
 }
 
-/// Whether `value` is nested at most [`DEPTH_LIMIT`] deep.
+/// Whether the nesting of `value` is at most [`DEPTH_LIMIT`] deep.
 #[must_use]
 pub fn is_shallow(value: &Value) -> bool {
     depth(value, DEPTH_LIMIT + 1) <= DEPTH_LIMIT
 }
 
-/// The depth, `cap` at most, and the number of values that were counted for it.
+/// Returns the depth, at most `cap`, and the number of counted values.
 pub(crate) fn walk(value: &Value, cap: usize) -> (usize, usize) {
     let mut level: Vec<&Value> = vec![value];
-    let mut seen = 1;
+    let mut count = 1;
     for depth in 0..cap {
         let mut next = Vec::new();
         for value in level {
@@ -31,10 +31,10 @@ pub(crate) fn walk(value: &Value, cap: usize) -> (usize, usize) {
             }
         }
         if next.is_empty() {
-            return (depth, seen);
+            return (depth, count);
         }
-        seen += next.len();
+        count += next.len();
         level = next;
     }
-    (cap, seen)
+    (cap, count)
 }

@@ -1,10 +1,9 @@
-//! A stored object: the bytes as served, its revision, and the parts of its metadata that most readers
-//! need.
+//! A stored object: its served bytes, its revision, and the metadata that most readers need.
 //!
-//! Objects are written once as canonical JSON (sorted keys, no spaces) and served by copying slices: a
-//! get is the bytes, a list is a join of bytes, PartialObjectMetadata is the remembered metadata span.
-//! Parts that thousands of objects share are kept once and inserted when bytes are written. The request
-//! task makes a [`Draft`]; the committer only [splices](Draft::at) the revision in.
+//! Objects are written once as canonical JSON (sorted keys, no spaces) and served by copying slices: a get is
+//! the bytes, a list is a join of bytes, PartialObjectMetadata is the span of the metadata. Parts that
+//! thousands of objects share are stored once and inserted when bytes are written. The request task creates a
+//! [`Draft`]; the committer only [splices](Draft::at) the revision in.
 
 mod annotations;
 mod draft;
@@ -39,12 +38,12 @@ fn text_of(text: &str, out: &mut Vec<u8>) {
     serde_json::to_writer(out, text).expect("writing a string to memory cannot fail");
 }
 
-/// An object at a revision, as served.
+/// An object at a revision, in its served form.
 #[derive(Debug)]
 pub struct Object {
     text: Text,
     revision: Revision,
-    /// In the text's own bytes.
+    /// Spans in the text's own bytes.
     spans: Spans,
     print: LabelPrint,
     meta: Arc<Meta>,
@@ -52,7 +51,7 @@ pub struct Object {
     pub(crate) cells: OnceLock<Cells>,
 }
 
-/// Parsed parts of an object: nothing of most.
+/// Parsed parts of an object; most objects have none.
 #[derive(Debug, Default)]
 pub(crate) struct ParsedParts {
     pub(crate) value: OnceLock<Arc<Value>>,
@@ -60,7 +59,7 @@ pub(crate) struct ParsedParts {
     message: OnceLock<Bytes>,
 }
 
-/// Two objects are equal when they are served alike: the same bytes, the revision among them.
+/// Compares the served form: two objects are equal if their bytes, including the revision, are equal.
 impl PartialEq for Object {
     fn eq(&self, other: &Self) -> bool {
         self.text == other.text
@@ -70,7 +69,7 @@ impl PartialEq for Object {
 impl Eq for Object {}
 
 impl Object {
-    /// The object in `value` at `revision`: for objects that come from elsewhere than our own drafts.
+    /// Creates the object of `value` at `revision`: for objects that are not from drafts of this process.
     ///
     /// # Errors
     /// As [`Draft::new`].
@@ -78,9 +77,9 @@ impl Object {
         Draft::new(value).map(|draft| draft.at(revision))
     }
 
-    /// The object in `bytes` that were written here: [`Object::bytes`] of this very revision, or
-    /// [`Draft::bytes`]. Much faster than [`Object::new`], since no tree is made. `None` where the bytes are
-    /// anything else.
+    /// Restores the object from `bytes` that this module has written: [`Object::bytes`] of this very
+    /// revision, or [`Draft::bytes`]. This is much faster than [`Object::new`], since no tree is built.
+    /// `None` for any other bytes.
     #[must_use]
     pub fn written(bytes: &[u8], revision: Revision) -> Option<Self> {
         let (meta, spans) = outline::read(bytes)?;
@@ -104,7 +103,7 @@ impl Object {
         })
     }
 
-    /// The canonical JSON, `resourceVersion` included: the answer to a get. It is copied where the
+    /// The canonical JSON, including `resourceVersion`: the answer to a get. The bytes are copied if the
     /// object shares parts with others.
     #[must_use]
     pub fn bytes(&self) -> Bytes {
@@ -122,51 +121,51 @@ impl Object {
         self.text.len()
     }
 
-    /// Never: an object has at least its metadata.
+    /// Always false: an object has at least its metadata.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.text.own().is_empty()
     }
 
-    /// The revision this object was written at.
+    /// Revision at which this object was written.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// The parts of the metadata that are kept parsed.
+    /// Metadata in parsed form.
     #[must_use]
     pub fn meta(&self) -> &Meta {
         &self.meta
     }
 
-    /// The print of the labels. Where it does not cover the print of a selector, [`Meta::labels`] need
-    /// not be read.
+    /// Hash print of the labels. If it does not cover the print of a selector, [`Meta::labels`] need not be
+    /// compared.
     #[must_use]
     pub fn print(&self) -> LabelPrint {
         self.print
     }
 
-    /// `metadata.annotations`.
+    /// Annotations of the object.
     #[must_use]
     pub fn annotations(&self) -> Annotations<'_> {
         Annotations::new(&self.text.own()[self.spans.annotations.range()])
     }
 
-    /// The JSON of `metadata.managedFields`, brackets included; empty where it is absent.
+    /// The JSON of `metadata.managedFields`, including brackets; empty where it is absent.
     #[must_use]
     pub fn managed_fields(&self) -> Bytes {
         self.text.slice(self.spans.managed.range())
     }
 
-    /// [`Object::managed_fields`] for readers of managers and times only: nothing is copied, and shared
-    /// sets of fields are empty.
+    /// The JSON of [`Object::managed_fields`] for readers that need only managers and times: nothing is
+    /// copied, and shared sets of fields are empty.
     #[must_use]
     pub fn managers(&self) -> &[u8] {
         &self.text.own()[self.spans.managed.range()]
     }
 
-    /// The JSON of `metadata`, braces included: the body of a PartialObjectMetadata.
+    /// The JSON of `metadata`, including braces: the body of a PartialObjectMetadata.
     #[must_use]
     pub fn metadata_bytes(&self) -> Bytes {
         self.text.slice(self.spans.metadata.range())
@@ -189,8 +188,8 @@ impl Object {
         std::str::from_utf8(&self.text.own()[self.spans.api_version.range()]).unwrap_or_default()
     }
 
-    /// Writes [`Object::bytes`] with another `apiVersion`: how another served version with the same fields is
-    /// written.
+    /// Appends [`Object::bytes`] with another `apiVersion` to `out`: this is the form of another served
+    /// version with the same fields.
     pub fn write_in_version(&self, api_version: &str, out: &mut Vec<u8>) {
         let span = self.spans.api_version.range();
         self.text.write(0..span.start, out);
@@ -198,14 +197,14 @@ impl Object {
         self.text.write(span.end..self.text.all().end, out);
     }
 
-    /// The object in another format, as `make` writes it: made at the first call and kept as long as the
-    /// object. There is one such format.
+    /// Returns the object in another encoding, by `make`: it is encoded at the first call and cached as long
+    /// as the object exists. There is only one such encoding.
     #[must_use]
     pub fn message(&self, make: impl FnOnce() -> Vec<u8>) -> Bytes {
         self.parsed().message.get_or_init(|| make().into()).clone()
     }
 
-    /// Whether [`Object::message`] was made before.
+    /// Whether [`Object::message`] is already cached.
     #[must_use]
     pub fn has_message(&self) -> bool {
         self.parsed
@@ -213,24 +212,26 @@ impl Object {
             .is_some_and(|parsed| parsed.message.get().is_some())
     }
 
-    /// Writes [`Object::bytes`] without `apiVersion` and `kind`: as an item of a list that says both.
+    /// Appends [`Object::bytes`] without `apiVersion` and `kind` to `out`: this is the form of an item in a
+    /// list that has both.
     pub fn write_untyped(&self, out: &mut Vec<u8>) {
         let [version, kind] = self.types();
-        // What is kept elsewhere stands in the metadata, behind both.
+        // Shared parts are in the metadata, after both.
         let own = self.text.own();
         out.extend_from_slice(&own[..version.start]);
         out.extend_from_slice(&own[version.end..kind.start]);
         self.text.write(kind.end..own.len(), out);
     }
 
-    /// The length of what [`Object::write_untyped`] writes, in bytes.
+    /// The length of the bytes from [`Object::write_untyped`].
     #[must_use]
     pub fn untyped_len(&self) -> usize {
         let [version, kind] = self.types();
         self.len() - version.len() - kind.len()
     }
 
-    /// The places of `apiVersion` and `kind` with their names, and the commas behind them: metadata follow.
+    /// The spans of `apiVersion` and `kind`, including their names and the commas after them: metadata
+    /// follow.
     fn types(&self) -> [std::ops::Range<usize>; 2] {
         let member = |value: spans::Span, name: &str| {
             let value = value.range();
@@ -242,8 +243,8 @@ impl Object {
         ]
     }
 
-    /// The parsed object without its managed fields, shared: parsed at the first call and kept as long as the
-    /// object.
+    /// Returns the parsed object without its managed fields, shared: it is parsed at the first call and
+    /// cached as long as the object exists.
     #[must_use]
     pub fn value(&self) -> &Arc<Value> {
         self.parsed()
@@ -255,12 +256,12 @@ impl Object {
         self.parsed.get_or_init(Box::default)
     }
 
-    /// The parsed object where it was parsed before.
+    /// Returns the parsed object if it is already cached.
     pub(crate) fn parsed_value(&self) -> Option<&Arc<Value>> {
         self.parsed.get()?.value.get()
     }
 
-    /// Returns the object with nothing of it parsed.
+    /// Returns the object without cached parsed parts.
     pub(crate) fn unparsed(&self) -> Self {
         Self {
             text: self.text.clone(),
@@ -273,28 +274,28 @@ impl Object {
         }
     }
 
-    /// The object with these table cells, for a maker of objects that knows their rows.
+    /// Returns the object with these table cells, for code that creates objects and knows their rows.
     #[must_use]
     pub fn with_cells(mut self, cells: Vec<Cell>) -> Self {
         self.cells = OnceLock::from(Cells::of(&cells));
         self
     }
 
-    /// The parsed object, fresh: for callers that will change it.
+    /// Parses the object without caching it: for callers that will change it.
     #[must_use]
     pub fn parse(&self) -> Value {
         serde_json::from_slice(&self.bytes()).expect("stored bytes are JSON that we wrote")
     }
 
-    /// Parses the object without its managed fields, which can be as large as the rest and are read by writes
-    /// alone.
+    /// Parses the object without its managed fields, which can be as large as the rest and are only needed by
+    /// writes.
     #[must_use]
     pub fn parse_unmanaged(&self) -> Value {
         if self.spans.managed.is_empty() {
             return self.parse();
         }
         let managed = self.spans.managed.range();
-        // With its name, and the comma before the object's name, which comes later.
+        // The span includes the field's name, and the comma before the object's name, which comes later.
         let field = managed.start - MANAGED.len() - 3..managed.end + 1;
         let own = self.text.own();
         let mut bytes = Vec::with_capacity(own.len() - field.len());
@@ -303,8 +304,8 @@ impl Object {
         serde_json::from_slice(&bytes).expect("stored bytes are JSON that we wrote")
     }
 
-    /// A typed, read-only view. Unknown fields are skipped. Shared sets of managed fields are empty in
-    /// it, so do not write back a value with managed fields, such as a tree: use [`Object::parse`] for
+    /// Returns a typed, read-only view. Unknown fields are skipped. Shared sets of managed fields are empty
+    /// in it, so do not write back a value with managed fields, such as a tree: use [`Object::parse`] for
     /// that.
     ///
     /// # Errors
@@ -313,9 +314,9 @@ impl Object {
         serde_json::from_slice(self.text.own())
     }
 
-    /// The owner reference to this object, which is of `kind`, for a dependent in `namespace` (empty
-    /// for a cluster-scoped one). `None` where a reference is not possible: an owner is in the same
-    /// namespace, or cluster-scoped. The reference does not block deletion.
+    /// Returns the owner reference to this object of `kind`, for a dependent in `namespace` (empty for a
+    /// cluster-scoped one). `None` where a reference is not possible: an owner is in the same namespace, or
+    /// cluster-scoped. The reference does not block deletion.
     #[must_use]
     pub fn as_owner(&self, kind: &str, namespace: &str) -> Option<Value> {
         let meta = self.meta();
@@ -330,7 +331,7 @@ impl Object {
         })
     }
 
-    /// The draft of this object, for giving the same content another revision (a `DELETED` event).
+    /// Returns a draft with the content of this object, for another revision of it (a `DELETED` event).
     #[must_use]
     pub fn draft(&self) -> Draft {
         let digits = self.spans.revision.range();

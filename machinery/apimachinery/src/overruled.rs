@@ -1,25 +1,24 @@
-//! Whether a stored write still has the decided content. Admission policies and webhooks may add to it
-//! and change other fields, but nothing else.
+//! Check that a stored write still has the decided content. Admission policies and webhooks may add to it and
+//! change other fields, but must not change decided fields.
 
 use serde_json::Value;
 
 use crate::field::below;
 
-/// The parts of `metadata` that a write decides; the server sets the others, and no client can change
-/// them.
+/// Fields of `metadata` that a write decides; the server sets the others, and no client can change them.
 const METADATA: [&str; 4] = ["labels", "annotations", "finalizers", "ownerReferences"];
 
-/// Meaning of a decided field that is missing afterwards.
+/// Meaning of a decided field that is missing in the stored object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absent {
-    /// Another writer removed it.
+    /// Another writer removed the field.
     Counts,
-    /// The server drops unknown and empty fields. So a missing field is a change only if it is missing
-    /// with all its decided parts. Numbers are compared by value.
+    /// The server may have dropped the field, since it drops unknown and empty fields. So a missing field is
+    /// a change only if all its decided parts are missing. Numbers are compared by value.
     MayBePruned,
 }
 
-/// The path of the first difference between `changed` and `decided`, among the fields that `decided`
+/// Returns the path of the first difference between `changed` and `decided`, among the fields that `decided`
 /// changes in `stored` (null where there was no object).
 #[must_use]
 pub fn first(decided: &Value, stored: &Value, changed: &Value, absent: Absent) -> Option<String> {
@@ -53,19 +52,19 @@ pub fn first(decided: &Value, stored: &Value, changed: &Value, absent: Absent) -
     found.or(walk.missing.filter(|_| !walk.arrived))
 }
 
-/// Progress of the comparison.
+/// State of the comparison.
 struct Walk {
     absent: Absent,
     path: String,
     /// Whether any decided part is present.
     arrived: bool,
-    /// The first decided field that is not.
+    /// Path of the first decided field that is missing.
     missing: Option<String>,
 }
 
 impl Walk {
-    /// Whether `changed` differs from `decided` in a field that `decided` changes in `stored`. Then
-    /// `path` is the place of that. Null means an absent value.
+    /// Whether `changed` differs from `decided` in a field that `decided` changes in `stored`. If so, `path`
+    /// is the path of that field. Null means an absent value.
     fn differs(&mut self, decided: &Value, stored: &Value, changed: &Value) -> bool {
         const ABSENT: Value = Value::Null;
         if decided == stored {
@@ -89,7 +88,7 @@ impl Walk {
                 }
                 false
             }
-            // Finalizers and owners are sets, and other writers add to them.
+            // Finalizers and owners are sets, to which other writers may add.
             (Value::Array(items), Value::Array(now)) if self.path.starts_with("metadata.") => {
                 self.arrived |= !items.is_empty();
                 !items.iter().all(|item| now.contains(item))
@@ -108,7 +107,7 @@ impl Walk {
         }
     }
 
-    /// Whether a value is not the decided one.
+    /// Whether a value differs from the decided one.
     fn ends_otherwise(&mut self, decided: &Value, changed: &Value) -> bool {
         if decided == changed {
             self.arrived |= !decided.is_null();
@@ -120,7 +119,7 @@ impl Walk {
         if is_empty(decided) && is_empty(changed) {
             return false;
         }
-        // A removed field may be a default, which the server sets again.
+        // A removed field may have a default, which the server sets again.
         if changed.is_null() || decided.is_null() {
             self.missing.get_or_insert_with(|| self.path.clone());
             return false;
@@ -132,7 +131,7 @@ impl Walk {
     }
 }
 
-/// Whether encoders leave it out.
+/// Whether encoders omit the value.
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
@@ -160,7 +159,7 @@ mod tests {
         let decided =
             json!({"spec": {"a": 2, "b": 1, "list": [1]}, "metadata": {"labels": {"x": "1", "y": "2"}}});
         let cases = [
-            // Nothing that was decided.
+            // No decided field differs.
             (
                 json!({"spec": {"a": 2, "b": 5, "list": []}, "metadata": {"labels": {"x": "9", "y": "2", "z": "3"}}}),
                 None,

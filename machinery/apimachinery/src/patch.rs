@@ -15,24 +15,24 @@ use crate::nesting::{DEPTH_LIMIT, depth, walk};
 #[cfg(test)]
 mod tests;
 
-/// More operations than this are refused.
+/// Highest number of operations; patches with more are refused.
 pub const OPERATIONS_LIMIT: usize = 10_000;
 
-/// All copied values of one patch together, in bytes of JSON.
+/// Limit of all copied values of one patch together, in bytes of JSON.
 pub const COPY_LIMIT: u64 = 3 * 1024 * 1024;
 
-/// Steps that one patch may take. Moving sixteen elements of a list is one step.
+/// Limit of the steps of one patch. Moving sixteen elements of a list is one step.
 pub const STEPS: u64 = 2_000_000;
 
-/// Elements that are moved in the time of one step.
+/// Number of list elements whose move costs one step.
 const MOVED: usize = 16;
 
 /// Reason why a patch was not applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
-    /// It does not fit the object; the sentence names the path.
+    /// The patch does not fit the object; the message names the path.
     Failed(String),
-    /// It is over its budget.
+    /// The patch exceeds its budget.
     Exceeded(BudgetExceeded),
 }
 
@@ -46,16 +46,16 @@ pub fn budget() -> Budget {
 /// error, `value` is partly patched and must be dropped.
 ///
 /// # Errors
-/// When an operation or a test fails, or the budget is spent.
+/// When an operation or a test fails, or the budget is used up.
 pub fn apply(patch: &Patch, value: &mut Value, budget: &mut Budget) -> Result<(), Problem> {
     run(patch, value, budget, false)
 }
 
-/// Applies `patch` to `value` by the letter of RFC 6902: replaced and tested values must exist. After
-/// an error `value` is half patched: throw it away.
+/// Applies `patch` to `value` exactly as RFC 6902 requires: replaced and tested values must exist. After an
+/// error, `value` is partly patched and must be dropped.
 ///
 /// # Errors
-/// When an operation or a test fails, or the budget is spent.
+/// When an operation or a test fails, or the budget is used up.
 pub fn apply_strictly(patch: &Patch, value: &mut Value, budget: &mut Budget) -> Result<(), Problem> {
     run(patch, value, budget, true)
 }
@@ -64,9 +64,9 @@ fn run(patch: &Patch, value: &mut Value, budget: &mut Budget, is_strict: bool) -
     if patch.0.len() > OPERATIONS_LIMIT {
         return Err(Problem::Failed(too_many(patch.0.len())));
     }
-    // An upper bound of the nesting. Each operation raises it by its possible addition, and the real
-    // depth is measured only when the bound is too high. Copying a value into itself doubles the
-    // nesting, and deep values overflow the stack of recursive code.
+    // Upper bound of the nesting. Each operation raises it by its possible addition, and the real depth is
+    // measured only when the bound is too high. Copying a value into itself doubles the nesting, and deep
+    // values overflow the stack of recursive code.
     let mut bound = depth(value, DEPTH_LIMIT + 1);
     for (index, operation) in patch.0.iter().enumerate() {
         let failed = |problem: &dyn fmt::Display| Problem::Failed(format!("operation {index}{problem}"));
@@ -80,8 +80,8 @@ fn run(patch: &Patch, value: &mut Value, budget: &mut Budget, is_strict: bool) -
             .map_err(|error| failed(&format_args!(" at {:?}: {}", error.path.as_str(), error.kind)))?;
         bound = bound.max(depth_after(operation, bound));
         if bound > DEPTH_LIMIT {
-            let (measured, seen) = walk(value, DEPTH_LIMIT + 1);
-            budget.spend(seen)?;
+            let (measured, value_count) = walk(value, DEPTH_LIMIT + 1);
+            budget.spend(value_count)?;
             bound = measured;
         }
         if bound > DEPTH_LIMIT {
@@ -93,8 +93,8 @@ fn run(patch: &Patch, value: &mut Value, budget: &mut Budget, is_strict: bool) -
     Ok(())
 }
 
-/// Whether `operation` is a test for the absence of a field that is absent. In a test, `null` means an
-/// absent field, so that a patch can add a map only where it is absent.
+/// Whether `operation` tests for the absence of a field that is absent. In a test, `null` means an absent
+/// field, so that a patch can add a map only where it is absent.
 fn tests_absence(operation: &PatchOperation, value: &Value) -> bool {
     let PatchOperation::Test(test) = operation else {
         return false;
@@ -106,7 +106,8 @@ fn tests_absence(operation: &PatchOperation, value: &Value) -> bool {
     test.value.is_null() && parent.is_some_and(|fields| !fields.contains_key(field.decoded().as_ref()))
 }
 
-/// The replacement of `operation` where that replaces a missing field: kube-apiserver adds the field.
+/// Returns the operation to apply instead of `operation`, if `operation` replaces a missing field:
+/// kube-apiserver adds the field.
 fn replaces_absence(operation: &PatchOperation, value: &Value) -> Option<PatchOperation> {
     let PatchOperation::Replace(replace) = operation else {
         return None;
@@ -122,42 +123,41 @@ fn replaces_absence(operation: &PatchOperation, value: &Value) -> Option<PatchOp
     }))
 }
 
-/// Error of a patch with `count` operations, which are more than [`OPERATIONS_LIMIT`].
+/// Message about a patch with `count` operations, which are more than [`OPERATIONS_LIMIT`].
 #[must_use]
 pub fn too_many(count: usize) -> String {
     format!("The allowed maximum operations in a JSON patch is {OPERATIONS_LIMIT}, got {count}")
 }
 
-/// Pays for `operation` on `value`, before it is done.
+/// Charges `operation` on `value` to the budget, before it is applied.
 fn pay(operation: &PatchOperation, value: &Value, budget: &mut Budget) -> Result<(), BudgetExceeded> {
     let tokens = |pointer: &Pointer| 1 + pointer.as_str().len() / MOVED;
     let steps = match operation {
-        PatchOperation::Add(add) => tokens(&add.path) + moved(value, &add.path),
-        PatchOperation::Remove(remove) => tokens(&remove.path) + moved(value, &remove.path),
+        PatchOperation::Add(add) => tokens(&add.path) + shift_cost(value, &add.path),
+        PatchOperation::Remove(remove) => tokens(&remove.path) + shift_cost(value, &remove.path),
         PatchOperation::Replace(replace) => tokens(&replace.path),
         PatchOperation::Test(test) => tokens(&test.path),
         PatchOperation::Move(from_to) => {
             tokens(&from_to.path)
                 + tokens(&from_to.from)
-                + moved(value, &from_to.from)
-                + moved(value, &from_to.path)
+                + shift_cost(value, &from_to.from)
+                + shift_cost(value, &from_to.path)
         }
         PatchOperation::Copy(from_to) => {
             let copied = value.pointer(from_to.from.as_str());
             let mut bytes = BudgetWriter(budget);
             if copied.is_some_and(|copied| serde_json::to_writer(&mut bytes, copied).is_err()) {
-                // Writing fails for no other reason. The second call returns by how much the budget is
-                // exceeded.
+                // Writing fails only because of the budget. This second call returns the exceeded limit.
                 budget.take(0)?;
             }
-            tokens(&from_to.path) + tokens(&from_to.from) + moved(value, &from_to.path)
+            tokens(&from_to.path) + tokens(&from_to.from) + shift_cost(value, &from_to.path)
         }
     };
     budget.spend(steps)
 }
 
-/// Cost of making or closing a gap in the list that `pointer` leads into.
-fn moved(value: &Value, pointer: &Pointer) -> usize {
+/// Cost of opening or closing a gap in the list at `pointer`.
+fn shift_cost(value: &Value, pointer: &Pointer) -> usize {
     let Some((parent, last)) = pointer.split_back() else {
         return 0;
     };
@@ -171,7 +171,7 @@ fn moved(value: &Value, pointer: &Pointer) -> usize {
     list.len().saturating_sub(index.unwrap_or_default()) / MOVED
 }
 
-/// Writes as long as a budget lasts.
+/// Writer that discards the bytes and charges them to a budget.
 struct BudgetWriter<'a>(&'a mut Budget);
 
 impl io::Write for BudgetWriter<'_> {
@@ -185,7 +185,7 @@ impl io::Write for BudgetWriter<'_> {
     }
 }
 
-/// Depth of the object after `operation`, when it was `before` at most.
+/// Depth of the object after `operation`, when its depth was at most `before`.
 fn depth_after(operation: &PatchOperation, before: usize) -> usize {
     let steps = |pointer: &Pointer| pointer.count();
     let of = |value| depth(value, DEPTH_LIMIT + 1);

@@ -8,14 +8,14 @@ pub struct Quantity(pub i128);
 
 const NANO: i128 = 1_000_000_000;
 
-/// Reason why a text is no quantity, in Kubernetes' words.
+/// Reason why a text is not a quantity, in Kubernetes' words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum QuantityError {
-    /// Not a number with a suffix.
+    /// The text is not a number with a suffix.
     #[error("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")]
     Form,
-    /// A suffix of the right letters that means nothing.
+    /// The suffix has valid letters but no meaning.
     #[error("unable to parse quantity's suffix")]
     Suffix,
 }
@@ -26,14 +26,14 @@ impl From<QuantityError> for String {
     }
 }
 
-/// A sign, digits with their point taken out, and the factor of point and suffix.
+/// Sign, digits without the decimal point, and the factor of point and suffix.
 struct Parts {
     negative: bool,
     /// Decimal digits (0 to 9), most significant first.
     digits: Vec<u8>,
-    /// The power of ten of the digits.
+    /// Power of ten of the digits.
     ten: i64,
-    /// The power of two of the suffix.
+    /// Power of two of the suffix.
     two: u32,
 }
 
@@ -42,7 +42,7 @@ impl Quantity {
     /// and a value that is too large becomes the largest one.
     ///
     /// # Errors
-    /// When the text is no quantity.
+    /// When the text is not a quantity.
     pub fn parse(text: &str) -> Result<Self, QuantityError> {
         let mut parts = split(text)?;
         if parts.two > 0 {
@@ -52,7 +52,7 @@ impl Quantity {
         Ok(Self(if parts.negative { -nanos } else { nanos }))
     }
 
-    /// The nearest double, in whole units.
+    /// Returns the nearest double, in whole units.
     #[must_use]
     #[expect(
         clippy::cast_precision_loss,
@@ -65,7 +65,7 @@ impl Quantity {
         if self.0.unsigned_abs() < 1 << f64::MANTISSA_DIGITS {
             return self.0 as f64 / NANO as f64;
         }
-        // Dividing now would round twice; reading the decimal form rounds once.
+        // A division would round twice; parsing the decimal form rounds once.
         let sign = if self.0 < 0 { "-" } else { "" };
         let (whole, rest) = (
             self.0.unsigned_abs() / 1_000_000_000,
@@ -74,7 +74,7 @@ impl Quantity {
         format!("{sign}{whole}.{rest:09}").parse().unwrap_or(f64::MAX)
     }
 
-    /// Whole units, rounded up (away from zero), as `Quantity.Value()` does; saturating.
+    /// Returns whole units, rounded up (away from zero) like `Quantity.Value()`; saturating.
     #[must_use]
     pub fn units(self) -> i64 {
         let away = i128::from(self.0 % NANO != 0) * self.0.signum();
@@ -84,7 +84,7 @@ impl Quantity {
 }
 
 impl fmt::Display for Quantity {
-    /// The canonical decimal form: the largest suffix that leaves no fraction (`1500m`, `2G`).
+    /// Formats the canonical decimal form: the largest suffix that leaves no fraction (`1500m`, `2G`).
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const SUFFIXES: [&str; 10] = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
         if self.0 == 0 {
@@ -129,7 +129,7 @@ fn split(text: &str) -> Result<Parts, QuantityError> {
     })
 }
 
-/// The powers of ten and of two of `suffix`.
+/// Returns the powers of ten and of two of `suffix`.
 fn multiplier(suffix: &str) -> Result<(i64, u32), QuantityError> {
     let known = match suffix {
         "" => (0, 0),
@@ -182,25 +182,25 @@ fn multiply(digits: &mut Vec<u8>, by: u64) {
     digits.splice(0..0, front);
 }
 
-/// `digits` times ten to the `power`, rounded up to an integer, saturating.
+/// Returns `digits` times ten to the `power`, rounded up to an integer, saturating.
 fn shift(digits: &[u8], power: i64) -> i128 {
     let dropped = usize::try_from(power.saturating_neg())
         .unwrap_or(0)
         .min(digits.len());
-    let (kept, lost) = digits.split_at(digits.len() - dropped);
+    let (leading, truncated) = digits.split_at(digits.len() - dropped);
     let append = |number: i128, digit: i128| {
         number
             .checked_mul(10)
             .and_then(|number| number.checked_add(digit))
     };
     let mut number = 0_i128;
-    for &digit in kept {
+    for &digit in leading {
         match append(number, i128::from(digit)) {
             Some(next) => number = next,
             None => return i128::MAX,
         }
     }
-    let up = i128::from(lost.iter().any(|&digit| digit != 0));
+    let up = i128::from(truncated.iter().any(|&digit| digit != 0));
     number = number.saturating_add(up);
     for _ in 0..power.max(0) {
         match append(number, 0) {

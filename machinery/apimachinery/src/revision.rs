@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-/// A store's revision: a single sequence across all kinds that only grows. It is the `resourceVersion` of
-/// objects.
+/// A store's revision: an increasing number that all kinds share. It is the `resourceVersion` of objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Revision(pub u64);
 

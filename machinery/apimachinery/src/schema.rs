@@ -1,9 +1,8 @@
-//! Structural schemas: the fields of an object, their defaults and rules, in the dialect Kubernetes
-//! uses for CRDs.
+//! Structural schemas: the fields of an object, their defaults and rules, in Kubernetes' dialect for CRDs.
 //!
-//! A schema is made from a Rust type (doc comments become descriptions) and used four ways: defaulting,
+//! A schema is generated from a Rust type (doc comments become descriptions) and has four uses: defaulting,
 //! validation, finding unknown fields, and OpenAPI. It is compiled once into a tree of nodes. A request
-//! walks that tree, and allocates only for errors.
+//! traverses that tree, and allocates only for errors.
 
 mod condition_form;
 mod defaults;
@@ -42,13 +41,13 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// The schema of an object with the fields of `T` in addition to `apiVersion`, `kind` and
+    /// Generates the schema of an object with the fields of `T` in addition to `apiVersion`, `kind` and
     /// `metadata`.
     ///
-    /// Doc comments become descriptions; `Option` and `#[serde(default)]` fields are optional. Kubernetes
-    /// extensions are given as `#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]` and alike
-    /// (`x-kubernetes-int-or-string`, `x-kubernetes-list-type`, `x-kubernetes-list-map-keys`). Only
-    /// `default`s given by `#[schemars(extend("default" = ..))]` are applied on write.
+    /// Doc comments become descriptions; `Option` and `#[serde(default)]` fields are optional. Kubernetes'
+    /// extensions are written as `#[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]` and
+    /// similarly (`x-kubernetes-int-or-string`, `x-kubernetes-list-type`, `x-kubernetes-list-map-keys`). Only
+    /// `default`s from `#[schemars(extend("default" = ..))]` are applied on write.
     ///
     /// schemars writes serde's own defaults under the same key. On an `Option` every `default` but
     /// `null` is applied; on other fields, an empty default (`""`, `0`, `false`, `[]`) or an object
@@ -62,7 +61,7 @@ impl Schema {
         Self::from_value(structural::of::<T>())
     }
 
-    /// The schema written by hand in `root`, already structural: an object schema with `properties`.
+    /// Creates the schema from the structural JSON schema `root`: an object schema with `properties`.
     /// `apiVersion`, `kind` and `metadata` are added to it.
     ///
     /// # Panics
@@ -72,7 +71,7 @@ impl Schema {
         Self::part_from_value(with_identity(root))
     }
 
-    /// The schema of a part of an object: the fields of `T` and no others, described as for [`Schema::of`].
+    /// Generates the schema of a part of an object: only the fields of `T`, described as for [`Schema::of`].
     ///
     /// # Panics
     /// When a `pattern` in `T` is not a regular expression: an error in the program.
@@ -81,7 +80,7 @@ impl Schema {
         Self::part_from_value(structural::of::<T>())
     }
 
-    /// The schema of a part of an object, written by hand in `root`, already structural.
+    /// Creates the schema of a part of an object from the structural JSON schema `root`.
     ///
     /// # Panics
     /// When a `pattern` is not a regular expression: an error in the program.
@@ -93,13 +92,13 @@ impl Schema {
         }
     }
 
-    /// Fills in the defaults, as a CRD's structural defaulting does: only below objects that are present. A
-    /// `null` in a field or map entry that is not nullable is taken out first, and so counts as absent.
+    /// Fills in the defaults like a CRD's structural defaulting: only below objects that are present. A
+    /// `null` in a field or map entry that is not nullable is removed before, and so counts as absent.
     pub fn default(&self, value: &mut Value) {
         defaults::apply(&self.node, value);
     }
 
-    /// Every violation, in document order; of very many, the first ones.
+    /// Returns every violation, in document order; if there are very many, only the first ones.
     #[must_use]
     pub fn validate(&self, value: &Value) -> Vec<FieldError> {
         let mut errors = Vec::new();
@@ -107,20 +106,19 @@ impl Schema {
         errors
     }
 
-    /// The first value that a client with a typed struct for the object could not read.
+    /// Returns the first value that a client with a typed struct for the object could not parse.
     #[must_use]
     pub fn mistyped(&self, value: &Value) -> Option<TypeMismatch> {
         mistyped::first(&self.node, value, &Path::Root)
     }
 
-    /// The paths (`spec.x[0].y`) of fields the schema does not know.
+    /// Returns the paths (`spec.x[0].y`) of fields that the schema does not have.
     #[must_use]
     pub fn unknown_fields(&self, value: &Value) -> Vec<String> {
         self.new_unknown_fields(value, &Value::Null, usize::MAX).paths
     }
 
-    /// Returns the unknown fields, except those that `old` has in the same place; at most `most` of
-    /// them.
+    /// Returns the unknown fields, except those that `old` has at the same path; at most `most` of them.
     #[must_use]
     pub fn new_unknown_fields(&self, value: &Value, old: &Value, most: usize) -> Unknown {
         let mut search = Search::of(most);
@@ -128,8 +126,8 @@ impl Schema {
         search.found
     }
 
-    /// The schema as an OpenAPI v3 schema object; that of a whole object has `apiVersion`, `kind`, and
-    /// `metadata` as a `$ref` to ObjectMeta.
+    /// Returns the schema as an OpenAPI v3 schema object; that of a whole object has `apiVersion`, `kind`,
+    /// and `metadata` as a `$ref` to ObjectMeta.
     #[must_use]
     pub fn openapi(&self) -> &Value {
         &self.root
@@ -140,7 +138,7 @@ impl Schema {
     }
 }
 
-/// Adds the three fields every object has.
+/// Adds the three fields that every object has.
 fn with_identity(mut root: Value) -> Value {
     if !root.is_object() {
         root = json!({});

@@ -1,4 +1,4 @@
-//! Fields that objects are selected by.
+//! Selectable fields of objects.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -7,20 +7,20 @@ use serde_json::Value;
 
 use crate::symbol;
 
-/// Lists that became known at run time, by their paths: each is kept once, as names are ([`symbol`]).
+/// Lists that become known at run time, by their paths: each is stored once, like names ([`symbol`]).
 static LISTS: Mutex<BTreeMap<&'static [&'static str], &'static [SelectableField]>> =
     Mutex::new(BTreeMap::new());
 
 /// A field that `--field-selector` can name, in addition to `metadata.name` and `metadata.namespace`.
 #[derive(Clone, Copy, Debug)]
 pub struct SelectableField {
-    /// The path as the user writes it: `spec.seedName`.
+    /// Path of the field, as the user writes it: `spec.seedName`.
     pub path: &'static str,
-    /// Function that returns its text, where that is not the value at the path.
+    /// Function that returns the text of the field, where it is not the value at the path.
     pub computed: Option<fn(&Value) -> String>,
 }
 
-/// Values of the fields of an object that were selected by.
+/// Cached texts of an object's selectable fields.
 #[derive(Debug)]
 pub(crate) struct Selectable {
     pub(crate) fields: &'static [SelectableField],
@@ -34,7 +34,7 @@ impl SelectableField {
         Self { path, computed: None }
     }
 
-    /// Returns the one list of the fields at `paths`, which become known at run time.
+    /// Returns the shared list of the fields at `paths`, which become known at run time.
     #[must_use]
     pub fn list(paths: &[&str]) -> &'static [Self] {
         let paths = symbol::list(paths);
@@ -45,7 +45,7 @@ impl SelectableField {
         })
     }
 
-    /// The field `path`, as `read` makes its text.
+    /// The field `path` with the text that `read` returns.
     #[must_use]
     pub const fn computed(path: &'static str, read: fn(&Value) -> String) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl SelectableField {
         }
     }
 
-    /// The field of `object`, a missing one as the empty string.
+    /// Returns the text of the field in `object`; a missing field is the empty string.
     #[must_use]
     pub fn read(&self, object: &Value) -> String {
         if let Some(read) = self.computed {

@@ -1,4 +1,4 @@
-//! Label and field selectors: the string form of requests and the object form of specs.
+//! Label and field selectors: the string form in requests and the object form in specs.
 
 mod field_selector;
 mod label;
@@ -18,7 +18,7 @@ use crate::labels::{LabelSet, Labels};
 pub use label::{LabelError, LabelProblem, validate_label_key, validate_label_value, validate_labels};
 pub use print::LabelPrint;
 
-/// Reason why a text is no selector: a sentence in the words of Kubernetes' parser, which clients show
+/// Reason why a text is not a selector: a sentence in the words of Kubernetes' parser, which clients show
 /// unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -64,7 +64,7 @@ pub struct LabelSelectorRequirement {
     pub values: Vec<String>,
 }
 
-/// A parsed label selector, ready to match. Both the string and the object form become one of these.
+/// A parsed label selector, ready to match. Both the string form and the object form are parsed to this type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selector {
     /// The requirements. All must hold.
@@ -74,11 +74,11 @@ pub struct Selector {
 /// One parsed requirement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requirement {
-    /// The label key.
+    /// Key of the label.
     pub key: String,
-    /// The operator.
+    /// Operator of the requirement.
     pub operator: Operator,
-    /// The values, sorted.
+    /// Values of the requirement, sorted.
     pub values: Vec<String>,
 }
 
@@ -100,7 +100,7 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// The operator of the object form named `name`: `In`, `NotIn`, `Exists` or `DoesNotExist`.
+    /// Returns the operator with a name in the object form: `In`, `NotIn`, `Exists` or `DoesNotExist`.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         match name {
@@ -142,19 +142,19 @@ impl Requirement {
 }
 
 impl Selector {
-    /// Parses the string form (`a=b,c!=d,e in (f,g),!h,i`), as `kubectl -l` sends it. Requirements come out
+    /// Parses the string form (`a=b,c!=d,e in (f,g),!h,i`), as in `kubectl -l`. The parsed requirements are
     /// sorted by key.
     ///
     /// # Errors
-    /// In the words of Kubernetes' parser.
+    /// The syntax error, in the words of Kubernetes' parser.
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
         parser::parse(text)
     }
 
-    /// Compiles the object form. `path` is its field.
+    /// Compiles the object form. `path` is the path of its field.
     ///
     /// # Errors
-    /// Every bad key, operator and value.
+    /// Every invalid key, operator and value.
     pub fn compile(selector: &LabelSelector, path: &str) -> Result<Self, Vec<FieldError>> {
         let mut errors = validate_labels(selector.match_labels.iter(), &format!("{path}.matchLabels"));
         let mut requirements: Vec<Requirement> = selector
@@ -178,19 +178,20 @@ impl Selector {
         }
     }
 
-    /// Whether nothing is asked for.
+    /// Whether the selector has no requirements.
     #[must_use]
     pub fn is_everything(&self) -> bool {
         self.requirements.is_empty()
     }
 
-    /// Whether `labels` satisfies every requirement.
+    /// Whether `labels` satisfy every requirement.
     #[must_use]
     pub fn matches(&self, labels: &impl LabelSet) -> bool {
         self.matches_with(|key| labels.value(key))
     }
 
-    /// Like [`Selector::matches`], with a function that looks up labels.
+    /// Whether labels satisfy every requirement, like [`Selector::matches`], with a function that looks them
+    /// up.
     pub fn matches_with<'a>(&self, lookup: impl Fn(&str) -> Option<&'a str>) -> bool {
         self.requirements
             .iter()
@@ -199,7 +200,7 @@ impl Selector {
 }
 
 impl LabelSelectorRequirement {
-    /// The requirement, or `None` with its errors added to `errors`.
+    /// Compiles the requirement; `None` with its errors added to `errors`.
     fn compile(&self, path: &str, errors: &mut Vec<FieldError>) -> Option<Requirement> {
         let before = errors.len();
         let operator = Operator::named(&self.operator);
@@ -253,7 +254,7 @@ impl LabelSelectorRequirement {
 }
 
 impl std::fmt::Display for Selector {
-    /// The string form, as Kubernetes writes it (`a in (b,c),d=e,!f`).
+    /// Formats the string form as Kubernetes does (`a in (b,c),d=e,!f`).
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (index, requirement) in self.requirements.iter().enumerate() {
             if index > 0 {
@@ -284,7 +285,7 @@ impl std::fmt::Display for Requirement {
 /// A parsed field selector (`metadata.name=x,spec.seedName!=y`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldSelector {
-    /// The terms: path, whether equal or unequal, value. All must hold.
+    /// The terms: path, whether the operator is equality, and value. All must match.
     pub terms: Vec<(String, bool, String)>,
 }
 
@@ -292,12 +293,12 @@ impl FieldSelector {
     /// Parses the string form, with `\,`, `\=` and `\\` escapes.
     ///
     /// # Errors
-    /// In the words of Kubernetes' parser.
+    /// The syntax error, in the words of Kubernetes' parser.
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
         field_selector::parse(text)
     }
 
-    /// Whether every term holds for the fields behind `read`.
+    /// Whether every term matches the fields that `read` returns.
     pub fn matches_with<'a>(&self, read: impl Fn(&str) -> std::borrow::Cow<'a, str>) -> bool {
         self.terms
             .iter()

@@ -1,4 +1,4 @@
-//! `Status`: the form of all errors that a client gets.
+//! The type `Status`: the form of all errors that a client receives.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,45 +10,45 @@ use crate::key::GroupResource;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
-    /// Always `Status`.
+    /// Kind: always `Status`.
     pub kind: String,
-    /// Always `v1`.
+    /// API version: always `v1`.
     pub api_version: String,
-    /// List metadata; always empty here.
+    /// List metadata; always empty.
     #[serde(default)]
     pub metadata: serde_json::Map<String, serde_json::Value>,
-    /// `Success` or `Failure`.
+    /// Result: `Success` or `Failure`.
     #[serde(default)]
     pub status: String,
-    /// The sentence for a person.
+    /// Message for users.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// The token for a program, such as `NotFound`.
+    /// Reason for programs, such as `NotFound`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// Object, and the causes.
+    /// The object, and the causes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Details>,
-    /// The HTTP status code.
+    /// HTTP status code.
     #[serde(default)]
     pub code: u16,
 }
 
-/// The reasons that programs decide by; all others are for people.
+/// Reasons that programs depend on; all others are for users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatusReason {
-    /// There is one already.
+    /// An object with the name already exists.
     AlreadyExists,
-    /// The object moved under the write.
+    /// The object was changed concurrently.
     Conflict,
-    /// Against a rule, or without the right.
+    /// The request violates a rule, or the user lacks the right.
     Forbidden,
-    /// There is no such object.
+    /// The object does not exist.
     NotFound,
 }
 
 impl StatusReason {
-    /// As it is written.
+    /// Returns the reason as it is serialized.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -60,41 +60,41 @@ impl StatusReason {
     }
 }
 
-/// `status.details`.
+/// The field `details` of a status.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Details {
-    /// The name of the object.
+    /// Name of the object.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// The API group.
+    /// API group of the object.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub group: String,
-    /// The kind or resource.
+    /// Kind or resource of the object.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub kind: String,
-    /// The uid of the object.
+    /// UID of the object.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub uid: String,
-    /// One entry per problem.
+    /// Causes, one for each problem.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<Cause>,
-    /// Seconds to wait before trying again; sent as `Retry-After` too.
+    /// Seconds to wait before a retry; also sent as `Retry-After`.
     #[serde(skip_serializing_if = "is_zero")]
     pub retry_after_seconds: u32,
 }
 
-/// `status.details.causes[]`.
+/// An element of `details.causes`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cause {
-    /// The token.
+    /// Reason for programs.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// The sentence.
+    /// Message for users.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// The field.
+    /// Path of the field.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub field: String,
 }
@@ -105,7 +105,7 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl Status {
-    /// A failure with `code`, `reason` and `message` and no details.
+    /// Creates a failure with `code`, `reason` and `message` and no details.
     pub fn failure(code: u16, reason: &str, message: impl Into<String>) -> Self {
         Self {
             kind: "Status".to_owned(),
@@ -119,7 +119,7 @@ impl Status {
         }
     }
 
-    /// A success with `details`, as a delete answers.
+    /// Creates a success with `details`, the answer to a delete.
     #[must_use]
     pub fn success(details: Option<Details>) -> Self {
         Self {
@@ -130,7 +130,7 @@ impl Status {
         }
     }
 
-    /// Whether it has this reason.
+    /// Whether the status has this `reason`.
     #[must_use]
     pub fn is(&self, reason: StatusReason) -> bool {
         self.reason == reason.as_str()
@@ -160,52 +160,52 @@ impl Status {
         self
     }
 
-    /// Returns the failure, to be tried again after `seconds`.
+    /// Returns the failure with a request to retry after `seconds`.
     #[must_use]
     pub fn retry_after(mut self, seconds: u32) -> Self {
         self.details.get_or_insert_default().retry_after_seconds = seconds;
         self
     }
 
-    /// 400: the request cannot be understood.
+    /// The error 400: the request is invalid.
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::failure(400, "BadRequest", message)
     }
 
-    /// 401: the user is unknown.
+    /// The error 401: the user is unknown.
     #[must_use]
     pub fn unauthorized() -> Self {
         Self::failure(401, "Unauthorized", "Unauthorized")
     }
 
-    /// 403: `text` follows "is forbidden: ".
+    /// The error 403: `text` follows "is forbidden: ".
     #[must_use]
     pub fn forbidden(resource: GroupResource, name: &str, text: &str) -> Self {
         Self::forbidden_named(resource.group, resource.resource, name, text)
     }
 
-    /// 403 about a resource whose name may come from a request.
+    /// The error 403 about a resource whose name may come from a request.
     #[must_use]
     pub fn forbidden_named(group: &str, resource: &str, name: &str, text: &str) -> Self {
-        let shown = match group {
+        let full_name = match group {
             "" => resource.to_owned(),
             group => format!("{resource}.{group}"),
         };
         let message = if name.is_empty() {
-            format!("{shown} is forbidden: {text}")
+            format!("{full_name} is forbidden: {text}")
         } else {
-            format!("{shown} \"{name}\" is forbidden: {text}")
+            format!("{full_name} \"{name}\" is forbidden: {text}")
         };
         Self::failure(403, "Forbidden", message).about_named(group, resource, name)
     }
 
-    /// 404: no such object.
+    /// The error 404: the object does not exist.
     #[must_use]
     pub fn not_found(resource: GroupResource, name: &str) -> Self {
         Self::failure(404, "NotFound", format!("{resource} \"{name}\" not found")).about(resource, name)
     }
 
-    /// 404: no such path.
+    /// The error 404: the path does not exist.
     #[must_use]
     pub fn no_such_path() -> Self {
         Self::failure(
@@ -215,7 +215,7 @@ impl Status {
         )
     }
 
-    /// 405: the resource does not take this verb.
+    /// The error 405: the resource does not support the verb.
     #[must_use]
     pub fn method_not_allowed() -> Self {
         Self::failure(
@@ -225,7 +225,7 @@ impl Status {
         )
     }
 
-    /// 406: none of the accepted media types can be served.
+    /// The error 406: none of the accepted media types can be served.
     #[must_use]
     pub fn not_acceptable(accepted: &[&str]) -> Self {
         let message = format!(
@@ -235,7 +235,7 @@ impl Status {
         Self::failure(406, "NotAcceptable", message)
     }
 
-    /// 409: there is one already.
+    /// The error 409: the object already exists.
     #[must_use]
     pub fn already_exists(resource: GroupResource, name: &str) -> Self {
         Self::failure(
@@ -246,19 +246,19 @@ impl Status {
         .about(resource, name)
     }
 
-    /// 409: the object moved under the write.
+    /// The error 409: the object was changed concurrently.
     #[must_use]
     pub fn conflict(resource: GroupResource, name: &str, text: &str) -> Self {
         let message = format!("Operation cannot be fulfilled on {resource} \"{name}\": {text}");
         Self::failure(409, "Conflict", message).about(resource, name)
     }
 
-    /// 410: the requested revision is no longer kept.
+    /// The error 410: the requested revision is no longer stored.
     pub fn expired(message: impl Into<String>) -> Self {
         Self::failure(410, "Expired", message)
     }
 
-    /// 413: the body is over `limit` bytes.
+    /// The error 413: the body is longer than `limit` bytes.
     #[must_use]
     pub fn too_large(limit: usize) -> Self {
         Self::failure(
@@ -268,7 +268,7 @@ impl Status {
         )
     }
 
-    /// 415: the body's media type is not taken here.
+    /// The error 415: the body's media type is not supported.
     #[must_use]
     pub fn unsupported_media_type(accepted: &[&str]) -> Self {
         let list = accepted.join(", ");
@@ -278,7 +278,7 @@ impl Status {
         Self::failure(415, "UnsupportedMediaType", message)
     }
 
-    /// 422: the object of `kind` (in `group`) breaks its rules; one cause per error.
+    /// The error 422: the object of `kind` (in `group`) violates its rules; one cause for each error.
     #[must_use]
     pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
         let qualified = if group.is_empty() {
@@ -306,7 +306,7 @@ impl Status {
         status
     }
 
-    /// This failure without the object in its details; the message still names it.
+    /// Returns the failure without the object in its details; the message still has its name.
     #[must_use]
     pub fn of_no_object(mut self) -> Self {
         if let Some(details) = &mut self.details {
@@ -317,12 +317,12 @@ impl Status {
         self
     }
 
-    /// 429: too busy; tried again after `seconds`.
+    /// The error 429: too many requests; the client retries after `seconds`.
     pub fn too_many_requests(message: impl Into<String>, seconds: u32) -> Self {
         Self::failure(429, "TooManyRequests", message).retry_after(seconds)
     }
 
-    /// 500: an error of the server. The cause is logged, never sent.
+    /// The error 500: an internal error. The cause is logged, and never sent.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::failure(
             500,
@@ -331,17 +331,17 @@ impl Status {
         )
     }
 
-    /// 503: not now; tried again after `seconds`.
+    /// The error 503: temporarily unavailable; the client retries after `seconds`.
     pub fn unavailable(message: impl Into<String>, seconds: u32) -> Self {
         Self::failure(503, "ServiceUnavailable", message).retry_after(seconds)
     }
 
-    /// 504: the time allotted has run out.
+    /// The error 504: the request has timed out.
     pub fn timeout(message: impl Into<String>) -> Self {
         Self::failure(504, "Timeout", message)
     }
 
-    /// `details.retryAfterSeconds`, where there is one.
+    /// Returns `details.retryAfterSeconds`, if it is set.
     #[must_use]
     pub fn retry_after_seconds(&self) -> Option<u32> {
         self.details

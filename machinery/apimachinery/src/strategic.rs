@@ -13,7 +13,7 @@ use crate::patch::Problem;
 use crate::schema::{Node, Schema};
 use directive::{DELETE_FROM, Directive, ORDER, RETAIN};
 
-/// Steps of a patch: a step is reading one element of a list, in the object or in the patch.
+/// Limit of the steps of a patch: a step reads one element of a list, in the object or in the patch.
 const STEPS: u64 = 2_000_000;
 
 /// Default budget of a strategic merge patch.
@@ -22,13 +22,13 @@ pub fn budget() -> Budget {
     Budget::new("the strategic merge patch", STEPS, 0)
 }
 
-/// Applies the strategic merge `patch` to `target`: maps merge, lists replace unless the schema gives a merge
-/// key, and the directives `$patch: replace|delete|merge`, `$retainKeys`, `$deleteFromPrimitiveList` and
-/// `$setElementOrder` are honoured.
+/// Applies the strategic merge `patch` to `target`: maps are merged, lists are replaced unless the schema has
+/// a merge key, and the directives `$patch: replace|delete|merge`, `$retainKeys`, `$deleteFromPrimitiveList`
+/// and `$setElementOrder` are supported.
 ///
 /// # Errors
-/// A sentence that names the wrong directive or element and its place, or the spent budget. `target` is
-/// then half patched: throw it away.
+/// A message with the wrong directive or element and its path, or with the exceeded budget. `target` is then
+/// partly patched and must be dropped.
 pub fn apply(schema: &Schema, target: &mut Value, patch: &Value, budget: &mut Budget) -> Result<(), Problem> {
     match (target, patch) {
         (Value::Object(target), Value::Object(patch)) => {
@@ -41,7 +41,7 @@ pub fn apply(schema: &Schema, target: &mut Value, patch: &Value, budget: &mut Bu
     }
 }
 
-/// Strategy for a patch of a field.
+/// Strategy for patching a field.
 #[derive(Clone, Copy, Default)]
 struct Strategy<'a> {
     merge: bool,
@@ -80,7 +80,7 @@ fn merge_map(
     path: &str,
     budget: &mut Budget,
 ) -> Result<(), Problem> {
-    // The path of every field of the patch may be written.
+    // The path of every field of the patch may have to be formatted.
     budget.spend(1 + patch.len() * (1 + path.len() / 16))?;
     match Directive::of(patch, path)? {
         Some(Directive::Replace) => {
@@ -106,7 +106,7 @@ fn merge_map(
             directive::delete_from(target, field, list, &join(path, name), budget)?;
         }
     }
-    for (name, value) in patch.iter().filter(|(name, _)| !directive::is_one(name)) {
+    for (name, value) in patch.iter().filter(|(name, _)| !directive::is_directive(name)) {
         merge_field(
             node.and_then(|node| node.field(name)),
             target,
@@ -117,7 +117,7 @@ fn merge_map(
             budget,
         )?;
     }
-    // An order may be given for a list that is otherwise not patched.
+    // The patch may set the order of a list that it does not change otherwise.
     for (name, order) in patch {
         let Some(field) = name.strip_prefix(ORDER) else {
             continue;

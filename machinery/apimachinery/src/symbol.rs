@@ -1,9 +1,9 @@
-//! Names that become known at run time: of kinds that a file defines, of resources in a store.
+//! Names that become known at run time: those of kinds that a file defines, and of resources in a store.
 //!
-//! Names of kinds are part of every key of every object, and every request compares them. So they are
-//! references that are copied and never counted. A name outside the program's text is kept here once,
-//! until the process ends: defining the same kind again takes no more memory. Definitions come from
-//! operators; names from requests are never kept.
+//! Names of kinds are part of every key of every object, and every request compares them. So they are static
+//! references, which are copied without counting. A name that is not in the program's text is stored here
+//! once, until the process ends: defining a kind again needs no more memory. Definitions come from operators;
+//! names from requests are never stored.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -11,21 +11,21 @@ use std::sync::{Mutex, PoisonError};
 static TEXTS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 static LISTS: Mutex<BTreeSet<&'static [&'static str]>> = Mutex::new(BTreeSet::new());
 
-/// Returns the one reference to `text`.
+/// Returns the only reference to `text`.
 #[must_use]
 pub fn of(text: &str) -> &'static str {
-    kept(&TEXTS, text, || Box::leak(text.to_owned().into_boxed_str()))
+    interned(&TEXTS, text, || Box::leak(text.to_owned().into_boxed_str()))
 }
 
-/// Returns the one reference to a list of `texts`.
+/// Returns the only reference to a list of `texts`.
 #[must_use]
 pub fn list<T: AsRef<str>>(texts: &[T]) -> &'static [&'static str] {
     let texts: Vec<&'static str> = texts.iter().map(|text| of(text.as_ref())).collect();
-    kept(&LISTS, &texts[..], || Box::leak(texts.clone().into_boxed_slice()))
+    interned(&LISTS, &texts[..], || Box::leak(texts.clone().into_boxed_slice()))
 }
 
-/// The reference of `known` to a value equal to `wanted`; `keep` makes a missing one.
-fn kept<T: Ord + ?Sized>(
+/// Returns the reference in `known` to a value equal to `wanted`; `keep` creates a missing one.
+fn interned<T: Ord + ?Sized>(
     known: &Mutex<BTreeSet<&'static T>>,
     wanted: &T,
     keep: impl FnOnce() -> &'static T,

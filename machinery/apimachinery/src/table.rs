@@ -1,21 +1,21 @@
-//! `meta.k8s.io` Table: its columns.
+//! Columns of a `meta.k8s.io` Table.
 
 use serde::Serialize;
 
 use crate::kind::Column;
 
-/// A Table's `columnDefinitions[]`.
+/// An element of a Table's `columnDefinitions`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ColumnDefinition<'a> {
-    /// The heading.
+    /// Heading of the column.
     pub name: &'a str,
-    /// `string`, `integer`, `boolean`, `date`.
+    /// Type of the cells: `string`, `integer`, `boolean`, `date`.
     pub r#type: &'a str,
-    /// `name`, or empty.
+    /// Format of the cells: `name`, or empty.
     pub format: &'a str,
     /// Description of the column.
     pub description: &'a str,
-    /// 0 is always shown, 1 only with `-o wide`.
+    /// Priority: 0 is always displayed, 1 only with `-o wide`.
     pub priority: i32,
 }
 

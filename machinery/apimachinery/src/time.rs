@@ -1,22 +1,22 @@
-//! Time as Kubernetes writes it. Berth never reads a clock here: callers pass `now`.
+//! Instants in Kubernetes' formats. This module never reads a clock: callers pass `now`.
 
 pub mod testing;
 
 use jiff::Timestamp;
 
-/// `metav1.Time`: RFC 3339 in UTC, whole seconds (`2021-10-28T08:31:39Z`).
+/// Formats a `metav1.Time`: RFC 3339 in UTC, in whole seconds (`2021-10-28T08:31:39Z`).
 #[must_use]
 pub fn rfc3339(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// `metav1.MicroTime`: RFC 3339 in UTC with six digits of a second.
+/// Formats a `metav1.MicroTime`: RFC 3339 in UTC with six digits of a second.
 #[must_use]
 pub fn rfc3339_micro(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
 }
 
-/// Reads an RFC 3339 instant; `None` for other texts.
+/// Parses an RFC 3339 instant; `None` for other texts.
 #[must_use]
 pub fn parse(text: &str) -> Option<Timestamp> {
     text.parse().ok()

@@ -1,5 +1,5 @@
-//! A planned write, its conditions, and the reason of a failure. The dialect that plans a write, the
-//! store and the hub use the same types.
+//! Planned writes, their conditions, and reasons of failures. The dialect that plans a write, the store and
+//! the hub use the same types.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::status::Status;
 pub enum Verb {
     /// Create an object that does not exist.
     Create,
-    /// Replace an existing object (through the subresource, where one is named).
+    /// Replace an existing object (or its subresource, if one is named).
     Update,
     /// Delete an existing object.
     Delete,
 }
 
 impl Verb {
-    /// The verb as reports and audit events write it.
+    /// Returns the verb as in reports and audit events.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -32,42 +32,42 @@ impl Verb {
     }
 }
 
-/// One planned write: a whole object. It is an edit of the raw stored object, so that unknown fields
-/// survive.
+/// One planned write of a whole object. The object is an edit of the raw stored object, so that unknown
+/// fields survive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Write {
-    /// Action.
+    /// Action of the write.
     pub verb: Verb,
-    /// Object, by the resource's own name.
+    /// Key of the object.
     pub key: Key,
-    /// `status`, `binding` and alike, or the empty string.
+    /// Subresource, such as `status` or `binding`, or the empty string.
     pub subresource: &'static str,
     /// The object after the write (before it, for a delete), in any served version, without a
     /// resourceVersion.
     pub object: Value,
-    /// The revision on which the write was decided. `None` accepts any revision: for creates, and for
-    /// objects that an earlier write of the same list makes.
+    /// Revision on which the write was decided. `None` accepts any revision: for creates, and for objects
+    /// that an earlier write of the same list creates.
     pub base: Option<Revision>,
 }
 
-/// Condition for a write, so that an earlier verdict still holds at the write. Only Berth's own stores
-/// have guards; a hub does not.
+/// Condition that must still hold at the write, so that an earlier verdict is still valid. Only Berth's own
+/// stores support guards; a hub does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Guard {
-    /// Another object is still at this revision.
+    /// Another object is still at a revision.
     Unchanged {
         /// Key of the object.
         key: Key,
-        /// Its revision.
+        /// Revision of the object.
         revision: Revision,
     },
-    /// No other write passed this fence after `not_after` (the revision of the snapshot decided on). Making
-    /// the write passes the fence. Fences serialize writes that count the same capacity, such as two bindings
-    /// to one seed.
+    /// No other write has passed this fence after `not_after` (the revision of the snapshot behind the
+    /// decision). The guarded write passes the fence. Fences serialize writes that count the same capacity,
+    /// such as two bindings to one seed.
     Fence {
-        /// The fence's name, such as `gardener/seeds/eu-1`.
+        /// Name of the fence, such as `gardener/seeds/eu-1`.
         name: Arc<str>,
-        /// The revision of the decision's snapshot.
+        /// Revision of the decision's snapshot.
         not_after: Revision,
     },
 }
@@ -91,61 +91,61 @@ pub enum WriteRefusal {
     Changed,
     /// The object to update or delete does not exist.
     Gone,
-    /// The object to create exists.
+    /// The object to create already exists.
     Exists,
     /// A fence was passed by another write after the decision.
     Fenced,
-    /// The writer has no right to do it, by the answer of the server.
+    /// The server answered that the writer lacks the right.
     Forbidden,
-    /// The write breaks a rule, or the rules could not be checked.
+    /// The write violates a rule, or the rules could not be checked.
     Refused,
-    /// The write was done, but admission changed the decided content.
+    /// The write was committed, but admission changed the decided content.
     Overruled,
 }
 
 impl WriteRefusal {
-    /// Whether a new decision may help, since objects have changed after this one.
+    /// Whether a new decision may succeed, since objects have changed after this one.
     #[must_use]
     pub const fn is_moved(self) -> bool {
         !matches!(self, Self::Forbidden | Self::Refused | Self::Overruled)
     }
 }
 
-/// A failed write: the reason, and the answer for the client.
+/// A failed write: the reason, and the response for the client.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{}", .status.message)]
 pub struct CommitError {
-    /// The reason.
+    /// Reason of the failure.
     pub why: WriteRefusal,
-    /// Answer for the client.
+    /// Response for the client.
     pub status: Status,
 }
 
 impl CommitError {
-    /// An error for this reason.
+    /// Creates an error with a reason and a response.
     #[must_use]
     pub const fn new(why: WriteRefusal, status: Status) -> Self {
         Self { why, status }
     }
 
-    /// The object `name` of `resource` has changed since the decision, or is another one of the same
-    /// name.
+    /// The error that the object `name` of `resource` has changed since the decision, or is another one with
+    /// the same name.
     #[must_use]
     pub fn modified(resource: GroupResource, name: &str) -> Self {
-        // The words every client library compares against (docs/reference.md, "Errors").
+        // The text that every client library compares (docs/reference.md, "Errors").
         let text =
             "the object has been modified; please apply your changes to the latest version and try again";
         Self::new(WriteRefusal::Changed, Status::conflict(resource, name, text))
     }
 
-    /// The object `name` of `resource` does not exist.
+    /// The error that the object `name` of `resource` does not exist.
     #[must_use]
     pub fn gone(resource: GroupResource, name: &str) -> Self {
         Self::new(WriteRefusal::Gone, Status::not_found(resource, name))
     }
 }
 
-/// A refusal with a `Status` of rules or handlers, of any code.
+/// Converts a `Status` of rules or handlers, with any code, to a refusal.
 impl From<Status> for CommitError {
     fn from(status: Status) -> Self {
         Self::new(WriteRefusal::Refused, status)

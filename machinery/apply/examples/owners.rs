@@ -1,5 +1,5 @@
-//! Two managers apply a manifest each, the second without and then with force; prints the object and who owns
-//! what.
+//! Two managers apply a manifest each, the second without and then with force; prints the object and the
+//! owners of its fields.
 //!
 //! `cargo run -p berth-apply --example owners`
 

@@ -1,21 +1,21 @@
-//! Atomic places that a configuration would replace as a whole.
+//! Atomic values that an applied configuration would replace as a whole.
 
 use serde_json::Value;
 
 use crate::types::{By, Node, Types};
 
 impl Types {
-    /// The paths of atomic lists, maps and objects in `config`, such as `.spec.args`. A manager that
-    /// applies only some of their fields would remove the others there by accident.
+    /// Returns the paths of atomic lists, maps and objects in `config`, such as `.spec.args`. A manager that
+    /// applies only some of their fields would remove the other ones by accident.
     #[must_use]
     pub fn atomics(&self, config: &Value) -> Vec<String> {
         let mut found = Vec::new();
-        look(&self.root, config, &mut String::new(), &mut found);
+        visit(&self.root, config, &mut String::new(), &mut found);
         found
     }
 }
 
-fn look(node: &Node, value: &Value, path: &mut String, found: &mut Vec<String>) {
+fn visit(node: &Node, value: &Value, path: &mut String, found: &mut Vec<String>) {
     let length = path.len();
     match value {
         Value::Object(fields) => {
@@ -27,7 +27,7 @@ fn look(node: &Node, value: &Value, path: &mut String, found: &mut Vec<String>) 
                 if let Some(field) = shape.fields.get(name) {
                     path.push('.');
                     path.push_str(name);
-                    look(field, value, path, found);
+                    visit(field, value, path, found);
                     path.truncate(length);
                 }
             }
@@ -39,7 +39,7 @@ fn look(node: &Node, value: &Value, path: &mut String, found: &mut Vec<String>) 
             }
             for (index, item) in items.iter().enumerate() {
                 path.push_str(&format!("[{index}]"));
-                look(&list.items, item, path, found);
+                visit(&list.items, item, path, found);
                 path.truncate(length);
             }
         }

@@ -9,19 +9,19 @@ use crate::fields::Set;
 use crate::items::IndexedList;
 use crate::types::{DEDUCED, List, Node, Shape, Types};
 
-/// The paths that differ. The order of items does not count: it has no owner.
+/// Paths that differ. The order of items is not compared: it has no owner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// Paths only the old state has.
+    /// Paths that only the old state has.
     pub removed: Set,
-    /// Paths both have, with different values.
+    /// Paths that both states have, with different values.
     pub modified: Set,
-    /// Paths only the new state has.
+    /// Paths that only the new state has.
     pub added: Set,
 }
 
 impl Comparison {
-    /// Whether it is empty, even without its own path.
+    /// Whether the comparison is empty, apart from its own path.
     fn is_bare(&self) -> bool {
         let bare = |set: &Set| !set.member && set.below.is_empty();
         bare(&self.removed) && bare(&self.modified) && bare(&self.added)
@@ -48,7 +48,7 @@ impl Types {
 }
 
 impl Comparison {
-    /// Moves the results below `element` to their place.
+    /// Adds the results below `element`.
     fn put(&mut self, element: &Element, found: Self) {
         for (set, found) in [
             (&mut self.removed, found.removed),
@@ -83,7 +83,7 @@ impl Comparison {
     }
 }
 
-/// Compares one place and all below it. Sets are created only for differences: most of an object has
+/// Compares a value and everything below it. Sets are created only for differences: most of an object has
 /// none.
 fn compare(node: &Node, old: &Value, new: &Value) -> Comparison {
     match (old, new) {
@@ -103,7 +103,7 @@ fn compare(node: &Node, old: &Value, new: &Value) -> Comparison {
         return Comparison::default();
     }
     let mut found = Comparison::modified();
-    // The members of a container of another kind were removed with it, and those of the new one were
+    // The members of a container with another type were removed with it, and those of the new container were
     // added.
     if std::mem::discriminant(old) != std::mem::discriminant(new) {
         found.removed = inside(node, old);
@@ -158,7 +158,7 @@ fn items(list: &List, old: &[Value], new: &[Value]) -> Comparison {
     found
 }
 
-/// A single item with all below it; duplicates are one path.
+/// Returns a single item with everything below it; duplicates are one path.
 fn one_or_many(list: &List, places: &[&Value]) -> Set {
     match places {
         [only] => all(&list.items, only),
@@ -166,7 +166,7 @@ fn one_or_many(list: &List, places: &[&Value]) -> Set {
     }
 }
 
-/// The place itself and everything below it.
+/// Returns the path of the value itself and everything below it.
 fn all(node: &Node, value: &Value) -> Set {
     Set {
         member: true,

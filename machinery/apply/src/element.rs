@@ -5,9 +5,9 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-/// A JSON value with the order that field sets are written in: numbers, texts, booleans, lists, maps, null.
+/// A JSON value in the order of field sets: numbers, texts, booleans, lists, maps, null.
 ///
-/// Numbers compare as doubles, so `1` and `1.0` are the same.
+/// Numbers are compared as doubles, so `1` and `1.0` are equal.
 #[derive(Clone, Debug)]
 pub struct Scalar(pub Value);
 
@@ -31,7 +31,7 @@ impl PartialEq for Scalar {
 
 impl Eq for Scalar {}
 
-/// Whether two values are the same to ownership: numbers by value, all else exactly.
+/// Whether two values are equal for ownership: numbers by value, all others exactly.
 pub(crate) fn same(one: &Value, other: &Value) -> bool {
     order(one, other).is_eq()
 }
@@ -50,7 +50,7 @@ fn rank(value: &Value) -> u8 {
 fn order(one: &Value, other: &Value) -> Ordering {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => {
-            // Adding zero makes -0 the same as 0.
+            // Adding zero makes -0 equal to 0.
             let double = |number: &serde_json::Number| number.as_f64().unwrap_or_default() + 0.0;
             double(one).total_cmp(&double(other))
         }
@@ -75,25 +75,24 @@ fn first(mut orders: impl Iterator<Item = Ordering>) -> Ordering {
     orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
 }
 
-/// One step of a path. The order of variants is the order they are written in.
+/// One step of a path. The order of variants is their order in a set.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Element {
     /// A field of a struct or a key of a map.
     Field(String),
-    /// An item of a list that is a map, by its keys in the order of their names.
+    /// An item of a list of maps, identified by its keys in the order of their names.
     Key(Vec<(String, Scalar)>),
     /// An item of a set.
     Value(Scalar),
-    /// An item by its position. Read, never made.
+    /// An item by its position. It is decoded, but never created.
     Index(i64),
 }
 
 impl Element {
-    /// Reads `f:name`, `k:{..}`, `v:..` or `i:1`. `None` for a letter that is not known, which readers leave
-    /// out.
+    /// Decodes `f:name`, `k:{..}`, `v:..` or `i:1`. `None` for an unknown letter, which decoders skip.
     ///
     /// # Errors
-    /// When there is no colon, or the rest is not of the kind that the letter names.
+    /// When there is no colon, or the rest does not fit the letter.
     pub(crate) fn decode(text: &str) -> Result<Option<Self>, String> {
         let Some((letter, rest)) = text.split_once(':') else {
             return Err(format!("{text:?} has no colon"));
@@ -117,10 +116,10 @@ impl Element {
         })
     }
 
-    /// Writes the text that [`Element::decode`] reads, as a text of JSON.
+    /// Writes the text that [`Element::decode`] decodes, as a JSON string.
     pub(crate) fn write_to(&self, text: &mut String) {
         match self {
-            // Most are names without characters that JSON escapes.
+            // Most elements are names without characters that JSON escapes.
             Self::Field(name) if name.bytes().all(is_plain) => {
                 text.push_str("\"f:");
                 text.push_str(name);
@@ -146,12 +145,13 @@ impl Element {
     }
 }
 
-/// Whether JSON writes this byte of a text unescaped.
+/// Whether this byte is unescaped in a JSON string.
 fn is_plain(byte: u8) -> bool {
     byte >= 0x20 && !matches!(byte, b'"' | b'\\')
 }
 
-/// Compact JSON with the characters of HTML escaped, as Go writes it. Only texts have such characters.
+/// Returns compact JSON in which the characters of HTML are escaped, as in Go's encoding. Only strings have
+/// such characters.
 fn escaped(value: &Value) -> String {
     value
         .to_string()

@@ -7,16 +7,16 @@ use std::collections::BTreeMap;
 use crate::element::Element;
 pub use encoding::Invalid;
 
-/// A set of paths as a tree. A path and those below it are members independently of each other.
+/// A set of paths as a tree. A path can be a member independently of the paths below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Set {
-    /// Whether the path that leads here is a member.
+    /// Whether the path of this node is a member.
     pub(crate) member: bool,
     pub(crate) below: BTreeMap<Element, Self>,
 }
 
 impl Set {
-    /// Whether nothing is a member.
+    /// Whether the set has no members.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         !self.member && self.below.values().all(Self::is_empty)
@@ -29,7 +29,7 @@ impl Set {
         end.is_some_and(|end| end.member)
     }
 
-    /// Makes `path` a member.
+    /// Adds `path`.
     pub fn insert(&mut self, path: impl IntoIterator<Item = Element>) {
         let end = path
             .into_iter()
@@ -37,14 +37,14 @@ impl Set {
         end.member = true;
     }
 
-    /// The members of either.
+    /// Returns the members of either set.
     #[must_use]
     pub fn union(mut self, other: &Self) -> Self {
         self.add(other);
         self
     }
 
-    /// Makes the members of `other` members.
+    /// Adds the members of `other`.
     pub(crate) fn add(&mut self, other: &Self) {
         self.member |= other.member;
         for (element, below) in &other.below {
@@ -57,7 +57,7 @@ impl Set {
         }
     }
 
-    /// The members of both.
+    /// Returns the members of both sets.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         let below = self.below.iter().filter_map(|(element, mine)| {
@@ -70,13 +70,13 @@ impl Set {
         }
     }
 
-    /// The members that `other` does not have. Members below one of `other` stay.
+    /// Returns the members that `other` does not have. Members below a member of `other` stay.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
         self.minus(other, false)
     }
 
-    /// The members that are neither in `other` nor below a member of it.
+    /// Returns the members that are neither in `other` nor below a member of it.
     #[must_use]
     pub fn recursive_difference(&self, other: &Self) -> Self {
         if other.member {
@@ -85,14 +85,14 @@ impl Set {
         self.minus(other, true)
     }
 
-    /// The members that are in `other` or below a member of it.
+    /// Returns the members that are in `other` or below a member of it.
     pub(crate) fn below(&self, other: &Self) -> Self {
         if other.member {
             return self.clone();
         }
         let below = self.below.iter().filter_map(|(element, mine)| {
-            let kept = mine.below(other.below.get(element)?);
-            (!kept.is_empty()).then(|| (element.clone(), kept))
+            let common = mine.below(other.below.get(element)?);
+            (!common.is_empty()).then(|| (element.clone(), common))
         });
         Self {
             member: false,
@@ -107,16 +107,15 @@ impl Set {
             return;
         }
         self.below.retain(|element, mine| {
-            let Some(theirs) = other.below.get(element) else {
+            let Some(removed) = other.below.get(element) else {
                 return true;
             };
-            mine.remove(theirs);
+            mine.remove(removed);
             !mine.is_empty()
         });
     }
 
-    /// Removes the members of `other` and those below them, as [`Set::recursive_difference`] leaves
-    /// them out.
+    /// Removes the members of `other` and those below them, like [`Set::recursive_difference`].
     pub(crate) fn cut(&mut self, other: &Self) {
         if other.member {
             *self = Self::default();
@@ -126,15 +125,15 @@ impl Set {
             return;
         }
         self.below.retain(|element, mine| {
-            let Some(theirs) = other.below.get(element) else {
+            let Some(removed) = other.below.get(element) else {
                 return true;
             };
-            mine.cut(theirs);
+            mine.cut(removed);
             !mine.is_empty()
         });
     }
 
-    /// One path.
+    /// Creates a set with only its own path as a member.
     pub(crate) fn leaf() -> Self {
         Self {
             member: true,
@@ -145,8 +144,8 @@ impl Set {
     fn minus(&self, other: &Self, recursive: bool) -> Self {
         let below = self.below.iter().filter_map(|(element, mine)| {
             let left = match other.below.get(element) {
-                Some(theirs) if recursive => mine.recursive_difference(theirs),
-                Some(theirs) => mine.minus(theirs, false),
+                Some(removed) if recursive => mine.recursive_difference(removed),
+                Some(removed) => mine.minus(removed, false),
                 None => mine.clone(),
             };
             (!left.is_empty()).then(|| (element.clone(), left))
@@ -157,8 +156,8 @@ impl Set {
         }
     }
 
-    /// Every member in the form of messages (`.spec.ports[port=80,protocol="TCP"].name`): at each level
-    /// the members first, then those below them.
+    /// Returns every member in the form of messages (`.spec.ports[port=80,protocol="TCP"].name`): at each
+    /// level the members first, then those below them.
     #[must_use]
     pub fn paths(&self) -> Vec<String> {
         let mut found = Vec::new();

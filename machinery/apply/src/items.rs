@@ -1,4 +1,4 @@
-//! The items of a granular list by their keys.
+//! Items of a granular list, by their keys.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use crate::element::{Element, Scalar};
 use crate::types::{By, List};
 
 impl List {
-    /// Whether items are merged one by one.
+    /// Whether items are merged separately.
     pub(crate) fn granular(&self) -> bool {
         !matches!(self.by, By::Atomic)
     }
 
-    /// The path element of `item`.
+    /// Returns the path element of `item`.
     pub(crate) fn element(&self, index: usize, item: &Value) -> Result<Element, String> {
         match &self.by {
             By::Atomic => Err("an item of an atomic list has no path".to_owned()),
@@ -21,12 +21,12 @@ impl List {
                 Err(format!("element {index}: sets hold scalars only"))
             }
             By::Value => Ok(Element::Value(Scalar(item.clone()))),
-            By::Keys(keys) => keyed(index, item, keys),
+            By::Keys(keys) => key_element(index, item, keys),
         }
     }
 }
 
-fn keyed(index: usize, item: &Value, keys: &[(String, Option<Value>)]) -> Result<Element, String> {
+fn key_element(index: usize, item: &Value, keys: &[(String, Option<Value>)]) -> Result<Element, String> {
     let Some(item) = item.as_object() else {
         return Err(format!(
             "element {index}: associative list with keys may not have non-map elements"
@@ -50,7 +50,7 @@ fn keyed(index: usize, item: &Value, keys: &[(String, Option<Value>)]) -> Result
     Ok(Element::Key(found))
 }
 
-/// A list with its items' elements. Items that have none are distinguished by their index.
+/// A list with the path elements of its items. Items without a valid element are identified by their index.
 pub(crate) struct IndexedList<'a> {
     pub(crate) order: Vec<(Element, &'a Value)>,
     places: BTreeMap<Element, Vec<&'a Value>>,
@@ -69,12 +69,12 @@ impl<'a> IndexedList<'a> {
         Self { order, places }
     }
 
-    /// Every item that `element` names; more than one where the list has duplicates.
+    /// Returns the items with the path element `element`; more than one if the list has duplicates.
     pub(crate) fn get(&self, element: &Element) -> &[&'a Value] {
         self.places.get(element).map_or(&[], Vec::as_slice)
     }
 
-    /// Each item once.
+    /// Iterates over the elements, each once with its items.
     pub(crate) fn each(&self) -> impl Iterator<Item = (&Element, &[&'a Value])> {
         self.places
             .iter()

@@ -1,4 +1,4 @@
-//! Fields of one owner, restored in an object that others changed.
+//! Restoring the fields of one owner in an object that other writers changed.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use crate::items::IndexedList;
 use crate::types::{DEDUCED, Node, Types};
 
 impl Types {
-    /// `changed` with the members of `owned` as in `live`; all other fields stay as changed.
+    /// Returns `changed` with the members of `owned` as in `live`; all other fields stay as in `changed`.
     ///
     /// Both objects fit these types ([`Types::paths_of_stored`]).
     #[must_use]
@@ -20,7 +20,7 @@ impl Types {
     }
 }
 
-/// Part of `value` that `owned` names, as a configuration; `None` where that is absent.
+/// Returns the part of `value` that `owned` names, as a configuration; `None` if it is absent.
 fn part(node: &Node, value: &Value, owned: &Set) -> Option<Value> {
     if owned.below.is_empty() {
         return owned.member.then(|| value.clone());
@@ -94,8 +94,8 @@ mod tests {
                 "whole": ["p", "q"],
             })
         );
-        let gone = types.kept(&live, &owned, &json!({}));
-        assert_eq!(gone, mine);
+        let result = types.kept(&live, &owned, &json!({}));
+        assert_eq!(result, mine);
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Server-side apply for objects of a structural schema, and the managed fields of every other write, as
-//! kube-apiserver has them: pure functions on JSON values, without I/O and without a clock. For API servers,
-//! for tools that predict what an apply will do, and for tests.
+//! Server-side apply for objects of a structural schema, and the managed fields of every other write, with
+//! the rules of kube-apiserver: pure functions on JSON values, without I/O and without a clock. They are for
+//! API servers, for tools that predict the result of an apply, and for tests.
 //!
 //! Start with [`Managers`], which is `metadata.managedFields` decoded:
 //! * [`Managers::update`] computes the owners after a create, update or patch;
@@ -11,27 +11,27 @@
 //!
 //! `cargo run -p berth-apply --example owners` shows two managers and a conflict.
 //!
-//! Ownership is a set of *paths* ([`Set`], written as `fieldsV1`), never of values. [`Types`] is the
-//! merge information of a schema: which maps and lists are granular, which are one leaf, and the keys
-//! of list items. They provide
-//! * [`Types::paths`]: the fields an applied configuration names, which its manager will own;
+//! Ownership is a set of *paths* ([`Set`], written as `fieldsV1`), never of values. [`Types`] is the merge
+//! information of a schema: which maps and lists are granular, which are one leaf, and the keys of list
+//! items. Their methods are:
+//! * [`Types::paths`]: the fields in an applied configuration, which its manager will own;
 //! * [`Types::merge`]: the configuration merged into the live object;
 //! * [`Types::compare`]: the removed, modified and added paths between two states of an object;
-//! * [`Types::prune`]: the merge without the fields that the manager named before, no longer names, and
-//!   no other manager owns;
-//! * [`Types::kept`]: the changes of others, with the fields of one owner restored.
+//! * [`Types::prune`]: the merged object without the fields that only the manager's previous configuration
+//!   had and no other manager owns;
+//! * [`Types::kept`]: the changes of other writers, with the fields of one owner restored.
 //!
-//! Differences from kube-apiserver: pruning never leaves `null` in an object, which most schemas
-//! refuse. A container that loses its last entry is removed, or stays empty if it has an owner. Whether
-//! anything changed is asked by owner ([`Managers::same_but_times`]), so that entries that would only
-//! change places need not be written.
+//! Differences from kube-apiserver: pruning never leaves `null` in an object, which most schemas refuse. A
+//! container that loses its last entry is removed, or stays empty if it has an owner. Managed fields are
+//! compared by owner ([`Managers::same_but_times`]), so that a mere change of their order need not be
+//! written.
 //!
-//! Depth is limited ([`MAX_DEPTH`]), and so are the bytes of a list ([`MAX_BYTES`]); lists are indexed
-//! by key, so that the work grows with `n log n` of their length. An object that breaks a limit is
-//! refused or left untracked, and nothing panics.
+//! The depth is limited ([`MAX_DEPTH`]), and so are the bytes of a list ([`MAX_BYTES`]); lists are indexed by
+//! key, so that the work is in `O(n log n)` of their length. An object that exceeds a limit is refused or not
+//! tracked, and nothing panics.
 //!
-//! The rules are those of <https://kubernetes.io/docs/reference/using-api/server-side-apply/> and of
-//! the enhancement proposal KEP-555. `tests/apply_reference` plays random writes here and on
+//! The rules are those of <https://kubernetes.io/docs/reference/using-api/server-side-apply/> and of the
+//! enhancement proposal KEP-555. `tests/apply_reference` runs random writes both with this crate and with
 //! kube-apiserver's own field manager; `src/reference/rows.json` has eighty short sequences with their
 //! outcomes (feature `reference`).
 #![doc = include_str!("../README.md")]
@@ -62,10 +62,10 @@ pub use paths::Mismatch;
 pub use types::Types;
 pub use write::{ApplyError, ApplyOutcome, Conflict, Only, Reset, Versions, Writer};
 
-/// Deepest nesting of objects and field sets. Deeper ones are refused before anything walks them.
+/// Deepest nesting of objects and field sets. Deeper ones are refused before any recursion.
 pub const MAX_DEPTH: usize = berth_apimachinery::nesting::DEPTH_LIMIT;
 
-/// Whether `object` is nested too deep to walk.
+/// Whether the nesting of `object` is too deep for recursion.
 fn too_deep(object: &serde_json::Value) -> bool {
     !berth_apimachinery::nesting::is_shallow(object)
 }

@@ -16,18 +16,17 @@ use crate::fields::Set;
 pub use decode::MAX_BYTES;
 pub(crate) use decode::whole_seconds;
 
-/// Kind of write by which a manager got its fields.
+/// Type of the write by which a manager got its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
-    /// By applying a configuration. A field that the next configuration leaves out is removed from the
-    /// object.
+    /// An applied configuration. A field that the next configuration omits is removed from the object.
     Apply,
     /// Any other write.
     Update,
 }
 
 impl Operation {
-    /// The text in an entry.
+    /// Returns the operation as in an entry.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -37,23 +36,24 @@ impl Operation {
     }
 }
 
-/// An owner: one name can be several, by operation, subresource and, for updates, version.
+/// Identity of an owner: one name can belong to several owners, which differ in operation, subresource and,
+/// for updates, version.
 ///
-/// [`fmt::Display`] writes it as conflicts do: `"u" with subresource "scale" using example.dev/v1`.
+/// [`fmt::Display`] formats it as in conflicts: `"u" with subresource "scale" using example.dev/v1`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Identity {
-    /// The manager's name.
+    /// Name of the manager.
     pub manager: String,
-    /// Its way of writing.
+    /// Type of the manager's writes.
     pub operation: Operation,
-    /// The version of its updates; empty for appliers, which are the same in every version.
+    /// API version of the manager's updates; empty for appliers, which are the same in every version.
     pub api_version: String,
-    /// The subresource of its writes; empty for the object itself.
+    /// Subresource of the manager's writes; empty for the object itself.
     pub subresource: String,
 }
 
 impl Identity {
-    /// The JSON text. It orders owners in messages whose times are equal.
+    /// Returns the JSON text, which determines the order of owners with equal times in messages.
     pub(crate) fn sort_key(&self) -> String {
         let mut key = format!(
             "{{\"manager\":{},\"operation\":\"{}\"",
@@ -89,11 +89,11 @@ impl fmt::Display for Identity {
 /// Fields of an owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The version its fields are named in.
+    /// API version of the fields' names.
     pub api_version: String,
-    /// Time of its last change of the object, in whole seconds.
+    /// Time of the owner's last change of the object, in whole seconds.
     pub time: Option<Timestamp>,
-    /// Its fields.
+    /// Set of the owner's fields.
     pub set: Set,
 }
 
@@ -110,7 +110,7 @@ impl Managers {
         self.entries.is_empty()
     }
 
-    /// Every owner, with its fields.
+    /// Iterates over the owners, with their fields.
     pub fn iter(&self) -> impl Iterator<Item = (&Identity, &Entry)> {
         self.entries.iter()
     }
@@ -121,15 +121,15 @@ impl Managers {
         self.entries.get(owner)
     }
 
-    /// The managers before a write: those of its body, if they are valid and at least one; none if the
+    /// Returns the managers before a write: those of its body, if they are valid and not empty; none if the
     /// body removes them by `[]` or `[{}]`; otherwise the `live` ones.
     ///
-    /// Writes to a subresource start from the live managed fields and ignore those of the body: do not
-    /// call this for them.
+    /// Writes to a subresource start from the live managed fields and ignore those of the body: do not call
+    /// this function for them.
     #[must_use]
     pub fn of_request(body: Option<&Value>, live: Self) -> Self {
         match body {
-            Some(Value::Array(entries)) if taken_away(entries) => Self::default(),
+            Some(Value::Array(entries)) if removes_all(entries) => Self::default(),
             Some(body @ Value::Array(_)) => match Self::decode_value(body) {
                 Ok(managers) if !managers.is_empty() => managers,
                 _ => live,
@@ -138,7 +138,7 @@ impl Managers {
         }
     }
 
-    /// Whether both are equal apart from times and the order of their entries.
+    /// Whether both lists are equal apart from times and the order of entries.
     #[must_use]
     pub fn same_but_times(&self, other: &Self) -> bool {
         self.entries.len() == other.entries.len()
@@ -151,8 +151,8 @@ impl Managers {
                 })
     }
 
-    /// Returns the errors of names and subresources in the list, as kube-apiserver validates what it is about
-    /// to store.
+    /// Returns the errors of names and subresources in the list, by kube-apiserver's validation before
+    /// storing it.
     #[must_use]
     pub fn validate(&self) -> Vec<FieldError> {
         let in_order = self.sorted().into_iter().enumerate();
@@ -169,8 +169,8 @@ impl Managers {
             .collect()
     }
 
-    /// The entries that are written, in the order they are written in: appliers first, then by time, name,
-    /// version and subresource.
+    /// Returns the entries in their order in the list: appliers first, then by time, name, version and
+    /// subresource.
     fn sorted(&self) -> Vec<(&Identity, &Entry)> {
         let mut entries: Vec<_> = self
             .entries
@@ -190,14 +190,14 @@ impl Managers {
         entries
     }
 
-    /// Leaves out owners of nothing.
+    /// Removes owners without fields.
     pub(crate) fn tidy(&mut self) {
         self.entries.retain(|_, entry| !entry.set.is_empty());
     }
 }
 
-/// `[]`, or one entry without any field.
-fn taken_away(entries: &[Value]) -> bool {
+/// Whether the list removes the managed fields: `[]`, or one entry without any field.
+fn removes_all(entries: &[Value]) -> bool {
     let unset = |value: &Value| value.is_null() || value == "";
     match entries {
         [] => true,
@@ -210,7 +210,7 @@ fn seconds(time: Option<Timestamp>) -> i64 {
     time.map_or(0, Timestamp::as_second)
 }
 
-/// The name of an unknown manager.
+/// Returns the name of a manager, or that of an unknown one.
 pub(crate) fn named(manager: &str) -> Cow<'_, str> {
     Cow::Borrowed(if manager.is_empty() { "unknown" } else { manager })
 }

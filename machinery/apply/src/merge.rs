@@ -8,14 +8,14 @@ use crate::items::IndexedList;
 use crate::types::{DEDUCED, List, Node, Shape, Types};
 
 impl Types {
-    /// `config` merged into `live`. Both fit these types ([`Types::paths`], [`Types::paths_of_stored`]).
+    /// Merges `config` into `live`. Both fit these types ([`Types::paths`], [`Types::paths_of_stored`]).
     #[must_use]
     pub fn merge(&self, live: &Value, config: &Value) -> Value {
         merge(&self.root, live, config)
     }
 }
 
-fn filled(value: &Value) -> bool {
+fn is_filled(value: &Value) -> bool {
     match value {
         Value::Object(fields) => !fields.is_empty(),
         Value::Array(items) => !items.is_empty(),
@@ -33,7 +33,7 @@ fn granular(node: &Node, value: &Value) -> bool {
 
 fn merge(node: &Node, live: &Value, config: &Value) -> Value {
     match (live, config) {
-        (_, Value::Null) if granular(node, live) && filled(live) => live.clone(),
+        (_, Value::Null) if granular(node, live) && is_filled(live) => live.clone(),
         (Value::Object(live), Value::Object(config)) => match &node.object {
             Some(shape) if !shape.atomic => Value::Object(fields(shape, live, config)),
             _ => Value::Object(config.clone()),
@@ -59,8 +59,8 @@ fn fields(shape: &Shape, live: &Map<String, Value>, config: &Map<String, Value>)
     merged
 }
 
-/// Applied items keep the order of the configuration; the others keep their place before the item that
-/// follows them.
+/// Merges the items of a list. Applied items keep the order of the configuration; other items stay before the
+/// item that follows them.
 fn items(list: &List, live: &[Value], config: &[Value]) -> Vec<Value> {
     let (live, config) = (IndexedList::of(list, live), IndexedList::of(list, config));
     let shared = |at: usize| {
@@ -71,30 +71,30 @@ fn items(list: &List, live: &[Value], config: &[Value]) -> Vec<Value> {
     };
     let mut merged = Vec::with_capacity(live.order.len() + config.order.len());
     let mut put = BTreeSet::new();
-    let (mut mine, mut theirs, mut next) = (0, 0, 0);
+    let (mut live_index, mut config_index, mut next) = (0, 0, 0);
     loop {
-        // The next item of the configuration that is live too.
-        next = next.max(theirs);
+        // The next item of the configuration that is also live.
+        next = next.max(config_index);
         while next < config.order.len() && !shared(next) {
             next += 1;
         }
-        let front = live.order.get(mine).map(|(key, _)| key);
-        let applied = config.order.get(theirs);
+        let front = live.order.get(live_index).map(|(key, _)| key);
+        let applied = config.order.get(config_index);
         if let Some(front) = front {
             let in_config = !config.get(front).is_empty();
             let waits = config.order.get(next).is_some_and(|(key, _)| key != front);
             let meets = applied.is_some_and(|(key, _)| key == front);
             if !meets && applied.is_some() && in_config && waits {
-                mine += 1;
+                live_index += 1;
                 continue;
             }
             if !meets && !in_config {
-                merged.push(live.order[mine].1.clone());
-                mine += 1;
+                merged.push(live.order[live_index].1.clone());
+                live_index += 1;
                 continue;
             }
             if meets || put.contains(front) {
-                mine += 1;
+                live_index += 1;
             }
         }
         let Some((key, value)) = applied else {
@@ -103,12 +103,12 @@ fn items(list: &List, live: &[Value], config: &[Value]) -> Vec<Value> {
             }
             continue;
         };
-        // An item that is live twice is replaced by the one of the configuration alone.
+        // Duplicates of a live item are replaced by the item of the configuration.
         merged.push(match live.get(key) {
             [only] => merge(&list.items, only, value),
             _ => (*value).clone(),
         });
         put.insert(key);
-        theirs += 1;
+        config_index += 1;
     }
 }

@@ -1,4 +1,4 @@
-//! The paths that an object names, and the places where it does not fit its types.
+//! Paths of the fields in an object, and mismatches with its types.
 
 use serde_json::Value;
 
@@ -8,11 +8,11 @@ use crate::fields::Set;
 use crate::items::IndexedList;
 use crate::types::{DEDUCED, List, Node, Scalars, Shape, Types};
 
-/// Place where an object does not fit its types, with the error.
+/// Mismatch of a value with its type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {problem}")]
 pub struct Mismatch {
-    /// The path, as in `.spec.ports`.
+    /// Path of the value, as in `.spec.ports`.
     pub path: String,
     /// Description of the error.
     pub problem: String,
@@ -27,7 +27,7 @@ impl Mismatch {
     }
 }
 
-/// Several mismatches as one text: a single one as it is.
+/// Formats several mismatches as one text: a single one is unchanged.
 pub(crate) fn together(problems: &[Mismatch]) -> String {
     match problems {
         [one] => one.to_string(),
@@ -39,33 +39,34 @@ pub(crate) fn together(problems: &[Mismatch]) -> String {
 }
 
 impl Types {
-    /// The paths that a configuration names: the fields that its manager owns after the apply.
+    /// Returns the paths in a configuration: the fields that its manager owns after the apply.
     ///
     /// # Errors
-    /// Every place that does not fit, duplicates in sets and lists by key too.
+    /// Every mismatch, including duplicates in sets and in lists with keys.
     pub fn paths(&self, config: &Value) -> Result<Set, Vec<Mismatch>> {
         self.walk(config, false)
     }
 
-    /// Returns the paths of a stored object. Duplicates are allowed there, and are one path; so are
-    /// fields that the schema does not have, or no longer has: their types are deduced.
+    /// Returns the paths of a stored object. Unlike in a configuration, duplicates are allowed, and are one
+    /// path; fields that the schema does not have, or no longer has, are allowed too: their types are
+    /// deduced.
     ///
     /// # Errors
-    /// Every place that does not fit.
+    /// Every mismatch.
     pub fn paths_of_stored(&self, object: &Value) -> Result<Set, Vec<Mismatch>> {
         self.walk(object, true)
     }
 
-    /// Whether a stored object fits.
+    /// Checks that a stored object fits these types.
     pub(crate) fn check_stored(&self, object: &Value) -> Result<(), Vec<Mismatch>> {
         self.walk(object, true).map(drop)
     }
 
-    /// Returns the fields that `last`, a configuration applied by other means, has with the same values
-    /// as `live`. Its applier may take these over in its first apply without force.
+    /// Returns the fields that `last`, a configuration that was applied by other means, has with the same
+    /// values as `live`. Its manager may take these over in its first server-side apply without force.
     ///
     /// # Errors
-    /// Where either does not fit.
+    /// Every mismatch of either object.
     pub fn unchanged(&self, last: &Value, live: &Value) -> Result<Set, Vec<Mismatch>> {
         let mut set = self.paths(last)?;
         self.check_stored(live)?;
@@ -123,7 +124,7 @@ impl Walk {
                 }
             },
             _ => match node.scalar {
-                Some(scalars) if takes(scalars, value) => set.member = true,
+                Some(scalars) if accepts(scalars, value) => set.member = true,
                 _ => self.refuse(format!("expected {}, got {value}", expected(node))),
             },
         }
@@ -137,7 +138,7 @@ impl Walk {
                 None => {
                     self.refuse("field not declared in schema".to_owned());
                     self.path.pop();
-                    // One of them is reported.
+                    // Only one of the duplicates is reported.
                     break;
                 }
                 Some(node) => {
@@ -151,12 +152,13 @@ impl Walk {
         set.below.retain(|_, below| !below.is_empty());
     }
 
-    /// An atomic object is one path, but its content must fit as well.
+    /// Checks the content of an atomic object, which is one path, but must fit as well.
     fn fits(&mut self, shape: &Shape, value: &Value) {
         self.fields(shape, value, &mut Set::default());
     }
 
-    /// So is an atomic list. A stored one may be older than the schema, and is replaced as a whole.
+    /// Checks the content of an atomic list. A stored list may be older than the schema, and is replaced as a
+    /// whole.
     fn fit(&mut self, list: &List, items: &[Value]) {
         if self.stored || !list.described() {
             return;
@@ -169,14 +171,14 @@ impl Walk {
     }
 
     fn items(&mut self, list: &List, items: &[Value], set: &mut Set) {
-        let mut broken = false;
+        let mut is_invalid = false;
         for (index, item) in items.iter().enumerate() {
             if let Err(problem) = list.element(index, item) {
                 self.refuse(problem);
-                broken = true;
+                is_invalid = true;
             }
         }
-        if broken {
+        if is_invalid {
             return;
         }
         for (element, places) in IndexedList::of(list, items).each() {
@@ -199,7 +201,7 @@ impl Walk {
     }
 }
 
-fn takes(scalars: Scalars, value: &Value) -> bool {
+fn accepts(scalars: Scalars, value: &Value) -> bool {
     match scalars {
         Scalars::Any => true,
         Scalars::Text => value.is_string(),

@@ -1,4 +1,4 @@
-//! Removing fields that a manager named before and no longer names.
+//! Removal of fields that a manager's last configuration had and its new one does not have.
 
 use serde_json::{Map, Value};
 
@@ -9,40 +9,39 @@ use crate::paths::Mismatch;
 use crate::types::{DEDUCED, List, Node, Shape, Types};
 
 impl Types {
-    /// `merged` without the fields that only `last` owned, this manager's set before. `owned` is the
-    /// union of all managers' sets now, this one's new set included.
+    /// Returns `merged` without the fields that only `last` owned, which is this manager's previous set.
+    /// `owned` is the union of all managers' present sets, including this manager's new set.
     ///
-    /// A container is removed with its last entry, unless it has an owner. In that case it stays,
-    /// empty.
+    /// A container is removed with its last entry, unless it has an owner. With an owner it stays, empty.
     ///
     /// # Errors
-    /// Where `merged` does not fit these types.
+    /// When `merged` does not fit these types.
     pub fn prune(&self, merged: &Value, last: &Set, owned: &Set) -> Result<Value, Vec<Mismatch>> {
         let pruned = self.without_last(merged, last);
         let pruned = self.put_back(merged, &pruned, owned)?;
         self.without_dangling(merged, &pruned, last, owned)
     }
 
-    /// `merged` without the fields of `last`, also those with other owners.
+    /// Returns `merged` without the fields of `last`, including those with other owners.
     pub(crate) fn without_last(&self, merged: &Value, last: &Set) -> Value {
         self.without(merged, &with_structs(&self.root, last.clone()), None)
     }
 
-    /// `pruned` with the fields of `merged` that `owned` names.
+    /// Returns `pruned` with the fields of `merged` that `owned` names.
     pub(crate) fn put_back(
         &self,
         merged: &Value,
         pruned: &Value,
         owned: &Set,
     ) -> Result<Value, Vec<Mismatch>> {
-        let kept = self
+        let existing = self
             .paths_with_structs(pruned)?
             .union(&with_structs(&self.root, owned.clone()));
-        let gone = self.paths_with_structs(merged)?.difference(&kept);
-        Ok(self.without(merged, &gone, None))
+        let removed = self.paths_with_structs(merged)?.difference(&existing);
+        Ok(self.without(merged, &removed, None))
     }
 
-    /// `merged` without the fields that `pruned` lacks and `last` owned.
+    /// Returns `merged` without the fields that `pruned` lacks and `last` owned.
     pub(crate) fn without_dangling(
         &self,
         merged: &Value,
@@ -51,12 +50,12 @@ impl Types {
         owned: &Set,
     ) -> Result<Value, Vec<Mismatch>> {
         let last = with_structs(&self.root, last.clone());
-        let kept = self.paths_with_structs(pruned)?;
-        let gone = self
+        let existing = self.paths_with_structs(pruned)?;
+        let removed = self
             .paths_with_structs(merged)?
-            .difference(&kept)
+            .difference(&existing)
             .intersection(&last);
-        Ok(self.without(merged, &gone, Some(owned)))
+        Ok(self.without(merged, &removed, Some(owned)))
     }
 
     fn paths_with_structs(&self, object: &Value) -> Result<Set, Vec<Mismatch>> {
@@ -64,8 +63,8 @@ impl Types {
         Ok(with_structs(&self.root, paths))
     }
 
-    /// `object` without the members of `set` and all below them. With `owned` given, containers that empty go
-    /// unless they are owned; without, they become `null`.
+    /// Returns `object` without the members of `set` and everything below them. With `owned`, emptied
+    /// containers are removed unless they have an owner; without `owned`, they become `null`.
     fn without(&self, object: &Value, set: &Set, owned: Option<&Set>) -> Value {
         let mut cut = object.clone();
         without(&self.root, &mut cut, set, owned);
@@ -73,7 +72,7 @@ impl Types {
     }
 }
 
-/// `set` with every declared field on the way to a member.
+/// Returns `set` with every declared field on the path to a member.
 fn with_structs(node: &Node, mut set: Set) -> Set {
     let below = std::mem::take(&mut set.below)
         .into_iter()
@@ -98,7 +97,7 @@ fn child<'a>(node: &'a Node, element: &Element) -> Option<&'a Node> {
     }
 }
 
-/// Takes `set` out of `value`. Whether that leaves nothing of a container.
+/// Removes `set` from `value`. Returns whether a container becomes empty.
 fn without(node: &Node, value: &mut Value, set: &Set, owned: Option<&Set>) -> bool {
     if set.below.is_empty() {
         return false;
@@ -111,7 +110,7 @@ fn without(node: &Node, value: &mut Value, set: &Set, owned: Option<&Set>) -> bo
 }
 
 fn cut_fields(shape: &Shape, fields: &mut Map<String, Value>, set: &Set, owned: Option<&Set>) -> bool {
-    let nobody = Set::default();
+    let no_owner = Set::default();
     let mut left = false;
     fields.retain(|name, value| {
         let element = Element::Field(name.clone());
@@ -122,9 +121,9 @@ fn cut_fields(shape: &Shape, fields: &mut Map<String, Value>, set: &Set, owned: 
         if below.member {
             return false;
         }
-        // An emptied container counts as a null that is there, so the container around it is not empty.
+        // An emptied container counts as a present null, so the container around it is not empty.
         left = true;
-        let owners = owned.map(|owned| owned.below.get(&element).unwrap_or(&nobody));
+        let owners = owned.map(|owned| owned.below.get(&element).unwrap_or(&no_owner));
         if !without(shape.field(name).unwrap_or(&DEDUCED), value, below, owners) {
             return true;
         }
@@ -140,8 +139,8 @@ fn cut_fields(shape: &Shape, fields: &mut Map<String, Value>, set: &Set, owned: 
 }
 
 fn cut_items(list: &List, items: &mut Vec<Value>, set: &Set, owned: Option<&Set>) -> bool {
-    let nobody = Set::default();
-    let kept = IndexedList::of(list, items)
+    let no_owner = Set::default();
+    let remaining = IndexedList::of(list, items)
         .order
         .into_iter()
         .filter_map(|(element, item)| {
@@ -152,10 +151,10 @@ fn cut_items(list: &List, items: &mut Vec<Value>, set: &Set, owned: Option<&Set>
                 return None;
             }
             let mut item = item.clone();
-            let owners = owned.map(|owned| owned.below.get(&element).unwrap_or(&nobody));
+            let owners = owned.map(|owned| owned.below.get(&element).unwrap_or(&no_owner));
             without(&list.items, &mut item, below, owners);
             Some(item)
         });
-    *items = kept.collect();
+    *items = remaining.collect();
     items.is_empty()
 }

@@ -1,18 +1,19 @@
 //! The sequences of `rows.json`: writes by several managers, each with its outcome on kube-apiserver
-//! 1.36, for tests of an API server. Behind the feature `reference`, and for tests: its functions panic
-//! where a row is malformed or its outcome is another.
+//! 1.36, for tests of an API server. The module needs the feature `reference`; its functions panic when a row
+//! is malformed or its outcome differs.
 //!
-//! A step has the manager under its action (`A` applies, `A!` by force, `MP` merge-patches, `PUT`,
-//! `POST`, `SEED` stores an object without owners), through the subresource `to`, in `version`, with
-//! `spec`, `status`, `metadata` and `managedFields`. Then `409` is the conflict it meets, `noop`
-//! whether it leaves object and owners as they were, `is` the spec (where `replicas` is 1 unless it is
-//! named), `st` the status, `meta` some of the metadata, `owns` all owners, their paths without
-//! `.spec.` and with `'` for `"`. `admission` has the fields that others set in the object after it.
-//! `where` names the players of a row that not all can play, `note` an intended difference from
-//! kube-apiserver: this crate by itself knows no dry run, no validation and no last-applied annotation.
+//! A step has the manager under its action (`A` applies, `A!` by force, `MP` merge-patches, `PUT`, `POST`,
+//! `SEED` stores an object without owners), through the subresource `to`, in `version`, with `spec`,
+//! `status`, `metadata` and `managedFields`. The outcome is in further fields: `409` is the expected
+//! conflict, `noop` whether object and owners stay unchanged, `is` the spec (where `replicas` is 1 unless it
+//! is named), `st` the status, `meta` some of the metadata, and `owns` all owners, their paths without
+//! `.spec.` and with `'` for `"`. `admission` has the fields that admission sets in the resulting object.
+//! `where` names the runners of a row that not every runner supports, and `note` explains an intended
+//! difference from kube-apiserver: this crate itself has no dry run, no validation and no last-applied
+//! annotation.
 
-pub mod asked;
 pub mod expected;
+pub mod request;
 
 use serde_json::Value;
 
@@ -22,7 +23,7 @@ pub fn schema() -> Value {
     serde_json::from_str(include_str!("reference/widget.json")).expect("the schema is JSON")
 }
 
-/// Returns the rows for `who`: `crate`, `server` or `reference`.
+/// Returns the rows for the runner `who`: `crate`, `server` or `reference`.
 #[must_use]
 pub fn rows(who: &str) -> Vec<Value> {
     let rows: Vec<Value> =
@@ -30,7 +31,7 @@ pub fn rows(who: &str) -> Vec<Value> {
     rows.into_iter().filter(|row| is_for(row, who)).collect()
 }
 
-/// Whether `row` is for `who`.
+/// Whether `row` is for the runner `who`.
 #[must_use]
 pub fn is_for(row: &Value, who: &str) -> bool {
     let by = row["where"].as_array();

@@ -1,5 +1,4 @@
-//! Two or more managers at one object, step by step, as kube-apiserver does it; and what holds for any of
-//! them.
+//! Several managers of one object, step by step, as in kube-apiserver; and the laws for all of them.
 
 mod encoding;
 mod entries;
@@ -56,7 +55,7 @@ fn schema() -> berth_apimachinery::Schema {
 /// The version of the kind that the tests apply.
 const VERSION: &str = "example.dev/v1";
 
-/// An object, and what each manager owns in it. A second passes with each write.
+/// An object with the fields of each manager. The clock advances a second with each write.
 struct World {
     schema: berth_apimachinery::Schema,
     types: Types,
@@ -88,7 +87,7 @@ impl World {
         }
     }
 
-    /// Applies `config` through `subresource`; whether the object changed.
+    /// Applies `config` through `subresource`; returns whether the object changed.
     fn apply_to(&mut self, by: (&str, &str), config: &Value, force: bool) -> Result<bool, ApplyError> {
         let reset = reset(by.1);
         let by = self.writer(by.0, by.1, &reset);
@@ -104,7 +103,7 @@ impl World {
         Ok(applied.changed)
     }
 
-    /// Applies `config`; the conflicts, each as `manager path`, or what does not fit.
+    /// Applies `config`; returns the conflicts, each as `manager path`, or the error.
     fn apply_all(&mut self, manager: &str, config: &Value, force: bool) -> Result<(), Vec<String>> {
         match self.apply_to((manager, ""), config, force) {
             Ok(_) => Ok(()),
@@ -157,7 +156,7 @@ impl World {
         self.write((manager, ""), json!({"spec": spec}))
     }
 
-    /// The value at `pointer` in spec; null where there is none.
+    /// The value at `pointer` in spec; null if missing.
     fn at(&self, pointer: &str) -> Value {
         self.live["spec"].pointer(pointer).cloned().unwrap_or_default()
     }
@@ -170,14 +169,14 @@ impl World {
             .collect()
     }
 
-    /// Fields of spec that `manager` owns, by whatever operation.
+    /// Fields of spec that `manager` owns, by any operation.
     fn owned(&self, manager: &str) -> Value {
         let sets = self.entries(manager).into_iter().map(|(_, entry)| &entry.set);
         let text = sets.fold(Set::default(), Set::union).encode();
         serde_json::from_str::<Value>(&text).map_or(Value::Null, |set| set["f:spec"].clone())
     }
 
-    /// Fields that anybody owns.
+    /// Fields with an owner.
     fn all(&self) -> Set {
         let sets = self.managers.iter().map(|(_, entry)| &entry.set);
         sets.fold(Set::default(), Set::union)

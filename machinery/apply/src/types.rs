@@ -6,13 +6,13 @@ use std::sync::{Arc, LazyLock};
 use berth_apimachinery::object_meta;
 use serde_json::{Map, Value};
 
-/// Merging of objects of one kind and version.
+/// Merge rules for objects of one kind and version.
 #[derive(Clone, Debug)]
 pub struct Types {
     pub(crate) root: Arc<Node>,
 }
 
-/// Possible values in a place, by their JSON type.
+/// Allowed values of a field or item, by their JSON type.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub(crate) object: Option<Shape>,
@@ -20,7 +20,7 @@ pub(crate) struct Node {
     pub(crate) scalar: Option<Scalars>,
 }
 
-/// An object: declared fields, and the schema of others.
+/// Rules of an object: declared fields, and the schema of other fields.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
     pub(crate) atomic: bool,
@@ -35,7 +35,7 @@ enum Rest {
     Of(Arc<Node>),
 }
 
-/// A list.
+/// Rules of a list.
 #[derive(Clone, Debug)]
 pub(crate) struct List {
     pub(crate) by: By,
@@ -48,11 +48,11 @@ pub(crate) enum By {
     /// Atomic: the list is one leaf.
     Atomic,
     Value,
-    /// These fields, with their defaults in the schema.
+    /// Keys: items are identified by these fields, with their defaults in the schema.
     Keys(Vec<(String, Option<Value>)>),
 }
 
-/// Scalars that a place takes.
+/// Scalars that a field or item may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scalars {
     Any,
@@ -61,7 +61,7 @@ pub(crate) enum Scalars {
     Boolean,
 }
 
-/// The node for the items of lists without a schema: they are not compared one by one.
+/// Node for the items of lists without a schema: they are not compared separately.
 static UNDESCRIBED: LazyLock<Arc<Node>> = LazyLock::new(|| {
     Arc::new(Node {
         object: None,
@@ -70,7 +70,7 @@ static UNDESCRIBED: LazyLock<Arc<Node>> = LazyLock::new(|| {
     })
 });
 
-/// The type of a value that no schema describes: granular maps, atomic lists.
+/// Type of a value without a schema: granular maps, atomic lists.
 pub(crate) static DEDUCED: LazyLock<Arc<Node>> = LazyLock::new(|| {
     Arc::new(Node {
         object: Some(Shape {
@@ -89,7 +89,7 @@ pub(crate) static DEDUCED: LazyLock<Arc<Node>> = LazyLock::new(|| {
 static OBJECT_META: LazyLock<Arc<Node>> = LazyLock::new(|| compile(object_meta::definition(), false));
 
 impl Types {
-    /// The types of objects with `schema`.
+    /// Compiles the types of objects with `schema`.
     #[must_use]
     pub fn of(schema: &berth_apimachinery::Schema) -> Self {
         Self {
@@ -99,19 +99,19 @@ impl Types {
 }
 
 impl List {
-    /// Whether a schema describes its items.
+    /// Whether a schema describes the items.
     pub(crate) fn described(&self) -> bool {
         !Arc::ptr_eq(&self.items, &UNDESCRIBED)
     }
 }
 
 impl Shape {
-    /// Whether nothing is declared.
+    /// Whether no field is declared.
     pub(crate) fn deduced(&self) -> bool {
         self.fields.is_empty() && matches!(self.rest, Rest::Deduced)
     }
 
-    /// The type of the field `name`; `None` when the schema has no such field.
+    /// Returns the type of the field `name`; `None` when the schema has no such field.
     pub(crate) fn field(&self, name: &str) -> Option<&Arc<Node>> {
         self.fields.get(name).or_else(|| match &self.rest {
             Rest::Refused => None,
@@ -200,12 +200,12 @@ fn list(schema: &Value, preserve: bool) -> List {
         Arc::clone(&DEDUCED)
     };
     List {
-        by: told_apart(schema, items),
+        by: identified_by(schema, items),
         items: of,
     }
 }
 
-fn told_apart(schema: &Value, items: &Value) -> By {
+fn identified_by(schema: &Value, items: &Value) -> By {
     let key = |name: &str| (name.to_owned(), items["properties"][name].get("default").cloned());
     match schema["x-kubernetes-list-type"].as_str() {
         Some("set") => By::Value,

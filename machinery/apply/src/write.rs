@@ -1,4 +1,4 @@
-//! Writes, and the owners after them.
+//! Writes, and the owners of fields after them.
 
 mod apply;
 mod reconcile;
@@ -13,18 +13,18 @@ pub use apply::{ApplyError, ApplyOutcome, Conflict};
 pub use reset::Reset;
 pub use versions::{Only, Versions};
 
-/// Author of a write, and its kind.
+/// Author of a write, and its target.
 #[derive(Clone, Copy, Debug)]
 pub struct Writer<'a> {
-    /// The manager's name; an empty one is `unknown`.
+    /// Name of the manager; an empty one is `unknown`.
     pub manager: &'a str,
-    /// The subresource; empty for the object itself.
+    /// Subresource of the write; empty for the object itself.
     pub subresource: &'a str,
-    /// The version of the objects and of the configuration.
+    /// API version of the objects and of the configuration.
     pub api_version: &'a str,
-    /// The time that changed entries get.
+    /// Time for changed entries.
     pub now: Timestamp,
-    /// The fields that the write cannot change, and so never owns.
+    /// Fields that the write cannot change, and so never owns.
     pub reset: &'a Reset,
 }
 

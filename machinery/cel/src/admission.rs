@@ -5,29 +5,29 @@ use std::borrow::Cow;
 use crate::environment::Environment;
 use crate::types::Type;
 
-/// The places of the variables of [`Environment::match_conditions`], in their order.
+/// Variables of [`Environment::match_conditions`], in the order of their indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdmissionVariable {
-    /// `object`
+    /// The variable `object`.
     Object,
-    /// `oldObject`
+    /// The variable `oldObject`.
     OldObject,
-    /// `request`
+    /// The variable `request`.
     Request,
-    /// `namespaceObject`
+    /// The variable `namespaceObject`.
     NamespaceObject,
-    /// `authorizer`
+    /// The variable `authorizer`.
     Authorizer,
-    /// `authorizer.requestResource`
+    /// The variable `authorizer.requestResource`.
     AuthorizerRequestResource,
-    /// `variables`, in policies.
+    /// The variable `variables`, in policies.
     Variables,
-    /// `params`, in policies that have some.
+    /// The variable `params`, in policies with parameters.
     Params,
 }
 
 impl Environment {
-    /// Kubernetes' environment with the variables of match conditions.
+    /// Creates Kubernetes' environment with the variables of match conditions.
     #[must_use]
     pub fn match_conditions() -> Self {
         Self::kubernetes()
@@ -42,9 +42,9 @@ impl Environment {
             )
     }
 
-    /// Kubernetes' environment with the variables of admission policies: those of match conditions,
-    /// `variables`, and `params` where the policy has some. The fields of `variables` come after them as
-    /// `variables.<name>`.
+    /// Creates Kubernetes' environment with the variables of admission policies: those of match conditions,
+    /// `variables`, and `params` where the policy has parameters. The fields of `variables` are declared
+    /// afterwards as `variables.<name>`.
     #[must_use]
     pub fn policies(params: bool) -> Self {
         let environment = Self::match_conditions().with_variable("variables", variables());
@@ -55,9 +55,9 @@ impl Environment {
         }
     }
 
-    /// The environment in which the expressions of a policy are checked, not evaluated, against what its
-    /// rules name: writes of objects of the type `object`, with `params` where the policy has some. As in
-    /// kube-apiserver `authorizer.requestResource` is not in it.
+    /// Creates the environment for checking, not evaluating, the expressions of a policy against the kinds of
+    /// its rules: writes of objects of the type `object`, with `params` where the policy has parameters. As
+    /// in kube-apiserver, it has no `authorizer.requestResource`.
     #[must_use]
     pub fn checking_policies(object: &Type, params: Option<&Type>) -> Self {
         let environment = Self::kubernetes()
@@ -74,15 +74,15 @@ impl Environment {
     }
 }
 
-/// The type of `authorizer`.
+/// Name of the type of `authorizer`.
 const AUTHORIZER: &str = "kubernetes.authorization.Authorizer";
 
-/// The type of `variables`, whose fields are declared one by one.
+/// The type of `variables`, whose fields are declared separately.
 fn variables() -> Type {
     Type::object("kubernetes.variables", Vec::new())
 }
 
-/// Fields of one type.
+/// Returns fields with the same type.
 fn fields(of: &Type, names: &[&'static str]) -> Vec<(Cow<'static, str>, Type)> {
     names
         .iter()
@@ -90,7 +90,7 @@ fn fields(of: &Type, names: &[&'static str]) -> Vec<(Cow<'static, str>, Type)> {
         .collect()
 }
 
-/// The type of `namespaceObject`: the fields of a Namespace that Kubernetes shows.
+/// The type of `namespaceObject`: the fields of a Namespace that Kubernetes exposes.
 fn namespace() -> Type {
     let texts = |names: &[&'static str]| fields(&Type::String, names);
     let map = Type::map(Type::String, Type::String);
@@ -117,7 +117,7 @@ fn namespace() -> Type {
     Type::object("kubernetes.Namespace", parts.into())
 }
 
-/// The type of `request`: an AdmissionRequest without its objects and its uid.
+/// The type of `request`: an AdmissionRequest without its objects and its UID.
 fn request() -> Type {
     let texts = |names: &[&'static str]| fields(&Type::String, names);
     let kind = Type::object(

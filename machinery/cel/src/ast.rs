@@ -1,17 +1,17 @@
-//! Syntax trees that the parser makes, macros already expanded.
+//! Syntax trees of the parser, with macros expanded.
 
 use crate::text::Issue;
 use crate::value::Value;
 
-/// Deepest tree. All code that walks a tree recurses, on the caller's stack.
+/// Highest depth of a tree. All code that traverses a tree recurses on the caller's stack.
 pub(crate) const DEEPEST: usize = 100;
 
 /// An expression.
 #[derive(Debug)]
 pub(crate) struct Expr {
-    /// Byte offset of its operator, bracket or first letter.
+    /// Byte offset of the expression's operator, bracket or first letter.
     pub(crate) at: usize,
-    /// Number of levels of operators below it.
+    /// Number of nested expressions below this one.
     depth: usize,
     pub(crate) kind: Kind,
 }
@@ -36,13 +36,13 @@ pub(crate) enum Kind {
     Or(Vec<Expr>),
     List(Vec<Item>),
     Map(Vec<(Expr, Item)>),
-    /// `Name.of.type{field: value}`
+    /// A message literal: `Name.of.type{field: value}`.
     Message {
         name: String,
         fields: Vec<(String, Item)>,
     },
     Fold(Box<Fold>),
-    /// `target.optMap(variable, body)`, or `optFlatMap`.
+    /// The macro `target.optMap(variable, body)`, or `optFlatMap`.
     OptMap {
         flat: bool,
         variable: String,
@@ -51,18 +51,18 @@ pub(crate) enum Kind {
     },
 }
 
-/// Way of selecting a field.
+/// Type of a field selection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Select {
-    /// `a.b`
+    /// The value: `a.b`.
     Value,
-    /// `has(a.b)`
+    /// The presence: `has(a.b)`.
     Presence,
-    /// `a.?b`
+    /// The optional value: `a.?b`.
     Optional,
 }
 
-/// An element of a list or the value of a map's entry; an optional one (`?x`) is left out when it has no
+/// An element of a list or the value of a map's entry; an optional one (`?x`) is omitted when it has no
 /// value.
 #[derive(Debug)]
 pub(crate) struct Item {
@@ -75,33 +75,33 @@ pub(crate) struct Item {
 pub(crate) struct Fold {
     pub(crate) comprehension: Comprehension,
     pub(crate) range: Expr,
-    /// One variable, or key (index) and value.
+    /// Names of the variables: one variable, or key (index) and value.
     pub(crate) variables: Vec<String>,
-    /// Condition that elements must meet to count (`map` with three arguments, `transformList`).
+    /// Condition that selects elements (`map` with three arguments, `transformList`).
     pub(crate) condition: Option<Expr>,
     pub(crate) body: Expr,
 }
 
-/// Result that a fold makes of its elements.
+/// Result that a fold computes from its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Comprehension {
     All,
     Exists,
     ExistsOne,
-    /// The elements for which the body is true.
+    /// The elements whose body is true.
     Filter,
-    /// The body of each, as a list.
+    /// The values of the body, as a list.
     Map,
-    /// The body of each under its key.
+    /// The values of the body, each under its key.
     MapValues,
-    /// The entries of the maps that the body gives.
+    /// The entries of the maps that the body returns.
     MapEntries,
-    /// The elements in the order of the body.
+    /// The elements, sorted by the values of the body.
     SortBy,
 }
 
 impl Expr {
-    /// An expression, unless it is too deep.
+    /// Creates an expression, unless it is too deep.
     pub(crate) fn new(at: usize, kind: Kind) -> Result<Self, Issue> {
         let depth = kind.parts().into_iter().map(|part| part.depth + 1).max();
         let depth = depth.unwrap_or_default();
@@ -112,7 +112,7 @@ impl Expr {
     }
 }
 
-/// Issue of a source that nests too deep.
+/// The issue of a source with too deep nesting.
 pub(crate) fn too_deep(at: usize) -> Issue {
     Issue::new(
         at,

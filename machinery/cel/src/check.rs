@@ -1,4 +1,5 @@
-//! The type checker: every name declared, every call possible, before anything is evaluated.
+//! The type checker: it ensures that every name is declared and every call has an overload, before anything
+//! is evaluated.
 
 mod calls;
 mod compound;
@@ -15,10 +16,10 @@ use crate::types::Type;
 use crate::unify::Unifier;
 use crate::value::Value;
 
-/// Most types in a compound type.
+/// Highest number of types in a compound type.
 const LARGEST_TYPE: usize = 256;
 
-/// The names of types, which are values as well.
+/// Names of types, which are also values.
 const TYPE_NAMES: [(&str, &str, Type); 13] = [
     ("bool", "bool", Type::Bool),
     ("bytes", "bytes", Type::Bytes),
@@ -83,7 +84,7 @@ type TypedNode = (Node, Type);
 struct Checker<'e> {
     environment: &'e Environment,
     types: Unifier,
-    /// The variables of macros, outermost first.
+    /// Variables of macros, outermost first.
     locals: Vec<(String, Type)>,
     issues: Vec<Issue>,
     calls: Vec<String>,
@@ -93,15 +94,15 @@ struct Checker<'e> {
     mixed: usize,
 }
 
-/// Stand-in for an expression that is wrong.
-fn nothing() -> TypedNode {
+/// Placeholder for an invalid expression.
+fn placeholder() -> TypedNode {
     (Node::Constant(Value::Null), Type::Error)
 }
 
 impl Checker<'_> {
     fn issue(&mut self, at: usize, text: impl Into<String>) -> TypedNode {
         self.issues.push(Issue::new(at, text));
-        nothing()
+        placeholder()
     }
 
     fn expression(&mut self, expression: Expr) -> TypedNode {
@@ -141,7 +142,7 @@ impl Checker<'_> {
         terms.into_iter().map(|term| self.condition(term)).collect()
     }
 
-    /// A part that must be a bool.
+    /// Checks a term that must be a bool.
     fn condition(&mut self, term: Expr) -> Node {
         let at = term.at;
         let (node, of) = self.expression(term);
@@ -159,8 +160,8 @@ impl Checker<'_> {
         fits
     }
 
-    /// A variable or a type by its name.
-    fn known(&mut self, name: &str) -> Option<TypedNode> {
+    /// Finds a variable or a type by its name.
+    fn find_name(&mut self, name: &str) -> Option<TypedNode> {
         if let Some(place) = self.locals.iter().rposition(|(known, _)| known == name) {
             return Some((Node::Local(place), self.locals[place].1.clone()));
         }
@@ -173,7 +174,7 @@ impl Checker<'_> {
     }
 
     fn name(&mut self, at: usize, name: &str) -> TypedNode {
-        match self.known(name) {
+        match self.find_name(name) {
             Some(checked) => checked,
             None => self.issue(at, format!("undeclared reference to '{name}' (in container '')")),
         }
@@ -182,11 +183,11 @@ impl Checker<'_> {
     fn select(&mut self, at: usize, of: Expr, field: String, mode: Select) -> TypedNode {
         if mode == Select::Value
             && let Some(name) = qualified(&of, &field)
-            && let Some(checked) = self.known(&name)
+            && let Some(checked) = self.find_name(&name)
         {
             return checked;
         }
-        // A variable whose name has a dot is present for every value.
+        // A variable whose name contains a dot is always present.
         if mode == Select::Presence
             && let Some(name) = qualified(&of, &field)
             && self.environment.variable(&name).is_some()
@@ -195,7 +196,7 @@ impl Checker<'_> {
         }
         let (node, of) = self.expression(of);
         let Some(found) = self.field(at, &of, &field, mode) else {
-            return nothing();
+            return placeholder();
         };
         let node = Node::Select {
             of: Box::new(node),
@@ -205,7 +206,7 @@ impl Checker<'_> {
         (node, found)
     }
 
-    /// The type of a field of `of`.
+    /// Returns the type of a field of `of`.
     fn field(&mut self, at: usize, of: &Type, field: &str, mode: Select) -> Option<Type> {
         let of = self.types.resolve(of, false);
         let (of, optional) = match &of {
@@ -227,7 +228,7 @@ impl Checker<'_> {
                     return None;
                 }
             },
-            // Upstream has these as messages without fields.
+            // cel-go declares these types as messages without fields.
             Type::Named(name) if name.starts_with("kubernetes.") => {
                 self.issue(at, format!("unexpected failed resolution of '{name}'"));
                 return None;
@@ -245,7 +246,7 @@ impl Checker<'_> {
     }
 }
 
-/// The dotted name of `of.field`, if all parts are names.
+/// Returns the dotted name of `of.field`, if all parts are names.
 fn qualified(of: &Expr, field: &str) -> Option<String> {
     match &of.kind {
         Kind::Ident(name) => Some(format!("{name}.{field}")),

@@ -1,4 +1,4 @@
-//! From text to a checked expression.
+//! Compilation of a source to a checked expression.
 
 use crate::check;
 use crate::environment::Environment;
@@ -6,14 +6,14 @@ use crate::parser::parse;
 use crate::program::Program;
 use crate::text::CompileError;
 
-/// The longest source that is compiled, in bytes.
+/// Highest length of a source, in bytes.
 pub const LONGEST: usize = 16 << 10;
 
 impl Environment {
     /// Compiles `source`.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All issues of the source.
     pub fn compile(&self, source: &str) -> Result<Program, CompileError> {
         if source.len() > LONGEST {
             return Err(CompileError::whole(format!(

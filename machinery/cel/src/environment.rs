@@ -21,13 +21,13 @@ pub struct Environment {
     functions: HashMap<&'static str, Vec<OverloadEntry>>,
     variables: Vec<(Cow<'static, str>, Type)>,
     pub(crate) syntax: Syntax,
-    /// Whether the rules of Kubernetes' own environment hold: lists of one type, literals judged when they
-    /// are compiled, UTC.
+    /// Whether the rules of Kubernetes' own environment apply: homogeneous lists, validation of literals at
+    /// compile time, UTC.
     admission: bool,
 }
 
 impl Environment {
-    /// The standard functions and those of `libraries`.
+    /// Creates an environment with the standard functions and those of `libraries`.
     #[must_use]
     pub fn new(libraries: &[Library]) -> Self {
         let mut environment = Self {
@@ -51,8 +51,8 @@ impl Environment {
         environment
     }
 
-    /// The functions of Open Cluster Management's placement selectors, except those that read OCM's own
-    /// objects.
+    /// Creates an environment with the functions of Open Cluster Management's placement selectors, except
+    /// those that read OCM's own objects.
     #[must_use]
     pub fn open_cluster_management() -> Self {
         Self::new(&[
@@ -71,7 +71,7 @@ impl Environment {
         ])
     }
 
-    /// The functions of Kubernetes 1.36, for admission.
+    /// Creates an environment with the functions of Kubernetes 1.36 for admission.
     #[must_use]
     pub fn kubernetes() -> Self {
         let mut environment = Self::new(&[
@@ -104,8 +104,8 @@ impl Environment {
         self
     }
 
-    /// Adds the literals of mutations: `Object{...}` with any fields and fields of fields
-    /// (`Object.spec{...}`), and `JSONPatch{...}`.
+    /// Adds the literals of mutations: `Object{...}` with any fields and nested fields (`Object.spec{...}`),
+    /// and `JSONPatch{...}`.
     #[must_use]
     pub fn with_mutations(mut self) -> Self {
         self.declare(Library::JsonPatch.functions());
@@ -113,7 +113,7 @@ impl Environment {
         self
     }
 
-    /// Adds a function of the caller's own.
+    /// Adds one of the caller's own functions.
     #[must_use]
     pub fn with_function(mut self, function: Function) -> Self {
         self.declare(&[function]);
@@ -137,13 +137,13 @@ impl Environment {
         self.functions.get(name).map(Vec::as_slice)
     }
 
-    /// The place and the type of a variable.
+    /// Returns the index and the type of a variable.
     pub(crate) fn variable(&self, name: &str) -> Option<(usize, &Type)> {
         let place = self.variables.iter().position(|(known, _)| *known == name)?;
         Some((place, &self.variables[place].1))
     }
 
-    /// Whether the rules of Kubernetes' own environment hold.
+    /// Whether the rules of Kubernetes' own environment apply.
     pub(crate) fn admission(&self) -> bool {
         self.admission
     }

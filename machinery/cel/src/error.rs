@@ -1,36 +1,36 @@
-//! Reason why an expression has no value.
+//! Errors of evaluations.
 
 /// Reason why an expression has no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// It costs more than it may. No operator absorbs this.
+    /// The expression exceeds its cost limit. No operator absorbs this error.
     #[error("operation cancelled: actual cost limit exceeded: it costs more than {limit}")]
     Cost {
-        /// The limit.
+        /// The cost limit.
         limit: u64,
     },
-    /// An access review that was not made yet. No operator absorbs this: the caller makes the review,
-    /// and evaluates again.
+    /// An access review is not made yet. No operator absorbs this error: the caller makes the review, and
+    /// evaluates again.
     #[error("the access review is not made yet")]
     Unasked(Box<crate::review::Review>),
-    /// Anything else.
+    /// Any other failure.
     #[error("{0}")]
     Failed(String),
 }
 
 impl Error {
-    /// A failure in these words.
+    /// Creates a failure with a message.
     pub fn failed(text: impl Into<String>) -> Self {
         Self::Failed(text.into())
     }
 
-    /// Whether this ends the evaluation regardless of the operators around it.
+    /// Whether this error ends the evaluation, regardless of the operators around it.
     pub(crate) fn ends(&self) -> bool {
         !matches!(self, Self::Failed(_))
     }
 
-    /// No overload of a function or operator for its arguments.
+    /// The error that no overload of a function or operator fits its arguments.
     pub(crate) fn no_such_overload() -> Self {
         Self::failed("no such overload")
     }

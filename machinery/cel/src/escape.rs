@@ -1,4 +1,4 @@
-//! Names of fields that are not identifiers, as Kubernetes writes them in expressions.
+//! Escaping of field names that are not identifiers, as in Kubernetes' expressions.
 
 use crate::parser::is_word;
 

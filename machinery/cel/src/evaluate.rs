@@ -1,4 +1,4 @@
-//! Evaluation: one walk over the checked tree. Every step is counted.
+//! Evaluation of a checked tree in one traversal. Every step is counted.
 
 mod fold;
 mod lazy;
@@ -20,7 +20,7 @@ pub(crate) type Outcome<'a> = Result<Value<'a>, Error>;
 /// Evaluates one program on one set of variables.
 pub(crate) struct Evaluator<'a, 'l> {
     globals: &'a [Value<'a>],
-    /// Variables that are evaluated on first use; their places follow those of the others.
+    /// Variables that are evaluated on first use; their indexes follow those of the other variables.
     lazy: Option<&'l Lazy<'a>>,
     locals: Vec<Value<'a>>,
     meter: Meter,
@@ -73,7 +73,8 @@ impl<'a, 'l> Evaluator<'a, 'l> {
         }
     }
 
-    /// `&&` ends at false, `||` at true; an error counts only where nothing decides.
+    /// Evaluates terms until one decides: `&&` ends at false, `||` at true. An error is returned only if no
+    /// term decides.
     fn logic(&mut self, terms: &'a [Node], decides: bool) -> Outcome<'a> {
         let mut failure = None;
         for term in terms {
@@ -87,7 +88,7 @@ impl<'a, 'l> Evaluator<'a, 'l> {
         failure.map_or(Ok(Value::Bool(!decides)), Err)
     }
 
-    /// Keeps the first error, unless none may be kept.
+    /// Keeps the first error, unless it ends the evaluation.
     fn absorb(&self, failure: &mut Option<Error>, error: Error) -> Result<(), Error> {
         if error.ends() {
             return Err(error);
@@ -137,7 +138,7 @@ impl<'a, 'l> Evaluator<'a, 'l> {
             Value::List(_) if mode != Select::Optional && !optional => {
                 return Err(Error::failed("unsupported index type 'string' in list"));
             }
-            // Other values have no fields.
+            // Values of other types have no fields.
             _ => None,
         };
         match (mode, found) {
@@ -211,7 +212,7 @@ impl<'a, 'l> Evaluator<'a, 'l> {
     }
 }
 
-/// Adds an entry whose key is new.
+/// Adds an entry with a new key.
 fn insert<'a>(
     map: &mut BTreeMap<Key<'a>, Value<'a>>,
     key: &Value<'a>,

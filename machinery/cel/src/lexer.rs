@@ -1,4 +1,4 @@
-//! A source as tokens.
+//! Lexer of sources.
 
 mod literal;
 
@@ -20,7 +20,7 @@ pub(crate) enum Token {
 }
 
 impl Token {
-    /// Its name in a message.
+    /// Returns the token as named in messages.
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::Ident(name) => format!("'{name}'"),
@@ -32,13 +32,13 @@ impl Token {
     }
 }
 
-/// The signs, longer ones first.
+/// Signs, with longer ones first.
 const SIGNS: [&str; 26] = [
     "&&", "||", "==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "%", "!", "?", ":", ".", ",", "(", ")",
     "[", "]", "{", "}", "=", "`",
 ];
 
-/// Every token with its first byte; the last is [`Token::End`].
+/// Returns every token with its byte offset; the last one is [`Token::End`].
 pub(crate) fn tokens(source: &str) -> Result<Vec<(usize, Token)>, Issue> {
     let mut lexer = Lexer { source, at: 0 };
     let mut tokens = Vec::new();

@@ -1,11 +1,10 @@
 //! The Common Expression Language, in Kubernetes' dialect.
 //!
-//! An [`Environment`] declares variables and functions. [`Environment::compile`] parses and type-checks
-//! an expression, with cel-go's error messages; [`Program::evaluate`] gives its value. Neither recurses
-//! deeper than a bound, and an evaluation ends when it costs more than it may, in the units of cel-go
-//! and Kubernetes.
+//! An [`Environment`] declares variables and functions. [`Environment::compile`] parses and type-checks an
+//! expression, with cel-go's error messages; [`Program::evaluate`] computes its value. Both limit their
+//! recursion, and an evaluation ends when it exceeds its cost limit, in the units of cel-go and Kubernetes.
 //!
-//! JSON values are read in place: the cost of an evaluation depends on the values it reads, not on the
+//! JSON values are read in place: the cost of an evaluation depends on the values that it reads, not on the
 //! size of its input.
 #![doc = include_str!("../README.md")]
 
@@ -50,9 +49,9 @@ pub use text::CompileError;
 pub use types::{Object, Type};
 pub use value::{Access, Key, List, Map, Message, Moment, Quantity, Semver, Text, Url, Value};
 
-/// The most one expression may cost, in Kubernetes.
+/// Cost limit of one expression in Kubernetes.
 pub const PER_CALL_LIMIT: u64 = 1_000_000;
-/// The most all expressions of one policy may cost together for one binding and parameter, in Kubernetes.
+/// Cost limit of all expressions of one policy together, for one binding and parameter, in Kubernetes.
 pub const POLICY_LIMIT: u64 = 10_000_000;
-/// The most the match conditions of one webhook may cost together, in Kubernetes.
+/// Cost limit of all match conditions of one webhook together, in Kubernetes.
 pub const MATCH_CONDITIONS_LIMIT: u64 = 2_500_000;

@@ -1,4 +1,4 @@
-//! The functions an environment may have.
+//! Function libraries of environments.
 
 mod authorizer;
 mod convert;
@@ -26,42 +26,42 @@ use crate::value::Value;
 /// Value of a function, or the error.
 pub type Outcome<'a> = Result<Value<'a>, Error>;
 
-/// Runs a function on its arguments, the receiver first. Their number and, as far as the signature has
-/// them, their types are as declared. It charges the meter before it reads or makes more than a few
-/// bytes.
+/// Implementation of a function. Its arguments begin with the receiver; their number and, as far as the
+/// signature determines them, their types are as declared. It charges the meter before it reads or creates
+/// more than a few bytes.
 pub type OverloadFunction = for<'a> fn(&mut Meter, &[Value<'a>]) -> Outcome<'a>;
 
 /// A function.
 #[derive(Clone, Copy, Debug)]
 pub struct Function {
-    /// Its name, with its package if it has one.
+    /// Name of the function, with its package if it has one.
     pub name: &'static str,
     /// Signatures, such as `string.(int) string` and `(int) bool`. `A` and `B` are any type.
     pub overloads: &'static [&'static str],
-    /// Implementation.
+    /// Implementation of all overloads.
     pub run: OverloadFunction,
 }
 
 /// A group of functions (and macros).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Library {
-    /// Optional values.
+    /// Functions of optional values.
     Optional,
-    /// `first`, `last` and unwrapping for lists.
+    /// Functions `first`, `last` and unwrapping for lists.
     OptionalLists,
-    /// cel-go's extended strings.
+    /// Extended strings of cel-go.
     Strings,
-    /// `reverse` for strings.
+    /// Function `reverse` for strings.
     StringsReverse,
-    /// Kubernetes' `sum`, `min`, `max`, `isSorted`, `indexOf`.
+    /// Functions `sum`, `min`, `max`, `isSorted`, `indexOf` of Kubernetes.
     Lists,
-    /// cel-go's `slice`, `flatten`, `range`, `distinct`, `reverse`, `sort`, `sortBy`.
+    /// Functions `slice`, `flatten`, `range`, `distinct`, `reverse`, `sort`, `sortBy` of cel-go.
     ListsExtended,
-    /// `find` and `findAll`.
+    /// Functions `find` and `findAll`.
     Regex,
-    /// `url` and its parts.
+    /// Function `url`, and those of its parts.
     Urls,
-    /// Kubernetes' quantities.
+    /// Quantities of Kubernetes.
     Quantity,
     /// IP addresses.
     Ip,
@@ -71,23 +71,23 @@ pub enum Library {
     Format,
     /// Semantic versions.
     Semver,
-    /// Semantic versions that are normalized first.
+    /// Semantic versions that are normalized before parsing.
     SemverNormalized,
     /// Lists as sets.
     Sets,
-    /// Macros over key and value.
+    /// Macros with variables for key and value.
     TwoVariables,
     /// Comparisons of numbers of different types.
     CrossTypeNumbers,
     /// Access reviews.
     Authorizer,
-    /// `jsonpatch.escapeKey`.
+    /// Function `jsonpatch.escapeKey`.
     JsonPatch,
-    /// `parseJSON`.
+    /// Function `parseJSON`.
     Json,
 }
 
-/// The functions every environment has.
+/// Functions of every environment.
 pub(crate) const STANDARD: [&[Function]; 5] = [
     operators::FUNCTIONS,
     convert::FUNCTIONS,
@@ -123,12 +123,12 @@ impl Library {
     }
 }
 
-/// A function of the table, in one line.
+/// Creates an entry of a function table.
 const fn function(name: &'static str, overloads: &'static [&'static str], run: OverloadFunction) -> Function {
     Function { name, overloads, run }
 }
 
-/// A number of bytes or elements as CEL counts them.
+/// Converts a number of bytes or elements to an int of CEL.
 fn count(number: usize) -> Value<'static> {
     Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
 }

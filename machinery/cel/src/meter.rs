@@ -1,8 +1,8 @@
 //! Meter of the cost of an evaluation so far.
 //!
-//! The units are those of cel-go and Kubernetes: 1 for a variable, a field or a call, 10 for a list, 30
-//! for a map, 1 for ten bytes of text that are read or made. In addition every step counts, since
-//! operations without a cost upstream (constants, `&&`, `||`) take time as well.
+//! The units are those of cel-go and Kubernetes: 1 for a variable, a field or a call, 10 for a list, 30 for a
+//! map, 1 for ten bytes of text that are read or created. In addition every step counts, since operations
+//! without a cost in cel-go (constants, `&&`, `||`) take time as well.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -12,19 +12,19 @@ use crate::error::Error;
 use crate::pattern::Pattern;
 use crate::review::{Decision, Decisions, Review};
 
-/// Number of steps for one unit of cost.
+/// Number of steps that cost one unit.
 const STEPS: u64 = 4;
 
-/// Counts cost, and ends evaluations that cost too much.
+/// Meter that counts the cost, and ends evaluations that exceed their limit.
 pub struct Meter {
     spent: u64,
     steps: u64,
     limit: u64,
-    /// Patterns that are literals of the expression, compiled with it.
+    /// Literal patterns of the expression, compiled with it.
     known: Arc<HashMap<String, Arc<Pattern>>>,
-    /// Patterns met on the way.
-    met: HashMap<String, Arc<Pattern>>,
-    /// Whether moments are considered in UTC, wherever they were written.
+    /// Other patterns, compiled during the evaluation.
+    dynamic: HashMap<String, Arc<Pattern>>,
+    /// Whether timestamps are converted to UTC, regardless of their own offset.
     utc: bool,
     /// The access reviews made so far.
     decisions: Arc<Decisions>,
@@ -39,14 +39,14 @@ impl Meter {
             steps: 0,
             limit,
             known,
-            met: HashMap::new(),
+            dynamic: HashMap::new(),
             utc,
             decisions: Arc::default(),
             beside: None,
         }
     }
 
-    /// Returns the meter with the data of the caller's own functions.
+    /// Returns the meter with data for the caller's own functions.
     pub(crate) fn with_beside(self, beside: Arc<dyn Any + Send + Sync>) -> Self {
         Self {
             beside: Some(beside),
@@ -61,15 +61,15 @@ impl Meter {
         self.beside.as_deref()?.downcast_ref()
     }
 
-    /// Returns the meter with the outcomes of access reviews.
+    /// Returns the meter with the answers of access reviews.
     pub(crate) fn with_decisions(self, decisions: Arc<Decisions>) -> Self {
         Self { decisions, ..self }
     }
 
-    /// Returns the outcome of `review`.
+    /// Returns the answer of `review`.
     ///
     /// # Errors
-    /// [`Error::Unasked`] when it was not made.
+    /// [`Error::Unasked`] when the review was not made.
     pub(crate) fn decision(&self, review: Review) -> Result<Arc<Decision>, Error> {
         match self.decisions.get(&review) {
             Some(decision) => Ok(Arc::clone(decision)),
@@ -77,7 +77,7 @@ impl Meter {
         }
     }
 
-    /// Whether moments are considered in UTC.
+    /// Whether timestamps are converted to UTC.
     pub(crate) fn utc(&self) -> bool {
         self.utc
     }
@@ -90,16 +90,16 @@ impl Meter {
     /// Spends `cost`.
     ///
     /// # Errors
-    /// When more was spent than may be.
+    /// When the cost exceeds its limit.
     pub fn charge(&mut self, cost: usize) -> Result<(), Error> {
         self.spent = self.spent.saturating_add(cost as u64);
         self.check(self.spent)
     }
 
-    /// Spends the cost of reading or making `count` bytes.
+    /// Spends the cost of reading or creating `count` bytes.
     ///
     /// # Errors
-    /// When more was spent than may be.
+    /// When the cost exceeds its limit.
     pub fn bytes(&mut self, count: usize) -> Result<(), Error> {
         self.charge(count.div_ceil(10))
     }
@@ -117,15 +117,15 @@ impl Meter {
         Ok(())
     }
 
-    /// The compiled `pattern`. One that is made by the expression costs its compilation.
+    /// Returns the compiled `pattern`. A pattern that is not a literal costs its compilation.
     pub(crate) fn pattern(&mut self, pattern: &str) -> Result<Arc<Pattern>, Error> {
-        if let Some(found) = self.known.get(pattern).or_else(|| self.met.get(pattern)) {
+        if let Some(found) = self.known.get(pattern).or_else(|| self.dynamic.get(pattern)) {
             return Ok(Arc::clone(found));
         }
         self.charge(500 + pattern.len())?;
         let compiled = Arc::new(Pattern::compile(pattern).map_err(Error::Failed)?);
         self.charge(10 * compiled.weight())?;
-        self.met.insert(pattern.to_owned(), Arc::clone(&compiled));
+        self.dynamic.insert(pattern.to_owned(), Arc::clone(&compiled));
         Ok(compiled)
     }
 }

@@ -1,4 +1,4 @@
-//! Parser from tokens to a tree: recursive descent, bounded in depth.
+//! Recursive-descent parser of tokens, with limited depth.
 
 mod macros;
 
@@ -10,13 +10,13 @@ use crate::value::Value;
 /// Non-standard macros and syntax of an environment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Syntax {
-    /// `a.?b`, `a[?b]`, `[?a]`, `{?a: b}`, `optMap`, `optFlatMap`.
+    /// Whether optionals are allowed: `a.?b`, `a[?b]`, `[?a]`, `{?a: b}`, `optMap`, `optFlatMap`.
     pub(crate) optional: bool,
-    /// `all`, `exists` and more over key and value.
+    /// Whether macros over key and value are allowed: `all`, `exists` and others.
     pub(crate) two_variables: bool,
-    /// `sortBy`.
+    /// Whether `sortBy` is allowed.
     pub(crate) sort_by: bool,
-    /// `Object{...}` and `JSONPatch{...}`.
+    /// Whether mutations are allowed: `Object{...}` and `JSONPatch{...}`.
     pub(crate) messages: bool,
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn parse(source: &str, syntax: Syntax) -> Result<Expr, Issue> {
     }
 }
 
-/// Reserved words that are no names of variables or functions.
+/// Reserved words that cannot be names of variables or functions.
 const RESERVED: [&str; 17] = [
     "as",
     "break",
@@ -56,10 +56,10 @@ const RESERVED: [&str; 17] = [
     "while",
 ];
 
-/// Reserved words that are no identifiers.
+/// Reserved words that cannot be identifiers.
 const WORDS: [&str; 4] = ["true", "false", "null", "in"];
 
-/// Whether `name` may be the name of a variable.
+/// Whether `name` is valid as the name of a variable.
 #[must_use]
 pub fn is_identifier(name: &str) -> bool {
     let begins = name.starts_with(|first: char| first == '_' || first.is_ascii_alphabetic());
@@ -72,7 +72,7 @@ pub(crate) fn is_word(name: &str) -> bool {
     RESERVED.contains(&name) || WORDS.contains(&name)
 }
 
-/// The binary operators by how strongly they bind, and their names.
+/// Binary operators with their names, by precedence.
 const BINARY: [(&str, &str, u8); 13] = [
     ("<", "_<_", 1),
     ("<=", "_<=_", 1),
@@ -89,7 +89,7 @@ const BINARY: [(&str, &str, u8); 13] = [
     ("", "", 0),
 ];
 
-/// Reads a part of an expression.
+/// Parser of a part of an expression.
 type Read = fn(&mut Parser) -> Result<Expr, Issue>;
 
 struct Parser {
@@ -116,7 +116,7 @@ impl Parser {
         token
     }
 
-    /// Whether `sign` comes next. Then it is consumed.
+    /// Consumes `sign` if it comes next, and returns whether it did.
     fn take(&mut self, sign: &str) -> bool {
         let found = matches!(self.peek(), Token::Sign(next) if *next == sign);
         if found {
@@ -141,7 +141,7 @@ impl Parser {
         )
     }
 
-    /// Runs `read` one level of brackets or prefixes deeper.
+    /// Runs `read` in one more level of brackets or prefixes.
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Issue>) -> Result<T, Issue> {
         if self.depth >= DEEPEST {
             return Err(too_deep(self.at()));
@@ -167,7 +167,7 @@ impl Parser {
         call(at, "_?_:_", args)
     }
 
-    /// `||`, or else `&&`.
+    /// Parses terms joined by `||` if `or` is set, otherwise terms joined by `&&`.
     fn logic(&mut self, or: bool) -> Result<Expr, Issue> {
         let (sign, part): (_, Read) = if or {
             ("||", |parser| parser.logic(false))
@@ -223,7 +223,7 @@ impl Parser {
                 count += 1;
             }
             let operand = self.nested(Self::unary)?;
-            // Two prefix operators in a row cancel each other out.
+            // Two equal prefix operators in a row cancel each other out.
             return if count % 2 == 0 {
                 Ok(operand)
             } else {
@@ -234,7 +234,7 @@ impl Parser {
         self.members(primary)
     }
 
-    /// The number after a minus.
+    /// Parses the number after a minus.
     fn negative(&mut self, at: usize) -> Result<Option<Expr>, Issue> {
         let value = match self.peek() {
             Token::Int(value) => Value::Int(0i64.wrapping_sub_unsigned(*value)),
@@ -290,7 +290,7 @@ impl Parser {
         }
     }
 
-    /// A variable, or the call of a global function.
+    /// Parses a variable, or the call of a global function.
     fn name(&mut self, at: usize, name: String) -> Result<Expr, Issue> {
         if name == "in" {
             return Err(Issue::new(
@@ -339,7 +339,9 @@ impl Parser {
                 of = call(at, if optional { "_[?_]" } else { "_[_]" }, vec![of, index])?;
             } else if self.take("{") {
                 of = match name_of(&of) {
-                    Some(name) if self.syntax.messages && makes(&name) => self.message(at, name)?,
+                    Some(name) if self.syntax.messages && is_mutation_type(&name) => {
+                        self.message(at, name)?
+                    }
                     _ => return Err(message(at, &of)),
                 };
             } else {
@@ -398,7 +400,7 @@ impl Parser {
         Ok(Item { value, optional })
     }
 
-    /// The fields of a literal with a type. The opening brace is already consumed.
+    /// Parses the fields of a typed literal. The opening brace is already consumed.
     fn message(&mut self, at: usize, name: String) -> Result<Expr, Issue> {
         let mut fields = Vec::new();
         while !self.take("}") {
@@ -439,7 +441,7 @@ impl Parser {
     }
 }
 
-/// Issue of a message literal: no environment here knows messages.
+/// The issue of a message literal, which no environment supports.
 fn message(at: usize, of: &Expr) -> Issue {
     match name_of(of) {
         Some(name) if !name.starts_with("google.protobuf.") => {
@@ -450,12 +452,12 @@ fn message(at: usize, of: &Expr) -> Issue {
     }
 }
 
-/// Whether a mutation may make an object of this type.
-fn makes(name: &str) -> bool {
+/// Whether a mutation may create an object of this type.
+fn is_mutation_type(name: &str) -> bool {
     name == "JSONPatch" || name == "Object" || name.starts_with("Object.")
 }
 
-/// The dotted name that an expression consists of, if it is one.
+/// Returns the dotted name that an expression consists of, if it is one.
 fn name_of(of: &Expr) -> Option<String> {
     match &of.kind {
         Kind::Ident(name) => Some(name.clone()),

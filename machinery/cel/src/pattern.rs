@@ -1,16 +1,16 @@
-//! Regular expressions as RE2 reads them, bounded in size.
+//! Regular expressions in RE2's syntax, limited in size.
 //!
-//! They run on the crate `regex`, which is as linear as RE2. Where the syntax of the two differs, it is
-//! rewritten: `\d`, `\w`, `\s` and `\b` are for ASCII; brackets and `&&` within a class, and a brace
-//! outside a repetition, are literal.
+//! They are compiled by the crate `regex`, which matches in linear time, like RE2. Differences in syntax are
+//! rewritten: `\d`, `\w`, `\s` and `\b` are for ASCII; brackets and `&&` within a class, and a brace outside
+//! a repetition, are literal.
 
 use regex::{Regex, RegexBuilder};
 
-/// The largest pattern: characters times repetitions.
+/// Highest weight of a pattern: characters times repetitions.
 const HEAVIEST: usize = 10_000;
-/// The most repetitions of one part, as RE2 has it.
+/// Highest number of repetitions of one part, as in RE2.
 const MOST_REPETITIONS: usize = 1000;
-/// The most memory a compiled pattern may take, and its cache while it runs.
+/// Highest memory of a compiled pattern, and of its cache while it runs.
 const LARGEST: usize = 1 << 20;
 
 /// A compiled regular expression.
@@ -26,13 +26,13 @@ impl Pattern {
         let problem = |text: String| format!("error parsing regexp: {text}: `{source}`");
         let mut rewriter = Rewriter {
             rest: source,
-            made: String::with_capacity(source.len()),
+            output: String::with_capacity(source.len()),
         };
         let weight = rewriter.sequence(0).map_err(&problem)?;
         if weight > HEAVIEST {
             return Err(problem("expression too large".to_owned()));
         }
-        let regex = RegexBuilder::new(&rewriter.made)
+        let regex = RegexBuilder::new(&rewriter.output)
             .size_limit(LARGEST)
             .dfa_size_limit(LARGEST)
             .nest_limit(100)
@@ -49,24 +49,24 @@ impl Pattern {
         &self.regex
     }
 
-    /// Most characters that are matched, repetitions written out.
+    /// Highest number of characters that are matched, with repetitions expanded.
     pub(crate) fn weight(&self) -> usize {
         self.weight
     }
 }
 
-/// Least weight of a part that may hold any character.
+/// Minimal weight of a part that may match any character.
 const CLASS_WEIGHT: usize = 4;
 /// Deepest nesting of groups.
 const DEEPEST: usize = 100;
 
 struct Rewriter<'s> {
     rest: &'s str,
-    made: String,
+    output: String,
 }
 
 impl<'s> Rewriter<'s> {
-    /// Rewrites up to the end or the bracket that closes a group; returns the weight.
+    /// Rewrites the pattern up to its end or the bracket that closes a group; returns the weight.
     fn sequence(&mut self, depth: usize) -> Result<usize, String> {
         if depth > DEEPEST {
             return Err("expression nests too deeply".to_owned());
@@ -99,7 +99,7 @@ impl<'s> Rewriter<'s> {
                     None => {
                         total += last;
                         last = 1;
-                        self.made.push('\\');
+                        self.output.push('\\');
                         self.pass(1);
                     }
                 },
@@ -120,7 +120,7 @@ impl<'s> Rewriter<'s> {
 
     fn pass(&mut self, length: usize) {
         let (passed, rest) = self.rest.split_at(length);
-        self.made.push_str(passed);
+        self.output.push_str(passed);
         self.rest = rest;
     }
 
@@ -152,7 +152,7 @@ impl<'s> Rewriter<'s> {
         Ok(weight + 1)
     }
 
-    /// An escape outside a class.
+    /// Rewrites an escape outside of a class.
     fn escape(&mut self) -> Result<usize, String> {
         let escaped = self.rest[1..]
             .chars()
@@ -180,19 +180,19 @@ impl<'s> Rewriter<'s> {
                 return Ok(1);
             }
         };
-        self.made.push_str(written);
+        self.output.push_str(written);
         self.rest = &self.rest[2..];
         Ok(CLASS_WEIGHT)
     }
 
-    /// `\Q...\E`: a literal text.
+    /// Rewrites `\Q...\E`, a literal text.
     fn quoted(&mut self) -> usize {
         let rest = &self.rest[2..];
         let end = rest.find("\\E");
         let literal = &rest[..end.unwrap_or(rest.len())];
-        self.made.push_str("(?:");
-        self.made.push_str(&regex::escape(literal));
-        self.made.push(')');
+        self.output.push_str("(?:");
+        self.output.push_str(&regex::escape(literal));
+        self.output.push(')');
         self.rest = end.map_or("", |end| &rest[end + 2..]);
         literal.len()
     }
@@ -215,13 +215,13 @@ impl<'s> Rewriter<'s> {
                     self.pass(end);
                 }
                 '\\' => self.class_escape()?,
-                // Signs that would join classes.
+                // Signs that would combine classes.
                 '[' | ']' | '&' | '~' => {
-                    self.made.push('\\');
+                    self.output.push('\\');
                     self.pass(1);
                 }
                 '-' if self.rest.starts_with("--") => {
-                    self.made.push('\\');
+                    self.output.push('\\');
                     self.pass(1);
                 }
                 other => self.pass(other.len_utf8()),
@@ -245,13 +245,13 @@ impl<'s> Rewriter<'s> {
                 return Ok(());
             }
         };
-        self.made.push_str(written);
+        self.output.push_str(written);
         self.rest = &self.rest[2..];
         Ok(())
     }
 }
 
-/// The length of a repetition in braces and its upper bound.
+/// Returns the length of a repetition in braces and its upper bound.
 fn repetition(rest: &str) -> Option<(usize, usize)> {
     let end = rest.find('}')?;
     let inside = &rest[1..end];

@@ -14,30 +14,30 @@ use crate::value::Value;
 pub struct Program {
     pub(crate) root: Node,
     pub(crate) result: Type,
-    /// The functions it calls.
+    /// Functions that the expression calls.
     pub(crate) calls: Vec<String>,
-    /// The variables it reads, as their places.
+    /// Variables that the expression reads, by index.
     pub(crate) reads: Vec<usize>,
-    /// Its patterns, compiled.
+    /// Compiled literal patterns of the expression.
     pub(crate) patterns: Arc<HashMap<String, Arc<Pattern>>>,
-    /// Whether moments are considered in UTC, wherever they were written.
+    /// Whether timestamps are converted to UTC, regardless of their own offset.
     pub(crate) utc: bool,
 }
 
 impl Program {
-    /// The type of its value.
+    /// The type of the expression's value.
     #[must_use]
     pub fn result(&self) -> &Type {
         &self.result
     }
 
-    /// Whether it calls `function`.
+    /// Whether the expression calls `function`.
     #[must_use]
     pub fn calls(&self, function: &str) -> bool {
         self.calls.iter().any(|called| called == function)
     }
 
-    /// Whether it reads the variable that was declared at `place`.
+    /// Whether the expression reads the variable with the index `place` in the order of declarations.
     #[must_use]
     pub fn reads(&self, place: usize) -> bool {
         self.reads.contains(&place)
@@ -50,7 +50,7 @@ pub(crate) enum Node {
     Constant(Value<'static>),
     /// A variable of the environment.
     Global(usize),
-    /// A variable of a macro, by its place on the stack.
+    /// A variable of a macro, by its position on the stack.
     Local(usize),
     Select {
         of: Box<Node>,
@@ -58,7 +58,7 @@ pub(crate) enum Node {
         mode: Select,
     },
     Call {
-        /// Possible overloads, by the types that are known before the evaluation.
+        /// Possible overloads, according to the types that are known before the evaluation.
         candidates: Box<[Candidate]>,
         args: Box<[Node]>,
     },
@@ -67,7 +67,7 @@ pub(crate) enum Node {
     Conditional(Box<[Node; 3]>),
     List(Box<[(Node, bool)]>),
     Map(Box<[(Node, Node, bool)]>),
-    /// An object with a type by name; the flag is for optional fields.
+    /// A typed object literal; the flag marks optional fields.
     Message {
         name: Arc<str>,
         fields: Box<[(Box<str>, Node, bool)]>,
@@ -98,14 +98,14 @@ impl std::fmt::Debug for Candidate {
 pub(crate) struct FoldMacro {
     pub(crate) comprehension: Comprehension,
     pub(crate) range: Node,
-    /// Whether it has two variables, key (index) and value.
+    /// Whether the macro has two variables, key (index) and value.
     pub(crate) pairs: bool,
     pub(crate) condition: Option<Node>,
     pub(crate) body: Node,
 }
 
 impl Type {
-    /// Whether `value` can be of this type, without reading its content.
+    /// Whether `value` may be of this type, without inspecting its content.
     pub(crate) fn admits(&self, value: &Value<'_>) -> bool {
         match (self, value) {
             (Self::Dyn | Self::Error | Self::Param(_), _)

@@ -1,16 +1,16 @@
-//! Access reviews, as expressions name them.
+//! Access reviews that expressions describe.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Question of an access review: may this user do that?
+/// An access review: whether a user may perform an action.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Review {
-    /// The service account, by namespace and name; the user of the request when it is absent.
+    /// Namespace and name of the service account; `None` means the user of the request.
     pub account: Option<(Arc<str>, Arc<str>)>,
-    /// The verb.
+    /// Verb of the action.
     pub verb: Arc<str>,
-    /// Object of the check.
+    /// Object or path of the action.
     pub on: ReviewSubject,
 }
 
@@ -21,19 +21,19 @@ pub enum ReviewSubject {
     Path(Arc<str>),
     /// A resource.
     Resource {
-        /// Its API group.
+        /// API group of the resource.
         group: Arc<str>,
-        /// The plural.
+        /// Plural name of the resource.
         resource: Arc<str>,
-        /// The subresource, or the empty string.
+        /// Subresource, or the empty string.
         subresource: Arc<str>,
-        /// The namespace, or the empty string.
+        /// Namespace, or the empty string.
         namespace: Arc<str>,
-        /// The name, or the empty string.
+        /// Name of the object, or the empty string.
         name: Arc<str>,
-        /// A field selector, or the empty string.
+        /// Field selector, or the empty string.
         fields: Arc<str>,
-        /// A label selector, or the empty string.
+        /// Label selector, or the empty string.
         labels: Arc<str>,
     },
 }
@@ -45,7 +45,7 @@ impl Default for ReviewSubject {
 }
 
 impl ReviewSubject {
-    /// A resource of a group, without further properties.
+    /// Creates the subject for a resource of a group, without further properties.
     #[must_use]
     pub fn resource(group: &str, resource: &str) -> Self {
         let nothing: Arc<str> = "".into();
@@ -61,16 +61,16 @@ impl ReviewSubject {
     }
 }
 
-/// Outcome of a review.
+/// Answer of a review.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
-    /// Whether it is allowed.
+    /// Whether the action is allowed.
     pub allowed: bool,
-    /// The reason.
+    /// Reason of the decision.
     pub reason: String,
-    /// Reason why there is no answer.
+    /// Reason why the review failed.
     pub error: Option<String>,
 }
 
-/// The reviews that were made.
+/// Answers of the reviews made so far.
 pub type Decisions = BTreeMap<Review, Arc<Decision>>;

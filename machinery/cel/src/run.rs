@@ -1,4 +1,4 @@
-//! Evaluating a checked expression.
+//! Evaluation of a checked expression.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::meter::Meter;
 use crate::program::Program;
 use crate::value::Value;
 
-/// Outcome of an evaluation.
+/// Result of an evaluation.
 #[derive(Debug)]
 pub struct Evaluation<'a> {
     /// The value, or the reason why there is none.
@@ -19,13 +19,15 @@ pub struct Evaluation<'a> {
 }
 
 impl Program {
-    /// Evaluates it with `variables` in the order of their declaration, as long as it costs at most `limit`.
+    /// Evaluates the expression with `variables` in the order of their declaration, at a cost of at most
+    /// `limit`.
     #[must_use]
     pub fn evaluate<'a>(&'a self, variables: &'a [Value<'a>], limit: u64) -> Evaluation<'a> {
         self.run(variables, self.meter(limit), None)
     }
 
-    /// Evaluates with `lazy` variables after the others, and with the outcomes of access reviews.
+    /// Evaluates the expression with `lazy` variables after the others, and with the answers of access
+    /// reviews.
     #[must_use]
     pub fn evaluate_with<'a>(
         &'a self,
@@ -37,7 +39,7 @@ impl Program {
         self.run(variables, meter, Some(lazy))
     }
 
-    /// Evaluates like [`Self::evaluate`], with data `beside` for the caller's own functions
+    /// Evaluates the expression like [`Self::evaluate`], with data `beside` for the caller's own functions
     /// ([`Meter::beside`]).
     #[must_use]
     pub fn evaluate_beside<'a>(

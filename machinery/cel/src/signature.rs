@@ -1,21 +1,21 @@
-//! Signatures of functions, written as the documentation writes them: `string.(string, int) list(string)`.
+//! Signatures of functions, in the notation of the documentation: `string.(string, int) list(string)`.
 
 use crate::types::Type;
 
-/// One way to call a function.
+/// One overload of a function.
 #[derive(Clone, Debug)]
 pub(crate) struct Overload {
-    /// Whether its first argument is the receiver.
+    /// Whether the first argument is the receiver.
     pub(crate) member: bool,
-    /// Types of the arguments, the receiver first.
+    /// Types of the arguments, with the receiver first.
     pub(crate) args: Vec<Type>,
-    /// Type of the value.
+    /// Type of the result.
     pub(crate) result: Type,
-    /// Number of its type variables, `A`, `B` and so on.
+    /// Number of type variables, `A`, `B` and so on.
     pub(crate) variables: usize,
 }
 
-/// Reads a signature. `None` where it is malformed, which a test of every library excludes.
+/// Parses a signature. `None` where it is malformed, which a test of every library excludes.
 pub(crate) fn read(text: &str) -> Option<Overload> {
     let mut reader = Reader { rest: text };
     let mut args = Vec::new();
@@ -48,7 +48,7 @@ pub(crate) fn read(text: &str) -> Option<Overload> {
     })
 }
 
-/// One more than the highest variable in `of`.
+/// Returns one more than the highest variable in `of`.
 fn highest(of: &Type) -> usize {
     match of {
         Type::Param(variable) => variable + 1,

@@ -1,4 +1,4 @@
-//! Expressions and what upstream makes of them.
+//! Expressions and upstream's results.
 
 mod budget;
 mod policies;

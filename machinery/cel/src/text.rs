@@ -1,13 +1,13 @@
-//! Positions in a source, and the compiler's words about them.
+//! Positions in a source, and the compiler's messages about them.
 
 use std::fmt;
 
-/// Something the parser or the checker refuses, at a byte of the source.
+/// An error of the parser or the checker, at a byte of the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Issue {
-    /// Byte offset.
+    /// Byte offset in the source.
     pub(crate) at: usize,
-    /// Sentence.
+    /// Message of the issue.
     pub(crate) text: String,
 }
 
@@ -20,16 +20,16 @@ impl Issue {
     }
 }
 
-/// Reason why a source is no expression of an environment: all problems with their lines, as cel-go
-/// prints them.
+/// Reason why a source is not an expression of an environment: all issues with their lines, in cel-go's
+/// format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompileError {
     text: String,
 }
 
-/// Maximal number of reported problems of one expression.
+/// Highest number of reported issues of one expression.
 const MOST: usize = 20;
-/// The longest line of a source that is shown, in characters.
+/// Highest length of a line that is quoted, in characters.
 const LONGEST_LINE: usize = 1000;
 
 impl CompileError {
@@ -40,7 +40,7 @@ impl CompileError {
         let mut lines: Vec<String> = issues
             .iter()
             .take(MOST)
-            .map(|issue| shown(source, issue))
+            .map(|issue| format_issue(source, issue))
             .collect();
         if more > 0 {
             lines.push(format!("and {more} more errors"));
@@ -50,7 +50,7 @@ impl CompileError {
         }
     }
 
-    /// An error of the whole source.
+    /// Creates an error about the whole source.
     pub(crate) fn whole(text: impl Into<String>) -> Self {
         Self { text: text.into() }
     }
@@ -64,7 +64,7 @@ impl fmt::Display for CompileError {
 
 impl std::error::Error for CompileError {}
 
-fn shown(source: &str, issue: &Issue) -> String {
+fn format_issue(source: &str, issue: &Issue) -> String {
     let before = source.get(..issue.at).unwrap_or(source);
     let line = before.matches('\n').count() + 1;
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);

@@ -1,4 +1,4 @@
-//! Types, as declarations and the checker know them.
+//! Types of declarations and of the checker.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,17 +9,17 @@ use crate::parser::is_word;
 /// A type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Type {
-    /// Any type; it is known only at evaluation.
+    /// Any type; the actual one is known only at run time.
     Dyn,
-    /// An error that was reported already.
+    /// Type of an expression whose error is already reported.
     Error,
-    /// `null`.
+    /// Type of `null`.
     Null,
-    /// `true` and `false`.
+    /// Type of `true` and `false`.
     Bool,
-    /// Whole numbers of 64 bits.
+    /// Signed integers of 64 bits.
     Int,
-    /// Whole numbers of 64 bits, none negative.
+    /// Unsigned integers of 64 bits.
     Uint,
     /// Floating point numbers of 64 bits.
     Double,
@@ -27,39 +27,39 @@ pub enum Type {
     String,
     /// Bytes.
     Bytes,
-    /// A length of time.
+    /// A duration.
     Duration,
-    /// A moment.
+    /// A timestamp.
     Timestamp,
     /// A list of elements of one type.
     List(Arc<Type>),
     /// A map from one type to another.
     Map(Arc<(Type, Type)>),
-    /// A value or none.
+    /// An optional value.
     Optional(Arc<Type>),
     /// The type of types.
     Type(Arc<Type>),
-    /// A type of its own, by name.
+    /// A separate type with a name.
     Named(&'static str),
-    /// An object that an expression makes, by the name of its type: `Object.spec`.
+    /// An object literal, by the name of its type: `Object.spec`.
     Message(Arc<str>),
-    /// An object whose fields are known.
+    /// An object with declared fields.
     Object(Arc<Object>),
-    /// A type that the arguments of a call decide.
+    /// A type variable, which the arguments of a call determine.
     Param(usize),
 }
 
-/// An object whose fields are known. As in cel-go it is identified by its name.
+/// An object with declared fields. As in cel-go, its name is its identity.
 #[derive(Debug)]
 pub struct Object {
-    /// Its name in messages.
+    /// Name of the type in messages.
     pub name: Cow<'static, str>,
-    /// Its fields, by their escaped names.
+    /// Fields, by their escaped names.
     pub fields: Vec<(Cow<'static, str>, Type)>,
 }
 
 impl Object {
-    /// The type of the field that an expression calls `name`.
+    /// Returns the type of the field with the name `name` in expressions.
     pub(crate) fn field(&self, name: &str) -> Option<&Type> {
         let found = |name: &str| {
             let field = self.fields.iter().find(|(known, _)| known == name)?;
@@ -76,31 +76,31 @@ impl PartialEq for Object {
 }
 
 impl Type {
-    /// A list of `element`.
+    /// Creates the type of a list of `element`.
     #[must_use]
     pub fn list(element: Self) -> Self {
         Self::List(Arc::new(element))
     }
 
-    /// A map from `key` to `value`.
+    /// Creates the type of a map from `key` to `value`.
     #[must_use]
     pub fn map(key: Self, value: Self) -> Self {
         Self::Map(Arc::new((key, value)))
     }
 
-    /// A value of `value`, or none.
+    /// Creates the type of an optional `value`.
     #[must_use]
     pub fn optional(value: Self) -> Self {
         Self::Optional(Arc::new(value))
     }
 
-    /// The type of the type `of`.
+    /// Creates the type of the type `of`.
     #[must_use]
     pub fn type_of(of: Self) -> Self {
         Self::Type(Arc::new(of))
     }
 
-    /// An object called `name`, whose fields have identifiers as names.
+    /// Creates the type of an object with `name`, whose fields have identifiers as names.
     #[must_use]
     pub fn object(name: impl Into<Cow<'static, str>>, fields: Vec<(Cow<'static, str>, Self)>) -> Self {
         let name = name.into();
@@ -111,7 +111,7 @@ impl Type {
         matches!(self, Self::Dyn | Self::Error)
     }
 
-    /// Whether a value of it may be `null`.
+    /// Whether a value of the type may be `null`.
     pub(crate) fn nullable(&self) -> bool {
         matches!(
             self,
@@ -125,7 +125,7 @@ impl Type {
         )
     }
 
-    /// Its component types.
+    /// Returns the component types.
     pub(crate) fn parameters(&self) -> Vec<&Self> {
         match self {
             Self::List(of) | Self::Optional(of) | Self::Type(of) => vec![of],
@@ -134,7 +134,7 @@ impl Type {
         }
     }
 
-    /// Returns the type with `change` applied to its parts.
+    /// Returns the type with `change` applied to its components.
     pub(crate) fn rebuilt(&self, mut change: impl FnMut(&Self) -> Self) -> Self {
         match self {
             Self::List(of) => Self::list(change(of)),
@@ -145,7 +145,7 @@ impl Type {
         }
     }
 
-    /// Number of its component types, counted up to `most`.
+    /// Returns the number of component types, counted up to `most`.
     pub(crate) fn size(&self, most: usize) -> usize {
         let mut size = 1;
         for part in self.parameters() {

@@ -1,25 +1,26 @@
-//! Whether a type is assignable to another, and the resulting substitution of type variables in both.
+//! Unification: whether a type is assignable to another, and the resulting substitution of type variables in
+//! both.
 
 use crate::types::Type;
 
-/// Knowledge of type variables.
+/// Substitution of type variables.
 #[derive(Default)]
 pub(crate) struct Unifier {
-    known: Vec<Option<Type>>,
-    /// Knowledge that was replaced, newest last.
+    bindings: Vec<Option<Type>>,
+    /// Replaced substitutions, newest last.
     trail: Vec<(usize, Option<Type>)>,
-    /// Comparisons made.
+    /// Number of comparisons so far.
     steps: usize,
 }
 
-/// The most comparisons one expression may take.
+/// Highest number of comparisons for one expression.
 const MOST_STEPS: usize = 200_000;
 
 impl Unifier {
-    /// A new variable.
+    /// Returns a new type variable.
     pub(crate) fn fresh(&mut self) -> Type {
-        self.known.push(None);
-        Type::Param(self.known.len() - 1)
+        self.bindings.push(None);
+        Type::Param(self.bindings.len() - 1)
     }
 
     /// Whether the expression is too complex to be checked.
@@ -27,7 +28,8 @@ impl Unifier {
         self.steps > MOST_STEPS
     }
 
-    /// Whether each of `given` can be used as the one of `wanted`. Variables are bound only if all can.
+    /// Whether each type of `given` is assignable to the one in `wanted`. Variables are bound only if all
+    /// are.
     pub(crate) fn assign_all(&mut self, given: &[Type], wanted: &[Type]) -> bool {
         if given.len() != wanted.len() {
             return false;
@@ -39,18 +41,18 @@ impl Unifier {
             .all(|(given, wanted)| self.fits(given, wanted));
         if !fits {
             for (variable, before) in self.trail.drain(mark..).rev() {
-                self.known[variable] = before;
+                self.bindings[variable] = before;
             }
         }
         fits
     }
 
-    /// Whether `given` can be used as `wanted`.
+    /// Whether `given` is assignable to `wanted`.
     pub(crate) fn assign(&mut self, given: &Type, wanted: &Type) -> bool {
         self.assign_all(std::slice::from_ref(given), std::slice::from_ref(wanted))
     }
 
-    /// The type of a list with elements of `one` and of `other`.
+    /// Returns the type of a list with elements of `one` and of `other`.
     pub(crate) fn join(&mut self, one: Type, other: &Type) -> Type {
         if self.assign(&one, other) {
             more_general(one, other)
@@ -59,14 +61,14 @@ impl Unifier {
         }
     }
 
-    /// `of` with its known variables substituted; the others stay, or are `dyn`.
+    /// Returns `of` with its bound variables substituted; unbound ones stay, or become `dyn`.
     pub(crate) fn resolve(&mut self, of: &Type, open_is_dyn: bool) -> Type {
         self.steps += 1;
         if self.exhausted() {
             return Type::Dyn;
         }
         match of {
-            Type::Param(variable) => match self.known[*variable].clone() {
+            Type::Param(variable) => match self.bindings[*variable].clone() {
                 Some(known) => self.resolve(&known, open_is_dyn),
                 None if open_is_dyn => Type::Dyn,
                 None => of.clone(),
@@ -76,7 +78,7 @@ impl Unifier {
     }
 
     fn learn(&mut self, variable: usize, is: Type) {
-        let before = self.known[variable].replace(is);
+        let before = self.bindings[variable].replace(is);
         self.trail.push((variable, before));
     }
 
@@ -115,7 +117,7 @@ impl Unifier {
         if *is == Type::Param(variable) {
             return Some(true);
         }
-        if let Some(known) = self.known[variable].clone() {
+        if let Some(known) = self.bindings[variable].clone() {
             if *is == known {
                 return Some(true);
             }
@@ -143,7 +145,7 @@ impl Unifier {
         }
         match of {
             Type::Param(other) if *other == variable => true,
-            Type::Param(other) => match self.known[*other].clone() {
+            Type::Param(other) => match self.bindings[*other].clone() {
                 Some(known) => self.mentions(&known, variable),
                 None => false,
             },
@@ -155,7 +157,7 @@ impl Unifier {
     }
 }
 
-/// The more general of two types that fit each other.
+/// Returns the more general of two types that fit each other.
 fn more_general(one: Type, other: &Type) -> Type {
     if says_less(&one, other) {
         one

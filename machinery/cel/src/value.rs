@@ -1,4 +1,4 @@
-//! Values. Values from JSON stay in the JSON tree and are read on demand.
+//! Values. Those from JSON stay in the JSON tree and are read on demand.
 
 mod access;
 mod compare;
@@ -6,9 +6,9 @@ mod containers;
 mod json;
 mod key;
 mod moment;
+mod number_format;
 mod quantity;
 mod semver;
-mod shown;
 pub(crate) mod url;
 
 use std::collections::BTreeMap;
@@ -24,21 +24,21 @@ pub(crate) use compare::Order;
 pub use containers::{List, Map};
 pub use key::Key;
 pub use moment::Moment;
+pub(crate) use number_format::{double, duration};
 pub use quantity::Quantity;
 pub use semver::Semver;
-pub(crate) use shown::{double, duration};
 pub use url::Url;
 
 /// A value.
 #[derive(Clone, Debug)]
 pub enum Value<'a> {
-    /// `null`.
+    /// The value `null`.
     Null,
-    /// `true` or `false`.
+    /// A bool.
     Bool(bool),
-    /// A whole number.
+    /// A signed integer.
     Int(i64),
-    /// A whole number of an unsigned type.
+    /// An unsigned integer.
     Uint(u64),
     /// A floating point number.
     Double(f64),
@@ -50,17 +50,17 @@ pub enum Value<'a> {
     List(List<'a>),
     /// A map.
     Map(Map<'a>),
-    /// A length of time, in nanoseconds.
+    /// A duration, in nanoseconds.
     Duration(i64),
-    /// A moment.
+    /// A timestamp.
     Timestamp(Moment),
     /// A type, by its name.
     Type(&'static str),
-    /// A value or none.
+    /// An optional value.
     Optional(Option<Arc<Value<'a>>>),
     /// An IP address.
     Ip(IpAddr),
-    /// A range of IP addresses: one of them and the length of the prefix.
+    /// A range of IP addresses: an address in it and the length of the prefix.
     Cidr(IpAddr, u8),
     /// A URL.
     Url(Arc<Url>),
@@ -70,29 +70,29 @@ pub enum Value<'a> {
     Semver(Arc<Semver>),
     /// A named format of strings.
     Format(&'static str),
-    /// Rights of a user, or a part of a question about them.
+    /// Rights of a user, or a part of an access review.
     Access(Arc<Access>),
-    /// An object with a type by name.
+    /// A typed object literal.
     Message(Arc<Message<'a>>),
-    /// A declared value that is not available here, with the reason.
+    /// A declared value that is not available, with the reason.
     Unavailable(&'static str),
 }
 
-/// An object that an expression made: `Object.spec{replicas: 3}`.
+/// An object that an expression created: `Object.spec{replicas: 3}`.
 #[derive(Clone, Debug)]
 pub struct Message<'a> {
-    /// The name of its type.
+    /// Name of the type.
     pub name: Arc<str>,
-    /// Its fields.
+    /// Fields of the object.
     pub fields: BTreeMap<String, Value<'a>>,
 }
 
-/// Text, borrowed where it comes from JSON.
+/// Text, borrowed if it comes from JSON.
 #[derive(Clone)]
 pub enum Text<'a> {
-    /// A JSON value.
+    /// Text of a JSON value.
     Borrowed(&'a str),
-    /// Made by an expression.
+    /// Text created by an expression.
     Shared(Arc<str>),
 }
 
@@ -132,7 +132,7 @@ impl<'a> From<Vec<Value<'a>>> for Value<'a> {
 }
 
 impl<'a> From<&'a Json> for Value<'a> {
-    /// JSON as Kubernetes' API machinery reads it: whole numbers are `int`, others `double`.
+    /// Converts JSON as Kubernetes' API machinery decodes it: integers become `int`, other numbers `double`.
     fn from(json: &'a Json) -> Self {
         match json {
             Json::Null => Self::Null,
@@ -150,12 +150,12 @@ impl<'a> From<&'a Json> for Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// A present value.
+    /// Creates a present optional.
     pub(crate) fn some(value: Self) -> Self {
         Self::Optional(Some(Arc::new(value)))
     }
 
-    /// The name of its type.
+    /// Name of the value's type.
     #[must_use]
     pub fn type_name(&self) -> &'static str {
         match self {
@@ -184,7 +184,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Size by upstream's cost rules: characters, bytes, elements; 1 of everything else.
+    /// Size by cel-go's cost rules: characters, bytes, elements; 1 for all other values.
     pub(crate) fn size(&self) -> usize {
         match self {
             Self::String(text) => text.len(),
@@ -200,7 +200,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Whether it is the zero value of its type: null, zero, empty.
+    /// Whether the value is the zero value of its type: null, zero, empty.
     pub(crate) fn is_zero(&self) -> bool {
         match self {
             Self::Null

@@ -4,19 +4,19 @@ use berth_apimachinery::Status;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::{Client, Error, FieldValidation, Result, collection, shown};
+use crate::{Client, Error, FieldValidation, Result, collection, describe};
 
-/// The media type of an applied configuration. No type with `+json` exists, but JSON is YAML.
+/// Media type of an applied configuration. There is no such type for JSON, but JSON is valid YAML.
 const APPLY: &str = "application/apply-patch+yaml";
 
 impl Client {
-    /// Applies `object` by the manager of this client, then its status if it has one and the kind has
+    /// Applies `object` as this client's field manager, and then its status if it has one and the kind has
     /// the status subresource. Returns its name and `serverside-applied`, as in kubectl's output. With
-    /// `force`, it takes over fields of other managers that have other values; without, they are a
+    /// `force`, it takes over fields of other managers with different values; without it, such fields are a
     /// conflict.
     ///
     /// # Errors
-    /// When the server refused, or none answered.
+    /// When the server refused the request or did not answer.
     pub async fn apply(&mut self, object: &Value, force: bool) -> Result<(String, &'static str)> {
         let place = self.place(object).await?;
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
@@ -28,12 +28,13 @@ impl Client {
         };
         self.apply_at(&path, &main, force).await?;
         if let Some(status) = status {
-            let of_status = status_alone(object, status);
+            let of_status = status_config(object, status);
             let applied = self.apply_at(&format!("{path}/status"), &of_status, force).await;
-            applied
-                .map_err(|cause| cause.partly(format!("{} was applied without its status", shown(object))))?;
+            applied.map_err(|cause| {
+                cause.partly(format!("{} was applied without its status", describe(object)))
+            })?;
         }
-        Ok((shown(object), "serverside-applied"))
+        Ok((describe(object), "serverside-applied"))
     }
 
     async fn apply_at(&self, path: &str, object: &Value, force: bool) -> Result<()> {
@@ -42,7 +43,7 @@ impl Client {
         answer.map(drop).map_err(conflict_or_refused)
     }
 
-    /// `path` with the manager of this client, `force`, and the treatment of unknown fields.
+    /// Appends the client's field manager, `force`, and the handling of unknown fields to `path`.
     pub(crate) fn managed(&self, path: &str, force: bool, validation: Option<FieldValidation>) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         if let Some(manager) = &self.manager {
@@ -61,8 +62,8 @@ impl Client {
     }
 }
 
-/// Configuration for applying a status: the identity of the object and its status.
-fn status_alone(object: &Value, status: Value) -> Value {
+/// Returns the configuration for applying a status: the identity of the object and its status.
+fn status_config(object: &Value, status: Value) -> Value {
     let metadata = &object["metadata"];
     let mut alone = json!({
         "apiVersion": object["apiVersion"], "kind": object["kind"],
@@ -74,7 +75,7 @@ fn status_alone(object: &Value, status: Value) -> Value {
     alone
 }
 
-/// A conflict names the flag that overcomes it.
+/// Converts a refusal to an error; that of a conflict names the flag which resolves it.
 fn conflict_or_refused(status: Box<Status>) -> Error {
     let causes = status.details.iter().flat_map(|details| &details.causes);
     if causes

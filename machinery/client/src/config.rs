@@ -1,5 +1,5 @@
-//! kubeconfigs, and kube's configuration and client from one: the only way to a server in this
-//! workspace.
+//! kubeconfigs, and kube's configuration and client from one. All of this workspace connects to servers in
+//! this way.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -11,17 +11,17 @@ use kube::{Client, Config};
 
 use crate::{Error, Result, told};
 
-/// Most contexts that are named.
+/// Highest number of contexts in a message.
 const NAMED: usize = 10;
 
 /// Source of a kubeconfig.
 #[derive(Clone, Debug)]
 enum Origin {
-    /// The named file.
+    /// A given file.
     Named(PathBuf),
-    /// The files that KUBECONFIG names; at least one.
+    /// The files of the variable KUBECONFIG; at least one.
     Variable(OsString),
-    /// `~/.kube/config`.
+    /// The file `~/.kube/config`.
     Home,
 }
 
@@ -39,11 +39,11 @@ impl Origin {
             Self::Named(path) => Kubeconfig::read_from(path),
             Self::Home => Kubeconfig::read(),
             Self::Variable(value) => {
-                // As in kubectl: of several files, the existing ones.
-                let there: Vec<PathBuf> = paths(value).filter(|path| path.exists()).collect();
-                match there.as_slice() {
+                // Of several files, only the existing ones are read, as in kubectl.
+                let existing: Vec<PathBuf> = paths(value).filter(|path| path.exists()).collect();
+                match existing.as_slice() {
                     [] => Kubeconfig::read(),
-                    there => there.iter().try_fold(Kubeconfig::default(), |merged, path| {
+                    existing => existing.iter().try_fold(Kubeconfig::default(), |merged, path| {
                         merged.merge(Kubeconfig::read_from(path)?)
                     }),
                 }
@@ -62,12 +62,12 @@ impl fmt::Display for Origin {
     }
 }
 
-/// The files that a value of KUBECONFIG names.
+/// Returns the files in a value of KUBECONFIG.
 fn paths(value: &OsStr) -> impl Iterator<Item = PathBuf> {
     std::env::split_paths(value).filter(|path| !path.as_os_str().is_empty())
 }
 
-/// The kubeconfig at `path`, or the one that kubectl would read: the files of KUBECONFIG, or
+/// Returns the kubeconfig at `path`, or the one that kubectl would read: the files of KUBECONFIG, or
 /// `~/.kube/config`.
 ///
 /// # Errors
@@ -94,12 +94,12 @@ fn unread(origin: &Origin, problem: KubeconfigError) -> Error {
     Error::Kubeconfig(text)
 }
 
-/// A kubeconfig without usable content.
+/// Creates the error of a kubeconfig without usable content.
 fn unusable(origin: &Origin, problem: &KubeconfigError) -> Error {
     Error::Kubeconfig(format!("{origin}: {}", told(problem)))
 }
 
-/// The files of the context of that name, each with its field.
+/// Returns the files of the context `context`, each with its field.
 fn files<'a>(kubeconfig: &'a Kubeconfig, context: &str) -> Vec<(&'static str, &'a str)> {
     let named = kubeconfig.contexts.iter().find(|one| one.name == context);
     let Some(context) = named.and_then(|one| one.context.as_ref()) else {
@@ -125,13 +125,13 @@ fn files<'a>(kubeconfig: &'a Kubeconfig, context: &str) -> Vec<(&'static str, &'
         }
         files.push(("tokenFile", &user.token_file));
     }
-    let there = files.into_iter();
-    there
+    let existing = files.into_iter();
+    existing
         .filter_map(|(field, path)| Some((field, path.as_deref().filter(|path| !path.is_empty())?)))
         .collect()
 }
 
-/// The configuration of [`kubeconfig`], in its current context or the named one.
+/// Returns the configuration of [`kubeconfig`], in its current context or the given one.
 ///
 /// # Errors
 /// When there is no kubeconfig, or it is invalid.
@@ -139,11 +139,11 @@ pub async fn config(path: Option<&Path>, context: Option<&str>) -> Result<Config
     resolved(path, context).await.map(|(config, _)| config)
 }
 
-/// Configuration that [`config`] gives, with the name of its context.
+/// Returns the configuration of [`config`], with the name of its context.
 pub(crate) async fn resolved(path: Option<&Path>, context: Option<&str>) -> Result<(Config, Option<String>)> {
     let origin = Origin::of(path);
     let kubeconfig = kubeconfig(path)?;
-    let context = chosen(&origin, &kubeconfig, context)?.to_owned();
+    let context = context_name(&origin, &kubeconfig, context)?.to_owned();
     for (field, path) in files(&kubeconfig, &context) {
         if let Err(cause) = std::fs::File::open(path) {
             let text = format!("{origin}: {field}: {path} cannot be read: {cause}");
@@ -159,8 +159,8 @@ pub(crate) async fn resolved(path: Option<&Path>, context: Option<&str>) -> Resu
     Ok((config, Some(context)))
 }
 
-/// The named context, or the current one.
-fn chosen<'a>(origin: &Origin, kubeconfig: &'a Kubeconfig, named: Option<&'a str>) -> Result<&'a str> {
+/// Returns the given context, or the current one.
+fn context_name<'a>(origin: &Origin, kubeconfig: &'a Kubeconfig, named: Option<&'a str>) -> Result<&'a str> {
     let known: Vec<&str> = kubeconfig.contexts.iter().map(|context| &*context.name).collect();
     let list = match known.get(NAMED..) {
         None | Some([]) => known.join(", "),
@@ -181,7 +181,7 @@ fn chosen<'a>(origin: &Origin, kubeconfig: &'a Kubeconfig, named: Option<&'a str
     Err(Error::Kubeconfig(wrong))
 }
 
-/// A client that sends each request once: callers repeat requests themselves. This sends nothing yet.
+/// Creates a client that sends each request once: callers retry themselves. Nothing is sent yet.
 ///
 /// # Errors
 /// When the configuration cannot be used.

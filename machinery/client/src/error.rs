@@ -4,50 +4,50 @@ use std::time::Duration;
 
 use berth_apimachinery::Status;
 
-/// Why a server could not be asked, gave no answer, or did not do what it was asked for.
+/// Reason why a request could not be sent, was not answered, or was refused.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No kubeconfig, one that cannot be read, or one that does not say which server or user is meant.
+    /// The kubeconfig is missing, cannot be read, or does not determine the server or user.
     #[error("{0}")]
     Kubeconfig(String),
-    /// A configuration that makes no client.
+    /// The configuration cannot be used for a client.
     #[error("making a client: {0}")]
     Unusable(String),
-    /// A path, or a body, that makes no request.
+    /// The path or body cannot be used for a request.
     #[error("{0}")]
     Malformed(String),
-    /// No answer came, or not all of it.
+    /// The server did not answer, or not completely.
     #[error("{0}")]
     Unanswered(String),
-    /// An answer that says it is JSON, and is not.
+    /// The answer claims to be JSON, but is not.
     #[error("{0}")]
     Unreadable(String),
-    /// The server refused.
+    /// The server refused the request.
     #[error("{text}")]
     Refused {
-        /// Its message, with the place where that does not name it.
+        /// Message of the server, with the path if the message does not have it.
         text: String,
-        /// Its answer.
+        /// Answer of the server.
         status: Box<Status>,
     },
-    /// The server knows no such kind.
+    /// The server does not serve the kind.
     #[error("the server does not serve kind \"{kind}\" in \"{version}\"")]
     NotServed {
-        /// `kind` of the object.
+        /// Kind of the object.
         kind: String,
-        /// `apiVersion` of the object.
+        /// API version of the object.
         version: String,
     },
-    /// The server was not ready for as long as this client waits.
+    /// The server was not ready within this client's time limit.
     #[error("the server was not ready within {limit:?}: {message}")]
     NotReady {
-        /// Longest wait.
+        /// Time limit of the client.
         limit: Duration,
-        /// Its last refusal.
+        /// Last refusal of the server.
         message: String,
     },
-    /// Fields of the object were given up one after the other, and there was no end of it.
+    /// The client gave up after repeated refusals of further fields of the object.
     #[error("{path}: rejected {attempts} times, each time for another field")]
     Rejected {
         /// Path of the object.
@@ -55,18 +55,18 @@ pub enum Error {
         /// Number of attempts.
         attempts: usize,
     },
-    /// A part of an object was written, and its status was not.
+    /// A part of an object was written, but its status was not.
     #[error("{text}: {cause}")]
     Partly {
-        /// The part that was written, in words.
+        /// Description of the written part.
         text: String,
-        /// Reason why the status was not.
+        /// Reason why the status was not written.
         cause: Box<Error>,
     },
 }
 
 impl Error {
-    /// A refusal in the server's words.
+    /// Creates the error of a refusal, with the server's message.
     pub(crate) fn refused(status: Box<Status>) -> Self {
         Self::Refused {
             text: status.message.clone(),
@@ -74,7 +74,7 @@ impl Error {
         }
     }
 
-    /// This error as the reason why an object was written in part.
+    /// Returns the error that only a part of an object was written, with this error as the cause.
     pub(crate) fn partly(self, text: impl Into<String>) -> Self {
         Self::Partly {
             text: text.into(),

@@ -1,5 +1,5 @@
-//! Requests that failed, in words for people: the server's own, or the cause alone, without the names that
-//! libraries put before it.
+//! Messages about failed requests: the server's own, or only the root cause, without the prefixes of
+//! libraries.
 
 use std::error::Error;
 use std::io;
@@ -9,17 +9,17 @@ use kube::client::AuthError;
 
 use crate::error::Error as Failure;
 
-/// The server of requests, and its context in the kubeconfig.
+/// Server of a client, and its context in the kubeconfig.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Server {
-    /// URL as the kubeconfig has it.
+    /// URL in the kubeconfig.
     pub url: String,
-    /// Name of the context, where there is one.
+    /// Name of the context, if there is one.
     pub context: Option<String>,
 }
 
 impl Server {
-    /// The server of `config`, which `context` names.
+    /// Returns the server of `config` with its context.
     pub(crate) fn of(config: &kube::Config, context: Option<String>) -> Self {
         Self {
             url: config.cluster_url.to_string().trim_end_matches('/').to_owned(),
@@ -27,12 +27,12 @@ impl Server {
         }
     }
 
-    /// The error without an answer from this server.
+    /// Creates the error that this server did not answer.
     pub(crate) fn unanswered(&self, problem: &kube::Error) -> Failure {
-        let told = told(problem);
+        let text = told(problem);
         Failure::Unanswered(match links(problem).any(|link| link.is::<AuthError>()) {
-            true => format!("no credentials for {self}: {told}"),
-            false => format!("cannot reach {self}: {told}"),
+            true => format!("no credentials for {self}: {text}"),
+            false => format!("cannot reach {self}: {text}"),
         })
     }
 }
@@ -47,16 +47,16 @@ impl std::fmt::Display for Server {
     }
 }
 
-/// `problem` in the server's words, or else the reason why it did not answer.
+/// Returns the server's message in `problem`, or otherwise the reason why it did not answer.
 #[must_use]
 pub fn told(problem: &(dyn Error + 'static)) -> String {
     for link in links(problem) {
-        if let Some(refused) = link.downcast_ref::<AuthError>() {
-            return credentials(refused);
+        if let Some(auth_error) = link.downcast_ref::<AuthError>() {
+            return credentials(auth_error);
         }
         match link.downcast_ref::<kube::Error>() {
             Some(kube::Error::Api(status)) if !status.message.is_empty() => return status.message.clone(),
-            // Messages in between are from libraries, and repeat the cause.
+            // Intermediate messages are from libraries, and repeat the cause.
             Some(kube::Error::Service(service)) if !links(&**service).any(|link| link.is::<AuthError>()) => {
                 return innermost(problem);
             }
@@ -74,7 +74,7 @@ pub fn told(problem: &(dyn Error + 'static)) -> String {
     text
 }
 
-/// An error and its causes, outermost first.
+/// Iterates over an error and its causes, outermost first.
 fn links<'a>(problem: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     successors(Some(problem), |link| (**link).source())
 }
@@ -87,7 +87,7 @@ fn innermost(problem: &(dyn Error + 'static)) -> String {
     with_help(last.to_string())
 }
 
-/// A problem of the system without its number.
+/// Returns a system error without its number.
 fn plain(problem: &io::Error) -> String {
     if problem.kind() == io::ErrorKind::TimedOut {
         return "no answer in time".to_owned();
@@ -104,7 +104,7 @@ fn plain(problem: &io::Error) -> String {
     first.into_iter().chain(letters).collect()
 }
 
-/// Fault of a certificate, in a sentence with the remedy.
+/// Adds a remedy to the problem of a certificate.
 fn with_help(text: String) -> String {
     match text.contains("UnknownIssuer") {
         true => {
@@ -115,7 +115,7 @@ fn with_help(text: String) -> String {
     }
 }
 
-/// Reason why there are no credentials.
+/// Returns the reason why there are no credentials.
 fn credentials(problem: &AuthError) -> String {
     match problem {
         AuthError::AuthExecStart(cause) => {
@@ -125,15 +125,15 @@ fn credentials(problem: &AuthError) -> String {
             )
         }
         AuthError::AuthExecRun { cmd, out, .. } => {
-            let said = String::from_utf8_lossy(&out.stderr);
-            let said = said
+            let error_output = String::from_utf8_lossy(&out.stderr);
+            let error_output = error_output
                 .trim()
                 .lines()
                 .last()
                 .unwrap_or("it says nothing of it")
                 .to_owned();
             format!(
-                "the kubeconfig's credential plugin {cmd} failed ({}): {said}",
+                "the kubeconfig's credential plugin {cmd} failed ({}): {error_output}",
                 out.status
             )
         }
@@ -198,14 +198,14 @@ mod tests {
         });
         let cmd = "get-token".to_owned();
         let run = kube::Error::Service(AuthError::AuthExecRun { cmd, out }.into());
-        let refused = server().unanswered(&run).to_string();
+        let message = server().unanswered(&run).to_string();
         assert!(
-            refused.starts_with(
+            message.starts_with(
                 "no credentials for https://127.0.0.1:39999 (context hub): the kubeconfig's credential plugin"
             ),
-            "{refused}"
+            "{message}"
         );
-        assert!(refused.ends_with(": please log in first"), "{refused}");
+        assert!(message.ends_with(": please log in first"), "{message}");
         let start = kube::Error::Auth(AuthError::AuthExecStart(io::Error::from_raw_os_error(2)));
         assert!(told(&start).ends_with("cannot be started: no such file or directory"));
     }

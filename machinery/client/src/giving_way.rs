@@ -1,18 +1,16 @@
-//! Fields of a file that give way to stored ones. A scheduler fills in fields, which then are its own or
-//! cannot be changed; a file that was written before knows nothing of them, and one that was read back may
-//! know them as they once were.
+//! Fields of a file that yield to stored ones. A scheduler fills in fields, which then belong to it or cannot
+//! be changed. A file from before does not have them, and a file that was read back may have outdated values.
 
 use berth_apimachinery::Status;
 use serde_json::Value;
 
-/// The reason of a cause: a field belongs to another writer.
+/// Reason of a cause: the field belongs to another writer.
 const OWNED: &str = "FieldValueForbidden";
 
-/// Takes back in `next` the changes that `status` refuses, so that the rest can be written. It takes
-/// back a field that `object` does not have, missing entries of a map, and a field below `metadata` or
-/// `status` that belongs to another writer; the last adds a line to `kept`. Returns whether a change
-/// was taken back. It is false when one of the refused fields is a wish of the user, which has to be
-/// reported.
+/// Reverts the changes in `next` that `status` refuses, so that the rest can be written. It reverts a field
+/// that `object` does not have, missing entries of a map, and a field below `metadata` or `status` that
+/// belongs to another writer; the last case adds a line to `kept`. Returns whether a change was reverted. It
+/// returns false when one of the refused fields was requested by the user, since that has to be reported.
 pub(super) fn give_way(
     object: &Value,
     next: &mut Value,
@@ -25,17 +23,17 @@ pub(super) fn give_way(
     let mut lines = Vec::new();
     for cause in causes {
         let field = Field::parse(&cause.field);
-        let said = field.is_said(object);
+        let requested = field.is_requested(object);
         let another = status.code == 403 && cause.reason == OWNED && !cause.field.starts_with("spec");
-        if said && !another {
-            // A map may lack something that cannot be taken away.
+        if requested && !another {
+            // A map may lack an entry that must not be removed.
             if field.fill(next, stored) {
                 continue;
             }
             return false;
         }
         field.restore(next, stored);
-        if said {
+        if requested {
             lines.push(format!(
                 "{} stays as it is stored: {}",
                 cause.field, cause.message
@@ -49,8 +47,8 @@ pub(super) fn give_way(
     true
 }
 
-/// A field as a cause names it: `status.cluster`, or `metadata.finalizers[example.com/hold]` for an element
-/// of a list or an entry of a map.
+/// A field in a cause: `status.cluster`, or `metadata.finalizers[example.com/hold]` for an element of a list
+/// or an entry of a map.
 struct Field<'a> {
     path: Vec<&'a str>,
     element: Option<&'a str>,
@@ -73,15 +71,16 @@ impl<'a> Field<'a> {
         found.filter(|value| !value.is_null())
     }
 
-    /// Whether `object` has the field. A list without an element counts as having it.
-    fn is_said(&self, object: &Value) -> bool {
+    /// Whether `object` has the field. A list without the element counts as having it.
+    fn is_requested(&self, object: &Value) -> bool {
         match (self.of(object), self.element) {
             (Some(Value::Object(map)), Some(key)) => map.contains_key(key),
             (found, _) => found.is_some(),
         }
     }
 
-    /// Adds to the map in `next` the entries that only the one in `stored` has. Returns whether there were any.
+    /// Adds to the map in `next` the entries that only the map in `stored` has. Returns whether there were
+    /// any.
     fn fill(&self, next: &mut Value, stored: &Value) -> bool {
         let found = self.path.iter().try_fold(next, |value, part| value.get_mut(part));
         let (Some(Value::Object(map)), Some(Value::Object(before))) = (found, self.of(stored)) else {
@@ -163,14 +162,14 @@ mod tests {
         let object = json!({"spec": {"region": "r"}});
         let stored = json!({"spec": {"region": "r", "seedName": "a", "networking": {"pods": "10.0.0.0/8"}}});
         let mut next = object.clone();
-        let mut kept = Vec::new();
+        let mut notes = Vec::new();
         let seed = refusal(403, &[(OWNED, "spec.seedName")]);
-        assert!(give_way(&object, &mut next, &stored, &seed, &mut kept));
+        assert!(give_way(&object, &mut next, &stored, &seed, &mut notes));
         let pods = refusal(422, &[("FieldValueInvalid", "spec.networking.pods")]);
-        assert!(give_way(&object, &mut next, &stored, &pods, &mut kept));
-        assert_eq!((&next, kept.len()), (&stored, 0));
+        assert!(give_way(&object, &mut next, &stored, &pods, &mut notes));
+        assert_eq!((&next, notes.len()), (&stored, 0));
         assert!(
-            !give_way(&object, &mut next, &stored, &pods, &mut kept),
+            !give_way(&object, &mut next, &stored, &pods, &mut notes),
             "nothing left to give"
         );
     }
@@ -220,7 +219,7 @@ mod tests {
             "metadata": {"finalizers": ["used"]}, "status": {"phase": "Granted", "cluster": {"name": "c"}},
         });
         let mut next = object.clone();
-        let mut kept = Vec::new();
+        let mut notes = Vec::new();
         let fields = [
             "status.cluster",
             "status.phase",
@@ -228,15 +227,15 @@ mod tests {
             "metadata.finalizers[old]",
         ];
         let status = refusal(403, &fields.map(|field| (OWNED, field)));
-        assert!(give_way(&object, &mut next, &stored, &status, &mut kept));
+        assert!(give_way(&object, &mut next, &stored, &status, &mut notes));
         let expected = json!({
             "metadata": {"finalizers": ["x.example/y", "used"]},
             "status": {"phase": "Granted", "n": 1, "cluster": {"name": "c"}},
         });
         assert_eq!(next, expected);
-        assert_eq!(kept.len(), 3, "the cluster was not in the file: {kept:?}");
+        assert_eq!(notes.len(), 3, "the cluster was not in the file: {notes:?}");
         assert_eq!(
-            kept[0],
+            notes[0],
             "status.phase stays as it is stored: only berth:scheduler writes it"
         );
     }

@@ -38,36 +38,37 @@ struct Place {
     status: bool,
 }
 
-/// A connection with the known resources of the server. Clones share the connection.
+/// A connection, with the known resources of the server. Clones share the connection.
 #[derive(Clone)]
 pub struct Client {
     inner: kube::Client,
     places: HashMap<(String, String), Place>,
-    /// The field manager of writes; without one the server uses the user agent.
+    /// Field manager of writes; without one the server uses the user agent.
     manager: Option<String>,
-    /// Treatment of unknown fields; without one the server's default.
+    /// Handling of unknown fields; `None` means the server's default.
     validation: Option<FieldValidation>,
-    /// The server by a kubeconfig.
+    /// Server of the kubeconfig.
     server: Server,
-    /// Patience with a server that is not ready; none where that is an answer.
+    /// Retry policy while the server is not ready; `None` returns its refusals.
     patience: Option<Patience>,
-    /// Whether the last object that was put was new: the next one is then created first, and read if that fails.
+    /// Whether the last object of [`Client::put`] was new: the next one is then created without reading it
+    /// before.
     expects_new: Arc<AtomicBool>,
 }
 
-/// Treatment of unknown and duplicate fields, as with kubectl's `--validate`.
+/// Handling of unknown and duplicate fields, as with kubectl's `--validate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldValidation {
     /// The object is refused.
     Strict,
-    /// They are reported.
+    /// The fields are reported.
     Warn,
-    /// Nothing.
+    /// The fields are ignored.
     Ignore,
 }
 
 impl FieldValidation {
-    /// The word for the query parameter `fieldValidation`.
+    /// Returns the value of the query parameter `fieldValidation`.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Strict => "Strict",
@@ -77,18 +78,18 @@ impl FieldValidation {
     }
 }
 
-/// Maximal number of attempts at a write: after a refusal of single fields, the next attempt leaves
-/// them alone. Guards and rules refuse one after the other.
+/// Highest number of attempts at a write: after a refusal of single fields, the next attempt omits their
+/// changes. Guards and rules refuse one after the other.
 const ATTEMPTS: usize = 4;
 
 /// An answer that is not an object.
 #[derive(Clone, Debug)]
 pub struct Raw {
-    /// The HTTP status.
+    /// HTTP status code.
     pub code: u16,
-    /// The header Date.
+    /// Value of the header Date.
     pub date: Option<String>,
-    /// The body.
+    /// Body of the answer.
     pub text: String,
 }
 
@@ -97,18 +98,18 @@ struct Reply {
     answer: Answer,
     warnings: Vec<String>,
     code: u16,
-    /// The pause that the server asks for before another try.
+    /// Pause that the server requests before a retry.
     after: Option<Duration>,
 }
 
-/// Answer of a server: the object, or its refusal.
+/// Answer of a server: the object, or the refusal.
 pub type Answer = Result<Value, Box<Status>>;
 
 impl Client {
     /// Connects with the kubeconfig at `path`.
     ///
     /// # Errors
-    /// When the file cannot be read or does not make a configuration.
+    /// When the file cannot be read or used as a configuration.
     pub async fn from_kubeconfig(path: &Path) -> Result<Self> {
         let (config, context) = config::resolved(Some(path), None).await?;
         let server = Server::of(&config, context);
@@ -120,13 +121,13 @@ impl Client {
     }
 
     /// Connects as kubectl does: with the kubeconfig at `path`, or the files of KUBECONFIG, or
-    /// `~/.kube/config`, in its current context or the one that is named.
+    /// `~/.kube/config`, in its current context or the given one.
     ///
     /// # Errors
     /// When there is no kubeconfig, or it is invalid.
     pub async fn as_kubectl(path: Option<&Path>, context: Option<&str>) -> Result<Self> {
-        // An answer that the server is not available is returned: the caller does not wait minutes for
-        // another.
+        // A refusal because the server is unavailable is returned: the caller does not wait minutes for a
+        // retry.
         let (config, context) = config::resolved(path, context).await?;
         Ok(Self {
             server: Server::of(&config, context),
@@ -134,34 +135,34 @@ impl Client {
         })
     }
 
-    /// The namespace of the context.
+    /// Namespace of the context.
     #[must_use]
     pub fn namespace(&self) -> &str {
         self.inner.default_namespace()
     }
 
-    /// The URL of the server, from the kubeconfig; empty where it is absent.
+    /// URL of the server, from the kubeconfig; empty where it is absent.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.server.url
     }
 
-    /// The server, for a sentence.
+    /// Server, for messages.
     #[must_use]
     pub fn server(&self) -> &Server {
         &self.server
     }
 
-    /// The connection itself.
+    /// The underlying connection.
     #[must_use]
     pub fn connection(&self) -> kube::Client {
         self.inner.clone()
     }
 
-    /// The server's name for this client's user, where the server reports it.
+    /// Returns the server's name for this client's user, if the server reports it.
     ///
     /// # Errors
-    /// When no answer came.
+    /// When the server did not answer.
     pub async fn user(&self) -> Result<Option<String>> {
         let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
         let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
@@ -175,7 +176,7 @@ impl Client {
         Ok(name)
     }
 
-    /// Makes a client over a connection made elsewhere.
+    /// Creates a client with an existing connection.
     #[must_use]
     pub fn new(inner: kube::Client) -> Self {
         Self {
@@ -189,16 +190,16 @@ impl Client {
         }
     }
 
-    /// Returns the client, which repeats requests for at most `limit` while the server is not ready or
-    /// overloaded. It calls `tell` with each new reason. After `limit`, requests no longer wait
-    /// ([`Client::gave_up`]).
+    /// Returns the client with retries for at most `limit` while the server is not ready or overloaded. It
+    /// calls `tell` with each new reason. After `limit`, requests no longer wait ([`Client::gave_up`]).
     #[must_use]
     pub fn waiting(mut self, limit: Duration, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.patience = Some(Patience::new(limit, tell));
         self
     }
 
-    /// Whether the server was not ready for so long that this client, or a clone of it, no longer waits.
+    /// Whether this client, or a clone of it, no longer waits, since the server was not ready within the
+    /// limit.
     #[must_use]
     pub fn gave_up(&self) -> bool {
         self.patience.as_ref().is_some_and(Patience::is_over)
@@ -211,30 +212,30 @@ impl Client {
         self
     }
 
-    /// Makes [`Client::put`] ask for `validation`. Unknown fields of a status, which is a report and
-    /// not a wish, are at most reported.
+    /// Sets the `validation` that [`Client::put`] requests. Unknown fields of a status, which is reported and
+    /// not requested, are at most reported.
     #[must_use]
     pub fn validating(mut self, validation: FieldValidation) -> Self {
         self.validation = Some(validation);
         self
     }
 
-    /// Sends one request. The outer error is a connection that failed.
+    /// Sends one request. The outer error is a failed connection.
     ///
     /// # Errors
-    /// When no answer came, or none that is JSON.
+    /// When the server did not answer, or not in JSON.
     pub async fn send(&self, method: Method, path: &str, body: Option<(&str, &Value)>) -> Result<Answer> {
         self.exchange(method, path, body).await.map(|(answer, _)| answer)
     }
 
-    /// Sends one request, again while patience lasts; returns the answer and the warnings that came with it.
+    /// Sends one request, with retries; returns the answer and its warnings.
     async fn exchange(
         &self,
         method: Method,
         path: &str,
         body: Option<(&str, &Value)>,
     ) -> Result<(Answer, Vec<String>)> {
-        let (begun, mut tried) = (Instant::now(), 0);
+        let (start, mut tried) = (Instant::now(), 0);
         loop {
             let Reply {
                 answer,
@@ -247,7 +248,7 @@ impl Client {
             };
             let next = match &answer {
                 Ok(_) => NextStep::Answer,
-                Err(status) => patience.next(code, &status.message, begun, tried, after),
+                Err(status) => patience.next(code, &status.message, start, tried, after),
             };
             match next {
                 NextStep::Answer => {
@@ -309,7 +310,7 @@ impl Client {
                 after,
             });
         }
-        // For paths that are not served, and from proxies in between, answers have no form.
+        // For paths that are not served, and from proxies in between, answers have no defined form.
         let status = serde_json::from_slice(&bytes).unwrap_or_else(|_| {
             let text = String::from_utf8_lossy(&bytes);
             Status::failure(
@@ -329,7 +330,7 @@ impl Client {
     /// Reads `path` as text, with the server's time.
     ///
     /// # Errors
-    /// When no answer came.
+    /// When the server did not answer.
     pub async fn raw(&self, path: &str) -> Result<Raw> {
         let request = Request::builder().uri(path).body(Body::empty());
         let request = request.map_err(|problem| Error::Malformed(format!("{path}: {problem}")))?;
@@ -350,10 +351,10 @@ impl Client {
         })
     }
 
-    /// Reads `path`.
+    /// Reads the object at `path`.
     ///
     /// # Errors
-    /// When the server refused, or none answered.
+    /// When the server refused the request or did not answer.
     pub async fn get(&self, path: &str) -> Result<Value> {
         self.send(Method::GET, path, None)
             .await?
@@ -366,12 +367,12 @@ impl Client {
     async fn place(&mut self, object: &Value) -> Result<Place> {
         let version = object["apiVersion"].as_str().unwrap_or_default().to_owned();
         let kind = object["kind"].as_str().unwrap_or_default().to_owned();
-        let wanted = (version.clone(), kind.clone());
-        if !self.places.contains_key(&wanted) {
+        let key = (version.clone(), kind.clone());
+        if !self.places.contains_key(&key) {
             self.learn(&version).await?;
         }
         self.places
-            .get(&wanted)
+            .get(&key)
             .cloned()
             .ok_or(Error::NotServed { kind, version })
     }
@@ -401,8 +402,8 @@ impl Client {
     }
 }
 
-/// `kind.group/name`, as kubectl prints objects.
-fn shown(object: &Value) -> String {
+/// Returns `kind.group/name`, as in kubectl's output.
+fn describe(object: &Value) -> String {
     let kind = object["kind"].as_str().unwrap_or_default().to_lowercase();
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     match object["apiVersion"]
@@ -432,7 +433,7 @@ fn collection(object: &Value, place: &Place) -> String {
     }
 }
 
-/// The text of a header Warning: `299 - "unknown field \"spec.foo\""`.
+/// Returns the text of a header Warning: `299 - "unknown field \"spec.foo\""`.
 fn warning(value: &http::HeaderValue) -> Option<String> {
     let text = value.to_str().ok()?.strip_prefix("299 ")?;
     let (_, text) = text.split_once(" \"")?;
@@ -440,7 +441,7 @@ fn warning(value: &http::HeaderValue) -> Option<String> {
     Some(text.replace("\\\"", "\"").replace("\\\\", "\\"))
 }
 
-/// Whether a warning is about unknown fields. Others are about the object's content.
+/// Whether a warning is about unknown fields. Other warnings are about the object's content.
 fn about_fields(warning: &str) -> bool {
     warning.starts_with("unknown field")
         || warning.starts_with("duplicate field")

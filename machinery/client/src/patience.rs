@@ -1,16 +1,16 @@
-//! Waiting for a server that is busy, or not ready yet: after 429 and 503 nothing was done.
+//! Retries while a server is busy, or not ready yet: 429 and 503 mean that nothing was done.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::Error;
 
-/// First pause between two tries where the server names none.
+/// First pause between two attempts if the server requests none.
 const FIRST: Duration = Duration::from_millis(100);
-/// Longest pause between two tries.
+/// Longest pause between two attempts.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// Patience with one server, which all clones of a client share.
+/// Retry policy for one server, which all clones of a client share.
 #[derive(Clone)]
 pub(crate) struct Patience {
     limit: Duration,
@@ -20,26 +20,26 @@ pub(crate) struct Patience {
 
 #[derive(Default)]
 struct State {
-    /// Since when the server answers nothing else.
+    /// Start of the period in which the server only refuses.
     since: Option<Instant>,
-    /// Newest reason that was reported.
-    told: String,
-    /// Whether the limit was reached.
+    /// Last reported reason.
+    last_reason: String,
+    /// Whether the time limit was reached.
     is_over: bool,
 }
 
 /// Next step after a refusal.
 pub(crate) enum NextStep {
-    /// There is no reason to wait: the refusal is the answer.
+    /// The refusal is returned, since there is no reason to wait.
     Answer,
-    /// Another try after this pause.
+    /// Retry after this pause.
     Again(Duration),
-    /// No more tries, of this request and of all later ones.
+    /// No retries any more, neither of this request nor of later ones.
     GiveUp(Error),
 }
 
 impl Patience {
-    /// Patience for `limit`. It calls `tell` with each new reason to wait.
+    /// Creates a policy with the time limit `limit`. It calls `tell` with each new reason to wait.
     pub(crate) fn new(limit: Duration, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self {
             limit,
@@ -48,26 +48,26 @@ impl Patience {
         }
     }
 
-    /// Whether it has ended.
+    /// Whether the time limit was reached.
     pub(crate) fn is_over(&self) -> bool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).is_over
     }
 
-    /// After any other answer, waiting starts over.
+    /// Restarts the time limit, after an answer of any other kind.
     pub(crate) fn answered(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.since = None;
-        state.told.clear();
+        state.last_reason.clear();
     }
 
-    /// Judges a refusal of try number `tried`, from 0, of a request that was `begun` then; `after` is the
-    /// pause that the server asks for.
+    /// Decides about a retry after a refusal of attempt `attempt`, counted from 0, of a request that began at
+    /// `start`; `after` is the pause that the server requests.
     pub(crate) fn next(
         &self,
         code: u16,
         message: &str,
-        begun: Instant,
-        tried: u32,
+        start: Instant,
+        attempt: u32,
         after: Option<Duration>,
     ) -> NextStep {
         if self.limit.is_zero() || !matches!(code, 429 | 503) {
@@ -75,8 +75,8 @@ impl Patience {
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let since = *state.since.get_or_insert_with(Instant::now);
-        // Answers of other kinds may come in between.
-        let waited = since.elapsed().max(begun.elapsed());
+        // Other answers may come in between.
+        let waited = since.elapsed().max(start.elapsed());
         if state.is_over || waited >= self.limit {
             state.is_over = true;
             return NextStep::GiveUp(Error::NotReady {
@@ -84,12 +84,12 @@ impl Patience {
                 message: message.to_owned(),
             });
         }
-        if state.told != message {
-            message.clone_into(&mut state.told);
+        if state.last_reason != message {
+            message.clone_into(&mut state.last_reason);
             (self.tell)(message);
         }
         let own = FIRST
-            .saturating_mul(2u32.saturating_pow(tried.min(10)))
+            .saturating_mul(2u32.saturating_pow(attempt.min(10)))
             .min(LONGEST);
         let left = self.limit.saturating_sub(waited);
         NextStep::Again(after.filter(|after| !after.is_zero()).unwrap_or(own).min(left))

@@ -1,4 +1,4 @@
-//! Create or replace, as `berth load` does: the object first, then its status.
+//! Create or replace for `berth load`: first the object, then its status.
 
 use std::sync::atomic::Ordering;
 
@@ -8,27 +8,27 @@ use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::giving_way::give_way;
-use crate::{ATTEMPTS, Client, FieldValidation, Place, about_fields, collection, shown};
+use crate::{ATTEMPTS, Client, FieldValidation, Place, about_fields, collection, describe};
 
 impl Client {
-    /// Creates or replaces `object`, then writes its status where it has one and the kind a status
+    /// Creates or replaces `object`, then writes its status if it has one and the kind has a status
     /// subresource. Returns `created`, `configured` or `unchanged`, and adds to `notes` the fields of the
-    /// object that gave way to stored ones.
+    /// object that yielded to stored ones.
     ///
     /// # Errors
-    /// When the server refused, or none answered.
+    /// When the server refused the request or did not answer.
     pub async fn put(&mut self, object: &Value, notes: &mut Vec<String>) -> Result<(String, &'static str)> {
         let place = self.place(object).await?;
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
         let collection = collection(object, &place);
         let path = format!("{collection}/{name}");
-        let shown = shown(object);
-        let begun = match self.expects_new.load(Ordering::Relaxed) {
-            // Whatever refuses it, that it exists or its content, is found out again below.
+        let described = describe(object);
+        let creation = match self.expects_new.load(Ordering::Relaxed) {
+            // The reason of a refusal, an existing object or invalid content, is determined below.
             true => self.create(object, &place, &collection).await?.ok(),
             false => None,
         };
-        let (mut stored, before) = match begun {
+        let (mut stored, before) = match creation {
             Some((stored, warnings)) => {
                 notes.extend(warnings);
                 (stored, None)
@@ -47,13 +47,13 @@ impl Client {
             let written = self.replace(&path, object, merged, &stored, notes).await;
             stored = written.map_err(|cause| {
                 cause.partly(match before {
-                    None => format!("{shown} was created without its status"),
-                    Some(_) => format!("{shown} was written, and its status was not"),
+                    None => format!("{described} was created without its status"),
+                    Some(_) => format!("{described} was written, and its status was not"),
                 })
             })?;
         }
         Ok((
-            shown,
+            described,
             match before {
                 None => "created",
                 Some(before) if before == stored["metadata"]["resourceVersion"] => "unchanged",
@@ -62,7 +62,8 @@ impl Client {
         ))
     }
 
-    /// Creates or replaces `object` but its status; returns the stored object and the version it replaced.
+    /// Creates or replaces `object` without its status; returns the stored object and the version that it
+    /// replaced.
     async fn put_main(
         &self,
         object: &Value,
@@ -113,8 +114,8 @@ impl Client {
         Ok(answer.map(|stored| (stored, about_it.collect())))
     }
 
-    /// Writes `next`, made of `object`, over `stored` at `path`. Changes that the server refuses are
-    /// left out ([`give_way`]), and the rest is written.
+    /// Replaces `stored` at `path` by `next`, which is based on `object`. Changes that the server refuses are
+    /// omitted ([`give_way`]), and the rest is written.
     async fn replace(
         &self,
         path: &str,
@@ -123,18 +124,18 @@ impl Client {
         stored: &Value,
         notes: &mut Vec<String>,
     ) -> Result<Value> {
-        let mut kept = Vec::new();
+        let mut new_notes = Vec::new();
         for _ in 0..ATTEMPTS {
             let body = Some(("application/json", &next));
             let (answer, warnings) = self.exchange(Method::PUT, path, body).await?;
             match answer {
                 Ok(written) => {
-                    notes.append(&mut kept);
+                    notes.append(&mut new_notes);
                     notes.extend(warnings.into_iter().filter(|text| about_fields(text)));
                     return Ok(written);
                 }
                 Err(status) => {
-                    if !give_way(object, &mut next, stored, &status, &mut kept) {
+                    if !give_way(object, &mut next, stored, &status, &mut new_notes) {
                         return Err(Error::refused(status));
                     }
                 }
@@ -147,7 +148,7 @@ impl Client {
     }
 }
 
-/// Takes a field over from `stored`, or removes it where that has none.
+/// Copies a field from `stored`, or removes it if `stored` does not have it.
 fn take_over(value: &mut Value, stored: &Value, field: &str) {
     let Some(fields) = value.as_object_mut() else {
         return;
@@ -158,8 +159,8 @@ fn take_over(value: &mut Value, stored: &Value, field: &str) {
     };
 }
 
-/// `object` over the stored one: system metadata stay, and so do labels, annotations and finalizers
-/// that `object` does not name.
+/// Returns `object` as a replacement of the stored one: system metadata stay, and so do labels, annotations
+/// and finalizers that `object` does not have.
 fn replacement(object: &Value, stored: &Value) -> Value {
     let mut merged = object.clone();
     let mut metadata = stored["metadata"].clone();

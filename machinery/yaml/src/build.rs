@@ -1,4 +1,4 @@
-//! From the parser's events to a value: nesting, keys, anchors, merges.
+//! Builder of a value from the parser's events: nesting, keys, anchors, merges.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -13,13 +13,14 @@ use crate::Problem;
 use crate::scalar::Scalar;
 use crate::tabs::Tabs;
 
-/// So many values and bytes of text may come from aliases: what a text says once costs what it is long.
+/// Limit of values and bytes of text from aliases: without aliases, the size of a value is limited by the
+/// length of its text.
 const ALIASED: Weight = Weight {
     values: 100_000,
     bytes: 4 << 20,
 };
 
-/// Reads a text of one document; `before` is how many lines there are before it.
+/// Parses a text with one document; `before` is the number of preceding lines.
 pub(crate) fn document(text: &str, before: usize) -> Result<Document, Problem> {
     read(text).map_err(|problem| Problem {
         line: problem.line + before,
@@ -41,12 +42,12 @@ fn read(text: &str) -> Result<Document, Problem> {
 
 fn options() -> granit_parser::Options {
     let mut options = granit_parser::options! {
-        // As the reader of Kubernetes does, which is a child of libyaml.
+        // As in the parser of Kubernetes, which is derived from libyaml.
         bom_inside_document_as_content: true,
         flow_nesting_limit: 2 * DEPTH_LIMIT,
         block_nesting_limit: 2 * DEPTH_LIMIT,
     };
-    // Nobody looks at comments, and there may be any number of them.
+    // Comments are not used, and there may be any number of them.
     options.set_emit_comments(false);
     options
 }
@@ -88,27 +89,27 @@ impl Weight {
     }
 }
 
-/// A finished value: scalars as they were written, since as keys they look different.
+/// A complete value: scalars as they were written, since their form as keys differs.
 #[derive(Clone)]
 enum Node {
     Scalar(Scalar),
     Value(Value),
 }
 
-/// Value of an anchor, for which its aliases stand.
+/// Value of an anchor, which replaces its aliases.
 struct Anchor {
     node: Node,
     depth: usize,
     weight: Weight,
 }
 
-/// A list or a map that is not finished.
+/// An incomplete list or map.
 struct Frame {
     content: Content,
     anchor: usize,
     /// Depth of its content.
     depth: usize,
-    /// Size before it.
+    /// Size of the document before it.
     before: Weight,
 }
 
@@ -116,13 +117,13 @@ enum Content {
     List(Vec<Value>),
     Map {
         fields: Map<String, Value>,
-        /// The fields that came by a merge: others may stand in their place.
+        /// Fields from a merge, which other fields may replace.
         merged: BTreeSet<String>,
         slot: Slot,
     },
 }
 
-/// Part of a map that comes next: a key, the value of a field, or that of a merge (`<<`).
+/// Next part of a map: a key, the value of a field, or that of a merge (`<<`).
 enum Slot {
     Key,
     Field(String),
@@ -131,46 +132,46 @@ enum Slot {
 
 struct Build {
     document: Document,
-    /// Whether there was one.
-    begun: bool,
+    /// Whether a document has begun.
+    has_document: bool,
     frames: Vec<Frame>,
     anchors: HashMap<usize, Anchor>,
     all: Weight,
     aliased: Weight,
-    /// Weight of what anchors hold beside the value itself.
-    held: Weight,
-    /// As much may be.
-    most_held: Weight,
-    found: usize,
+    /// Weight of the values of anchors, in addition to the document itself.
+    anchor_weight: Weight,
+    /// Limit of `anchor_weight`.
+    most_anchor_weight: Weight,
+    duplicate_count: usize,
 }
 
 impl Build {
     fn of(text: &str) -> Self {
         Self {
             document: Document::default(),
-            begun: false,
+            has_document: false,
             frames: Vec::new(),
             anchors: HashMap::new(),
             all: Weight::default(),
             aliased: Weight::default(),
-            held: Weight::default(),
-            most_held: Weight {
+            anchor_weight: Weight::default(),
+            most_anchor_weight: Weight {
                 values: ALIASED.values + text.len(),
                 bytes: ALIASED.bytes + text.len(),
             },
-            found: 0,
+            duplicate_count: 0,
         }
     }
 
     fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), Problem> {
         let at = span.start;
         match event {
-            Event::DocumentStart(..) if self.begun => Err(problem(
+            Event::DocumentStart(..) if self.has_document => Err(problem(
                 &at,
                 "there is another document here: one is expected, and documents are separated by lines of ---",
             )),
             Event::DocumentStart(..) => {
-                self.begun = true;
+                self.has_document = true;
                 Ok(())
             }
             Event::Scalar(text, style, anchor, tag) => self.scalar(&text, style, anchor, tag, &at),
@@ -223,7 +224,7 @@ impl Build {
     }
 
     fn begin(&mut self, content: Content, anchor: usize, at: &Marker) -> Result<(), Problem> {
-        if self.keyed() {
+        if self.expects_key() {
             return Err(problem(at, "a list or a map cannot be a key"));
         }
         if self.frames.len() >= DEPTH_LIMIT {
@@ -254,7 +255,7 @@ impl Build {
         self.put(node, depth, false, at)
     }
 
-    /// Keeps `node` for aliases, if it has an anchor.
+    /// Stores `node` for aliases, if it has an anchor.
     fn anchor(
         &mut self,
         anchor: usize,
@@ -266,8 +267,8 @@ impl Build {
         if anchor == 0 {
             return Ok(());
         }
-        self.held.add(weight);
-        if self.held.exceeds(self.most_held) {
+        self.anchor_weight.add(weight);
+        if self.anchor_weight.exceeds(self.most_anchor_weight) {
             return Err(problem(at, "anchors within anchors hold too much"));
         }
         let node = node.clone();
@@ -291,24 +292,24 @@ impl Build {
         self.put(node, depth, true, at)
     }
 
-    /// Whether a key comes next.
-    fn keyed(&self) -> bool {
+    /// Whether the next node is a key.
+    fn expects_key(&self) -> bool {
         let content = self.frames.last().map(|frame| &frame.content);
         matches!(content, Some(Content::Map { slot: Slot::Key, .. }))
     }
 
-    /// Puts a finished value where it belongs.
+    /// Adds a complete value to the list, map or document around it.
     fn put(&mut self, node: Node, depth: usize, alias: bool, at: &Marker) -> Result<(), Problem> {
-        let told = |text: String| problem(at, text);
-        if self.keyed() {
+        let at_marker = |text: String| problem(at, text);
+        if self.expects_key() {
             let key = match node {
-                Node::Scalar(scalar) => scalar.into_key().map_err(told)?,
+                Node::Scalar(scalar) => scalar.into_key().map_err(at_marker)?,
                 Node::Value(_) => return Err(problem(at, "a list or a map cannot be a key")),
             };
             return self.key(key);
         }
         let value = match node {
-            Node::Scalar(scalar) => scalar.into_value().map_err(told)?,
+            Node::Scalar(scalar) => scalar.into_value().map_err(at_marker)?,
             Node::Value(value) => value,
         };
         let Some(frame) = self.frames.last_mut() else {
@@ -322,7 +323,7 @@ impl Build {
                 Slot::Field(name) => {
                     fields.insert(name, value);
                 }
-                Slot::Merge => merge(fields, merged, value, alias).map_err(told)?,
+                Slot::Merge => merge(fields, merged, value, alias).map_err(at_marker)?,
                 Slot::Key => {}
             },
         }
@@ -340,8 +341,8 @@ impl Build {
         let twice = !merged.remove(&key) && fields.contains_key(&key);
         *slot = Slot::Field(key);
         if twice {
-            self.found += 1;
-            if self.found <= MOST_DUPLICATES {
+            self.duplicate_count += 1;
+            if self.duplicate_count <= MOST_DUPLICATES {
                 let path = self.path();
                 if !self.document.duplicates.contains(&path) {
                     self.document.duplicates.push(path);
@@ -351,7 +352,7 @@ impl Build {
         Ok(())
     }
 
-    /// Returns the path to the current place, as in `spec.taints[0].key`.
+    /// Returns the path of the current node, as in `spec.taints[0].key`.
     fn path(&self) -> String {
         let mut path = FieldPath::default();
         for frame in &self.frames {
@@ -375,7 +376,7 @@ fn too_deep(at: &Marker) -> Problem {
     )
 }
 
-/// Puts what `<<` names into the fields: a map, or maps of which the first has the say.
+/// Merges the value of `<<` into the fields: a map, or maps of which the first takes precedence.
 fn merge(
     fields: &mut Map<String, Value>,
     merged: &mut BTreeSet<String>,

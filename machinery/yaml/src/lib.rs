@@ -1,8 +1,9 @@
-//! YAML as kubectl and kube-apiserver read it: documents in, JSON values out (docs/concepts.md, "YAML").
+//! Parser for YAML as in kubectl and kube-apiserver, from documents to JSON values (docs/concepts.md,
+//! "YAML").
 //!
-//! Both go through a reader of YAML 1.1 that resolves scalars in its own way (`yes` is true, `017` is
-//! fifteen, a date is a text), so a crate for YAML 1.2 reads the same file differently. Here a parser
-//! of events does the syntax, and this crate the meaning.
+//! Both use a parser of YAML 1.1 that resolves scalars in its own way (`yes` is true, `017` is fifteen, a
+//! date is a text), so a crate for YAML 1.2 parses the same file differently. This crate uses an event parser
+//! for the syntax, and resolves the values itself.
 #![doc = include_str!("../README.md")]
 
 mod build;
@@ -25,23 +26,23 @@ pub use text::decode;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {text}")]
 pub struct Problem {
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// The column, from 1.
+    /// Column, from 1.
     pub column: usize,
-    /// The fault there, in words.
+    /// Description of the problem.
     pub text: String,
 }
 
-/// Reads a text that is one document.
+/// Parses a text with one document.
 ///
 /// # Errors
-/// The first problem; a second document is one.
+/// The first problem; a second document is a problem.
 pub fn document(text: &str) -> Result<Document, Problem> {
     build::document(text, 0)
 }
 
-/// Reads a text of one document, and ignores duplicate fields.
+/// Parses a text with one document, and ignores duplicate fields.
 ///
 /// # Errors
 /// The first problem.
@@ -49,7 +50,7 @@ pub fn value(text: &str) -> Result<Value, Problem> {
     document(text).map(|document| document.value)
 }
 
-/// Reads a text of one document, as a `T`, without duplicate fields.
+/// Parses a text with one document, as a `T`, without duplicate fields.
 ///
 /// # Errors
 /// The first problem of the text, or of its conversion to `T`.

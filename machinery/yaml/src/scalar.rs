@@ -1,36 +1,36 @@
-//! The meaning of a scalar.
+//! Resolution of scalars.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Number, Value};
 
-/// The prefix of the tags that YAML itself knows: `!!int` is short for `tag:yaml.org,2002:int`.
+/// Prefix of the tags of YAML itself: `!!int` is short for `tag:yaml.org,2002:int`.
 const CORE: &str = "tag:yaml.org,2002:";
 
-/// A scalar, resolved.
+/// A resolved scalar.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Scalar {
     Null,
     Boolean(bool),
     Integer(i64),
-    /// An integer beyond those with a sign.
+    /// An integer above the range of signed ones.
     Large(u64),
     Float(f64),
     Text(String),
 }
 
 impl Scalar {
-    /// The scalar `text`, `plain` or in quotes, with the tag `tag`.
+    /// Resolves the scalar `text`, which is `plain` or quoted, with the tag `tag`.
     pub(crate) fn read(text: &str, plain: bool, tag: Option<&str>) -> Result<Self, String> {
         match tag.map(|tag| tag.strip_prefix(CORE).ok_or(())) {
             None if plain => Ok(resolve(text)),
             None | Some(Err(()) | Ok("str")) => Ok(Self::Text(text.to_owned())),
             Some(Ok("binary")) => binary(text),
-            Some(Ok(name)) => tagged(name, text),
+            Some(Ok(name)) => resolve_tag(name, text),
         }
     }
 
-    /// The value as JSON has it. A number without a fraction is an integer, as for readers of that
+    /// Converts the scalar to JSON. A number without a fraction becomes an integer, as in parsers of that
     /// JSON.
     pub(crate) fn into_value(self) -> Result<Value, String> {
         Ok(match self {
@@ -43,7 +43,7 @@ impl Scalar {
         })
     }
 
-    /// The name of the field that it is the key of.
+    /// Converts the scalar to the name of a field.
     pub(crate) fn into_key(self) -> Result<String, String> {
         match self {
             Self::Text(text) => Ok(text),
@@ -68,7 +68,7 @@ impl Scalar {
     }
 }
 
-/// A plain scalar, by its letters.
+/// Resolves a plain scalar by its text.
 fn resolve(text: &str) -> Scalar {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Scalar::Null,
@@ -91,7 +91,7 @@ fn resolve(text: &str) -> Scalar {
     found.unwrap_or_else(|| Scalar::Text(text.to_owned()))
 }
 
-/// A number that begins with its point: underscores are allowed between digits only.
+/// Resolves a number that begins with its point: underscores are allowed only between digits.
 fn fraction(text: &str) -> Option<Scalar> {
     let bytes = text.as_bytes();
     let digit = |index: usize| bytes.get(index).is_some_and(u8::is_ascii_digit);
@@ -102,7 +102,7 @@ fn fraction(text: &str) -> Option<Scalar> {
     float(&text.replace('_', ""))
 }
 
-/// A number that begins with a digit or a sign.
+/// Resolves a number that begins with a digit or a sign.
 fn numeric(text: &str) -> Option<Scalar> {
     let plain = text.replace('_', "");
     if let Some(found) = integer(&plain) {
@@ -111,12 +111,12 @@ fn numeric(text: &str) -> Option<Scalar> {
     if let Some(found) = decimal(&plain).then(|| float(&plain)).flatten() {
         return Some(found);
     }
-    // Binary digits with a sign of their own.
+    // Binary digits may have a sign of their own.
     let digits = plain.strip_prefix("0b")?;
     i64::from_str_radix(digits, 2).ok().map(Scalar::Integer)
 }
 
-/// An integer in Go's notation: `0x`, `0o`, `0b` or a leading zero give the base.
+/// Resolves an integer in Go's notation: `0x`, `0o`, `0b` or a leading zero determine the base.
 fn integer(text: &str) -> Option<Scalar> {
     let (sign, digits) = match text.as_bytes().first()? {
         b'-' => ("-", &text[1..]),
@@ -164,7 +164,7 @@ fn float(text: &str) -> Option<Scalar> {
     value.is_finite().then_some(Scalar::Float(value))
 }
 
-fn tagged(name: &str, text: &str) -> Result<Scalar, String> {
+fn resolve_tag(name: &str, text: &str) -> Result<Scalar, String> {
     let found = resolve(text);
     match (name, found) {
         ("float", Scalar::Integer(value)) =>
@@ -172,18 +172,18 @@ fn tagged(name: &str, text: &str) -> Result<Scalar, String> {
             #[allow(clippy::cast_precision_loss, reason = "the tag asks for it")]
             Ok(Scalar::Float(value as f64))
         }
-        ("timestamp", Scalar::Text(text)) if dated(&text) => Ok(Scalar::Text(text)),
+        ("timestamp", Scalar::Text(text)) if begins_with_date(&text) => Ok(Scalar::Text(text)),
         ("bool" | "int" | "float" | "null" | "timestamp", found) if found.kind() != name => {
             Err(format!("cannot decode !!{} `{text}` as a !!{name}", found.kind()))
         }
         ("bool" | "int" | "float" | "null" | "timestamp", found) => Ok(found),
-        // Tags without a type for a scalar.
+        // Other tags do not determine the type of a scalar.
         _ => Ok(Scalar::Text(text.to_owned())),
     }
 }
 
 /// Whether `text` begins with a date.
-fn dated(text: &str) -> bool {
+fn begins_with_date(text: &str) -> bool {
     let mut parts = text.splitn(3, '-');
     let mut digits = |most: usize| {
         parts.next().is_some_and(|part| {
@@ -210,7 +210,7 @@ fn binary(text: &str) -> Result<Scalar, String> {
 }
 
 fn number(value: f64) -> Result<Value, String> {
-    /// The first integer without a sign bit.
+    /// The first integer above the range of signed ones, as a double.
     const BEYOND: f64 = 9_223_372_036_854_775_808.0;
     if value.fract() == 0.0 && value.abs() < BEYOND {
         #[allow(clippy::cast_possible_truncation, reason = "it has no fraction and fits")]
@@ -220,7 +220,7 @@ fn number(value: f64) -> Result<Value, String> {
     Ok(Value::Number(number))
 }
 
-/// A float as the name of a field: the fewest digits that identify it in single precision.
+/// Converts a float to the name of a field: the fewest digits that identify it in single precision.
 fn float_key(value: f64) -> String {
     #[allow(clippy::cast_possible_truncation, reason = "keys have single precision")]
     let single = value as f32;

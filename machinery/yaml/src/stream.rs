@@ -1,14 +1,14 @@
-//! The documents of a stream, separated as kubectl does it: by lines, before anything is parsed. So a
-//! document that is broken takes no other with it.
+//! Documents of a stream, separated as in kubectl: by lines, before parsing. So an invalid document does not
+//! affect the others.
 
 use berth_apimachinery::json::Document;
 
 use crate::{Problem, build};
 
-/// Separator of documents, at the begin of a line.
+/// Separator of documents, at the beginning of a line.
 const SEPARATOR: &str = "---";
 
-/// Reads every document of a stream, in order, or returns the problem of the stream.
+/// Parses every document of a stream, in order, or returns the problem of the stream.
 #[must_use]
 pub fn documents(text: &str) -> Vec<Result<Document, Problem>> {
     let mut found = Vec::new();
@@ -22,8 +22,8 @@ pub fn documents(text: &str) -> Vec<Result<Document, Problem>> {
             continue;
         };
         let rest = rest.trim();
-        // It is unknown whether this was meant to end the preceding document, so that one is not read
-        // either.
+        // It is unknown whether the line was intended to end the preceding document, so that document is not
+        // parsed either.
         found.push(match rest.is_empty() || rest.starts_with('#') {
             true => part(text, begin, here),
             false => Err(Problem {
@@ -35,7 +35,7 @@ pub fn documents(text: &str) -> Vec<Result<Document, Problem>> {
         begin = place;
     }
     found.push(part(text, begin, place));
-    // The text before the first separator, and between two in a row, is usually empty.
+    // The text before the first separator, and between two consecutive ones, is usually empty.
     found.retain(|document| !matches!(document, Ok(document) if document.value.is_null()));
     found
 }
@@ -43,7 +43,7 @@ pub fn documents(text: &str) -> Vec<Result<Document, Problem>> {
 #[derive(Clone, Copy, Default)]
 struct Place {
     offset: usize,
-    /// Number of lines before.
+    /// Number of preceding lines.
     line: usize,
 }
 

@@ -1,17 +1,17 @@
-//! Tabs in indentation: refused as in libyaml and its descendants. The parser below only does a part of
-//! that.
+//! Check for tabs in indentation, which are rejected as in libyaml and its descendants. The parser itself
+//! checks only some cases.
 
 use granit_parser::{Event, Span, StructureStyle};
 
 use crate::Problem;
 
-/// Looks for tabs before a token that could be a key.
+/// Search for tabs before a token that could be a key.
 pub(crate) struct Tabs<'a> {
-    /// The usual case: no tabs.
+    /// Text to search; `None`, the usual case, if it has no tabs.
     text: Option<&'a str>,
-    /// The lines, from 1, that continue a scalar or are between brackets: first and last.
+    /// Ranges of lines, from 1, that continue a scalar or are inside brackets.
     free: Vec<(usize, usize)>,
-    /// The first lines of the open lists and maps between brackets.
+    /// First lines of the open lists and maps in brackets.
     open: Vec<Option<usize>>,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Tabs<'a> {
     }
 
     fn add(&mut self, begin: usize, span: &Span) {
-        // A tab that ends before the first letter of a line does not count for that line.
+        // A range that ends before the first character of a line does not include that line.
         let last = span.end.line() - usize::from(span.end.col() == 0);
         if last > begin {
             self.free.push((begin + 1, last));
@@ -77,8 +77,8 @@ impl<'a> Tabs<'a> {
     }
 }
 
-/// Number of letters before the first tab that indents: blanks and the signs of entries. A line of
-/// blanks alone indents nothing, but a token must follow the sign of an entry.
+/// Returns the number of characters before the first tab that indents: blanks and the signs of entries. A
+/// line with only blanks indents nothing, but a token must follow the sign of an entry.
 fn indented(line: &str) -> Option<usize> {
     if line.trim().is_empty() {
         return None;

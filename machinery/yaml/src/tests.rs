@@ -1,4 +1,4 @@
-//! Texts as they are read: values, refusals, documents in a stream.
+//! Parsing of texts: values, refusals, documents in a stream.
 
 use std::fmt::Write;
 

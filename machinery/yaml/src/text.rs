@@ -1,13 +1,13 @@
-//! Bytes as text.
+//! Decoding of bytes to text.
 
 use std::borrow::Cow;
 
 use crate::Problem;
 
-/// The text of a file: UTF-8, or UTF-16 with a byte order mark, which is how some shells write files.
+/// Decodes the text of a file: UTF-8, or UTF-16 with a byte order mark, which some shells write.
 ///
 /// # Errors
-/// A text that is neither.
+/// When the text is in neither encoding.
 pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, Problem> {
     let wide = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
         let (pairs, rest) = bytes.as_chunks::<2>();

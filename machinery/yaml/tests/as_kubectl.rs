@@ -1,27 +1,27 @@
-//! Many documents, written by hand and generated, read by kubectl and by us: to the same values, or refused
+//! Many documents, handwritten and generated, parsed by kubectl and by us: to the same values, or refused
 //! alike.
 
 #[path = "as_kubectl/corpus.rs"]
 mod corpus;
 #[path = "as_kubectl/generate.rs"]
 mod generate;
-#[path = "as_kubectl/meant.rs"]
-mod meant;
+#[path = "as_kubectl/intended_differences.rs"]
+mod intended_differences;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Deserializer, Number, Value};
 
-/// Objects that a reader finds in one text; none where it is refused.
+/// Objects in one text; empty if it is refused.
 type Read = Vec<Value>;
 
-/// The name of the object that a text begins with, so that what kubectl prints can be told apart.
+/// `text` after the head of an object, whose name identifies the text in kubectl's output.
 fn begun(index: usize, text: &str) -> String {
     format!("apiVersion: v1\nkind: Thing\nmetadata: {{name: t{index}}}\n{text}")
 }
 
-/// Objects that kubectl reads from each text, asked for a change without a server.
+/// Objects that kubectl parses from each text, with a local change that needs no server.
 fn kubectl(folder: &Path, texts: &[String]) -> Vec<Read> {
     for (index, text) in texts.iter().enumerate() {
         std::fs::write(folder.join(format!("{index}.yaml")), begun(index, text)).expect("a temporary file");
@@ -63,10 +63,10 @@ fn without_labels(mut object: Value) -> Value {
     object
 }
 
-/// Objects that we read from a text: as kubectl does, up to what cannot be read.
+/// Objects that we parse from a text: like kubectl, up to the first error.
 fn ours(index: usize, text: &str) -> Read {
     let documents = berth_yaml::documents(&begun(index, text)).into_iter();
-    // An object without these is refused by whoever reads it.
+    // Any reader refuses an object without these.
     let is_object = |value: &Value| value["kind"] == "Thing" && value["metadata"].is_object();
     documents
         .map_while(|found| found.ok().map(|found| found.value).filter(is_object))
@@ -74,8 +74,7 @@ fn ours(index: usize, text: &str) -> Read {
         .collect()
 }
 
-/// Whether two numbers are the same, but for the last digit of a fraction: what kubectl prints is read back
-/// less exactly.
+/// Whether two numbers are equal up to the last digit of a fraction: kubectl's output is less exact.
 fn near(one: &Number, other: &Number) -> bool {
     let (Some(one), Some(other)) = (one.as_f64(), other.as_f64()) else {
         return false;
@@ -83,7 +82,7 @@ fn near(one: &Number, other: &Number) -> bool {
     (one - other).abs() <= one.abs() * 2.0 * f64::EPSILON
 }
 
-/// Whether two values are equal, numbers by what they are.
+/// Whether two values are equal; numbers are compared by value.
 fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => one == other || near(one, other),
@@ -107,7 +106,7 @@ fn shown(read: &Read) -> String {
     }
 }
 
-/// Readings of `text` by kubectl and by us, where they differ.
+/// Both results for `text`, if kubectl's and ours differ.
 fn differing(index: usize, text: &str, theirs: &Read) -> Option<String> {
     let ours = ours(index, text);
     let alike = ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(one, other)| same(one, other));
@@ -121,7 +120,7 @@ fn differing(index: usize, text: &str, theirs: &Read) -> Option<String> {
     (!alike).then(|| told(&ours))
 }
 
-/// Compares `texts`: but for what is meant, and that is little, nothing differs.
+/// Compares `texts`: except for a few intended differences, the results are equal.
 fn compare(what: &str, texts: &[String]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let theirs = kubectl(folder.path(), texts);
@@ -131,7 +130,7 @@ fn compare(what: &str, texts: &[String]) {
         let Some(found) = differing(index, text, &theirs[index]) else {
             continue;
         };
-        match meant::meant(text) {
+        match intended_differences::intended_difference(text) {
             Some(why) => *meant.entry(why).or_default() += 1,
             None => differ.push(found),
         }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::resource::{Entry, Group, Gvk};
 
-/// The list of `groups`.
+/// Renders the list of `groups`.
 pub(super) fn list(groups: &[&Group<'_>]) -> Value {
     let items: Vec<Value> = groups.iter().map(|group| item(group)).collect();
     json!({
@@ -57,7 +57,7 @@ fn resource(entry: &Entry<'_>) -> Value {
     value
 }
 
-/// Never null: some clients crash on a missing response kind.
+/// Renders a response kind, which is never null: some clients crash on a missing one.
 fn kind(gvk: &Gvk) -> Value {
     json!({"group": gvk.group, "version": gvk.version, "kind": gvk.kind})
 }

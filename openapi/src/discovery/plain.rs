@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use crate::resource::{Entry, Group, Sub, Version};
 
-/// `/api`.
+/// Renders the document of `/api`.
 pub(super) fn api_versions(core: &[&Group<'_>]) -> Value {
     let versions: Vec<&str> = core
         .iter()
@@ -16,13 +16,13 @@ pub(super) fn api_versions(core: &[&Group<'_>]) -> Value {
     json!({"kind": "APIVersions", "versions": versions, "serverAddressByClientCIDRs": []})
 }
 
-/// `/apis`.
+/// Renders the document of `/apis`.
 pub(super) fn group_list(groups: &[&Group<'_>]) -> Value {
     let groups: Vec<Value> = groups.iter().map(|group| api_group(group)).collect();
     json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 }
 
-/// `/apis/<group>`.
+/// Renders the document of `/apis/<group>`.
 pub(super) fn standalone_group(group: &Group<'_>) -> Value {
     let mut value = api_group(group);
     value["kind"] = "APIGroup".into();
@@ -40,7 +40,7 @@ fn api_group(group: &Group<'_>) -> Value {
     json!({"name": group.name, "versions": versions, "preferredVersion": preferred})
 }
 
-/// `/apis/<group>/<version>` and `/api/v1`.
+/// Renders the documents of `/apis/<group>/<version>` and `/api/v1`.
 pub(super) fn resource_list(group: &Group<'_>, version: &Version<'_>) -> Value {
     let mut resources = Vec::new();
     for entry in &version.entries {
@@ -91,7 +91,7 @@ fn subresource(entry: &Entry<'_>, sub: &Sub<'_>) -> Value {
     value
 }
 
-/// Hash that tells clients when the stored version changes: eight bytes of the SHA-256 of
+/// Hash by which clients detect a change of the stored version: eight bytes of the SHA-256 of
 /// `group/version/kind`.
 fn storage_version_hash(entry: &Entry<'_>) -> String {
     let name = format!(

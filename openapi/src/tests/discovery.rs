@@ -1,4 +1,4 @@
-//! Both forms of discovery say the same.
+//! Both forms of discovery are consistent.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Everything kubectl 1.32 looks for in OpenAPI v3.
+//! Everything that kubectl 1.32 needs in OpenAPI v3.
 
 use serde_json::{Value, json};
 

@@ -12,7 +12,7 @@ use super::message::{
     TypeItem,
 };
 
-/// The encoded document.
+/// Encodes the document.
 pub(super) fn document(swagger: &Value) -> Vec<u8> {
     let info = &swagger["info"];
     let paths = fields(&swagger["paths"]).map(|(name, item)| NamedPathItem {

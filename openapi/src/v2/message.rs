@@ -1,6 +1,5 @@
 //! The messages of `openapi.v2` (the public OpenAPIv2.proto) that the document uses, with their field
-//! numbers. Unused fields (security, examples, XML) are left out: protobuf readers treat them as
-//! absent.
+//! numbers. Unused fields (security, examples, XML) are omitted: protobuf decoders treat them as absent.
 
 use prost::{Message, Oneof};
 
@@ -219,7 +218,7 @@ pub(crate) enum SchemaItemKind {
     Schema(Schema),
 }
 
-/// `Properties` and `Definitions`, which are alike.
+/// The messages `Properties` and `Definitions`, which have the same fields.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Properties {
     #[prost(message, repeated, tag = "1")]

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::definitions::{DELETE_OPTIONS, PATCH, gvk_value};
 use crate::operation::{Body, Operation, Parameter};
 
-/// A path item with the parameters of its path.
+/// Renders a path item with the parameters of its path.
 pub(super) fn path_item(path: &str) -> Value {
     let parameters = Operation::path_parameters(path);
     if parameters.is_empty() {
@@ -28,7 +28,7 @@ fn plain(parameter: &Parameter, place: &str) -> Value {
     value
 }
 
-/// One operation.
+/// Renders one operation.
 pub(super) fn operation(operation: &Operation) -> Value {
     let mut parameters: Vec<Value> = operation
         .query
@@ -88,7 +88,7 @@ pub(super) fn to_swagger(schema: &mut Value) {
     }
     fields.remove("nullable");
     if fields.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(true)) {
-        // Clients that validate by this document would refuse the fields it does not name.
+        // Clients that validate objects with this document would reject fields that it omits.
         for name in ["properties", "required", "items", "additionalProperties"] {
             fields.remove(name);
         }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::definitions::{DELETE_OPTIONS, PATCH, gvk_value, reference};
 use crate::operation::{Body, Operation, Parameter};
 
-/// A path item with the parameters of its path.
+/// Renders a path item with the parameters of its path.
 pub(super) fn path_item(path: &str) -> Value {
     let parameters = Operation::path_parameters(path);
     if parameters.is_empty() {
@@ -30,7 +30,7 @@ fn query_parameter(parameter: &Parameter) -> Value {
     })
 }
 
-/// One operation.
+/// Renders one operation.
 pub(super) fn operation(operation: &Operation) -> Value {
     let mut responses: Map<String, Value> = operation
         .codes()
@@ -76,7 +76,8 @@ fn content(types: &[&str], schema: &Value) -> Map<String, Value> {
         .collect()
 }
 
-/// OpenAPI 3.0 ignores fields beside a `$ref`, so a described reference becomes an `allOf` of one.
+/// Wraps references with a description: OpenAPI 3.0 ignores fields next to a `$ref`, so such a reference
+/// becomes an `allOf` with one element.
 pub(super) fn wrap_references(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! Lists kept readable at their revision, so that the pages of one list agree.
+//! Lists that stay readable at their revision, so that the pages of one list agree.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -12,24 +12,25 @@ use crate::history;
 use crate::state::{Shelf, State};
 
 /// Time for which a list stays readable.
-const HELD_FOR: Duration = Duration::from_mins(5);
-/// Maximal memory of objects that only held lists need, in bytes.
-const HELD_BYTES: u64 = 64 << 20;
-/// Most lists that are held: their trees' own nodes are not counted in bytes.
-const HELD_LISTS: usize = 1024;
+const HOLD_TIME: Duration = Duration::from_mins(5);
+/// Highest memory of objects that only held lists need, in bytes.
+const HOLD_BYTES: u64 = 64 << 20;
+/// Highest number of held lists: their own tree nodes are not counted in bytes.
+const MOST_LISTS: usize = 1024;
 
 struct RevisionHold {
     resource: GroupResource,
     collection: Collection,
     since: Instant,
-    /// The resource's superseded bytes when the list was taken in.
+    /// Superseded bytes of the resource when the hold began.
     superseded: u64,
-    /// Bytes that the list kept alive already then.
+    /// Superseded bytes that the list itself needed when the hold began.
     burden: u64,
 }
 
 impl RevisionHold {
-    /// Bytes that this list alone keeps alive: at most those of objects replaced or deleted since.
+    /// Returns the bytes that only this list needs: at most those of objects that were replaced or deleted
+    /// since.
     fn bytes(&self, state: &State) -> u64 {
         let now = state.shelf(self.resource).map_or(0, Shelf::superseded);
         self.burden + now.saturating_sub(self.superseded)
@@ -39,35 +40,35 @@ impl RevisionHold {
 /// The held lists, oldest first.
 #[derive(Default)]
 pub(crate) struct Holds {
-    held: Mutex<VecDeque<RevisionHold>>,
+    holds: Mutex<VecDeque<RevisionHold>>,
 }
 
 impl Holds {
-    /// Holds `collection`, unless it is held already: paging on does not prolong it.
+    /// Holds `collection`, unless it is already held: further paging does not prolong a hold.
     pub(crate) fn hold(&self, state: &State, resource: GroupResource, collection: &Collection) {
         let revision = collection.revision;
         let burden = burden(state, resource, collection);
-        let mut held = self.held.lock();
-        if held
+        let mut holds = self.holds.lock();
+        if holds
             .iter()
-            .any(|held| held.resource == resource && held.collection.revision == revision)
+            .any(|hold| hold.resource == resource && hold.collection.revision == revision)
         {
             return;
         }
-        held.push_back(RevisionHold {
+        holds.push_back(RevisionHold {
             resource,
             collection: collection.clone(),
             since: Instant::now(),
             superseded: state.shelf(resource).map_or(0, Shelf::superseded),
             burden,
         });
-        let dropped = overdue(&mut held, state);
-        drop(held);
-        // Freed only now: dropping a large list takes a while.
+        let dropped = overdue(&mut holds, state);
+        drop(holds);
+        // The lists are freed after unlocking: dropping a large list takes some time.
         drop(dropped);
     }
 
-    /// The held list of `resource` at `revision`.
+    /// Returns the held list of `resource` at `revision`.
     pub(crate) fn find(
         &self,
         state: &State,
@@ -75,63 +76,63 @@ impl Holds {
         revision: Revision,
     ) -> Option<Collection> {
         self.sweep(state);
-        let held = self.held.lock();
-        let found = held
+        let holds = self.holds.lock();
+        let found = holds
             .iter()
-            .find(|held| held.resource == resource && held.collection.revision == revision);
-        found.map(|held| held.collection.clone())
+            .find(|hold| hold.resource == resource && hold.collection.revision == revision);
+        found.map(|hold| hold.collection.clone())
     }
 
-    /// Releases lists that are over time or over budget.
+    /// Releases lists that exceed their time or the budget.
     pub(crate) fn sweep(&self, state: &State) {
         let dropped = {
-            let mut held = self.held.lock();
-            if held.is_empty() {
+            let mut holds = self.holds.lock();
+            if holds.is_empty() {
                 return;
             }
-            overdue(&mut held, state)
+            overdue(&mut holds, state)
         };
         drop(dropped);
     }
 }
 
-/// Removes the lists that are too old, and the oldest while the total is over budget.
-fn overdue(held: &mut VecDeque<RevisionHold>, state: &State) -> Vec<RevisionHold> {
+/// Removes the lists that are too old, and the oldest ones while the total exceeds the budget.
+fn overdue(holds: &mut VecDeque<RevisionHold>, state: &State) -> Vec<RevisionHold> {
     let now = Instant::now();
     let mut dropped = Vec::new();
-    while let Some(oldest) = held.front() {
-        let late = now.duration_since(oldest.since) >= HELD_FOR;
-        if !late && held.len() <= HELD_LISTS && total(held, state) <= HELD_BYTES {
+    while let Some(oldest) = holds.front() {
+        let is_expired = now.duration_since(oldest.since) >= HOLD_TIME;
+        if !is_expired && holds.len() <= MOST_LISTS && total(holds, state) <= HOLD_BYTES {
             break;
         }
-        dropped.extend(held.pop_front());
+        dropped.extend(holds.pop_front());
     }
     dropped
 }
 
-/// Bytes that all lists together keep alive. Lists of one resource share most of them, so only the
-/// heaviest counts.
-fn total(held: &VecDeque<RevisionHold>, state: &State) -> u64 {
+/// Returns the bytes that only held lists need. Lists of one resource share most of them, so only the largest
+/// counts.
+fn total(holds: &VecDeque<RevisionHold>, state: &State) -> u64 {
     let mut heaviest: BTreeMap<GroupResource, u64> = BTreeMap::new();
-    for held in held {
-        let bytes = heaviest.entry(held.resource).or_default();
-        *bytes = held.bytes(state).max(*bytes);
+    for hold in holds {
+        let bytes = heaviest.entry(hold.resource).or_default();
+        *bytes = hold.bytes(state).max(*bytes);
     }
     heaviest.values().sum()
 }
 
-/// Bytes that `collection` keeps alive and `state` no longer shows. A current list, the usual case, is
-/// known at once.
+/// Returns the bytes that `collection` needs and `state` no longer has. A current list, the usual case, is
+/// recognized at once.
 fn burden(state: &State, resource: GroupResource, collection: &Collection) -> u64 {
     let current = state.collection(resource);
     if current.items.ptr_eq(&collection.items) {
         return 0;
     }
-    let gone = collection.items.iter().filter(|&(name, object)| {
+    let replaced = collection.items.iter().filter(|&(name, object)| {
         current
             .items
             .get(name)
             .is_none_or(|now| now.revision() != object.revision())
     });
-    gone.map(|(_, object)| history::weight(object) as u64).sum()
+    replaced.map(|(_, object)| history::weight(object) as u64).sum()
 }

@@ -1,5 +1,5 @@
-//! Waking waiters for changes: per resource, so that a write of one does not wake the watchers of
-//! another.
+//! Wake-ups of waiters for changes: by resource, so that a write of one resource does not wake the watchers
+//! of another.
 
 use std::collections::HashMap;
 
@@ -9,14 +9,14 @@ use tokio::sync::watch;
 
 use crate::source::Scope;
 
-/// The bells. Each carries the newest revision; ringing costs nothing but waking the waiters.
+/// Channels that wake waiters. Each has the newest revision; sending one without waiters is cheap.
 pub(crate) struct Wake {
     any: watch::Sender<Revision>,
     each: Mutex<HashMap<GroupResource, watch::Sender<Revision>>>,
 }
 
 impl Wake {
-    /// Bells that last rang at `revision`.
+    /// Creates channels with the newest revision `revision`.
     pub(crate) fn new(revision: Revision) -> Self {
         Self {
             any: watch::Sender::new(revision),
@@ -24,7 +24,7 @@ impl Wake {
         }
     }
 
-    /// A bell that rings at every change of `scope`, and perhaps more often.
+    /// Returns a receiver that is notified of every change of `scope`, and perhaps more often.
     pub(crate) fn subscribe(&self, scope: &Scope) -> watch::Receiver<Revision> {
         match scope {
             Scope::One(resource) => {
@@ -38,10 +38,10 @@ impl Wake {
         }
     }
 
-    /// Rings for `resources`, which changed up to `revision`.
+    /// Notifies the waiters for `resources`, which changed up to `revision`.
     pub(crate) fn wake(&self, resources: impl IntoIterator<Item = GroupResource>, revision: Revision) {
-        // Senders are cloned out (they are shared pointers), so that a subscriber never waits for a long
-        // ring.
+        // The senders (shared pointers) are cloned first, so that a subscriber never waits for a long loop of
+        // notifications.
         let bells: Vec<_> = {
             let each = self.each.lock();
             resources
@@ -56,8 +56,9 @@ impl Wake {
     }
 }
 
-/// Never backwards: two writers may ring in another order than they published, and a waiter for a
-/// revision must not miss it. An omitted ring was covered by one after the same publication.
+/// Sets a revision, but never a lower one: two writers may notify in another order than they published, and a
+/// waiter for a revision must not miss it. An omitted notification is covered by the one with the higher
+/// revision.
 fn ring(bell: &watch::Sender<Revision>, revision: Revision) {
     bell.send_if_modified(|at| {
         let newer = revision > *at;

@@ -1,4 +1,4 @@
-//! One watcher: a cursor into the history, moved at the watcher's own pace.
+//! One watcher: a cursor into the history, which moves at the watcher's own pace.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,14 +17,14 @@ use crate::state::State;
 pub(crate) struct Watcher {
     state: Arc<ArcSwap<State>>,
     scope: Scope,
-    /// The watcher has every change up to here. Atomic because `revision` raises it when nothing is
-    /// pending.
+    /// Revision up to which the watcher has every change. It is atomic because `revision` raises it when no
+    /// event is pending.
     cursor: AtomicU64,
     woken: Receiver<Revision>,
 }
 
 impl Watcher {
-    /// A watcher of the changes of `scope` in `state` after `after`, woken by `woken`.
+    /// Creates a watcher of the changes of `scope` in `state` after `after`, which `woken` wakes.
     pub(crate) fn new(
         state: Arc<ArcSwap<State>>,
         scope: Scope,
@@ -43,7 +43,7 @@ impl Watcher {
         Revision(self.cursor.load(Ordering::Relaxed))
     }
 
-    /// Events after the cursor, which moves past them.
+    /// Returns the events after the cursor, and moves it past them.
     fn take(&self, max: usize) -> Result<Vec<Arc<Event>>, StoreError> {
         let state = self.state.load();
         let events = state.events(&self.scope, self.cursor(), max)?;
@@ -59,8 +59,8 @@ impl Watcher {
 impl Watch for Watcher {
     async fn next(&mut self, max: usize) -> Result<Vec<Arc<Event>>, StoreError> {
         loop {
-            // It is marked as seen before the read: a later change wakes again. Nothing is taken before
-            // the end of the wait, so dropping this future loses nothing.
+            // The wake-up is marked as seen before the history is read: a later change wakes again. No event
+            // is taken before the wait is over, so dropping this future loses nothing.
             self.woken.mark_unchanged();
             let events = self.take(max.max(1))?;
             if !events.is_empty() {

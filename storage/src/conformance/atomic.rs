@@ -1,37 +1,41 @@
-//! Lists of steps that are all or nothing.
+//! Requirements of atomic lists of steps.
 
 use std::sync::Arc;
 
 use super::*;
 use crate::source::Scope;
 
-/// Neither objects, nor revision, nor events.
+/// Checks that a refused list changes neither objects nor the revision, and sends no events.
 pub async fn a_refused_list_leaves_no_trace(store: Arc<dyn Store>) {
     let key = thing("a", "x");
-    let kept = put(&store, create(&key, 1)).await.object.revision();
-    let mut watch = store.watch(Scope::All, kept).expect("the watch starts");
-    let fenced = guarded(create(&thing("a", "new"), 1), fence("f", kept));
-    let refused = store
+    let revision = put(&store, create(&key, 1)).await.object.revision();
+    let mut watch = store.watch(Scope::All, revision).expect("the watch starts");
+    let fenced = guarded(create(&thing("a", "new"), 1), fence("f", revision));
+    let result = store
         .apply(vec![
             fenced,
-            update(&key, 2, Expect::At(kept)),
+            update(&key, 2, Expect::At(revision)),
             delete(&thing("a", "gone"), Expect::Present),
         ])
         .await;
     assert_eq!(
-        refused.expect_err("a step fails"),
+        result.expect_err("a step fails"),
         StoreError::NotFound {
             key: thing("a", "gone")
         }
     );
-    assert_eq!(store.revision(), kept);
+    assert_eq!(store.revision(), revision);
     assert_eq!(store.cached(THINGS).items.len(), 1);
     assert_eq!(value(store.cached(THINGS).get("a", "x").expect("it is there")), 1);
     nothing(&mut watch).await;
-    put(&store, guarded(create(&thing("a", "later"), 1), fence("f", kept))).await;
+    put(
+        &store,
+        guarded(create(&thing("a", "later"), 1), fence("f", revision)),
+    )
+    .await;
 }
 
-/// `Expect::Present` and guards refer to the state after the earlier steps.
+/// Checks that `Expect::Present` and guards refer to the state after the earlier steps.
 pub async fn a_step_sees_the_earlier_ones_of_its_list(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     let applied = store
@@ -54,7 +58,7 @@ pub async fn a_step_sees_the_earlier_ones_of_its_list(store: Arc<dyn Store>) {
     assert_eq!(value(listed.get("a", "x").expect("it is there")), 2);
 }
 
-/// Two steps of one list behind the same fence.
+/// Checks that two steps of one list can have the same fence.
 pub async fn a_list_does_not_stand_in_its_own_way(store: Arc<dyn Store>) {
     let snapshot = store.revision();
     let steps = ["x", "y"].map(|name| guarded(create(&thing("a", name), 1), fence("f", snapshot)));
@@ -62,11 +66,11 @@ pub async fn a_list_does_not_stand_in_its_own_way(store: Arc<dyn Store>) {
         .apply(steps.to_vec())
         .await
         .expect("its own passing does not count");
-    let late = apply_one(&store, guarded(create(&thing("a", "z"), 1), fence("f", snapshot))).await;
-    assert!(matches!(late, Err(StoreError::Fenced { at, .. }) if at == store.revision()));
+    let result = apply_one(&store, guarded(create(&thing("a", "z"), 1), fence("f", snapshot))).await;
+    assert!(matches!(result, Err(StoreError::Fenced { at, .. }) if at == store.revision()));
 }
 
-/// Lists that share a commit are independent.
+/// Checks that lists in one commit are independent.
 pub async fn a_refused_list_does_not_disturb_others(store: Arc<dyn Store>) {
     let writes = (0..50).map(|index| {
         let store = Arc::clone(&store);
@@ -85,7 +89,7 @@ pub async fn a_refused_list_does_not_disturb_others(store: Arc<dyn Store>) {
     assert_eq!(store.cached(THINGS).items.len(), 25);
 }
 
-/// A whole list of no-ops.
+/// Checks a list that consists only of steps without changes.
 pub async fn a_list_that_changes_nothing_keeps_the_revision(store: Arc<dyn Store>) {
     let keys = ["x", "y"].map(|name| thing("a", name));
     store

@@ -1,11 +1,11 @@
-//! Many writers at once.
+//! Requirements of concurrent writes.
 
 use std::sync::Arc;
 
 use super::*;
 use crate::source::{At, Scope};
 
-/// Runs all on tasks of their own and gives their results in order.
+/// Runs all futures as separate tasks and returns their results in order.
 async fn join_all<T: Send + 'static>(
     futures: impl IntoIterator<Item = impl Future<Output = T> + Send + 'static>,
 ) -> Vec<T> {
@@ -17,7 +17,7 @@ async fn join_all<T: Send + 'static>(
     results
 }
 
-/// Exactly one.
+/// Checks that exactly one of several concurrent creates succeeds.
 pub async fn one_of_many_creates_wins(store: Arc<dyn Store>) {
     let creates = (0..32).map(|index| {
         let store = Arc::clone(&store);
@@ -38,7 +38,7 @@ pub async fn one_of_many_creates_wins(store: Arc<dyn Store>) {
     );
 }
 
-/// Sixteen writers count to 160 together, and a watcher sees every step of it.
+/// Checks that sixteen concurrent writers count to 160, and that a watcher sees every step.
 pub async fn concurrent_updates_lose_nothing(store: Arc<dyn Store>) {
     const WRITERS: i64 = 16;
     const ROUNDS: i64 = 10;
@@ -85,7 +85,7 @@ async fn increment(store: &Arc<dyn Store>, key: &Key) {
     }
 }
 
-/// Read your own writes, by list and by watch.
+/// Checks that a writer can read its own writes, by list and by watch.
 pub async fn a_write_is_visible_when_it_is_answered(store: Arc<dyn Store>) {
     let writers = (0..8).map(|writer| {
         let store = Arc::clone(&store);
@@ -110,7 +110,7 @@ pub async fn a_write_is_visible_when_it_is_answered(store: Arc<dyn Store>) {
     assert!(events.is_sorted_by(|a, b| a.change.revision < b.change.revision));
 }
 
-/// Of many decisions on one snapshot, only one is committed.
+/// Checks that only one of many decisions on the same snapshot is committed.
 pub async fn a_fence_lets_one_of_many_through(store: Arc<dyn Store>) {
     let snapshot = store.revision();
     let decisions = (0..32).map(|index| {

@@ -1,4 +1,4 @@
-//! Lists: order, ranges, freshness, the past.
+//! Requirements of lists: order, ranges, freshness, past revisions.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ async fn fill(store: &Arc<dyn Store>) {
     }
 }
 
-/// Byte order, independent of the order of writing.
+/// Checks that lists are in byte order, independent of the order of writes.
 pub async fn lists_are_ordered_by_namespace_then_name(store: Arc<dyn Store>) {
     fill(&store).await;
     let listed = store.list(THINGS, At::Latest).await.expect("listed");
@@ -38,7 +38,7 @@ pub async fn lists_are_ordered_by_namespace_then_name(store: Arc<dyn Store>) {
     );
 }
 
-/// Namespaces and continuing after a name.
+/// Checks lists of one namespace, and continuing after a name.
 pub async fn a_namespace_is_a_range(store: Arc<dyn Store>) {
     fill(&store).await;
     let listed = store.list(THINGS, At::Any).await.expect("listed");
@@ -60,7 +60,7 @@ pub async fn a_namespace_is_a_range(store: Arc<dyn Store>) {
     assert_eq!(listed.iter(None, Some(&rest)).count(), 2);
 }
 
-/// All ways to ask for now.
+/// Checks all ways to request the present state.
 pub async fn every_freshness_shows_acknowledged_writes(store: Arc<dyn Store>) {
     let at = put(&store, create(&thing("a", "x"), 1)).await.object.revision();
     for how in [
@@ -75,7 +75,7 @@ pub async fn every_freshness_shows_acknowledged_writes(store: Arc<dyn Store>) {
     }
 }
 
-/// `Exact` without any hold, while the history reaches back.
+/// Checks `Exact` without a hold, while the history is long enough.
 pub async fn a_past_revision_is_shown_as_it_was(store: Arc<dyn Store>) {
     let (x, y) = (thing("a", "x"), thing("a", "y"));
     let first = put(&store, create(&x, 1)).await.object.revision();
@@ -103,18 +103,18 @@ pub async fn a_past_revision_is_shown_as_it_was(store: Arc<dyn Store>) {
     assert_eq!((elsewhere.revision, elsewhere.items.len()), (then, 0));
 }
 
-/// `Exact` does not wait.
+/// Checks that `Exact` does not wait.
 pub async fn an_exact_revision_ahead_is_too_new(store: Arc<dyn Store>) {
     let current = store.revision();
     let asked = Revision(current.0 + 1);
-    let refused = store.list(THINGS, At::Exact(asked)).await;
+    let result = store.list(THINGS, At::Exact(asked)).await;
     assert_eq!(
-        refused.expect_err("it is ahead"),
+        result.expect_err("it is ahead"),
         StoreError::TooNew { asked, current }
     );
 }
 
-/// A client that has seen another replica's newer revision.
+/// Checks a client that has seen a newer revision of another replica.
 pub async fn a_future_revision_is_waited_for(store: Arc<dyn Store>) {
     let asked = Revision(store.revision().0 + 2);
     let waiting = tokio::spawn({
@@ -128,19 +128,19 @@ pub async fn a_future_revision_is_waited_for(store: Arc<dyn Store>) {
     assert_eq!(listed.items.len(), 1);
 }
 
-/// After three seconds.
+/// Checks that waiting for a revision ends after three seconds.
 pub async fn a_revision_that_does_not_come_is_too_new(store: Arc<dyn Store>) {
     let current = store.revision();
     let asked = Revision(current.0 + 1_000_000);
-    let refused = tokio::time::timeout(PATIENCE, store.list(THINGS, At::NotOlderThan(asked))).await;
-    let refused = refused.expect("it gives up in time");
+    let result = tokio::time::timeout(PATIENCE, store.list(THINGS, At::NotOlderThan(asked))).await;
+    let result = result.expect("it gives up in time");
     assert_eq!(
-        refused.expect_err("it did not come"),
+        result.expect_err("it did not come"),
         StoreError::TooNew { asked, current }
     );
 }
 
-/// A list stays as it was listed.
+/// Checks that a list does not change after it was returned.
 pub async fn a_list_does_not_move(store: Arc<dyn Store>) {
     put(&store, create(&thing("a", "x"), 1)).await;
     let list = store.cached(THINGS);
@@ -150,7 +150,7 @@ pub async fn a_list_does_not_move(store: Arc<dyn Store>) {
     assert_eq!(value(list.get("a", "x").expect("it is there")), 1);
 }
 
-/// Pages of one list agree though the history is long gone.
+/// Checks that the pages of one list agree even when the history no longer has its revision.
 pub async fn a_held_list_stays_readable(store: Arc<dyn Store>) {
     fill(&store).await;
     let page = store.list(THINGS, At::Latest).await.expect("listed");
@@ -168,15 +168,15 @@ pub async fn a_held_list_stays_readable(store: Arc<dyn Store>) {
     assert_eq!(value(again.get("a", "b").expect("it was there")), 1);
 }
 
-/// Neither held nor in the history.
+/// Checks a revision that is neither held nor in the history.
 pub async fn a_forgotten_revision_is_expired(store: Arc<dyn Store>) {
     let then = put(&store, create(&thing("a", "x"), 1)).await.object.revision();
     for round in 0..10 {
         put(&store, update(&thing("a", "x"), 100 + round, Expect::Present)).await;
     }
-    let refused = store.list(THINGS, At::Exact(then)).await;
+    let result = store.list(THINGS, At::Exact(then)).await;
     assert!(
-        matches!(refused, Err(StoreError::Expired { asked, oldest }) if asked == then && oldest > then),
-        "{refused:?}"
+        matches!(result, Err(StoreError::Expired { asked, oldest }) if asked == then && oldest > then),
+        "{result:?}"
     );
 }

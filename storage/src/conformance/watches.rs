@@ -1,4 +1,4 @@
-//! Watches: order, replay, scopes, falling behind.
+//! Requirements of watches: order, replay, scopes, expiry.
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ fn other(name: &str) -> Key {
     Key::new(OTHERS, "", name)
 }
 
-/// Created, changed, deleted: each once, with the object before.
+/// Checks that a creation, a change and a deletion are sent once each, with the former object.
 pub async fn changes_come_once_in_order(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     let mut watch = watch(&store, Scope::One(THINGS), store.revision());
-    let made = put(&store, create(&key, 1)).await.object;
+    let created = put(&store, create(&key, 1)).await.object;
     let changed = put(&store, update(&key, 2, Expect::Present)).await.object;
     put(&store, create(&other("o"), 1)).await;
     put(&store, delete(&key, Expect::Present)).await;
     let events = take(&mut watch, 3).await;
-    let seen: Vec<_> = events
+    let received: Vec<_> = events
         .iter()
         .map(|event| {
             (
@@ -33,18 +33,18 @@ pub async fn changes_come_once_in_order(store: Arc<dyn Store>) {
             )
         })
         .collect();
-    assert_eq!(seen, [(None, Some(1)), (Some(1), Some(2)), (Some(2), None)]);
-    assert_eq!(events[0].change.revision, made.revision());
+    assert_eq!(received, [(None, Some(1)), (Some(1), Some(2)), (Some(2), None)]);
+    assert_eq!(events[0].change.revision, created.revision());
     assert_eq!(events[1].change.revision, changed.revision());
     assert_eq!(
         events[1].change.old.as_ref().map(|old| old.revision()),
-        Some(made.revision())
+        Some(created.revision())
     );
     assert!(events.iter().all(|event| event.change.key == key));
     nothing(&mut watch).await;
 }
 
-/// List, then watch from there, misses nothing.
+/// Checks that a watch from the revision of a list misses no change.
 pub async fn a_watch_replays_what_came_after_its_start(store: Arc<dyn Store>) {
     let start = put(&store, create(&thing("a", "x"), 1)).await.object.revision();
     let missed = put(&store, create(&thing("a", "y"), 2)).await.object.revision();
@@ -53,20 +53,20 @@ pub async fn a_watch_replays_what_came_after_its_start(store: Arc<dyn Store>) {
     nothing(&mut watch).await;
 }
 
-/// As in the `DELETED` event.
+/// Checks that a deletion has its own revision, as the `DELETED` event needs it.
 pub async fn a_deletion_carries_its_own_revision(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     put(&store, create(&key, 1)).await;
     let mut watch = watch(&store, Scope::One(THINGS), store.revision());
-    let gone = put(&store, delete(&key, Expect::Present)).await.object.revision();
+    let deletion = put(&store, delete(&key, Expect::Present)).await.object.revision();
     let events = take(&mut watch, 1).await;
     let change = &events[0].change;
-    assert_eq!(change.revision, gone);
+    assert_eq!(change.revision, deletion);
     assert!(change.new.is_none());
-    assert_eq!(change.old.as_ref().map(|old| old.revision()), Some(gone));
+    assert_eq!(change.old.as_ref().map(|old| old.revision()), Some(deletion));
 }
 
-/// Several scopes over the same writes.
+/// Checks several scopes over the same writes.
 pub async fn many_resources_come_in_one_order(store: Arc<dyn Store>) {
     let start = store.revision();
     let both = Scope::Many(vec![OTHERS, THINGS, OTHERS]);
@@ -95,8 +95,8 @@ pub async fn many_resources_come_in_one_order(store: Arc<dyn Store>) {
             .cloned()
             .collect();
         let events = take(watch, expected.len()).await;
-        let seen: Vec<_> = events.iter().map(|event| event.change.key.clone()).collect();
-        assert_eq!(seen, expected);
+        let keys: Vec<_> = events.iter().map(|event| event.change.key.clone()).collect();
+        assert_eq!(keys, expected);
         nothing(watch).await;
         assert_eq!(watch.revision(), store.revision());
     }
@@ -104,7 +104,7 @@ pub async fn many_resources_come_in_one_order(store: Arc<dyn Store>) {
     nothing(&mut none).await;
 }
 
-/// The caller bounds each bite.
+/// Checks that the caller can limit the number of changes in one batch.
 pub async fn at_most_max_changes_come_at_once(store: Arc<dyn Store>) {
     let start = store.revision();
     for index in 0..5 {
@@ -126,15 +126,15 @@ pub async fn at_most_max_changes_come_at_once(store: Arc<dyn Store>) {
     }
 }
 
-/// A client of a store that was set back.
+/// Checks a client of a store that was restored to an earlier revision.
 pub async fn a_watch_ahead_of_the_store_is_too_new(store: Arc<dyn Store>) {
     let current = store.revision();
     let asked = Revision(current.0 + 1);
-    let refused = store.watch(Scope::All, asked).err();
-    assert_eq!(refused, Some(StoreError::TooNew { asked, current }));
+    let error = store.watch(Scope::All, asked).err();
+    assert_eq!(error, Some(StoreError::TooNew { asked, current }));
 }
 
-/// Watchers do not see failed writes.
+/// Checks that watchers receive no event for a write without changes.
 pub async fn an_update_that_changes_nothing_sends_no_event(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     put(&store, create(&key, 1)).await;
@@ -143,7 +143,7 @@ pub async fn an_update_that_changes_nothing_sends_no_event(store: Arc<dyn Store>
     nothing(&mut watch).await;
 }
 
-/// `next` may be dropped at any time, as `select!` does.
+/// Checks that `next` may be dropped at any time, as `select!` does.
 pub async fn a_dropped_wait_loses_nothing(store: Arc<dyn Store>) {
     let mut watch = watch(&store, Scope::One(THINGS), store.revision());
     let writer = tokio::spawn({
@@ -154,17 +154,17 @@ pub async fn a_dropped_wait_loses_nothing(store: Arc<dyn Store>) {
             }
         }
     });
-    let mut seen = Vec::new();
-    while seen.len() < 100 {
+    let mut revisions = Vec::new();
+    while revisions.len() < 100 {
         tokio::select! {
             biased;
             () = tokio::task::yield_now() => {}
             events = watch.next(7) => {
-                seen.extend(events.expect("the watch goes on").iter().map(|event| event.change.revision));
+                revisions.extend(events.expect("the watch goes on").iter().map(|event| event.change.revision));
             }
         }
         if let Ok(events) = tokio::time::timeout(Duration::from_micros(50), watch.next(7)).await {
-            seen.extend(
+            revisions.extend(
                 events
                     .expect("the watch goes on")
                     .iter()
@@ -173,11 +173,11 @@ pub async fn a_dropped_wait_loses_nothing(store: Arc<dyn Store>) {
         }
     }
     writer.await.expect("the writer ends");
-    assert!(seen.is_sorted_by(|a, b| a < b), "each once, in order");
+    assert!(revisions.is_sorted_by(|a, b| a < b), "each once, in order");
     nothing(&mut watch).await;
 }
 
-/// The frame of an event is made once for all.
+/// Checks that all watchers share an event, so that its frame is encoded once.
 pub async fn all_watchers_share_the_same_event(store: Arc<dyn Store>) {
     let start = store.revision();
     let mut watches: Vec<_> = [Scope::One(THINGS), Scope::All, Scope::One(THINGS)]
@@ -191,7 +191,7 @@ pub async fn all_watchers_share_the_same_event(store: Arc<dyn Store>) {
     assert!(events.iter().all(|event| Arc::ptr_eq(event, &events[0])));
 }
 
-/// `revision` is at most the last one that was assigned, and never decreases.
+/// Checks that `revision` is at most the last assigned one, and never decreases.
 pub async fn a_bookmark_never_runs_ahead_of_events(store: Arc<dyn Store>) {
     let start = store.revision();
     let mut watch = watch(&store, Scope::One(THINGS), start);
@@ -209,17 +209,17 @@ pub async fn a_bookmark_never_runs_ahead_of_events(store: Arc<dyn Store>) {
     assert_eq!(watch.revision(), store.revision());
 }
 
-/// Four changes are kept.
+/// Checks a watch from a revision that is no longer among the four kept changes.
 pub async fn a_watch_from_a_forgotten_revision_is_expired(store: Arc<dyn Store>) {
     let start = store.revision();
     for index in 0..10 {
         put(&store, create(&thing("a", &format!("x{index}")), 1)).await;
     }
     for scope in [Scope::One(THINGS), Scope::All, Scope::Many(vec![QUIET, THINGS])] {
-        let refused = store.watch(scope, start).err();
+        let error = store.watch(scope, start).err();
         assert!(
-            matches!(refused, Some(StoreError::Expired { asked, oldest }) if asked == start && oldest > start),
-            "{refused:?}"
+            matches!(error, Some(StoreError::Expired { asked, oldest }) if asked == start && oldest > start),
+            "{error:?}"
         );
     }
     let mut recent = watch(&store, Scope::One(THINGS), Revision(store.revision().0 - 4));
@@ -227,28 +227,29 @@ pub async fn a_watch_from_a_forgotten_revision_is_expired(store: Arc<dyn Store>)
     watch(&store, Scope::One(QUIET), start);
 }
 
-/// It never recovers, and never sees a gap.
+/// Checks that an expired watcher stays expired, and never sees a gap.
 pub async fn a_watcher_that_falls_behind_is_expired_for_good(store: Arc<dyn Store>) {
     let mut slow = watch(&store, Scope::One(THINGS), store.revision());
     let mut quick = watch(&store, Scope::One(THINGS), store.revision());
     put(&store, create(&thing("a", "first"), 1)).await;
-    let seen = take(&mut slow, 1).await[0].change.revision;
+    let revision = take(&mut slow, 1).await[0].change.revision;
     take(&mut quick, 1).await;
     for index in 0..10 {
         put(&store, create(&thing("a", &format!("x{index}")), 1)).await;
         take(&mut quick, 1).await;
     }
     for _ in 0..2 {
-        let refused = slow.next(100).await;
+        let result = slow.next(100).await;
         assert!(
-            matches!(refused, Err(StoreError::Expired { asked, .. }) if asked == seen),
-            "{refused:?}"
+            matches!(result, Err(StoreError::Expired { asked, .. }) if asked == revision),
+            "{result:?}"
         );
     }
-    assert_eq!(slow.revision(), seen, "nothing it has not given out");
+    assert_eq!(slow.revision(), revision, "nothing it has not given out");
 }
 
-/// A watcher that has seen everything of its scope is not behind, however much happens elsewhere.
+/// Checks that a watcher which has seen everything of its scope does not expire, even after many changes of
+/// other resources.
 pub async fn a_watcher_of_a_quiet_resource_outlives_the_noise(store: Arc<dyn Store>) {
     put(&store, create(&other("o"), 1)).await;
     let mut watch = watch(&store, Scope::One(OTHERS), store.revision());

@@ -1,4 +1,4 @@
-//! Writes of single objects: expectations, guards, fences, revisions.
+//! Requirements of writes of single objects: expectations, guards, fences, revisions.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use berth_apimachinery::{Key, Revision};
 use super::*;
 use crate::source::At;
 
-/// A created object exists, with the revision in its bytes.
+/// Checks that a created object exists, with the revision in its bytes.
 pub async fn a_created_object_is_listed_at_its_revision(store: Arc<dyn Store>) {
     let applied = put(&store, create(&thing("a", "x"), 1)).await;
     assert!(applied.changed);
@@ -24,7 +24,7 @@ pub async fn a_created_object_is_listed_at_its_revision(store: Arc<dyn Store>) {
     assert!(store.ready().is_ok());
 }
 
-/// Two objects never have one name.
+/// Checks that two objects never have the same name.
 pub async fn creating_what_exists_is_refused(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     let first = put(&store, create(&key, 1)).await;
@@ -41,7 +41,7 @@ pub async fn creating_what_exists_is_refused(store: Arc<dyn Store>) {
     put(&store, create(&thing("b", "x"), 2)).await;
 }
 
-/// Optimistic concurrency, the good case.
+/// Checks optimistic concurrency with the current revision.
 pub async fn an_update_at_its_revision_replaces(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     let first = put(&store, create(&key, 1)).await.object;
@@ -52,7 +52,7 @@ pub async fn an_update_at_its_revision_replaces(store: Arc<dyn Store>) {
     assert_eq!(value(store.cached(THINGS).get("a", "x").expect("it is there")), 2);
 }
 
-/// Optimistic concurrency, the other case.
+/// Checks optimistic concurrency with another revision.
 pub async fn an_update_at_another_revision_conflicts(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     let first = put(&store, create(&key, 1)).await.object.revision();
@@ -72,7 +72,7 @@ pub async fn an_update_at_another_revision_conflicts(store: Arc<dyn Store>) {
     assert_eq!(value(store.cached(THINGS).get("a", "x").expect("it is there")), 2);
 }
 
-/// An unconditional update.
+/// Checks an unconditional update.
 pub async fn an_update_expecting_presence_ignores_the_revision(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     put(&store, create(&key, 1)).await;
@@ -81,13 +81,13 @@ pub async fn an_update_expecting_presence_ignores_the_revision(store: Arc<dyn St
     assert_eq!(value(store.cached(THINGS).get("a", "x").expect("it is there")), 3);
 }
 
-/// An expectation that cannot hold.
+/// Checks an expectation that cannot be met.
 pub async fn an_update_expecting_absence_conflicts(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     let have = Some(put(&store, create(&key, 1)).await.object.revision());
-    let refused = apply_one(&store, update(&key, 2, Expect::Absent)).await;
+    let result = apply_one(&store, update(&key, 2, Expect::Absent)).await;
     assert_eq!(
-        refused.expect_err("it is there"),
+        result.expect_err("it is there"),
         StoreError::Conflict {
             key,
             have,
@@ -96,21 +96,24 @@ pub async fn an_update_expecting_absence_conflicts(store: Arc<dyn Store>) {
     );
 }
 
-/// Updates and deletes of nothing.
+/// Checks updates and deletes of missing objects.
 pub async fn what_is_not_there_is_not_found(store: Arc<dyn Store>) {
     let key = thing("a", "x");
-    let gone = StoreError::NotFound { key: key.clone() };
+    let missing = StoreError::NotFound { key: key.clone() };
     for step in [
         update(&key, 1, Expect::Present),
         update(&key, 1, Expect::At(Revision(1))),
         delete(&key, Expect::Present),
         delete(&key, Expect::At(Revision(1))),
     ] {
-        assert_eq!(apply_one(&store, step).await.expect_err("nothing is there"), gone);
+        assert_eq!(
+            apply_one(&store, step).await.expect_err("nothing is there"),
+            missing
+        );
     }
 }
 
-/// The revision stays, and so does the object.
+/// Checks that an update without changes keeps the revision and the object.
 pub async fn an_update_that_changes_nothing_writes_nothing(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     let first = put(&store, create(&key, 1)).await.object;
@@ -129,23 +132,23 @@ pub async fn an_update_that_changes_nothing_writes_nothing(store: Arc<dyn Store>
     );
 }
 
-/// The answer of a delete.
+/// Checks the answer of a delete.
 pub async fn a_delete_answers_the_last_state_at_its_own_revision(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     let first = put(&store, create(&key, 1)).await.object.revision();
-    let gone = put(&store, delete(&key, Expect::At(first))).await;
-    assert!(gone.changed);
-    assert!(gone.object.revision() > first);
-    assert_eq!(gone.object.revision(), store.revision());
+    let deletion = put(&store, delete(&key, Expect::At(first))).await;
+    assert!(deletion.changed);
+    assert!(deletion.object.revision() > first);
+    assert_eq!(deletion.object.revision(), store.revision());
     assert_eq!(
-        gone.object.value()["metadata"]["resourceVersion"],
+        deletion.object.value()["metadata"]["resourceVersion"],
         store.revision().to_string()
     );
-    assert_eq!(value(&gone.object), 1);
+    assert_eq!(value(&deletion.object), 1);
     assert!(store.cached(THINGS).items.is_empty());
 }
 
-/// Deletes are guarded as updates are.
+/// Checks that deletes are guarded like updates.
 pub async fn a_delete_at_another_revision_conflicts(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     let first = put(&store, create(&key, 1)).await.object.revision();
@@ -155,7 +158,7 @@ pub async fn a_delete_at_another_revision_conflicts(store: Arc<dyn Store>) {
     assert_eq!(store.cached(THINGS).items.len(), 1);
 }
 
-/// A name is free again after its object is gone.
+/// Checks that a name can be used again after its object is deleted.
 pub async fn a_deleted_object_can_be_made_again(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     let first = put(&store, create(&key, 1)).await.object.revision();
@@ -169,7 +172,7 @@ pub async fn a_deleted_object_can_be_made_again(store: Arc<dyn Store>) {
     );
 }
 
-/// A caller's mistake is named, not stored.
+/// Checks that a contradictory step is refused, not stored.
 pub async fn a_step_that_contradicts_itself_is_refused(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     let elsewhere = Step {
@@ -185,16 +188,16 @@ pub async fn a_step_that_contradicts_itself_is_refused(store: Arc<dyn Store>) {
         ..create(&key, 1)
     };
     for step in [elsewhere, other_namespace, empty] {
-        let refused = apply_one(&store, step).await;
+        let result = apply_one(&store, step).await;
         assert!(
-            matches!(&refused, Err(StoreError::Misuse { key: at, .. }) if *at == key),
-            "{refused:?}"
+            matches!(&result, Err(StoreError::Misuse { key: at, .. }) if *at == key),
+            "{result:?}"
         );
     }
     assert!(store.cached(THINGS).items.is_empty());
 }
 
-/// [`Guard::Unchanged`].
+/// Checks the guard [`Guard::Unchanged`].
 pub async fn a_guard_holds_while_the_other_object_is_unchanged(store: Arc<dyn Store>) {
     let (key, other) = (thing("a", "x"), Key::new(OTHERS, "", "o"));
     let at = put(&store, create(&other, 1)).await.object.revision();
@@ -215,17 +218,17 @@ pub async fn a_guard_holds_while_the_other_object_is_unchanged(store: Arc<dyn St
     };
     assert_eq!(moved.expect_err("it moved"), conflict);
     put(&store, delete(&other, Expect::Present)).await;
-    let gone = apply_one(&store, guarded(update(&key, 2, Expect::Present), unchanged(now))).await;
+    let result = apply_one(&store, guarded(update(&key, 2, Expect::Present), unchanged(now))).await;
     let conflict = StoreError::Conflict {
         key: other.clone(),
         have: None,
         want: Some(now),
     };
-    assert_eq!(gone.expect_err("it is gone"), conflict);
+    assert_eq!(result.expect_err("it is gone"), conflict);
     assert_eq!(value(store.cached(THINGS).get("a", "x").expect("it is there")), 1);
 }
 
-/// [`Guard::Fence`].
+/// Checks the guard [`Guard::Fence`].
 pub async fn a_fence_refuses_a_decision_on_an_older_snapshot(store: Arc<dyn Store>) {
     let snapshot = store.revision();
     let first = put(
@@ -257,15 +260,15 @@ pub async fn a_fence_refuses_a_decision_on_an_older_snapshot(store: Arc<dyn Stor
     .await;
 }
 
-/// Only committed writes pass a fence.
+/// Checks that only committed writes pass a fence.
 pub async fn a_refused_step_passes_no_fence(store: Arc<dyn Store>) {
     let (key, snapshot) = (thing("a", "x"), store.revision());
-    let refused = apply_one(
+    let result = apply_one(
         &store,
         guarded(delete(&key, Expect::Present), fence("f", snapshot)),
     )
     .await;
-    assert!(refused.is_err());
+    assert!(result.is_err());
     put(&store, create(&key, 1)).await;
     let same = put(
         &store,
@@ -280,7 +283,7 @@ pub async fn a_refused_step_passes_no_fence(store: Arc<dyn Store>) {
     .await;
 }
 
-/// An empty list.
+/// Checks an empty list of steps.
 pub async fn no_steps_do_nothing(store: Arc<dyn Store>) {
     let before = store.revision();
     assert!(before > Revision(0), "0 is no valid resourceVersion");
@@ -294,7 +297,7 @@ pub async fn no_steps_do_nothing(store: Arc<dyn Store>) {
     assert_eq!(store.revision(), before);
 }
 
-/// One sequence for all.
+/// Checks that all resources share one sequence of revisions.
 pub async fn revisions_grow_across_resources(store: Arc<dyn Store>) {
     let mut last = store.revision();
     for round in 0..5 {

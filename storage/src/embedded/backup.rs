@@ -1,8 +1,8 @@
-//! Backups: a stream of all records as they lie in the file, each with its checksum and its encryption.
+//! Backups: a stream of all records in the form of the file, each with its checksum and its encryption.
 //!
-//! A backup is taken of one state while the store serves, so it holds every write that was acknowledged
-//! before it began and none in part. It ends with a checksum over all records, so a truncated stream is
-//! never taken for a whole one.
+//! A backup is a copy of one state while the store serves, so it has every write that was acknowledged before
+//! the backup began, and no partial write. It ends with a checksum over all records, so a truncated stream is
+//! always detected.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -17,9 +17,9 @@ use crate::embedded::{EmbeddedStore, disk, import};
 use crate::encryption::Encryption;
 use crate::error::StoreError;
 
-/// Beginning of every backup: its format and layout.
+/// Magic bytes of every backup, with format and layout.
 pub const MAGIC: &[u8] = b"berth-backup/v1\n";
-/// Records per transaction when it is restored.
+/// Number of records in one transaction of a restore.
 const BATCH: usize = 1000;
 
 /// Contents of a backup.
@@ -31,25 +31,25 @@ pub struct Contents {
     pub objects: u64,
 }
 
-/// Reason why a backup was not taken, or not restored.
+/// Reason why a backup was not created, or not restored.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BackupError {
-    /// It does not begin like a backup.
+    /// The bytes are not a backup.
     #[error("this is not a backup of berth")]
     NoBackup,
-    /// It is damaged.
+    /// The backup is damaged.
     #[error("the backup is damaged: {key}: {problem}")]
     Damaged {
-        /// Part of it.
+        /// Damaged part of the backup.
         key: String,
         /// Description of the error.
         problem: String,
     },
-    /// It cannot be read or written.
+    /// The backup cannot be read or written.
     #[error("the backup: {0}")]
     Io(#[from] io::Error),
-    /// The store cannot.
+    /// The store cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -61,7 +61,7 @@ fn damaged(key: &str, problem: &str) -> BackupError {
     }
 }
 
-/// Takes backups of a store, also while it serves.
+/// Handle that creates backups of a store, also while it serves.
 #[derive(Clone)]
 pub struct Backups {
     cache: Arc<Cache>,
@@ -69,7 +69,7 @@ pub struct Backups {
 }
 
 impl EmbeddedStore {
-    /// Returns a handle that takes backups of this store.
+    /// Returns a handle that creates backups of this store.
     #[must_use]
     pub fn backups(&self) -> Backups {
         Backups {
@@ -78,12 +78,12 @@ impl EmbeddedStore {
         }
     }
 
-    /// Creates the database `file` from the backup in `input`, and replaces an existing one. Each
-    /// object keeps its revision. The store continues `raise` revisions after the backup's, so that no
-    /// revision since the backup is used again for another object. Blocks.
+    /// Creates the database `file` from the backup in `input`, and replaces an existing one. Each object
+    /// keeps its revision. The store continues `raise` revisions after the backup's revision, so that no
+    /// revision since the backup is used again for another object. The function blocks.
     ///
     /// # Errors
-    /// When the backup is damaged or cut off, or `file` cannot be written; `file` is then unchanged.
+    /// When the backup is damaged or truncated, or `file` cannot be written; `file` is then unchanged.
     pub fn restore(file: &Path, input: &mut dyn Read, raise: u64) -> Result<Contents, BackupError> {
         import::whole(file, |partial| {
             let mut disk = disk::open(partial, &Arc::default())?.disk;
@@ -108,10 +108,10 @@ impl EmbeddedStore {
 }
 
 impl Backups {
-    /// Writes every object there is now, except copies that no other process could read. Blocks.
+    /// Writes every present object, except copies that no other process could read. The function blocks.
     ///
     /// # Errors
-    /// When `out` does not take it.
+    /// When writing to `out` fails.
     pub fn write(&self, out: &mut dyn Write) -> Result<Contents, BackupError> {
         let snapshot = self.cache.state().snapshot();
         let mut totals = Totals {
@@ -144,10 +144,10 @@ impl Backups {
     }
 }
 
-/// Reads a backup to its end without keeping it.
+/// Reads a backup to its end, only to check it.
 ///
 /// # Errors
-/// When it is damaged or cut off.
+/// When the backup is damaged or truncated.
 pub fn check(input: &mut dyn Read) -> Result<Contents, BackupError> {
     let totals = read(input, |_| Ok(()))?;
     Ok(Contents {
@@ -162,7 +162,7 @@ fn length(bytes: &[u8]) -> io::Result<[u8; 4]> {
     Ok(length.to_le_bytes())
 }
 
-/// Passes every record of a backup to `take`, after checks; returns the totals.
+/// Passes every record of a backup to `take`, after checking it; returns the totals.
 fn read(
     input: &mut dyn Read,
     mut take: impl FnMut(Raw) -> Result<(), BackupError>,
@@ -182,13 +182,13 @@ fn read(
         let value = number(input)?.ok_or_else(cut_off)?;
         let key = exactly(input, name)?.ok_or_else(cut_off)?;
         let value = exactly(input, value)?.ok_or_else(cut_off)?;
-        let shown = || record::show_key(&key);
-        let record = record::decode(&value).ok_or_else(|| damaged(&shown(), "it is too short"))?;
+        let key_text = || record::show_key(&key);
+        let record = record::decode(&value).ok_or_else(|| damaged(&key_text(), "it is too short"))?;
         if !record.intact(&key) {
-            return Err(damaged(&shown(), "its checksum does not match"));
+            return Err(damaged(&key_text(), "its checksum does not match"));
         }
         if last >= key {
-            return Err(damaged(&shown(), "it is not where it was written"));
+            return Err(damaged(&key_text(), "it is not where it was written"));
         }
         count += 1;
         crcs ^= record.crc;
@@ -211,7 +211,8 @@ fn number(input: &mut dyn Read) -> Result<Option<u32>, BackupError> {
     Ok(bytes.and_then(|bytes| Some(u32::from_le_bytes(bytes.try_into().ok()?))))
 }
 
-/// The next `length` bytes, if there are as many. A length that damage made up costs no memory.
+/// Returns the next `length` bytes, if there are so many. An invalid length from damaged data allocates no
+/// memory.
 fn exactly(input: &mut dyn Read, length: u32) -> Result<Option<Vec<u8>>, BackupError> {
     let mut bytes = Vec::new();
     let read = input.take(u64::from(length)).read_to_end(&mut bytes)?;

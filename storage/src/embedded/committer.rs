@@ -1,4 +1,4 @@
-//! The one thread that writes: group commit of all queued lists.
+//! The only thread that writes: it commits all queued lists as a group.
 
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, OnceLock};
@@ -17,18 +17,18 @@ use crate::stage::Stage;
 use crate::state::State;
 use crate::step::{Step, StepResult};
 
-/// Lists of steps in one commit at most.
+/// Highest number of lists of steps in one commit.
 const BATCH_LISTS: usize = 4096;
-/// Limit of the bytes of new objects in one commit; the list that reaches it is still included.
+/// Limit of the bytes of new objects in one commit; the list that exceeds it is still included.
 const BATCH_BYTES: usize = 4 << 20;
 /// Shortest interval between two checks of a full disk.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// A list of steps, and the channel to the waiting caller.
+/// A list of steps, and the channel for the waiting caller.
 pub(crate) struct Request {
     /// The steps.
     pub(crate) steps: Vec<Step>,
-    /// Channel of the answer; the receiver may be gone.
+    /// Channel for the answer; the receiver may already be dropped.
     pub(crate) reply: oneshot::Sender<Result<Vec<StepResult>, StoreError>>,
 }
 
@@ -42,7 +42,7 @@ impl Request {
     }
 }
 
-/// The state only the committer thread has.
+/// State of the committer thread.
 pub(crate) struct Committer {
     cache: Arc<Cache>,
     disk: Disk,
@@ -50,14 +50,14 @@ pub(crate) struct Committer {
     fences: Fences,
     failed: Arc<OnceLock<String>>,
     /// Time of the last check of a full disk.
-    looked: Option<Instant>,
-    /// Bytes of objects that were deleted, or became smaller, on a full disk: they are free in the file,
-    /// which stays as large as it is.
+    last_check: Option<Instant>,
+    /// Number of bytes of objects that were deleted, or became smaller, on a full disk: they are free in the
+    /// file, whose size does not change.
     freed: u64,
 }
 
 impl Committer {
-    /// A committer that continues from the state of `cache`.
+    /// Creates a committer that continues from the state of `cache`.
     pub(crate) fn new(cache: Arc<Cache>, disk: Disk, limits: Limits, failed: Arc<OnceLock<String>>) -> Self {
         let fences = Fences::new(cache.revision());
         Self {
@@ -66,7 +66,7 @@ impl Committer {
             limits,
             fences,
             failed,
-            looked: None,
+            last_check: None,
             freed: 0,
         }
     }
@@ -81,16 +81,19 @@ impl Committer {
         }
     }
 
-    /// Requests of `batch` that can be written: all, or on a full disk only those that need no more
-    /// room. The others are answered.
+    /// Returns the requests of `batch` that can be written: all, or on a full disk only those that need no
+    /// additional space. The others are answered.
     fn fitting(&mut self, batch: Vec<Request>) -> Vec<Request> {
         let reserve = self.disk.reserve();
         if !reserve.is_spent() {
             return batch;
         }
-        if self.looked.is_none_or(|looked| looked.elapsed() >= LOOK_AGAIN) {
+        if self
+            .last_check
+            .is_none_or(|last_check| last_check.elapsed() >= LOOK_AGAIN)
+        {
             self.make_room();
-            self.looked = Some(Instant::now());
+            self.last_check = Some(Instant::now());
         }
         if !self.disk.reserve().is_spent() {
             return batch;
@@ -110,17 +113,16 @@ impl Committer {
         fitting
     }
 
-    /// Holds the reserve again where the disk has room, which may be in the file: if deletions freed as
-    /// much as the reserve takes, the file is made small first. Otherwise freed space is only used for
-    /// new objects.
+    /// Restores the reserve once the disk has room for it. If deletions freed as much space in the file as
+    /// the reserve needs, the file is shrunk first. Smaller freed space is used only for new objects.
     fn make_room(&mut self) {
         self.disk.reserve().hold();
-        let wanted = self.disk.reserve().bytes();
+        let reserve = self.disk.reserve().bytes();
         if !self.disk.reserve().is_spent() {
             self.freed = 0;
             return;
         }
-        if self.freed < wanted {
+        if self.freed < reserve {
             return;
         }
         match self.disk.shrink() {
@@ -147,8 +149,8 @@ impl Committer {
         for Request { steps, reply } in batch {
             let result = stage.list(&self.fences, &steps);
             if stage.is_empty() {
-                // Judged by the durable state. A later refusal or no-op may rest on a write of this
-                // batch.
+                // The answer depends on the durable state: a later refusal or no-op may be based on a write
+                // of this batch.
                 answer(reply, result);
             } else {
                 waiting.push((reply, result));
@@ -163,7 +165,7 @@ impl Committer {
                     self.freed += stage
                         .changes()
                         .iter()
-                        .map(|(change, _)| freed_by(change))
+                        .map(|(change, _)| bytes_freed(change))
                         .sum::<u64>();
                 }
                 self.publish(stage, waiting);
@@ -181,11 +183,11 @@ impl Committer {
         self.cache.wake(touched);
     }
 
-    /// The disk refused. Its content is now uncertain, so writes stop until a restart has read it
+    /// Stops writing after an error of the disk. Its content is now uncertain until a restart has read it
     /// again. Reads continue from memory, which has exactly the acknowledged writes.
     fn fail(&mut self, error: &StoreError, waiting: Vec<CommitWaiter>) {
         let why = format!("{error}; writes are refused until the cause is mended and the server restarted");
-        // Before anything else that could go wrong, such as the log line.
+        // The reason is set before anything else that could fail, such as the log line.
         let why = self.failed.get_or_init(|| why);
         tracing::error!(%error, "commit failed; rejecting all writes until a restart");
         let error = StoreError::Unavailable(why.clone());
@@ -195,7 +197,7 @@ impl Committer {
     }
 }
 
-/// Reports the end of the thread, if it panics: the store is then not ready.
+/// Guard that reports a panic of the thread: the store is then not ready.
 struct ThreadGuard(Arc<OnceLock<String>>);
 
 impl Drop for ThreadGuard {
@@ -208,8 +210,8 @@ impl Drop for ThreadGuard {
     }
 }
 
-/// Whether a step needs more room on the disk than the object that it replaces. To mark an object as
-/// being deleted is a deletion.
+/// Whether a step needs more disk space than the object that it replaces. Marking an object as being deleted
+/// counts as a deletion.
 fn grows(state: &State, step: &Step) -> bool {
     let Some(draft) = &step.object else { return false };
     match (step.verb, state.get(&step.key)) {
@@ -219,8 +221,8 @@ fn grows(state: &State, step: &Step) -> bool {
     }
 }
 
-/// Number of bytes that a change leaves free.
-fn freed_by(change: &Change) -> u64 {
+/// Returns the number of bytes that a change frees.
+fn bytes_freed(change: &Change) -> u64 {
     let length = |object: &Option<Arc<Object>>| object.as_ref().map_or(0, |object| object.len());
     length(&change.old).saturating_sub(length(&change.new)) as u64
 }
@@ -228,7 +230,7 @@ fn freed_by(change: &Change) -> u64 {
 type Reply = oneshot::Sender<Result<Vec<StepResult>, StoreError>>;
 type CommitWaiter = (Reply, Result<Vec<StepResult>, StoreError>);
 
-/// Requests that are queued right now, beginning with `first`.
+/// Returns the requests that are queued now, beginning with `first`.
 fn gather(first: Request, requests: &Receiver<Request>) -> Vec<Request> {
     let mut bytes = first.bytes();
     let mut batch = vec![first];
@@ -240,7 +242,7 @@ fn gather(first: Request, requests: &Receiver<Request>) -> Vec<Request> {
     batch
 }
 
-/// Answers a caller that may have stopped waiting. The write stays either way.
+/// Answers a caller that may have stopped waiting. The write stays in any case.
 fn answer(reply: Reply, result: Result<Vec<StepResult>, StoreError>) {
     if reply.send(result).is_err() {
         tracing::debug!("a caller left before its write was answered");

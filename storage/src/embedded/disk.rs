@@ -1,10 +1,10 @@
-//! The redb file: opening, checking, writing.
+//! The redb file: opening, checking, and writing it.
 //!
-//! Commits have two phases, so after a crash the newest one is known to be whole and redb never falls
-//! back to an older one. Opening verifies redb's own checksums of every page (a damaged page is then an
-//! error and no panic, and damaged free space cannot swallow later writes) and after that every record
-//! of Berth. This also finds the free pages, so that commits need not record them (redb's
-//! `quick_repair`, two fifths of a small commit's processor time).
+//! Commits have two phases, so after a crash the newest commit is known to be complete and redb never falls
+//! back to an older one. Opening verifies redb's own checksums of every page (so a damaged page is an error
+//! instead of a panic, and damaged free space cannot destroy later writes) and then every record of Berth.
+//! Verifying also finds the free pages, so that commits need not record them (redb's `quick_repair`, two
+//! fifths of a small commit's processor time).
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -29,18 +29,19 @@ use crate::stage::StagedChange;
 use crate::state::State;
 use record::Totals;
 
-/// The revision of an empty store: 0 is not a valid resourceVersion.
+/// Revision of an empty store: 0 is not a valid resourceVersion.
 const FIRST: Revision = Revision(1);
-/// redb's page cache. Objects are served from memory of our own; this is for the pages of commits;
-/// others are mostly in the system's cache. Reading a file at the start fills it up to its limit.
+/// Size of redb's page cache. Objects are served from this program's own memory; the cache is for the pages
+/// of commits, and other pages are mostly in the system's cache. Reading a file at the start fills it up to
+/// this limit.
 const PAGE_CACHE: usize = 2 << 20;
 
-/// The file is compacted at the start when it has more than this number of bytes per byte of records,
-/// and these bytes in addition.
+/// Ratio above which the file is compacted at the start: bytes of the file for each byte of records, in
+/// addition to the next constant.
 const LOOSE: u64 = 4;
 const LARGE: u64 = 32 << 20;
 
-/// Time limit of the search for the damaged record.
+/// Time limit of the search for a damaged record.
 const SEARCH: Duration = Duration::from_secs(5);
 
 /// An open database file.
@@ -52,15 +53,15 @@ pub(crate) struct Disk {
     encryption: Arc<Encryption>,
 }
 
-/// A database file with everything that was in it.
+/// A database file with its whole content.
 pub(crate) struct OpenedDatabase {
-    /// The file.
+    /// The open file.
     pub(crate) disk: Disk,
-    /// State that was in it.
+    /// State from the file.
     pub(crate) state: State,
 }
 
-/// Opens `path`, or makes it, and loads all of it.
+/// Opens `path`, or creates it, and loads all of it.
 pub(crate) fn open(path: &Path, encryption: &Arc<Encryption>) -> Result<OpenedDatabase, StoreError> {
     let file = path.display().to_string();
     prepare(path).map_err(|error| unreadable(&file, &error))?;
@@ -74,9 +75,9 @@ pub(crate) fn open(path: &Path, encryption: &Arc<Encryption>) -> Result<OpenedDa
     open_with(&file, reserve, encryption, create).map_err(|error| name_record(path, &file, encryption, error))
 }
 
-/// redb's check only finds that some page is damaged. This search finds the damaged record, so that the
-/// error can name it. It runs on a thread of its own with a time limit, since damaged pages may lead
-/// redb in circles.
+/// Finds the damaged record, so that the error can name it: redb's check only finds that some page is
+/// damaged. The search runs in a separate thread with a time limit, since damaged pages may lead redb in
+/// circles.
 fn name_record(path: &Path, file: &str, encryption: &Arc<Encryption>, error: StoreError) -> StoreError {
     if !matches!(&error, StoreError::Corrupt { key, .. } if key == PAGES) {
         return error;
@@ -109,8 +110,7 @@ pub(crate) fn verify(file: &str, path: &Path) -> Result<(), StoreError> {
     builder.open(path).map(drop).map_err(|error| broken(file, error))
 }
 
-/// Opens the database from `open`, known as `file` in errors; `reserve` is for its writes on a full
-/// disk.
+/// Opens the database from `open`, which errors call `file`; `reserve` is for its writes on a full disk.
 pub(crate) fn open_with(
     file: &str,
     reserve: Arc<Reserve>,
@@ -144,17 +144,17 @@ pub(crate) fn open_with(
 }
 
 impl Disk {
-    /// The file's name, for messages.
+    /// Name of the file, for messages.
     pub(crate) fn file(&self) -> &str {
         &self.file
     }
 
-    /// The space held back for it.
+    /// Reserve of disk space for the file.
     pub(crate) fn reserve(&self) -> &Arc<Reserve> {
         &self.reserve
     }
 
-    /// Returns freed space of the file to the file system. Nothing else is written meanwhile.
+    /// Returns freed space of the file to the file system. Nothing else is written in the meantime.
     ///
     /// # Errors
     /// `Unavailable` while the file is being read (for a backup, say): try again later. Otherwise as
@@ -168,7 +168,8 @@ impl Disk {
         Arc::clone(&self.encryption)
     }
 
-    /// Writes `records` into a new file as they lie in another, in one transaction that ends at `revision`.
+    /// Writes `records` into a new file in the form of another file, in one transaction that ends at
+    /// `revision`.
     pub(crate) fn write_raw(&mut self, records: &[Raw], revision: Revision) -> Result<(), StoreError> {
         let totals = guarded(&self.file, || {
             let fail = |error: redb::Error| broken(&self.file, error);
@@ -209,10 +210,10 @@ impl Disk {
             .open_table(RECORDS)
             .map_err(|error| fail(error.into()))?;
         for key in keys {
-            let gone = records
+            let former = records
                 .remove(key.as_slice())
                 .map_err(|error| fail(error.into()))?;
-            if let Some(record) = gone.as_ref().and_then(|value| record::decode(value.value())) {
+            if let Some(record) = former.as_ref().and_then(|value| record::decode(value.value())) {
                 totals.crcs ^= record.crc;
                 totals.count -= 1;
             }
@@ -223,12 +224,11 @@ impl Disk {
         Ok(())
     }
 
-    /// Writes `changes`, in order, as one transaction that ends at `revision`. When this returns `Ok` it is
-    /// on disk.
+    /// Writes `changes`, in order, as one transaction that ends at `revision`. When this returns `Ok`, the
+    /// transaction is on disk.
     ///
     /// # Errors
-    /// `Unavailable` or `Corrupt`; the content of the file is then uncertain, though never half of
-    /// `changes`.
+    /// `Unavailable` or `Corrupt`; it is then uncertain whether the file has all `changes` or none.
     pub(crate) fn write(&mut self, changes: &[StagedChange], revision: Revision) -> Result<(), StoreError> {
         let totals = guarded(&self.file, || {
             let mut transaction = self
@@ -272,10 +272,11 @@ impl Disk {
                 }
                 None => records.remove(key.as_slice()),
             };
-            // The stored CRC is removed from the totals: a new one of the same bytes would hide damage.
+            // The stored CRC is removed from the totals: a CRC computed from the same bytes would hide
+            // damage.
             let replaced = replaced.map_err(|error| fail(error.into()))?;
-            let gone = replaced.map(|old| record::decode(old.value()).map(|record| record.crc));
-            match (gone, was_there) {
+            let former = replaced.map(|old| record::decode(old.value()).map(|record| record.crc));
+            match (former, was_there) {
                 (None, false) => {}
                 (Some(Some(crc)), true) => {
                     totals.crcs ^= crc;
@@ -296,13 +297,13 @@ impl Disk {
 
 /// Net change of one object.
 struct Net<'a> {
-    /// The last of them.
+    /// Last change of the object.
     change: &'a Change,
-    /// Whether the object was there before the first.
+    /// Whether the object existed before its first change.
     was_there: bool,
 }
 
-/// Net changes, one for each object: those in between are never read again.
+/// Returns the net changes, one for each object: intermediate states are never read again.
 fn net(changes: &[StagedChange]) -> Vec<Net<'_>> {
     let mut all = Vec::with_capacity(changes.len());
     let mut places = HashMap::with_capacity(changes.len());
@@ -327,7 +328,7 @@ impl Disk {
     }
 }
 
-/// Makes the file before redb does: with access for its owner only (it holds Secrets), and with its
+/// Creates the file before redb does: with access for its owner only (it contains Secrets), and with its
 /// directory entry on disk, so that a power failure does not lose a file full of acknowledged writes.
 fn prepare(path: &Path) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
@@ -352,42 +353,42 @@ fn check_header(path: &Path, file: &str) -> Result<(), StoreError> {
             Some(problem) => Err(corrupt(file, "header".to_owned(), problem)),
             None => Ok(()),
         },
-        // A new file, or one too short for redb, which reports that.
+        // The file is new, or too short for redb, which reports that.
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(()),
         Err(error) => Err(unreadable(file, &error)),
     }
 }
 
-/// Compacts a file that is much larger than its content, which was just checked. While the store
-/// serves, freed space is reused, and the end of the file is returned only where the second half is
-/// empty. Moving records from there needs exclusive access to the database. A crash meanwhile costs
-/// nothing: each step is a commit.
+/// Compacts a file that is much larger than its content, which was just checked. While the store serves,
+/// freed space is reused, and the end of the file is returned only where the second half is empty. Moving
+/// records from the end needs exclusive access to the database. A crash in the meantime loses nothing: each
+/// step is a commit.
 fn compact(file: &str, database: &mut Database, held: u64) -> Result<(), StoreError> {
-    // Tests of a failing file have none.
+    // Tests of a failing file use no file.
     if size(file) <= LARGE + LOOSE * held {
         return Ok(());
     }
     shrink(file, database)
 }
 
-/// The length of the file; 0 where it is absent.
+/// Returns the length of the file; 0 if it does not exist.
 fn size(file: &str) -> u64 {
     std::fs::metadata(file).map_or(0, |metadata| metadata.len())
 }
 
-/// Moves the end of the file to free places in it, and shortens the file.
+/// Moves the end of the file to free space in it, and shortens the file.
 fn shrink(file: &str, database: &mut Database) -> Result<(), StoreError> {
     let before = size(file);
-    let begun = Instant::now();
+    let start = Instant::now();
     database.compact().map_err(|error| match error {
         CompactionError::Storage(error) => broken(file, error),
         error => StoreError::Unavailable(format!("{file}: {error}")),
     })?;
-    tracing::info!(file, before, after = size(file), took = ?begun.elapsed(), "the file was compacted");
+    tracing::info!(file, before, after = size(file), took = ?start.elapsed(), "the file was compacted");
     Ok(())
 }
 
-/// Creates the tables in a new file. A file with only one of them fails in the load.
+/// Creates the tables in a new file. Loading a file with only one of them fails.
 fn initialize(file: &str, database: &Database) -> Result<(), StoreError> {
     let fail = |error: redb::Error| broken(file, error);
     let read = database.begin_read().map_err(|error| fail(error.into()))?;
@@ -409,7 +410,7 @@ fn initialize(file: &str, database: &Database) -> Result<(), StoreError> {
     write_totals(file, transaction, totals)
 }
 
-/// Ends `transaction` with the checksum of the file after it.
+/// Ends `transaction` with the checksum of the resulting file.
 fn write_totals(file: &str, transaction: redb::WriteTransaction, totals: Totals) -> Result<(), StoreError> {
     let fail = |error: redb::Error| broken(file, error);
     let mut table = transaction
@@ -422,9 +423,8 @@ fn write_totals(file: &str, transaction: redb::WriteTransaction, totals: Totals)
     transaction.commit().map_err(|error| fail(error.into()))
 }
 
-/// Runs `work` on the file. redb may panic on pages that it did not write; at this boundary, and
-/// nowhere above it, such a panic becomes an error. Objects that `work` touched are not used again
-/// after one.
+/// Runs `work` on the file. redb may panic on pages that it did not write; this function, and no other above
+/// it, converts such a panic to an error. Objects that `work` used are not used again afterwards.
 pub(crate) fn guarded<T>(file: &str, work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -448,7 +448,7 @@ mod tests {
     use super::*;
     use crate::conformance::thing;
 
-    /// A large object, put or removed.
+    /// A change that writes or removes a large object.
     fn change(key: &Key, revision: u64, removes: bool) -> StagedChange {
         let object = |revision| {
             let value = json!({"apiVersion": "v1", "kind": "Thing", "metadata": {"name": &*key.name}, "data": "x".repeat(16 << 10)});
@@ -479,7 +479,7 @@ mod tests {
         let (stay, go) = keys.split_at(40);
         let removed: Vec<_> = go.iter().map(|key| change(key, 2, true)).collect();
         disk.write(&removed, Revision(2)).unwrap();
-        // Written last, so that it lies at the end.
+        // These objects are written last, so that they are at the end of the file.
         let last: Vec<_> = go[..10].iter().map(|key| change(key, 3, false)).collect();
         disk.write(&last, Revision(3)).unwrap();
         drop(disk);
@@ -488,8 +488,8 @@ mod tests {
         let opened = open(&file, &Arc::default()).unwrap();
         let small = size();
         assert!(small < LARGE / 4, "{large} became {small}");
-        let there = opened.state.snapshot().objects.len();
-        assert_eq!(there, stay.len() + last.len());
+        let object_count = opened.state.snapshot().objects.len();
+        assert_eq!(object_count, stay.len() + last.len());
         drop(opened);
         assert!(size() < LARGE / 4, "and stays so: {}", size());
         verify("berth.redb", &file).unwrap();

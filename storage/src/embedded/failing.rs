@@ -1,4 +1,4 @@
-//! Tests of a store whose disk fails: nothing acknowledged is lost, nothing refused is shown.
+//! Tests of a store whose disk fails: no acknowledged write is lost, and no refused one is visible.
 
 use std::io;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::conformance::{THINGS, create, delete, thing, update, value};
 use crate::source::Scope;
 use crate::step::Expect;
 
-/// Number of bytes held back here.
+/// Size of the reserve in these tests.
 const RESERVE: u64 = 4096;
 
 /// A file that fails on request, for tests.
@@ -28,7 +28,7 @@ struct FaultyFile {
 const NONE: u64 = 0;
 const FULL: u64 = 1;
 const NO_SYNC: u64 = 2;
-/// A disk whose last free space is the reserve.
+/// Free space of a disk on which only the reserve is left.
 const RESERVE_LEFT: u64 = 3;
 
 impl FaultyFile {
@@ -103,9 +103,9 @@ async fn fails_and_comes_back(how: u64) {
         .revision();
     let mut watch = store.watch(Scope::One(THINGS), first).unwrap();
     failure.store(how, Ordering::SeqCst);
-    let refused = store.apply(vec![update(&key, 2, Expect::Present)]).await;
-    let Err(StoreError::Unavailable(why)) = refused else {
-        panic!("{refused:?}")
+    let result = store.apply(vec![update(&key, 2, Expect::Present)]).await;
+    let Err(StoreError::Unavailable(why)) = result else {
+        panic!("{result:?}")
     };
     assert!(why.contains("failing.redb") && why.contains("restart"), "{why}");
     assert_eq!(store.ready(), Err(NotReady::Failed(why)));
@@ -154,21 +154,21 @@ async fn a_full_disk_takes_deletions_and_takes_all_again_when_there_is_room() {
         store.apply(vec![create(&key(name), 1)]).await.unwrap();
     }
     failure.store(RESERVE_LEFT, Ordering::SeqCst);
-    // The write that meets the full disk is made with the reserve's space.
+    // The first write on the full disk uses the space of the reserve.
     store.apply(vec![create(&key("last"), 1)]).await.unwrap();
     assert!(!reserve.exists());
-    // Another program has used up the rest.
+    // Another program has used the remaining space.
     std::fs::create_dir(&reserve).unwrap();
-    let refused = store.apply(vec![create(&key("more"), 1)]).await;
-    let Err(StoreError::Unavailable(why)) = refused else {
-        panic!("{refused:?}")
+    let result = store.apply(vec![create(&key("more"), 1)]).await;
+    let Err(StoreError::Unavailable(why)) = result else {
+        panic!("{result:?}")
     };
     assert!(why.contains("failing.redb is full"), "{why}");
     assert_eq!(store.ready(), Ok(()), "what it can take it takes");
-    let room = store.room().unwrap_err();
+    let problem = store.room().unwrap_err();
     assert!(
-        room.contains("failing.redb.reserve") && room.contains("delete objects"),
-        "{room}"
+        problem.contains("failing.redb.reserve") && problem.contains("delete objects"),
+        "{problem}"
     );
     store
         .apply(vec![delete(&key("x"), Expect::Present)])

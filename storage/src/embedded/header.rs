@@ -1,5 +1,5 @@
-//! The only damage of a redb file that redb itself cannot detect: a flip of the bit that marks the
-//! newer of two commits. Both are valid, so following it would silently undo the last commit.
+//! The only damage of a redb file that redb itself cannot detect: a flip of the bit that marks the newer of
+//! two commits. Both commits are valid, so opening the wrong one would silently undo the last commit.
 //!
 //! Layout (redb's file format 3): a 64-byte header whose byte 9 holds flags (1: the second slot is the
 //! newest; 2: not closed cleanly), then two slots of 128 bytes with the transaction number at byte 104 of
@@ -10,19 +10,19 @@ const SECOND_IS_NEWEST: u8 = 1;
 const UNCLEAN: u8 = 2;
 const SLOTS: [usize; 2] = [64, 64 + 128];
 const TRANSACTION: usize = 104;
-/// The bytes that this function reads.
+/// Number of bytes of the header and the slots.
 pub(crate) const LENGTH: usize = 64 + 2 * 128;
 
-/// Makes `header` that of a file that was closed cleanly, so that a copy can be read without a repair
-/// by redb: after a crash the newest commit is whole, as it was written in two phases.
+/// Marks `header` as that of a file that was closed cleanly, so that a copy can be read without a repair by
+/// redb: after a crash the newest commit is complete, since it was written in two phases.
 pub(crate) fn as_closed(header: &mut [u8; LENGTH]) {
     header[FLAGS] &= !UNCLEAN;
 }
 
-/// Problem of the first bytes of a database file, if there is one that redb would not notice.
+/// Returns the problem in the first bytes of a database file, if there is one that redb would not detect.
 ///
-/// After a crash the other slot may rightly be newer: a commit is on disk a moment before it is made
-/// the newest, and is not acknowledged yet. So only cleanly closed files can be judged.
+/// After a crash the other slot may legitimately be newer: a commit is on disk a moment before it is marked
+/// as the newest, and is not acknowledged yet. So only cleanly closed files can be checked.
 pub(crate) fn problem(header: &[u8; LENGTH]) -> Option<String> {
     let flags = header[FLAGS];
     if flags & UNCLEAN != 0 {

@@ -1,4 +1,4 @@
-//! Making a database file of objects that come from another store.
+//! Creation of a database file from objects of another store.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -13,11 +13,11 @@ use crate::error::StoreError;
 use crate::snapshot::Snapshot;
 use crate::stage::StagedChange;
 
-/// Objects per transaction.
+/// Number of objects in one transaction.
 const BATCH: usize = 1000;
 
-/// Writes `snapshot` as a new database `file`, each object at its own revision and the store at the
-/// snapshot's.
+/// Writes `snapshot` as a new database `file`, with the objects' own revisions and the snapshot's revision
+/// for the store.
 pub(crate) fn import(
     file: &Path,
     snapshot: &Snapshot,
@@ -32,10 +32,10 @@ pub(crate) fn import(
     whole(file, |partial| write(partial, snapshot, encryption))
 }
 
-/// Lets `make` make a database, which is put at `file` (replacing an existing one) when it is whole and
-/// on the disk.
+/// Creates a database by `make`, and moves it to `file` (replacing an existing one) when it is complete and
+/// on disk.
 ///
-/// Until then it has another name, so that no server starts with an incomplete one; remains of a failed
+/// Until then the file has another name, so that no server starts with an incomplete one; files from a failed
 /// attempt are removed.
 pub(crate) fn whole<T, E: From<StoreError>>(
     file: &Path,
@@ -46,12 +46,12 @@ pub(crate) fn whole<T, E: From<StoreError>>(
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(&partial, &error).into()),
         _ => {}
     }
-    let made = make(&partial).inspect_err(|_| {
-        // The first error is the one to report; the next attempt removes the remains.
+    let result = make(&partial).inspect_err(|_| {
+        // The first error is the one to report; the next attempt removes the file.
         drop(fs::remove_file(&partial));
     })?;
     put(&partial, file)?;
-    Ok(made)
+    Ok(result)
 }
 
 fn put(partial: &Path, file: &Path) -> Result<(), StoreError> {
@@ -79,7 +79,7 @@ fn write(file: &Path, snapshot: &Snapshot, encryption: &Arc<Encryption>) -> Resu
             .collect();
         disk.write(&changes, snapshot.revision)?;
     }
-    // An empty store has its revision too.
+    // An empty store has a revision too.
     disk.write(&[], snapshot.revision)
 }
 

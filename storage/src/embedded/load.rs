@@ -1,4 +1,4 @@
-//! Reading a whole file into memory, every record checked.
+//! Loading of a whole file into memory, with a check of every record.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -15,37 +15,37 @@ use crate::encryption::{DecryptionError, Encryption};
 use crate::error::StoreError;
 use crate::state::State;
 
-/// Fewer records than this are not worth a thread.
+/// Number of records from which a further thread is used.
 const WORTH_A_THREAD: usize = 512;
-/// Records per thread, and bytes in total, that are read before they are parsed and released. This way
-/// objects are next to each other in memory, and not between raw records.
+/// Number of records for each thread that are read before they are parsed and released, so that objects are
+/// adjacent in memory and not between raw records.
 const TOGETHER: usize = 2 * WORTH_A_THREAD;
-/// See [`TOGETHER`].
+/// Limit in bytes of the records that are read at once: see [`TOGETHER`].
 const TOGETHER_BYTES: usize = 16 << 20;
 
-/// Reason why a record is no object.
+/// Reason why a record is not an object.
 pub(crate) enum Problem {
-    /// It is damaged.
+    /// The record is damaged.
     Damaged(String),
-    /// It is undamaged, but its key is missing.
+    /// The record is undamaged, but its key is missing.
     Sealed(String),
-    /// It is a copy of another process; with its checksum.
+    /// The record is a copy of another process; its checksum.
     Ephemeral(u32),
 }
 
 /// Content of a file.
 pub(crate) struct Contents {
-    /// Sums over the file, ephemeral records included.
+    /// Totals of the file, including ephemeral records.
     pub(crate) totals: Totals,
-    /// The objects.
+    /// State with the objects.
     pub(crate) state: State,
-    /// Bytes of all records.
+    /// Total size of all records.
     pub(crate) bytes: u64,
-    /// The keys of records that were good for another process only.
+    /// Keys of records that only another process could read.
     pub(crate) ephemeral: Vec<Vec<u8>>,
 }
 
-/// Records that were parsed.
+/// Parsed records.
 #[derive(Default)]
 struct ParsedRecords {
     loaded: Vec<LoadedObject>,
@@ -66,7 +66,7 @@ impl From<String> for Problem {
     }
 }
 
-/// An object read back.
+/// An object from a record.
 pub(crate) struct LoadedObject {
     resource: GroupResource,
     name: Name,
@@ -74,10 +74,10 @@ pub(crate) struct LoadedObject {
     crc: u32,
 }
 
-/// All of `database`, whose file is `file`.
+/// Loads all of `database`, whose file is `file`.
 ///
 /// # Errors
-/// `Corrupt`, naming the record, when anything does not add up.
+/// `Corrupt`, with the record, when a check fails.
 pub(crate) fn load(
     file: &str,
     encryption: &Encryption,
@@ -132,10 +132,10 @@ fn totals(file: &str, transaction: &ReadTransaction) -> Result<Totals, StoreErro
     totals.map_err(|problem| corrupt(file, "record of totals".to_owned(), problem))
 }
 
-/// Records as they lie in the file.
+/// Raw records of the file.
 #[derive(Default)]
 struct Batch {
-    /// Keys and values, one after the other.
+    /// Keys and values, concatenated.
     bytes: Vec<u8>,
     /// Ends of each key and each value.
     ends: Vec<(usize, usize)>,
@@ -154,7 +154,7 @@ impl Batch {
         self.ends.clear();
     }
 
-    /// Key and value of the records from one place to another.
+    /// Returns key and value of the records in a range.
     fn records(&self, places: Range<usize>) -> impl Iterator<Item = (&[u8], &[u8])> {
         places.map(|index| {
             let start = index.checked_sub(1).map_or(0, |before| self.ends[before].1);
@@ -168,7 +168,7 @@ fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Checks and parses on all processors: this is most of the time until the server is ready.
+/// Checks and parses records on all processors: this takes most of the time until the server is ready.
 fn parse_all(file: &str, encryption: &Encryption, batch: &Batch) -> Result<ParsedRecords, StoreError> {
     let total = batch.ends.len();
     let share = total.div_ceil(threads()).max(WORTH_A_THREAD);
@@ -215,7 +215,7 @@ fn parse_part<'a>(
     Ok(parsed)
 }
 
-/// One record; its resource and namespace are shared with the `previous` one where they are the same.
+/// Parses one record; its resource and namespace are shared with the `previous` record if they are equal.
 pub(crate) fn parse(
     key: &[u8],
     value: &[u8],
@@ -259,7 +259,7 @@ pub(crate) fn parse(
     })
 }
 
-/// The object in a record's JSON, whose checksum is right.
+/// Returns the object in a record's JSON, whose checksum is right.
 fn object(json: &[u8], revision: Revision) -> Result<Object, String> {
     if let Some(object) = Object::written(json, revision) {
         return Ok(object);

@@ -1,45 +1,46 @@
-//! Bytes of objects and totals, with checksums that notice any change of them.
+//! Encoding of objects and totals, with checksums that detect any change.
 //!
-//! redb checks no pages in normal operation. So every record carries a CRC32 over key, revision and
-//! value, and one record of totals carries the number of records and the XOR of all their CRCs: a
-//! damaged record fails its own check, a lost or doubled one fails the totals.
+//! redb checks no pages in normal operation. So every record carries a CRC32 over key, revision and value,
+//! and one record of totals carries the number of records and the XOR of all their CRCs: a damaged record
+//! fails its own check, a lost or duplicate one fails the totals.
 
 use berth_apimachinery::{GroupResource, Key, Revision};
 use bytes::Bytes;
 
-/// Bytes before an object's JSON: CRC32 and revision, little endian.
+/// Number of bytes before an object's JSON: CRC32 and revision, little endian.
 const HEAD: usize = 12;
-/// The layout written here; another one is refused.
+/// Version of the layout; other versions are refused.
 const VERSION: u32 = 1;
-/// Bytes of the totals: version, revision, count, XOR of CRCs, own CRC32.
+/// Number of bytes of the totals: version, revision, count, XOR of CRCs, own CRC32.
 pub(crate) const TOTALS: usize = 28;
 
-/// Sums over the whole file.
+/// Totals of the whole file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Totals {
     /// The last assigned revision.
     pub(crate) revision: Revision,
     /// Number of records.
     pub(crate) count: u64,
-    /// The XOR of all their CRCs.
+    /// XOR of the CRCs of all records.
     pub(crate) crcs: u32,
 }
 
-/// Key and value of a record as it lies in the file.
+/// Key and value of a record in the form of the file.
 pub(crate) type Raw = (Vec<u8>, Bytes);
 
-/// A record as read.
+/// A decoded record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record<'a> {
-    /// The CRC32 stored in it.
+    /// Stored CRC32 of the record.
     pub(crate) crc: u32,
-    /// The revision the object was written at.
+    /// Revision at which the object was written.
     pub(crate) revision: Revision,
     /// The object's canonical JSON.
     pub(crate) json: &'a [u8],
 }
 
-/// The database key of `key`: group, resource, namespace and name, parted by zero bytes, so in list order.
+/// Encodes the database key of `key`: group, resource, namespace and name, separated by zero bytes, and so in
+/// the order of lists.
 pub(crate) fn encode_key(key: &Key) -> Vec<u8> {
     let parts = [
         key.resource.group,
@@ -50,13 +51,13 @@ pub(crate) fn encode_key(key: &Key) -> Vec<u8> {
     parts.map(str::as_bytes).join(&0)
 }
 
-/// The key in a database key; `None` for other keys.
+/// Decodes a database key; `None` for other keys.
 pub(crate) fn decode_key(bytes: &[u8]) -> Option<(&str, &str, &str, &str)> {
     let mut parts = std::str::from_utf8(bytes).ok()?.splitn(4, '\0');
     Some((parts.next()?, parts.next()?, parts.next()?, parts.next()?))
 }
 
-/// A database key for people, with any content.
+/// Formats a database key, with any content, for messages.
 pub(crate) fn show_key(bytes: &[u8]) -> String {
     match decode_key(bytes) {
         Some((group, resource, namespace, name)) => {
@@ -69,7 +70,7 @@ pub(crate) fn show_key(bytes: &[u8]) -> String {
     }
 }
 
-/// The CRC32 over everything a record means.
+/// Computes the CRC32 over all content of a record.
 fn checksum(key: &[u8], revision: Revision, json: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&(key.len() as u64).to_le_bytes());
@@ -79,7 +80,7 @@ fn checksum(key: &[u8], revision: Revision, json: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// Writes the record of `json` at `key` into `buffer`, which is emptied first; returns its CRC.
+/// Writes the record of `json` at `key` into `buffer`, which is cleared before; returns its CRC.
 pub(crate) fn encode(buffer: &mut Vec<u8>, key: &[u8], revision: Revision, json: &[u8]) -> u32 {
     let crc = checksum(key, revision, json);
     buffer.clear();
@@ -89,7 +90,7 @@ pub(crate) fn encode(buffer: &mut Vec<u8>, key: &[u8], revision: Revision, json:
     crc
 }
 
-/// Reads a record without checking it; `None` when it is too short.
+/// Decodes a record without checking it; `None` when it is too short.
 pub(crate) fn decode(bytes: &[u8]) -> Option<Record<'_>> {
     let (head, json) = bytes.split_at_checked(HEAD)?;
     let (crc, revision) = head.split_first_chunk::<4>()?;
@@ -109,7 +110,7 @@ impl Record<'_> {
 }
 
 impl Totals {
-    /// The bytes of these totals.
+    /// Encodes the totals.
     pub(crate) fn encode(self) -> [u8; TOTALS] {
         let mut bytes = [0; TOTALS];
         bytes[..4].copy_from_slice(&VERSION.to_le_bytes());
@@ -121,10 +122,10 @@ impl Totals {
         bytes
     }
 
-    /// Reads totals.
+    /// Decodes totals.
     ///
     /// # Errors
-    /// The problem of them.
+    /// The problem of the bytes.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, String> {
         let fixed: &[u8; TOTALS] = bytes
             .try_into()

@@ -22,19 +22,19 @@ use crate::embedded::{disk, header, import};
 use crate::encryption::Encryption;
 use crate::error::StoreError;
 
-/// Step of the revision when the last assigned one is not readable.
+/// Increase of the revision when the last assigned one cannot be read.
 const RAISE: u64 = 1000;
 
 /// A damaged record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// `<resource>.<group>/<namespace>/<name>`, as in the errors of a start.
+    /// Name of the record, `<resource>.<group>/<namespace>/<name>`, as in the errors of a start.
     pub record: String,
     /// Description of the error.
     pub problem: String,
 }
 
-/// Contents of a database file that no server uses; it is locked, so that none starts with it.
+/// Contents of a database file that no server uses; it is locked, so that no server starts with it.
 pub struct Rescue {
     file: PathBuf,
     intact: Vec<Raw>,
@@ -46,21 +46,21 @@ pub struct Rescue {
 }
 
 impl Rescue {
-    /// Reads `file`. Blocks.
+    /// Reads `file`. The function blocks.
     ///
     /// # Errors
-    /// `Unavailable` when it cannot be read or a server has it open; `Corrupt` when it is not a
+    /// `Unavailable` when the file cannot be read or a server has it open; `Corrupt` when it is not a
     /// database.
     pub fn open(file: &Path, encryption: &Encryption) -> Result<Self, StoreError> {
         let name = file.display().to_string();
-        let held = hold(file)?;
+        let lock = hold(file)?;
         let copy = suffixed(file, ".reading");
-        let read = copied(file, &copy)
+        let read = copy_as_closed(file, &copy)
             .map_err(|error| import::failed(&copy, &error))
             .and_then(|()| RescuedRecords::read(&name, &copy));
-        // Last, as it may write to the copy.
+        // This check comes last, since it may write to the copy.
         let pages = guarded(&name, || disk::verify(&name, &copy));
-        // It is only an obstacle; the next run overwrites it.
+        // The copy only wastes space; the next run overwrites it.
         drop(fs::remove_file(&copy));
         let found = read?;
         let mut problems = found.problems;
@@ -74,18 +74,18 @@ impl Rescue {
                 // dropped at the next start.
                 Ok(_) | Err(Problem::Sealed(_) | Problem::Ephemeral(_)) => intact.push(raw),
                 Err(Problem::Damaged(problem)) => damaged.push(Damage {
-                    record: shown(&raw.0),
+                    record: record_name(&raw.0),
                     problem,
                 }),
             }
         }
-        let there = (intact.len() + damaged.len()) as u64;
+        let readable = (intact.len() + damaged.len()) as u64;
         let newest = intact.iter().filter_map(|(_, value)| record::decode(value));
         let newest = newest.map(|record| record.revision).max().unwrap_or(Revision(1));
         let revision = match &found.totals {
-            Ok(totals) if totals.count != there => {
+            Ok(totals) if totals.count != readable => {
                 problems.push(format!(
-                    "{there} records can be read, {} were written",
+                    "{readable} records can be read, {} were written",
                     totals.count
                 ));
                 totals.revision.max(newest)
@@ -104,69 +104,69 @@ impl Rescue {
         };
         Ok(Self {
             file: file.to_owned(),
-            complete: matches!(found.totals, Ok(totals) if totals.count == there),
+            complete: matches!(found.totals, Ok(totals) if totals.count == readable),
             intact,
             damaged,
             problems,
             revision,
-            _held: held,
+            _held: lock,
         })
     }
 
-    /// Number of records that are whole.
+    /// Number of undamaged records.
     #[must_use]
     pub fn objects(&self) -> usize {
         self.intact.len()
     }
 
-    /// The records that are not.
+    /// Returns the damaged records.
     #[must_use]
     pub fn damaged(&self) -> &[Damage] {
         &self.damaged
     }
 
-    /// Further errors of the file: lost records whose names are unknown, unreadable pages.
+    /// Returns further errors of the file: lost records with unknown names, unreadable pages.
     #[must_use]
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
 
-    /// Whether every record that was written is among the whole and the damaged ones.
+    /// Whether every stored record is either undamaged or among the damaged ones.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.complete
     }
 
-    /// The `names` without a record.
+    /// Returns those of `names` that have no record.
     #[must_use]
     pub fn unknown<'a>(&self, names: &'a BTreeSet<String>) -> Vec<&'a str> {
-        let intact = self.intact.iter().map(|(key, _)| shown(key));
+        let intact = self.intact.iter().map(|(key, _)| record_name(key));
         let damaged = self.damaged.iter().map(|damage| damage.record.clone());
-        let there: BTreeSet<String> = intact.chain(damaged).collect();
+        let readable: BTreeSet<String> = intact.chain(damaged).collect();
         names
             .iter()
             .map(String::as_str)
-            .filter(|name| !there.contains(*name))
+            .filter(|name| !readable.contains(*name))
             .collect()
     }
 
-    /// Replaces the file by one with the undamaged records except `without`. The old file is kept
-    /// beside it, under the returned name. Blocks.
+    /// Replaces the file by one with the undamaged records except `without`. The old file is kept next to it,
+    /// under the returned name. The function blocks.
     ///
     /// # Errors
-    /// When the new file cannot be written; the old one then stays in its place.
+    /// When the new file cannot be written; the old file then stays in its place.
     pub fn write(&self, without: &BTreeSet<String>) -> Result<PathBuf, StoreError> {
-        let kept: Vec<&Raw> = self
+        let intact: Vec<&Raw> = self
             .intact
             .iter()
-            .filter(|(key, _)| !without.contains(&shown(key)))
+            .filter(|(key, _)| !without.contains(&record_name(key)))
             .collect();
-        // Something changed: clients that know the last revision list again.
+        // The revision increases, so that clients that know the last revision list again.
         let revision = Revision(self.revision.0.saturating_add(1));
         let before = keep(&self.file)?;
         import::whole(&self.file, |partial| {
             let mut target = disk::open(partial, &Arc::default())?.disk;
-            for batch in kept.chunks(1000) {
+            for batch in intact.chunks(1000) {
                 let batch: Vec<Raw> = batch.iter().map(|raw| (*raw).clone()).collect();
                 target.write_raw(&batch, revision)?;
             }
@@ -176,21 +176,21 @@ impl Rescue {
     }
 }
 
-/// Gives `file` a second, unused name, which it keeps when another file takes the first.
+/// Gives `file` a second, unused name, which it keeps when another file gets the first.
 ///
 /// # Errors
-/// When the folder does not take it.
+/// When the name cannot be created in the folder.
 pub fn keep(file: &Path) -> Result<PathBuf, StoreError> {
     for number in 1..=10_000 {
         let name = suffixed(file, &format!(".before-{number}"));
-        let kept = match fs::hard_link(file, &name) {
-            // Not every file system has links.
+        let link = match fs::hard_link(file, &name) {
+            // Some file systems have no links.
             Err(error) if error.kind() != ErrorKind::AlreadyExists && !name.exists() => {
                 fs::copy(file, &name).map(drop)
             }
             other => other,
         };
-        match kept {
+        match link {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(import::failed(&name, &error)),
             Ok(()) => return Ok(name),
@@ -202,10 +202,10 @@ pub fn keep(file: &Path) -> Result<PathBuf, StoreError> {
     )))
 }
 
-/// Holds `file` as redb does while it is open.
+/// Locks `file` as redb does while it is open.
 ///
 /// # Errors
-/// `Unavailable` when it does not exist, or is open elsewhere.
+/// `Unavailable` when the file does not exist, or another process has it open.
 pub fn hold(file: &Path) -> Result<File, StoreError> {
     let opened = OpenOptions::new().read(true).write(true).open(file);
     let opened = opened.map_err(|error| import::failed(file, &error))?;
@@ -219,9 +219,9 @@ pub fn hold(file: &Path) -> Result<File, StoreError> {
     }
 }
 
-fn shown(key: &[u8]) -> String {
-    let shown = record::show_key(key);
-    shown.strip_prefix("record ").unwrap_or(&shown).to_owned()
+fn record_name(key: &[u8]) -> String {
+    let text = record::show_key(key);
+    text.strip_prefix("record ").unwrap_or(&text).to_owned()
 }
 
 fn suffixed(file: &Path, suffix: &str) -> PathBuf {
@@ -230,14 +230,13 @@ fn suffixed(file: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Copies the file, as one that was closed cleanly: redb would repair any other, and fail on a damaged
-/// one.
-fn copied(file: &Path, copy: &Path) -> std::io::Result<()> {
+/// Copies the file, marked as closed cleanly: redb would repair any other file, and fail on a damaged one.
+fn copy_as_closed(file: &Path, copy: &Path) -> std::io::Result<()> {
     fs::copy(file, copy)?;
     let mut opened = OpenOptions::new().read(true).write(true).open(copy)?;
     let mut head = [0; header::LENGTH];
     match opened.read_exact(&mut head) {
-        // Too short for a database, as redb reports.
+        // The file is too short for a database, which redb reports.
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(()),
         other => other?,
     }
@@ -246,7 +245,7 @@ fn copied(file: &Path, copy: &Path) -> std::io::Result<()> {
     opened.write_all(&head)
 }
 
-/// Records that can be read, valid or not.
+/// Readable records, valid or not.
 struct RescuedRecords {
     records: Vec<Raw>,
     totals: Result<Totals, String>,
@@ -256,8 +255,8 @@ struct RescuedRecords {
 impl RescuedRecords {
     fn read(name: &str, copy: &Path) -> Result<Self, StoreError> {
         let database = guarded(name, || {
-            // Beside another process redb reads no lists of free pages, which are there only after a clean
-            // end.
+            // While another process has the file open, redb does not read its lists of free pages, which
+            // exist only after a clean end.
             let mut builder = Builder::new();
             builder.set_concurrency_mode(ConcurrencyMode::SingleWriter);
             let opened = builder.open_read_only(copy);
@@ -299,11 +298,11 @@ fn totals(name: &str, database: &ReadOnlyDatabase) -> Result<Result<Totals, Stri
 #[derive(Clone, Copy)]
 enum Way<'a> {
     Forwards,
-    /// Until this key, which was reached from the other side.
+    /// Backwards to this key, which was reached from the other side.
     BackwardsUntil(Option<&'a [u8]>),
 }
 
-/// Reads records in one direction into `found`, as far as possible. Keys out of order are pages that
+/// Reads records in one direction into `found`, as far as possible. Keys out of order indicate pages that
 /// lead in circles.
 fn walk(
     name: &str,

@@ -1,9 +1,9 @@
-//! Disk space that is held back, so that a full disk still lets deletions through.
+//! Reserved disk space, so that deletions succeed when the disk is full.
 //!
-//! A second file reserves the space. When the operating system has no room for a write, that file is
-//! removed and the write repeated, so the current commit succeeds. From then on, only writes that need
-//! no more room are accepted, until there is room for the reserve again. redb cannot continue after a
-//! failed write, so this happens below it.
+//! A second file reserves the space. When the operating system has no room for a write, that file is removed
+//! and the write repeated, so the current commit succeeds. From then on, only writes that need no additional
+//! space are accepted, until there is room for the reserve again. redb cannot continue after a failed write,
+//! so this module handles the full disk below redb.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
@@ -14,8 +14,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use redb::{BackendError, StorageBackend};
 
-/// Number of bytes held back: several times the largest batch of a commit, which is more than its pages and
-/// redb's own take.
+/// Size of the reserve: several times the largest batch of a commit, including its pages and redb's own
+/// overhead.
 pub(crate) const BYTES: u64 = 16 << 20;
 
 /// Advice about a full disk.
@@ -25,9 +25,9 @@ const REMEDY: &str = "free space on the volume, make it larger, or delete object
 /// State of the reserve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// No reserve, and none is wanted: a copy in the making, or a file system without support.
+    /// No reserve, and none is needed: the file is an incomplete copy, or its file system has no support.
     None,
-    /// The space is taken up.
+    /// The space is reserved.
     Held,
     /// The disk is full; the space, if there was any, is used.
     Spent,
@@ -42,7 +42,7 @@ pub(crate) struct Reserve {
 }
 
 impl Reserve {
-    /// The reserve of `bytes` for `file`, as an earlier process left it; empty where it left none.
+    /// Opens the reserve of `bytes` for `file`, as an earlier process left it; empty if there was none.
     pub(crate) fn beside(file: &Path, bytes: u64) -> Arc<Self> {
         let mut name = file.as_os_str().to_owned();
         name.push(".reserve");
@@ -56,7 +56,7 @@ impl Reserve {
         })
     }
 
-    /// Reserves the space, unless it is reserved. A full disk is recorded. A file system without
+    /// Reserves the space, unless it is already reserved. A full disk is recorded. A file system without
     /// support is logged, and the store continues without a reserve.
     pub(crate) fn hold(&self) {
         let mut state = self.state.lock();
@@ -90,7 +90,7 @@ impl Reserve {
         }
     }
 
-    /// Number of bytes that are held back.
+    /// Number of reserved bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -100,10 +100,10 @@ impl Reserve {
         *self.state.lock() == State::Spent
     }
 
-    /// Whether there is room for more than deletions.
+    /// Checks that there is room for writes other than deletions.
     ///
     /// # Errors
-    /// Sentence about the space that is missing, and its remedy.
+    /// A message about the missing space, with its remedy.
     pub(crate) fn room(&self) -> Result<(), String> {
         if !self.is_spent() {
             return Ok(());
@@ -167,7 +167,7 @@ fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
-/// A file that falls back on a reserve when the disk is full.
+/// A file that uses the reserve when the disk is full.
 #[derive(Debug)]
 pub(crate) struct ReserveFile<B> {
     file: B,
@@ -175,12 +175,12 @@ pub(crate) struct ReserveFile<B> {
 }
 
 impl<B> ReserveFile<B> {
-    /// `file`, with `reserve` for a full disk.
+    /// Creates `file` with `reserve` for a full disk.
     pub(crate) fn new(file: B, reserve: Arc<Reserve>) -> Self {
         Self { file, reserve }
     }
 
-    /// Does `work`, and once more with the reserve's space when there was no room.
+    /// Runs `work`, and repeats it with the space of the reserve when there was no room.
     fn with_room(&self, work: impl Fn() -> io::Result<()>) -> io::Result<()> {
         match work() {
             Err(error) if is_full(&error) && self.reserve.spend() => work(),

@@ -1,4 +1,4 @@
-//! The tables of the file, and redb's errors as the store's.
+//! Tables of the file, and the conversion of redb's errors.
 
 use std::io::ErrorKind;
 
@@ -6,16 +6,16 @@ use redb::TableDefinition;
 
 use crate::error::StoreError;
 
-/// Key and record of every object; see [`super::record`].
+/// Table with the key and record of every object; see [`super::record`].
 pub(crate) const RECORDS: TableDefinition<'static, &[u8], &[u8]> = TableDefinition::new("records");
-/// The totals, under [`TOTALS_KEY`].
+/// Table with the totals, under [`TOTALS_KEY`].
 pub(crate) const TOTALS: TableDefinition<'static, &str, &[u8]> = TableDefinition::new("totals");
-/// The one key of [`TOTALS`].
+/// The only key of [`TOTALS`].
 pub(crate) const TOTALS_KEY: &str = "totals";
-/// The part of a file that is named when no record can be.
+/// Part of a file in errors that are not about a record.
 pub(super) const PAGES: &str = "pages";
 
-/// The error for a damaged record or part of `file`.
+/// Creates the error of a damaged record or part of `file`.
 pub(crate) fn corrupt(file: &str, key: String, problem: impl Into<String>) -> StoreError {
     StoreError::Corrupt {
         file: file.to_owned(),
@@ -24,7 +24,7 @@ pub(crate) fn corrupt(file: &str, key: String, problem: impl Into<String>) -> St
     }
 }
 
-/// redb's error as ours.
+/// Converts redb's error.
 pub(crate) fn broken(file: &str, error: impl Into<redb::Error>) -> StoreError {
     match error.into() {
         redb::Error::DatabaseAlreadyOpen => StoreError::Unavailable(format!(
@@ -44,7 +44,7 @@ pub(crate) fn broken(file: &str, error: impl Into<redb::Error>) -> StoreError {
     }
 }
 
-/// Errors of reading where nothing is, as a page number gone wrong makes them.
+/// Whether an error is from reading outside of the file, which a damaged page number causes.
 fn damaged(error: &std::io::Error) -> bool {
     matches!(
         error.kind(),

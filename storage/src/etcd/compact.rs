@@ -1,6 +1,5 @@
-//! Compaction: etcd keeps every old state until it is compacted. Every replica tries once per interval.
-//! A key elects one of them, so that history is kept for one to two intervals, for any number of
-//! replicas.
+//! Compaction: etcd keeps every old state until it is compacted. Every replica tries once per interval. A key
+//! elects one replica, so that history is kept for one to two intervals, for any number of replicas.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,16 +11,16 @@ use tokio::time::sleep;
 use crate::etcd::layout::Layout;
 use crate::etcd::link::{Failure, Link, at, number};
 
-/// Knowledge since the last interval.
+/// State at the last interval.
 #[derive(Clone, Copy, Default)]
 struct Turn {
-    /// The version of the key.
+    /// Version of the key.
     version: i64,
-    /// The newest revision then: older ones may go now.
+    /// Newest revision at the last interval: older ones may be compacted now.
     revision: Revision,
 }
 
-/// Compacts for ever, every `interval`.
+/// Compacts repeatedly, every `interval`.
 pub(crate) async fn run(link: Arc<Link>, layout: Layout, interval: Duration) {
     let mut turn = Turn::default();
     loop {
@@ -62,7 +61,7 @@ async fn compact(link: &Link, layout: &Layout, turn: Turn) -> Result<Turn, Failu
         let compacting =
             |mut kv: etcd_client::KvClient| async move { kv.compact(number(turn.revision), None).await };
         match link.read(compacting).await {
-            // Another client, such as a kube-apiserver on the same etcd, was faster.
+            // Another client, such as a kube-apiserver with the same etcd, was faster.
             Ok(_) | Err(Failure::Compacted) => {
                 tracing::debug!(revision = %turn.revision, "etcd is compacted")
             }

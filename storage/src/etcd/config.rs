@@ -1,4 +1,4 @@
-//! Etcd, and the connection to it.
+//! Configuration of the connection to etcd.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,44 +10,44 @@ use etcd_client::{Certificate, ConnectOptions, Identity, TlsOptions};
 use crate::encryption::Encryption;
 use crate::error::StoreError;
 
-/// Default beginning of keys.
+/// Default prefix of keys.
 pub const DEFAULT_PREFIX: &str = "/berth";
 /// Default interval between compactions of history, as in kube-apiserver.
 pub const DEFAULT_COMPACTION: Duration = Duration::from_mins(5);
-/// Number of revisions before the newest that are read at start, so that watches from before a restart, and
-/// from another replica, go on.
+/// Number of revisions before the newest one that are read at the start, so that watches from before a
+/// restart, and from another replica, can continue.
 const REPLAY: u64 = 10_000;
-/// Time limit of a connection.
+/// Timeout of connecting.
 const CONNECT: Duration = Duration::from_secs(2);
-/// Pings on a quiet connection: their interval (etcd refuses more than one in five seconds), and the
-/// time limit of an answer.
+/// Pings on an idle connection: their interval (etcd refuses more than one in five seconds), and the timeout
+/// of the answer.
 const PING: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(5));
 
-/// Etcd, and the connection to it.
+/// Configuration of the connection to etcd.
 #[derive(Clone)]
 pub struct EtcdConfig {
-    /// The members' client URLs; any of them will do, the others are for when it fails.
+    /// Client URLs of the members; one is used, and the others replace it when it fails.
     pub endpoints: Vec<String>,
-    /// Beginning of keys: `/berth`. Stores with different prefixes share an etcd without seeing each other.
+    /// Prefix of keys: `/berth`. Stores with different prefixes can share an etcd independently.
     pub prefix: String,
-    /// The CA (PEM) the members' certificates are checked against; the system's roots when absent.
+    /// Path of the CA (PEM) that verifies the members' certificates; `None` means the system's roots.
     pub ca_file: Option<PathBuf>,
-    /// The client certificate (PEM).
+    /// Path of the client certificate (PEM).
     pub cert_file: Option<PathBuf>,
-    /// Its private key (PEM).
+    /// Path of the private key (PEM) of the client certificate.
     pub key_file: Option<PathBuf>,
-    /// The etcd user and its password.
+    /// User and password for etcd.
     pub credentials: Option<(String, String)>,
-    /// Interval at which history is compacted; zero leaves it to another program.
+    /// Interval at which history is compacted; zero leaves the compaction to another program.
     pub compaction_interval: Duration,
-    /// Number of revisions before the newest that are read at start.
+    /// Number of revisions before the newest one that are read at the start.
     pub replay: u64,
-    /// Values that are encrypted, and keys.
+    /// Encryption of values.
     pub encryption: Arc<Encryption>,
 }
 
 impl EtcdConfig {
-    /// An etcd at `endpoints`, everything else at its default.
+    /// Creates the configuration for `endpoints`, with defaults for everything else.
     #[must_use]
     pub fn new(endpoints: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
@@ -63,15 +63,15 @@ impl EtcdConfig {
         }
     }
 
-    /// The etcd, for messages.
+    /// Name of the etcd for messages.
     pub(crate) fn place(&self) -> String {
         format!("etcd at {}", self.endpoints.join(","))
     }
 
-    /// Returns the options of etcd calls, certificates read.
+    /// Returns the options of etcd calls, with the content of the certificate files.
     ///
     /// # Errors
-    /// `Unavailable`, naming the flag or file that does not fit.
+    /// `Unavailable`, with the invalid flag or file.
     pub(crate) fn options(&self) -> Result<ConnectOptions, StoreError> {
         self.check()?;
         let mut options = ConnectOptions::new()
@@ -137,7 +137,7 @@ impl EtcdConfig {
     }
 }
 
-/// Without the password.
+/// Omits the password.
 impl fmt::Debug for EtcdConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EtcdConfig")
@@ -190,7 +190,7 @@ mod tests {
     fn the_password_is_not_shown() {
         let mut config = EtcdConfig::new(["http://127.0.0.1:2379"]);
         config.credentials = Some(("berth".into(), "hush".into()));
-        let shown = format!("{config:?}");
-        assert!(shown.contains("berth") && !shown.contains("hush"), "{shown}");
+        let text = format!("{config:?}");
+        assert!(text.contains("berth") && !text.contains("hush"), "{text}");
     }
 }

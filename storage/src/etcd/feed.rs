@@ -1,8 +1,8 @@
-//! Feed of the watch cache: the watch's changes and progress, and this process' own writes.
+//! Feed of the watch cache: the changes and progress of the watch, and the writes of this process.
 //!
-//! An own write is shown as soon as it is answered, when no change before it is missing. The watch
-//! delivers it later, and it is not shown again. With a gap before it, it waits for the watch to fill
-//! that.
+//! A write of this process is published as soon as it is answered, if no earlier change is missing. When the
+//! watch delivers it later, it is not published again. If an earlier change is missing, the write waits until
+//! the watch has delivered that change.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,53 +19,53 @@ use crate::history::Limits;
 use crate::stage::StagedChange;
 use crate::state::State;
 
-/// Interval of progress requests while a reader waits: etcd leaves a request unanswered while the watch
-/// is behind.
+/// Interval of progress requests while a reader waits: etcd does not answer a request while the watch is
+/// behind.
 const ASK_AGAIN: std::time::Duration = std::time::Duration::from_millis(100);
 
-/// One object's new state at a revision; `None` when it is gone.
+/// New state of an object at a revision; `None` when it was deleted.
 #[derive(Clone, Debug)]
 pub(crate) struct ObjectState {
-    /// The revision.
+    /// Revision of the change.
     pub(crate) revision: Revision,
     /// Key of the object.
     pub(crate) key: Key,
-    /// The current object.
+    /// Present object.
     pub(crate) new: Option<Arc<Object>>,
 }
 
 /// A value that is not an object.
 #[derive(Clone, Debug)]
 pub(crate) struct CorruptValue {
-    /// The revision it was written at.
+    /// Revision at which the value was written.
     pub(crate) revision: Revision,
-    /// Object that it should be.
+    /// Key of the object that the value should be.
     pub(crate) key: Key,
-    /// The reason.
+    /// Reason why the value is invalid.
     pub(crate) problem: Unreadable,
 }
 
-/// The cache and its writers.
+/// The cache and its sources.
 pub(crate) struct Feed {
     cache: Cache,
     limits: Limits,
     watched: Mutex<WatchState>,
-    /// A reader waits for a revision: the watch should request its progress.
+    /// Notified when a reader waits for a revision: the watch should request its progress.
     wanted: Notify,
 }
 
 #[derive(Default)]
 struct WatchState {
-    /// Own writes that wait for earlier changes.
+    /// Writes of this process that wait for earlier changes.
     own: BTreeMap<Revision, ObjectState>,
-    /// Problem of the connection, because of which the store is not ready.
+    /// Problem of the connection, which makes the store unready.
     down: Option<String>,
-    /// Keys whose values are not objects.
+    /// Keys whose values are invalid.
     unreadable: BTreeMap<Key, Unreadable>,
 }
 
 impl Feed {
-    /// A feed that goes on from `state`.
+    /// Creates a feed that continues from `state`.
     pub(crate) fn new(state: State, limits: Limits) -> Self {
         Self {
             cache: Cache::new(state),
@@ -75,24 +75,25 @@ impl Feed {
         }
     }
 
-    /// Cache that is shown.
+    /// The published cache.
     pub(crate) fn cache(&self) -> &Cache {
         &self.cache
     }
 
-    /// Records an own write.
-    pub(crate) fn own(&self, seen: ObjectState) {
+    /// Records a write of this process.
+    pub(crate) fn own(&self, observed: ObjectState) {
         let mut watched = self.watched.lock();
         let state = self.cache.state();
-        if seen.revision <= state.revision() {
+        if observed.revision <= state.revision() {
             return;
         }
-        watched.unreadable.remove(&seen.key);
-        watched.own.insert(seen.revision, seen);
+        watched.unreadable.remove(&observed.key);
+        watched.own.insert(observed.revision, observed);
         self.advance(watched, (*state).clone(), Vec::new(), None);
     }
 
-    /// Whether the change of `revision` is shown already, or an own write that needs no reading.
+    /// Returns `Some` if the change of `revision` needs no decoding: it is already published (`None` inside),
+    /// or it is a write of this process.
     pub(crate) fn known(&self, revision: Revision) -> Option<Option<ObjectState>> {
         let watched = self.watched.lock();
         if revision <= self.cache.revision() {
@@ -101,27 +102,27 @@ impl Feed {
         watched.own.get(&revision).cloned().map(Some)
     }
 
-    /// Applies the changes of the watch, in order. None is missing up to `reached`. `spoiled` objects
-    /// keep their last good state, and the store is not ready until they are repaired.
-    pub(crate) fn told(
+    /// Applies the changes of the watch, in order. No change up to `reached` is missing. Objects in `invalid`
+    /// keep their last valid state, and the store is not ready until they are repaired.
+    pub(crate) fn apply_changes(
         &self,
         changes: Vec<ObjectState>,
-        spoiled: Vec<CorruptValue>,
+        invalid: Vec<CorruptValue>,
         reached: Option<Revision>,
     ) {
         let mut watched = self.watched.lock();
         let state = (*self.cache.state()).clone();
-        for seen in &changes {
-            watched.unreadable.remove(&seen.key);
+        for observed in &changes {
+            watched.unreadable.remove(&observed.key);
         }
         for CorruptValue {
             revision,
             key,
             problem,
-        } in spoiled
+        } in invalid
         {
-            let mended = |seen: &ObjectState| seen.key == key && seen.revision > revision;
-            if !changes.iter().any(mended) {
+            let repaired = |observed: &ObjectState| observed.key == key && observed.revision > revision;
+            if !changes.iter().any(repaired) {
                 tracing::error!(%key, %problem, "invalid value in etcd, of some other writer; the last valid object is served until the key is written again or deleted");
                 watched.unreadable.insert(key, problem);
             }
@@ -129,8 +130,8 @@ impl Feed {
         self.advance(watched, state, changes, reached);
     }
 
-    /// Replaces the shown state by `state`: the changes between the two are lost, and `state` starts
-    /// with an empty history.
+    /// Replaces the published state by `state`: the changes between the two are lost, and `state` starts with
+    /// an empty history.
     pub(crate) fn replace(&self, state: State, unreadable: Vec<(Key, Unreadable)>) {
         let mut watched = self.watched.lock();
         let revision = state.revision();
@@ -146,7 +147,7 @@ impl Feed {
         self.cache.wake(resources);
     }
 
-    /// Records whether etcd can be followed.
+    /// Records whether the watch of etcd works.
     pub(crate) fn follows(&self, result: Result<(), String>) {
         let mut watched = self.watched.lock();
         match result {
@@ -157,7 +158,7 @@ impl Feed {
         watched.down = result.err();
     }
 
-    /// Reason why the store is not ready.
+    /// Returns the reason why the store is not ready.
     pub(crate) fn ready(&self) -> Result<(), NotReady> {
         let watched = self.watched.lock();
         if let Some(why) = &watched.down {
@@ -172,17 +173,17 @@ impl Feed {
         }
     }
 
-    /// A key whose value is not an object, and the reason.
+    /// Returns a key whose value is invalid, and the reason.
     pub(crate) fn unreadable(&self) -> Option<(Key, Unreadable)> {
         let watched = self.watched.lock();
         let (key, problem) = watched.unreadable.first_key_value()?;
         Some((key.clone(), problem.clone()))
     }
 
-    /// Waits up to three seconds until `revision` is shown.
+    /// Waits up to three seconds until `revision` is published.
     ///
     /// # Errors
-    /// `TooNew` when it does not come.
+    /// `TooNew` when it is not published in time.
     pub(crate) async fn wait_for(&self, revision: Revision) -> Result<(), StoreError> {
         if self.cache.revision() >= revision {
             return Ok(());
@@ -207,8 +208,8 @@ impl Feed {
     /// Longest wait of [`Feed::wait_for`].
     pub(crate) const WAIT: std::time::Duration = FUTURE_WAIT;
 
-    /// Publishes `state` with `changes`, and with the own writes that miss no earlier change any more,
-    /// up to `reached`.
+    /// Publishes `state` with `changes`, and with the writes of this process that no longer miss an earlier
+    /// change, up to `reached`.
     fn advance(
         &self,
         mut watched: parking_lot::MutexGuard<'_, WatchState>,
@@ -219,10 +220,10 @@ impl Feed {
         let before = state.revision();
         let mut revision = before;
         let mut staged = Vec::with_capacity(changes.len());
-        for seen in changes {
-            if seen.revision > revision {
-                revision = seen.revision;
-                staged.extend(set(&mut state, seen));
+        for observed in changes {
+            if observed.revision > revision {
+                revision = observed.revision;
+                staged.extend(set(&mut state, observed));
             }
         }
         revision = revision.max(reached.unwrap_or_default());
@@ -246,10 +247,10 @@ impl Feed {
     }
 }
 
-/// Applies one change to `state`; returns the change for its history. A deletion of an invisible object
-/// is no change.
-fn set(state: &mut State, seen: ObjectState) -> Option<StagedChange> {
-    let ObjectState { revision, key, new } = seen;
+/// Applies one change to `state`; returns the change for its history. Deleting an unpublished object is no
+/// change.
+fn set(state: &mut State, observed: ObjectState) -> Option<StagedChange> {
+    let ObjectState { revision, key, new } = observed;
     let before = state.set(&key, new.clone());
     let old = match (&new, &before) {
         (Some(_), _) => before.clone(),

@@ -1,9 +1,8 @@
-//! The only watch of a store: every object below the prefix, in one order, from the cache's revision
-//! on.
+//! The only watch of a store: every object below the prefix, in one order, from the revision of the cache on.
 //!
-//! When it breaks it is opened again on the next member, from the revision after the last one shown, so
-//! no change is missed or repeated. When etcd has compacted the missed changes, everything is read
-//! again, and watchers from before get `Expired`.
+//! When it breaks it is opened again on the next member, from the revision after the last published one, so
+//! no change is missed or repeated. When etcd has compacted the missed changes, everything is read again, and
+//! earlier watchers get `Expired`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,27 +17,27 @@ use crate::etcd::link::{Failure, Link, at, logged_out, number};
 use crate::etcd::load::{self, load};
 use crate::state::State;
 
-/// Interval of progress requests on a quiet watch: they advance bookmarks, and detect a dead member.
+/// Interval of progress requests on an idle watch: they advance bookmarks, and detect a failed member.
 const BEAT: Duration = Duration::from_secs(1);
-/// Longest silence of a watch before its member is left.
+/// Longest silence of a watch before another member is used.
 const SILENCE: Duration = Duration::from_secs(4);
-/// Time limit of opening a watch.
+/// Timeout of opening a watch.
 const OPEN: Duration = Duration::from_secs(3);
-/// The pause before a watch is opened again.
+/// Pause before a watch is opened again.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Follows etcd for ever.
+/// Reflector that watches etcd.
 pub(crate) struct Reflector {
-    /// The way to etcd.
+    /// Connection to etcd.
     pub(crate) link: Arc<Link>,
-    /// The keys.
+    /// Layout of the keys.
     pub(crate) layout: Layout,
-    /// Feed to bring forward.
+    /// Feed that receives the changes.
     pub(crate) feed: Arc<Feed>,
 }
 
 impl Reflector {
-    /// Runs until it is dropped.
+    /// Runs until the future is dropped.
     pub(crate) async fn run(self) {
         loop {
             let member = self.link.current();
@@ -60,7 +59,7 @@ impl Reflector {
         }
     }
 
-    /// Watches from the cache's revision on, until that fails.
+    /// Watches from the cache's revision on, until the watch fails.
     async fn follow(&self, member: usize) -> Failure {
         let mut stream = match self.open(member).await {
             Ok(stream) => stream,
@@ -68,12 +67,12 @@ impl Reflector {
         };
         let mut beat = interval(BEAT);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut heard = Instant::now();
+        let mut last_message = Instant::now();
         loop {
             let ask = tokio::select! {
                 biased;
                 message = stream.message() => {
-                    heard = Instant::now();
+                    last_message = Instant::now();
                     match message {
                         Ok(Some(response)) => match self.take(&response) {
                             Ok(()) => false,
@@ -85,14 +84,14 @@ impl Reflector {
                 }
                 () = self.feed.wanted() => true,
                 _ = beat.tick() => {
-                    if heard.elapsed() > SILENCE {
+                    if last_message.elapsed() > SILENCE {
                         return Failure::Unknown(format!("the watch is silent for {} s", SILENCE.as_secs()));
                     }
                     true
                 }
             };
-            // The channel of requests holds a hundred; it is full only when the stream does not move any
-            // more.
+            // The channel of requests has a capacity of a hundred; it is full only when the stream no longer
+            // progresses.
             if ask && !matches!(timeout(BEAT, stream.request_progress()).await, Ok(Ok(()))) {
                 return Failure::Unknown("the watch takes no requests".to_owned());
             }
@@ -135,23 +134,23 @@ impl Reflector {
         let Some(last) = response.events().last() else {
             // A message without events means that no change is missing up to its revision.
             self.feed
-                .told(Vec::new(), Vec::new(), Some(at(response.header())));
+                .apply_changes(Vec::new(), Vec::new(), Some(at(response.header())));
             return Ok(());
         };
         let reached = last.kv().map(|kv| revision(kv.mod_revision()));
-        let (mut changes, mut spoiled) = (Vec::new(), Vec::new());
+        let (mut changes, mut invalid) = (Vec::new(), Vec::new());
         for event in response.events() {
             match self.change(event) {
-                Some(Ok(seen)) => changes.push(seen),
-                Some(Err(problem)) => spoiled.push(problem),
+                Some(Ok(change)) => changes.push(change),
+                Some(Err(problem)) => invalid.push(problem),
                 None => {}
             }
         }
-        self.feed.told(changes, spoiled, reached);
+        self.feed.apply_changes(changes, invalid, reached);
         Ok(())
     }
 
-    /// Change of an event, unless it is known already or concerns no object.
+    /// Returns the change of an event, unless it is already known or is not about an object.
     fn change(&self, event: &etcd_client::Event) -> Option<Result<ObjectState, CorruptValue>> {
         let kv = event.kv()?;
         let revision = revision(kv.mod_revision());
@@ -189,7 +188,8 @@ impl Reflector {
     }
 }
 
-/// The newest revision, at least that of the newest write that etcd acknowledged to any client.
+/// Returns the newest revision, which is at least that of the newest write that etcd acknowledged to any
+/// client.
 pub(crate) async fn newest(link: &Link, layout: &Layout) -> Result<Revision, Failure> {
     let call = |mut kv: etcd_client::KvClient| {
         let options = etcd_client::GetOptions::new().with_count_only();

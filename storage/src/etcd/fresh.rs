@@ -1,5 +1,5 @@
-//! Consistent reads from the cache: they ask for the newest revision. Readers that come while a request
-//! is under way share the next one, so that a thousand readers cost one small read at a time.
+//! Consistent reads from the cache: they request the newest revision. Readers that arrive during a request
+//! share the next one, so that a thousand readers cost one small read at a time.
 
 use std::sync::Arc;
 
@@ -14,20 +14,20 @@ use crate::etcd::link::Link;
 
 type Answer = Result<Revision, StoreError>;
 
-/// Questions for the latest revision.
+/// Handle for requests of the newest revision.
 #[derive(Clone)]
 pub(crate) struct Fresh {
     questions: mpsc::UnboundedSender<oneshot::Sender<Answer>>,
 }
 
 impl Fresh {
-    /// Somewhere to ask, and the work that answers, to be run on a task.
+    /// Creates a handle, and the future that answers its requests, to be run as a task.
     pub(crate) fn new(link: Arc<Link>, layout: Layout) -> (Self, impl Future<Output = ()> + Send) {
-        let (questions, asked) = mpsc::unbounded_channel();
-        (Self { questions }, answer(link, layout, asked))
+        let (questions, requests) = mpsc::unbounded_channel();
+        (Self { questions }, answer(link, layout, requests))
     }
 
-    /// A revision at or after every write that was acknowledged before this call.
+    /// Returns a revision at or after every write that was acknowledged before this call.
     ///
     /// # Errors
     /// `Unavailable` when etcd does not answer.
@@ -41,11 +41,11 @@ impl Fresh {
 async fn answer(
     link: Arc<Link>,
     layout: Layout,
-    mut asked: mpsc::UnboundedReceiver<oneshot::Sender<Answer>>,
+    mut requests: mpsc::UnboundedReceiver<oneshot::Sender<Answer>>,
 ) {
-    while let Some(first) = asked.recv().await {
+    while let Some(first) = requests.recv().await {
         let mut waiting = vec![first];
-        while let Ok(next) = asked.try_recv() {
+        while let Ok(next) = requests.try_recv() {
             waiting.push(next);
         }
         let revision = newest(&link, &layout)

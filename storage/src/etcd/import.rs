@@ -1,8 +1,8 @@
-//! Copying a whole store into etcd, and out of it.
+//! Copies of a whole store into etcd, and from it.
 //!
-//! During a copy, the store has a mark, and no server opens it. etcd numbers writes itself, so objects get new
-//! revisions. Clients must not have seen any of these before: first of all, small writes raise etcd's revision
-//! to the source's, one revision each.
+//! During a copy, the store is marked, and no server opens it. etcd numbers writes itself, so objects get new
+//! revisions. No client may have seen any of these before: so the copy begins with small writes that raise
+//! etcd's revision to the source's, by one revision each.
 
 use std::sync::Arc;
 
@@ -21,33 +21,34 @@ use crate::etcd::open::marker;
 use crate::snapshot::Snapshot;
 use crate::state::State;
 
-/// Maximal number of revisions that an import raises etcd's revision; more must be done offline.
+/// Highest number of revisions by which an import raises etcd's revision; a larger difference requires an
+/// offline change.
 pub const RAISE_LIMIT: u64 = 1_000_000;
 /// Number of concurrent writes.
 const AT_ONCE: usize = 64;
-/// Number of keys between two reports.
+/// Number of keys between two progress reports.
 const REPORT: u64 = 1_000;
 
 /// Progress of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyProgress {
-    /// etcd's revision is raised to that of the source.
+    /// etcd's revision is being raised to that of the source.
     Raising {
-        /// Number of revisions that are done.
+        /// Number of revisions so far.
         done: u64,
-        /// Of how many.
+        /// Number of revisions in total.
         of: u64,
     },
-    /// Objects are written.
+    /// Objects are being written.
     Writing {
-        /// Number of keys that are written.
+        /// Number of keys so far.
         done: u64,
-        /// Of how many.
+        /// Number of keys in total.
         of: u64,
     },
 }
 
-/// A copy under way.
+/// A copy in progress.
 struct Import {
     link: Arc<Link>,
     layout: Layout,
@@ -57,8 +58,8 @@ impl EtcdStore {
     /// Reads every object of the store of `config` at one revision.
     ///
     /// # Errors
-    /// `Unavailable` when etcd does not answer or nothing was ever stored there; `Unreadable` when a
-    /// value is not an object.
+    /// `Unavailable` when etcd does not answer or the store does not exist; `Unreadable` when a value is not
+    /// an object.
     pub async fn export(config: &EtcdConfig) -> Result<Snapshot, StoreError> {
         let link = Link::new(config)?;
         let layout = Layout::new(&config.prefix, &config.encryption);
@@ -86,7 +87,7 @@ impl EtcdStore {
     /// import, the copy starts over.
     ///
     /// # Errors
-    /// `Unavailable` when etcd does not answer, the store holds objects, or etcd's revision is too far below
+    /// `Unavailable` when etcd does not answer, the store has objects, or etcd's revision is too far below
     /// the source's.
     pub async fn import(
         config: &EtcdConfig,
@@ -103,7 +104,7 @@ impl EtcdStore {
         import.write(source, report).await?;
         let copy = snapshot(&import.link, &import.layout).await?;
         if let Some(key) = source.difference(&copy) {
-            return Err(import.refused(&format!(
+            return Err(import.refusal(&format!(
                 "{key} is not as it was written: another program writes below {}",
                 config.prefix
             )));
@@ -132,7 +133,7 @@ impl EtcdStore {
         let link = Link::new(config)?;
         let layout = Layout::new(&config.prefix, &config.encryption);
         let newer = Revision(snapshot.revision.0 + 1);
-        let counted = |options: GetOptions| {
+        let respond = |options: GetOptions| {
             let (link, layout) = (&link, &layout);
             async move {
                 let call = |mut kv: KvClient| {
@@ -142,9 +143,9 @@ impl EtcdStore {
                 link.read(call).await.map_err(|failure| link.unread(&failure))
             }
         };
-        let all = counted(GetOptions::new().with_count_only()).await?;
+        let all = respond(GetOptions::new().with_count_only()).await?;
         let changed = GetOptions::new().with_keys_only().with_limit(1);
-        let changed = counted(changed.with_min_mod_revision(number(newer))).await?;
+        let changed = respond(changed.with_min_mod_revision(number(newer))).await?;
         let count = u64::try_from(all.count()).unwrap_or_default();
         Ok(count != snapshot.objects.len() as u64 || !changed.kvs().is_empty())
     }
@@ -168,7 +169,7 @@ async fn snapshot(link: &Link, layout: &Layout) -> Result<Snapshot, StoreError> 
 }
 
 impl Import {
-    fn refused(&self, problem: &str) -> StoreError {
+    fn refusal(&self, problem: &str) -> StoreError {
         StoreError::Unavailable(format!("{}: {problem}", self.link.place()))
     }
 
@@ -194,14 +195,14 @@ impl Import {
         if gap <= RAISE_LIMIT {
             return Ok(());
         }
-        Err(self.refused(&format!(
+        Err(self.refusal(&format!(
             "its revision is {now} and the source's is {source}, so resourceVersions would go back; {gap} is too far \
              to raise it by writing. Save a snapshot of etcd and restore it with `etcdutl snapshot restore \
              --bump-revision {gap} --mark-compacted`, then run this again"
         )))
     }
 
-    /// Marks the store as incomplete, and deletes the remains of an interrupted copy.
+    /// Marks the store as incomplete, and deletes the keys of an interrupted copy.
     async fn begin(&self) -> Result<(), StoreError> {
         let (mark, _) = marker(&self.link, &self.layout, true).await?;
         let objects = self.layout.objects();
@@ -221,7 +222,7 @@ impl Import {
         let found = self.link.read(count).await;
         let found = found.map_err(|failure| self.link.unread(&failure))?.count();
         if found > 0 {
-            return Err(self.refused(&format!(
+            return Err(self.refusal(&format!(
                 "{found} objects are below {objects} already: choose another prefix, or delete them"
             )));
         }
@@ -245,7 +246,7 @@ impl Import {
             let round = (target.0 - now.0).min(REPORT);
             let key = self.layout.compacted().to_owned();
             let writes = (0..round).map(|_| {
-                // Any key would do. The first compaction overwrites this one.
+                // The key does not matter. The first compaction overwrites this one.
                 Txn::new().and_then([TxnOp::put(key.clone(), "0", None)])
             });
             self.all(writes).await?;
@@ -282,8 +283,8 @@ impl Import {
             .and_then([TxnOp::put(stored, value, None)]))
     }
 
-    /// Does all `writes`, several at once. A write without an answer is repeated: it is a creation, or a write
-    /// without effect.
+    /// Makes all `writes`, several concurrently. A write without an answer is repeated: it is a creation, or
+    /// a write without effect.
     async fn all(&self, writes: impl IntoIterator<Item = Txn>) -> Result<(), StoreError> {
         let mut running = JoinSet::new();
         let mut writes = writes.into_iter();
@@ -302,11 +303,11 @@ impl Import {
             }
             match running.join_next().await {
                 None => return Ok(()),
-                // A failed creation means that the object exists: from the first of two calls, or from
-                // another process. The comparison at the end finds differences.
+                // A failed creation means that the object exists: from an earlier attempt, or from another
+                // process. The comparison at the end finds differences.
                 Some(Ok(Ok(_))) => {}
                 Some(Ok(Err(failure))) => return Err(self.link.unread(&failure)),
-                Some(Err(panicked)) => return Err(self.refused(&panicked.to_string())),
+                Some(Err(panicked)) => return Err(self.refusal(&panicked.to_string())),
             }
         }
     }

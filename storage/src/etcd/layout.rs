@@ -1,11 +1,11 @@
 //! Keys below the prefix:
 //!
-//! - `objects/<group>/<resource>/<namespace>/<name>`: an object's canonical JSON, its `resourceVersion`
-//!   empty. The revision is the key's own; the group of core kinds and the namespace of cluster-scoped
-//!   objects are empty.
-//! - `fences/<name>`: passed at the key's revision; the value names the object that passed it.
-//! - `store`: the layout, and its first revision. No revision from before this key's is ever shown.
-//! - `compacted`: the revision up to which history is compacted, and the replica that does it.
+//! - `objects/<group>/<resource>/<namespace>/<name>`: an object's canonical JSON, with an empty
+//!   `resourceVersion`. The revision is the key's own; the group of core kinds and the namespace of
+//!   cluster-scoped objects are empty.
+//! - `fences/<name>`: passed at the key's revision; the value is the key of the object that passed it.
+//! - `store`: the layout, and its first revision. Revisions before that of this key are never served.
+//! - `compacted`: the revision up to which history is compacted, and the replica that compacts it.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use serde::{Deserialize, Serialize};
 use crate::encryption::{DecryptionError, Encryption};
 use crate::error::StoreError;
 
-/// Version of the layout above.
+/// Version of this layout.
 const FORMAT: u32 = 1;
 
-/// The keys of one store.
+/// Keys of one store.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     objects: String,
@@ -29,18 +29,18 @@ pub(crate) struct Layout {
     encryption: Arc<Encryption>,
 }
 
-/// The value of `store`.
+/// Value of the key `store`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Marker {
     format: u32,
-    /// A copy into this store has begun and has not ended: the content is incomplete.
+    /// Whether a copy into this store has begun but not ended: the content is incomplete.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) copying: bool,
 }
 
 impl Marker {
-    /// The mark of a store of this layout.
+    /// Encodes the mark of a store with this layout.
     pub(crate) fn written(copying: bool) -> Vec<u8> {
         let marker = Self {
             format: FORMAT,
@@ -49,7 +49,7 @@ impl Marker {
         serde_json::to_vec(&marker).unwrap_or_default()
     }
 
-    /// Reads a mark.
+    /// Decodes a mark.
     ///
     /// # Errors
     /// Description of the problem, such as another layout.
@@ -67,7 +67,7 @@ impl Marker {
 }
 
 impl Layout {
-    /// The keys below `prefix`; `encryption` is the encryption of objects' values.
+    /// Creates the layout of the keys below `prefix`; `encryption` encrypts the objects' values.
     pub(crate) fn new(prefix: &str, encryption: &Arc<Encryption>) -> Self {
         Self {
             objects: format!("{prefix}/objects/"),
@@ -78,17 +78,17 @@ impl Layout {
         }
     }
 
-    /// Beginning of every object's key.
+    /// Prefix of every object's key.
     pub(crate) fn objects(&self) -> &str {
         &self.objects
     }
 
-    /// Beginning of the key of every object of `resource`.
+    /// Prefix of the keys of all objects of `resource`.
     pub(crate) fn objects_of(&self, resource: GroupResource) -> String {
         format!("{}{}/{}/", self.objects, resource.group, resource.resource)
     }
 
-    /// The key of an object.
+    /// Returns the key of an object.
     ///
     /// # Errors
     /// `Misuse` when a part has a slash: no resource and no namespace has one.
@@ -107,11 +107,11 @@ impl Layout {
         ))
     }
 
-    /// Returns the stored form of `value`, encrypted where `encryption` asks for it. `stored` is the key of an
+    /// Returns the stored form of `value`, encrypted if `encryption` requires it. `stored` is the key of an
     /// object of `resource`.
     ///
     /// # Errors
-    /// `Unavailable` when it cannot be encrypted.
+    /// `Unavailable` when the value cannot be encrypted.
     pub(crate) fn seal(
         &self,
         resource: GroupResource,
@@ -123,10 +123,10 @@ impl Layout {
         Ok(sealed.into_owned())
     }
 
-    /// Returns the value of the stored form: the reverse of [`Layout::seal`].
+    /// Decodes the value from the stored form: the reverse of [`Layout::seal`].
     ///
     /// # Errors
-    /// Which encryption key is missing or wrong.
+    /// The missing or wrong encryption key.
     pub(crate) fn open(
         &self,
         resource: GroupResource,
@@ -137,7 +137,7 @@ impl Layout {
         Ok(opened.map_or_else(|| Bytes::copy_from_slice(value), Bytes::from))
     }
 
-    /// The object at a key; `None` for keys of other kinds.
+    /// Parses the key of an object; `None` for other keys.
     pub(crate) fn parse(&self, key: &[u8]) -> Option<Key> {
         let rest = std::str::from_utf8(key).ok()?.strip_prefix(&self.objects)?;
         let mut parts = rest.splitn(4, '/');
@@ -145,23 +145,23 @@ impl Layout {
         Some(Key::new(GroupResource::intern(group, resource), namespace, name))
     }
 
-    /// The key of a fence.
+    /// Returns the key of a fence.
     pub(crate) fn fence(&self, name: &str) -> String {
         format!("{}{name}", self.fences)
     }
 
-    /// The key with the layout.
+    /// Key of the mark with the layout.
     pub(crate) fn store(&self) -> &str {
         &self.store
     }
 
-    /// The key of compaction.
+    /// Key of compaction.
     pub(crate) fn compacted(&self) -> &str {
         &self.compacted
     }
 }
 
-/// The end of the range of all keys that begin with `prefix`, which ends with a slash.
+/// Returns the end of the range of all keys that begin with `prefix`, which ends with a slash.
 pub(crate) fn end_of(prefix: &str) -> Vec<u8> {
     let mut end = prefix.as_bytes().to_vec();
     if let Some(last) = end.last_mut() {

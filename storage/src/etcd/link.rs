@@ -1,8 +1,8 @@
-//! Calls to etcd: choice of the member, time limit, and retries.
+//! Calls to etcd: choice of the member, timeout, and retries.
 //!
-//! One member gets all calls until it fails; then the next one does. A read is repeated until its time
-//! is over. A write is repeated only when etcd certainly did not do it. Otherwise the error says that
-//! its outcome is unknown.
+//! One member gets all calls until it fails; then the next member gets them. A read is retried until its time
+//! limit. A write is retried only when etcd has certainly not committed it. Otherwise the error states that
+//! the outcome is unknown.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,13 +16,13 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::error::StoreError;
 use crate::etcd::config::EtcdConfig;
 
-/// Time limit of one call. etcd itself ends a write after about seven seconds without a leader.
+/// Timeout of one call. etcd itself ends a write after about seven seconds without a leader.
 const CALL: Duration = Duration::from_secs(5);
-/// Total time for the repetitions of a call.
+/// Time limit of a call with its retries.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The pause before a call is made again, which doubles up to the second figure.
+/// Pause before a retry, which doubles up to the second value.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(800));
-/// The largest message taken: a page of large objects.
+/// Largest accepted message: a page of large objects.
 const MESSAGE: usize = 1 << 30;
 
 // gRPC status codes.
@@ -34,7 +34,7 @@ const FAILED_PRECONDITION: i32 = 9;
 const OUT_OF_RANGE: i32 = 11;
 const UNAUTHENTICATED: i32 = 16;
 
-/// The members and the way to them.
+/// Members of etcd and the connections to them.
 pub(crate) struct Link {
     place: String,
     members: Vec<Member>,
@@ -52,20 +52,20 @@ struct Member {
 pub(crate) enum Failure {
     /// No member answered in time; the outcome of the call is unknown.
     Unknown(String),
-    /// The call certainly had no effect, and may be made again.
+    /// The call certainly had no effect, and may be retried.
     NotTaken(String),
-    /// The call certainly had no effect, because the token is not good any more.
+    /// The call certainly had no effect, since the token is no longer valid.
     LoggedOut(String),
-    /// The revision asked for is compacted.
+    /// The requested revision is compacted.
     Compacted,
-    /// The request is larger than etcd takes.
+    /// The request is larger than etcd accepts.
     TooLarge,
-    /// It would fail again: access refused, or a request that etcd does not accept.
+    /// A retry would fail again: access denied, or an invalid request.
     Final(String),
 }
 
 impl Failure {
-    /// The failure as words.
+    /// Returns the message of the failure.
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Unknown(text) | Self::NotTaken(text) | Self::LoggedOut(text) | Self::Final(text) => {
@@ -76,19 +76,19 @@ impl Failure {
         }
     }
 
-    /// Whether the call may be made again even if it writes.
+    /// Whether the call may be retried even if it writes.
     fn had_no_effect(&self) -> bool {
         matches!(self, Self::NotTaken(_) | Self::LoggedOut(_))
     }
 
-    /// The failure of a call that changes nothing.
+    /// Converts the error of a read.
     pub(crate) fn of_read(error: &Error) -> Self {
         Self::of(error)
     }
 
     fn of(error: &Error) -> Self {
         let Error::GRpcStatus(status) = error else {
-            // All other steps come before anything is sent: URLs, certificates, connections,
+            // All other errors occur before anything is sent: in URLs, certificates, connections,
             // credentials.
             return Self::NotTaken(with_causes(&error.to_string(), error));
         };
@@ -113,12 +113,12 @@ impl Failure {
     }
 }
 
-/// Whether etcd does not know the token, or one given before users or roles changed.
+/// Whether etcd does not know the token, or issued it before users or roles changed.
 pub(crate) fn logged_out(message: &str) -> bool {
     message.contains("invalid auth token") || message.contains("revision of auth store is old")
 }
 
-/// Whether no connection could be made, so that nothing was sent.
+/// Whether no connection was established, so that nothing was sent.
 fn never_sent(error: &(dyn std::error::Error + 'static)) -> bool {
     causes(error).any(|cause| {
         cause.downcast_ref::<std::io::Error>().is_some_and(|error| {
@@ -138,20 +138,20 @@ fn causes<'a>(
     std::iter::successors(Some(error), |error| error.source())
 }
 
-/// Message of the innermost cause, which is the real problem.
-fn with_causes(said: &str, error: &(dyn std::error::Error + 'static)) -> String {
+/// Appends the message of the innermost cause, which is the real problem.
+fn with_causes(outer: &str, error: &(dyn std::error::Error + 'static)) -> String {
     let last = causes(error).skip(1).last().map(ToString::to_string);
     match last {
-        Some(last) if !said.contains(&last) => format!("{said}: {last}"),
-        _ => said.to_owned(),
+        Some(last) if !outer.contains(&last) => format!("{outer}: {last}"),
+        _ => outer.to_owned(),
     }
 }
 
 impl Link {
-    /// The way to the members `config` names; nothing is connected yet.
+    /// Creates the link to the members in `config`, without connecting yet.
     ///
     /// # Errors
-    /// `Unavailable`, naming the problem of `config`.
+    /// `Unavailable`, with the problem of `config`.
     pub(crate) fn new(config: &EtcdConfig) -> Result<Self, StoreError> {
         let members = config.endpoints.iter().map(|endpoint| Member {
             endpoint: endpoint.clone(),
@@ -165,17 +165,17 @@ impl Link {
         })
     }
 
-    /// The etcd, for messages.
+    /// Name of the etcd for messages.
     pub(crate) fn place(&self) -> &str {
         &self.place
     }
 
-    /// The member that is asked at present.
+    /// Index of the member that gets the calls at present.
     pub(crate) fn current(&self) -> usize {
         self.current.load(Ordering::Relaxed)
     }
 
-    /// Asks the next member from now on, unless `failed` is not asked any more.
+    /// Switches to the next member, unless `failed` is no longer the present one.
     pub(crate) fn leave(&self, failed: usize) {
         let next = (failed + 1) % self.members.len();
         let moved = self
@@ -190,18 +190,18 @@ impl Link {
         }
     }
 
-    /// A client of the watch service of `member`.
+    /// Returns a client of the watch service of `member`.
     pub(crate) async fn watch_client(&self, member: usize) -> Result<WatchClient, Failure> {
         let client = self.client(member).await?;
         Ok(client.watch_client().max_decoding_message_size(MESSAGE))
     }
 
-    /// A client of all services of the current member.
+    /// Returns a client of all services of the current member.
     pub(crate) async fn whole_client(&self) -> Result<Client, Failure> {
         self.client(self.current()).await
     }
 
-    /// Makes the next call to `member` connect and log in again.
+    /// Drops the connection to `member`, so that the next call connects and authenticates again.
     pub(crate) async fn forget(&self, member: usize) {
         drop(self.members[member].client.lock().await.take());
     }
@@ -209,16 +209,16 @@ impl Link {
     async fn client(&self, member: usize) -> Result<Client, Failure> {
         let Member { endpoint, client } = &self.members[member];
         let connecting = async {
-            let mut held = client.lock().await;
-            if let Some(client) = &*held {
+            let mut slot = client.lock().await;
+            if let Some(client) = &*slot {
                 return Ok(client.clone());
             }
             let client = Client::connect([endpoint], Some(self.options.clone())).await?;
-            *held = Some(client.clone());
+            *slot = Some(client.clone());
             Ok(client)
         };
-        // With credentials this asks for a token, which a stopped member never answers; others wait for
-        // it in the meantime.
+        // With credentials, connecting requests a token, which a stopped member never issues; other callers
+        // wait for it in the meantime.
         timeout(CALL, connecting)
             .await
             .map_err(|_elapsed| Failure::NotTaken(format!("{endpoint} does not answer")))?
@@ -254,7 +254,7 @@ impl Link {
         result
     }
 
-    /// A call that changes nothing: made again, on the next member, until it is answered or time is over.
+    /// Makes a read: it is retried, on the next member, until it is answered or the time limit is reached.
     pub(crate) async fn read<T, F>(&self, call: impl Fn(KvClient) -> F) -> Result<T, Failure>
     where
         F: Future<Output = Result<T, Error>>,
@@ -263,7 +263,7 @@ impl Link {
         self.repeated(call, again).await
     }
 
-    /// A transaction that writes: made again only when it was certainly not taken.
+    /// Makes a transaction that writes: it is retried only when it was certainly not accepted.
     pub(crate) async fn write(&self, txn: Txn) -> Result<TxnResponse, Failure> {
         let call = |mut kv: KvClient| {
             let txn = txn.clone();
@@ -294,7 +294,7 @@ impl Link {
         }
     }
 
-    /// The error for a caller of the store.
+    /// Returns the error for a caller of the store.
     pub(crate) fn unavailable(&self, failure: &Failure) -> StoreError {
         let unknown = match failure {
             Failure::Unknown(_) => "; the write may or may not have been made",
@@ -303,18 +303,18 @@ impl Link {
         StoreError::Unavailable(format!("{}: {}{unknown}", self.place, failure.text()))
     }
 
-    /// Returns the error of a call that changes nothing.
+    /// Returns the error of a read.
     pub(crate) fn unread(&self, failure: &Failure) -> StoreError {
         StoreError::Unavailable(format!("{}: {}", self.place, failure.text()))
     }
 }
 
-/// The revision of an answer.
+/// Returns the revision of an answer.
 pub(crate) fn at(header: Option<&etcd_client::ResponseHeader>) -> Revision {
     Revision(header.map_or(0, |header| u64::try_from(header.revision()).unwrap_or_default()))
 }
 
-/// A revision as etcd writes it.
+/// Converts a revision to etcd's type.
 pub(crate) fn number(revision: Revision) -> i64 {
     i64::try_from(revision.0).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! Reading objects at one revision, page by page.
+//! Loading objects at one revision, page by page.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use crate::etcd::layout::{Layout, end_of};
 use crate::etcd::link::{Failure, Link, number};
 use crate::state::name_of;
 
-/// Keys per page.
+/// Keys in a page.
 const PAGE: i64 = 500;
 
 /// Objects by resource.
 pub(crate) type Shelves = BTreeMap<GroupResource, OrdMap<Name, Arc<Object>>>;
 
-/// Objects that were read, and those that could not be.
+/// Loaded objects, and those that could not be decoded.
 #[derive(Default)]
 pub(crate) struct LoadedObjects {
-    /// The objects.
+    /// Loaded objects, by resource.
     pub(crate) shelves: Shelves,
     /// Objects with invalid values: key and problem.
     pub(crate) unreadable: Vec<(Key, Unreadable)>,
@@ -32,10 +32,10 @@ pub(crate) struct LoadedObjects {
 /// Reason why a value is not the object of its key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unreadable {
-    /// It may be undamaged, but it is encrypted with other keys.
+    /// The value may be undamaged, but it is encrypted with other keys.
     #[error("{0}")]
     Sealed(String),
-    /// It is not an object, or it is that of another key.
+    /// The value is not an object, or it is the object of another key.
     #[error("{0}")]
     Malformed(String),
 }
@@ -102,16 +102,16 @@ fn take(loaded: &mut LoadedObjects, layout: &Layout, kv: &KeyValue) {
     }
 }
 
-/// The object in a value, at the revision it was written at.
+/// Decodes the object in a value, at the revision at which it was written.
 ///
 /// # Errors
-/// Reason why it is none.
+/// Reason why the value is not an object.
 pub(crate) fn object(layout: &Layout, key: &Key, kv: &KeyValue) -> Result<Object, Unreadable> {
     let revision = Revision(u64::try_from(kv.mod_revision()).unwrap_or_default());
     let json = layout.open(key.resource, kv.key(), kv.value())?;
     let object = match Object::written(&json, revision) {
         Some(object) => object,
-        // It is from another program.
+        // The value was written by another program.
         None => {
             let malformed = Unreadable::Malformed;
             let value = serde_json::from_slice(&json)
@@ -131,7 +131,7 @@ pub(crate) fn object(layout: &Layout, key: &Key, kv: &KeyValue) -> Result<Object
     Ok(object)
 }
 
-/// The error for a value that is not an object.
+/// Returns the error of a value that is not an object.
 pub(crate) fn unreadable(link: &Link, layout: &Layout, key: &Key, why: Unreadable) -> StoreError {
     let place = link.place().to_owned();
     let key = layout.object(key).unwrap_or_else(|_| key.to_string());

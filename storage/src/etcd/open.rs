@@ -1,4 +1,4 @@
-//! Opening a store: checks of etcd's version and of the prefix, and reading its content.
+//! Opening a store: checks of etcd's version and of the prefix, and reading the content.
 
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ use crate::etcd::{EtcdStore, compact};
 use crate::history::Limits;
 use crate::state::State;
 
-/// The oldest releases with reliable progress reports: such a report comes after all earlier changes of
-/// the watch.
+/// Oldest releases with reliable progress reports: such a report arrives after all earlier changes of the
+/// watch.
 const OLDEST: [(u64, u64, u64); 2] = [(3, 4, 25), (3, 5, 8)];
 
-/// See [`EtcdStore::open`].
+/// Opens a store: see [`EtcdStore::open`].
 pub(crate) async fn open(config: &EtcdConfig, limits: Limits) -> Result<EtcdStore, StoreError> {
     let link = Arc::new(Link::new(config)?);
     let layout = Layout::new(&config.prefix, &config.encryption);
@@ -55,7 +55,7 @@ pub(crate) async fn open(config: &EtcdConfig, limits: Limits) -> Result<EtcdStor
     }
 }
 
-/// Waits until the watch has brought the history up to `now`, as long as it comes forward.
+/// Waits until the watch has brought the history up to `now`, as long as it makes progress.
 async fn caught_up(store: &EtcdStore, now: Revision) -> Result<(), StoreError> {
     loop {
         let before = store.feed.cache().revision();
@@ -102,8 +102,8 @@ fn begin(
     }
 }
 
-/// The objects of a while ago, so that the watch brings the history since; or the current objects when
-/// etcd no longer has that history.
+/// Reads the objects of an earlier revision, so that the watch adds the history since then; or the current
+/// objects when etcd no longer has that history.
 async fn read(
     link: &Link,
     layout: &Layout,
@@ -115,7 +115,7 @@ async fn read(
     let old = load(link, layout, layout.objects(), then).await;
     match old {
         Ok(loaded) if loaded.unreadable.is_empty() => Ok((then, loaded)),
-        // Records that were unreadable then may be repaired by now.
+        // Records that were unreadable at that revision may have been repaired since.
         Ok(_) | Err(Failure::Compacted) => {
             let loaded = load(link, layout, layout.objects(), now).await?;
             Ok((now, loaded))
@@ -124,7 +124,7 @@ async fn read(
     }
 }
 
-/// The mark of the store and its revision; a missing one is created.
+/// Returns the mark of the store and its revision; a missing mark is created.
 pub(crate) async fn marker(
     link: &Link,
     layout: &Layout,
@@ -134,8 +134,8 @@ pub(crate) async fn marker(
     let make = Txn::new()
         .when([Compare::mod_revision(key, CompareOp::Equal, 0)])
         .and_then([TxnOp::put(key, Marker::written(copying), None)]);
-    // It is repeated without an answer: an existing mark is as good.
-    let made = |mut kv: KvClient| {
+    // The transaction is retried without an answer: an existing mark is equivalent.
+    let create_marker = |mut kv: KvClient| {
         let make = make.clone();
         async move { kv.txn(make).await }
     };
@@ -143,7 +143,7 @@ pub(crate) async fn marker(
     let get = |mut kv: KvClient| async move { kv.get(key, None).await };
     let mut found = link.read(get).await.map_err(unread)?;
     if found.kvs().is_empty() {
-        let answer = link.read(made).await.map_err(unread)?;
+        let answer = link.read(create_marker).await.map_err(unread)?;
         tracing::info!(key, revision = %at(answer.header()), "initialized an empty store in etcd");
         found = link.read(get).await.map_err(unread)?;
     }
@@ -160,14 +160,14 @@ pub(crate) async fn marker(
 }
 
 async fn check_version(link: &Link) -> Result<(), StoreError> {
-    let asked = async |link: &Link| -> Result<String, Failure> {
+    let read_version = async |link: &Link| -> Result<String, Failure> {
         let mut client = link.whole_client().await?;
         let status = client.status().await;
         status
             .map(|status| status.version().to_owned())
             .map_err(|error| Failure::of_read(&error))
     };
-    let version = match asked(link).await {
+    let version = match read_version(link).await {
         Ok(version) => version,
         // The later reads report problems, and wait for a member that answers.
         Err(failure) => {

@@ -1,8 +1,8 @@
 //! Steps as etcd transactions: one step is one transaction, and one transaction is one revision.
 //!
-//! A step is judged by the cache and sent with all its premises as conditions. When a condition fails,
-//! etcd answers with the present objects, and the step is judged again by these. A refusal never rests
-//! on the cache alone, since the cache may be behind.
+//! A step is judged on the state of the cache and sent with everything that it depends on as conditions. When
+//! a condition fails, etcd answers with the present objects, and the step is judged on these again. A refusal
+//! is never based on the cache alone, since the cache may be behind.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -20,38 +20,38 @@ use crate::fences;
 use crate::stage::{drafted, expected};
 use crate::step::{Step, StepResult};
 
-/// Most judgements of a step when others write the same object meanwhile.
+/// Highest number of judgements of a step while other writers change the same object.
 const ROUNDS: usize = 100;
 
-/// Last passings of fences by the present list of steps.
+/// Revisions at which the present list of steps passed fences.
 pub(crate) type FencePasses = HashMap<Arc<str>, Revision>;
 
-/// Tools that steps are written with.
+/// Everything that writing steps needs.
 pub(crate) struct Hand<'a> {
-    /// The way to etcd.
+    /// Connection to etcd.
     pub(crate) link: &'a Link,
-    /// The keys.
+    /// Layout of the keys.
     pub(crate) layout: &'a Layout,
-    /// Feed that shows the writes.
+    /// Feed that publishes the writes.
     pub(crate) feed: &'a Feed,
 }
 
-/// State that a step is judged by.
+/// State on which a step is judged.
 struct View {
     object: Option<Arc<Object>>,
-    /// The revisions of the objects in the guards; missing objects are absent.
+    /// Revisions of the objects in the guards; missing objects are absent.
     others: HashMap<Key, Revision>,
-    /// Last passings of fences.
+    /// Revisions at which fences were last passed.
     fences: HashMap<Arc<str>, Revision>,
-    /// Whether etcd just reported it, rather than the cache.
+    /// Whether the state was just read from etcd, not from the cache.
     fresh: bool,
 }
 
-/// Verdict on a step.
+/// Verdict about a step.
 enum StepVerdict {
-    /// No change: that is the present state.
+    /// The step changes nothing: the present object.
     Same(Arc<Object>),
-    /// A write over this.
+    /// The step is written over this object.
     Write(Option<Arc<Object>>),
 }
 
@@ -62,7 +62,7 @@ enum TransactionOutcome {
 }
 
 impl Hand<'_> {
-    /// Applies one step; fences it passes go into `passed`.
+    /// Applies one step; the fences that it passes are added to `passed`.
     ///
     /// # Errors
     /// When the step's condition does not hold, or etcd does not answer.
@@ -91,7 +91,7 @@ impl Hand<'_> {
             };
             match self.send(step, draft, before.as_deref(), passed).await? {
                 TransactionOutcome::Made(revision) => {
-                    return self.made(step, draft, before, revision, passed);
+                    return self.complete(step, draft, before, revision, passed);
                 }
                 TransactionOutcome::Refused(actual) => view = actual,
             }
@@ -102,8 +102,8 @@ impl Hand<'_> {
         )))
     }
 
-    /// Shows the write and answers.
-    fn made(
+    /// Publishes the write and returns its result.
+    fn complete(
         &self,
         step: &Step,
         draft: Option<&Draft>,
@@ -117,10 +117,13 @@ impl Hand<'_> {
             }
         }
         let new = draft.map(|draft| Arc::new(draft.at(revision)));
-        let gone = || before.map(|last| Arc::new(last.draft().at(revision)));
-        let object = new.clone().or_else(gone).ok_or_else(|| StoreError::NotFound {
-            key: step.key.clone(),
-        })?;
+        let last_state = || before.map(|last| Arc::new(last.draft().at(revision)));
+        let object = new
+            .clone()
+            .or_else(last_state)
+            .ok_or_else(|| StoreError::NotFound {
+                key: step.key.clone(),
+            })?;
         self.feed.own(ObjectState {
             revision,
             key: step.key.clone(),
@@ -145,7 +148,7 @@ impl Hand<'_> {
         }
     }
 
-    /// Reads all premises of the step from etcd, at one revision.
+    /// Reads everything that the step depends on from etcd, at one revision.
     async fn look(&self, step: &Step) -> Result<View, StoreError> {
         let txn = Txn::new().and_then(self.reads(step)?);
         let call = |mut kv: etcd_client::KvClient| {
@@ -167,7 +170,7 @@ impl Hand<'_> {
         let key = self.layout.object(&step.key)?;
         let mut conditions = vec![unchanged(key.clone(), before.map(Object::revision))];
         let write = match draft {
-            // The digits of the revision are the key's own; none are stored.
+            // The stored JSON has no revision, which is that of the key.
             Some(draft) => {
                 let value = self.layout.seal(step.key.resource, &key, &draft.bytes())?;
                 TxnOp::put(key, value, None)
@@ -209,7 +212,7 @@ impl Hand<'_> {
         self.view(step, &answer).map(TransactionOutcome::Refused)
     }
 
-    /// The reads of all premises of the step, in the order of [`Hand::view`].
+    /// Returns the reads of everything that the step depends on, in the order of [`Hand::view`].
     fn reads(&self, step: &Step) -> Result<Vec<TxnOp>, StoreError> {
         let bare = || Some(GetOptions::new().with_keys_only());
         let mut reads = vec![TxnOp::get(self.layout.object(&step.key)?, None)];
@@ -250,7 +253,7 @@ impl Hand<'_> {
     fn object(&self, key: &Key, kv: &KeyValue) -> Result<Arc<Object>, StoreError> {
         let state = self.feed.cache().state();
         match state.get(key) {
-            Some(shown) if shown.revision() == revision(kv) => Ok(Arc::clone(shown)),
+            Some(cached) if cached.revision() == revision(kv) => Ok(Arc::clone(cached)),
             _ => load::object(self.layout, key, kv)
                 .map(Arc::new)
                 .map_err(|problem| load::unreadable(self.link, self.layout, key, problem)),
@@ -258,8 +261,8 @@ impl Hand<'_> {
     }
 }
 
-/// Whether the step can be made on the state of `view`. The order of checks is that of the other
-/// stores.
+/// Judges whether the step can be committed on the state of `view`. The order of checks is the same as in
+/// other stores.
 fn judge(step: &Step, view: &View, passed: &FencePasses) -> Result<StepVerdict, StoreError> {
     let current = expected(step, view.object.clone())?;
     for guard in &step.guards {
@@ -290,7 +293,7 @@ fn judge(step: &Step, view: &View, passed: &FencePasses) -> Result<StepVerdict, 
     }
 }
 
-/// The objects that guards name, in order.
+/// Returns the objects in the guards, in order.
 fn others(step: &Step) -> impl Iterator<Item = &Key> {
     step.guards.iter().filter_map(|guard| match guard {
         Guard::Unchanged { key, .. } => Some(key),
@@ -298,7 +301,7 @@ fn others(step: &Step) -> impl Iterator<Item = &Key> {
     })
 }
 
-/// Each fence once, in order, with the oldest revision it may not be passed after.
+/// Returns each fence once, in order, with the oldest revision after which it must not have been passed.
 fn fences_of(step: &Step) -> BTreeMap<Arc<str>, Revision> {
     let mut fences = BTreeMap::new();
     for guard in &step.guards {

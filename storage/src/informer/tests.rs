@@ -1,4 +1,4 @@
-//! The loop over a source that fails and falls behind when it is told to.
+//! The loop over a source that fails and falls behind on command.
 
 use async_trait::async_trait;
 use berth_apimachinery::write::Verb;
@@ -20,11 +20,11 @@ const EXPIRED: StoreError = StoreError::Expired {
     oldest: Revision(2),
 };
 
-/// A store whose watches end when they are told to.
+/// A store whose watches end on command.
 #[derive(Default)]
 struct BreakableStore {
     store: MemoryStore,
-    /// Ends the watch that was begun last, with this error.
+    /// Ends the newest watch with this error.
     end: Mutex<Option<oneshot::Sender<StoreError>>>,
 }
 
@@ -98,7 +98,7 @@ enum HandlerCall {
     Ended,
 }
 
-/// Tells what it is asked to do, and fails as often as it is told to.
+/// Records its calls, and fails a configured number of times.
 struct ScriptedStore {
     source: Arc<BreakableStore>,
     told: mpsc::UnboundedSender<HandlerCall>,
@@ -106,7 +106,7 @@ struct ScriptedStore {
     works_fail: usize,
 }
 
-/// Whether it is to fail once more.
+/// Whether the call must fail.
 fn fails(times: &mut usize) -> bool {
     let left = *times;
     *times = left.saturating_sub(1);

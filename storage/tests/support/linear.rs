@@ -1,5 +1,5 @@
-//! A checker of recorded histories: is there one order of all operations on a key that agrees with what each
-//! of them answered and with the time at which it ran (linearizability)?
+//! A checker of recorded histories: is there one order of all operations on a key that agrees with all their
+//! answers and times (linearizability)?
 //!
 //! Operations whose outcome nobody knows may have happened at any time after their call, or not at all. The
 //! search is that of Wing and Gong with remembered dead ends: which operations are done and what the key
@@ -7,34 +7,34 @@
 
 use std::collections::HashSet;
 
-/// Operation, with its answer.
+/// Operation with its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Read; this was there.
+    /// Reads; the value.
     Read(Option<i64>),
-    /// Write this where nothing is; whether that was so.
+    /// Writes this if the key is empty; whether it was.
     Create(i64, bool),
-    /// Write this over whatever is there; whether something was.
+    /// Overwrites with this; whether there was a value.
     Replace(i64, bool),
-    /// Write the second over the first; whether the first was there.
+    /// Replaces the first with the second; whether the first was there.
     Swap(i64, i64, bool),
-    /// Remove; whether something was there.
+    /// Deletes; whether there was a value.
     Delete(bool),
 }
 
 /// One operation.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
-    /// When it was called, in nanoseconds since the beginning.
+    /// Time of the call, in nanoseconds since the beginning.
     pub called: u64,
-    /// When it was answered; `None` when its outcome is not known.
+    /// Time of the answer; `None` if the outcome is unknown.
     pub answered: Option<u64>,
-    /// Operation (of an unknown outcome: what it would have done).
+    /// Operation (if the outcome is unknown, the intended one).
     pub action: Action,
 }
 
 impl Action {
-    /// Value of the key afterwards; `None` when the answer would have been another one.
+    /// Value of the key afterwards; `None` if the answer would be different.
     fn after(self, held: Option<i64>) -> Option<Option<i64>> {
         let (done, new) = match self {
             Self::Read(seen) => return (seen == held).then_some(held),
@@ -47,10 +47,10 @@ impl Action {
     }
 }
 
-/// Checks the operations of one key, which held nothing before.
+/// Checks the operations of one key, which is empty at first.
 ///
 /// # Errors
-/// The operations among which no order can be found, around the first one that never had a place.
+/// The operations among which no order can be found, around the first one that cannot be placed.
 pub fn check(operations: &[Operation]) -> Result<(), String> {
     let (mut definite, mut unknown): (Vec<_>, Vec<_>) = operations
         .iter()
@@ -78,24 +78,24 @@ pub fn check(operations: &[Operation]) -> Result<(), String> {
     ))
 }
 
-/// State of a search: everything definite before the first number is done, and these besides; and what is
-/// held.
+/// State of a search: the definite operations before this number are done, and these others; and the value of
+/// the key.
 type Place = (usize, Vec<usize>, Option<i64>);
 
 struct Search {
-    /// Those that were answered, by their calls; then those that were not.
+    /// Operations with an answer, in the order of their calls; then those without.
     operations: Vec<Operation>,
-    /// Number of operations that were answered.
+    /// Number of operations with an answer.
     definite: usize,
     done: Vec<bool>,
-    /// The first answered one that is not done.
+    /// The first pending operation with an answer.
     first: usize,
     deepest: usize,
     dead: HashSet<Place>,
 }
 
 impl Search {
-    /// Depth first, with a stack of its own: histories are long.
+    /// Depth first, with an explicit stack: histories are long.
     fn run(&mut self) -> bool {
         let mut held = None;
         let mut path: Vec<(usize, Option<i64>)> = Vec::new();
@@ -145,8 +145,8 @@ impl Search {
         self.deepest = self.deepest.max(self.first);
     }
 
-    /// Next steps of the search, always in the same order: whatever is called after another one was answered
-    /// comes after it. And the end of those that can be done already.
+    /// Next steps of the search, in a fixed order, and the end of the possible ones: a call after another
+    /// operation's answer comes after that operation.
     fn candidates(&self) -> (Vec<usize>, usize) {
         let mut bound = u64::MAX;
         let mut candidates = Vec::new();
@@ -169,7 +169,7 @@ impl Search {
         (candidates, end)
     }
 
-    /// State of the search; no answered one from `end` on is done.
+    /// State of the search; no operation with an answer from `end` on is done.
     fn place(&self, end: usize, held: Option<i64>) -> Place {
         let beyond = (self.first..end).chain(self.definite..self.operations.len());
         (

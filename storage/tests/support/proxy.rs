@@ -1,4 +1,4 @@
-//! A way to etcd that can be cut: connections are broken and refused until it is mended.
+//! A proxy to etcd that can be cut: connections are closed and refused until it is restored.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// The way.
+/// The proxy.
 pub struct Proxy {
     port: u16,
     open: Arc<watch::Sender<bool>>,
 }
 
 impl Proxy {
-    /// A way to `url`, open.
+    /// Starts an open proxy to `url`.
     pub async fn start(url: &str) -> Self {
         let target = url.trim_start_matches("http://").to_owned();
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
@@ -28,12 +28,12 @@ impl Proxy {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Breaks every connection, and each new one.
+    /// Closes every connection, and refuses new ones.
     pub fn cut(&self) {
         self.open.send_replace(false);
     }
 
-    /// Lets connections through again.
+    /// Accepts connections again.
     pub fn mend(&self) {
         self.open.send_replace(true);
     }
@@ -47,7 +47,7 @@ async fn accept(listener: TcpListener, target: String, open: Arc<watch::Sender<b
                 let Ok(mut far) = TcpStream::connect(target).await else {
                     return;
                 };
-                // Ends with either side; whichever fails, both are closed.
+                // Ends with either side; after a failure of one, both are closed.
                 copy_bidirectional(&mut near, &mut far)
                     .await
                     .map(drop)

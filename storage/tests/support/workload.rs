@@ -1,5 +1,5 @@
-//! Clients that read and write the same few keys at once while something is done to the store, and what must
-//! be true of everything they and the watchers saw.
+//! Clients that read and write the same few keys concurrently while the store is disturbed, and the checks of
+//! everything that they and the watchers received.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,34 +15,34 @@ use crate::linear::{Action, Operation, check};
 
 /// Keys that all clients use.
 const KEYS: usize = 4;
-/// Clients end by themselves after this many answers in all: a history is to be checked in seconds.
+/// Number of answers after which the clients stop: the check of the history must take only seconds.
 const ENOUGH: u64 = 6_000;
-/// Time for watchers to see everything in the end.
+/// Time limit for watchers to receive everything.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Operations of one client.
 #[derive(Default)]
 struct Record {
-    /// By key.
+    /// Operations by key.
     operations: Vec<(usize, Operation)>,
-    /// Every acknowledged write: revision to key and what it left there.
+    /// Every acknowledged write: revision to key and new value.
     acknowledged: BTreeMap<Revision, (Key, Option<i64>)>,
 }
 
 /// Clients and watchers at work.
 pub struct Workload {
     stop: Arc<AtomicBool>,
-    /// Number of operations that were answered so far.
+    /// Number of answered operations.
     answered: Arc<AtomicU64>,
     clients: Vec<JoinHandle<Record>>,
     watches: Vec<Box<dyn Watch>>,
     stores: Vec<Arc<dyn Store>>,
 }
 
-/// The figures of a run that was right.
+/// Statistics of a successful run.
 #[derive(Debug)]
 pub struct Summary {
-    /// Writes whose outcome nobody knows.
+    /// Writes with an unknown outcome.
     pub unknown: usize,
     /// Acknowledged writes.
     pub acknowledged: usize,
@@ -83,7 +83,7 @@ impl Workload {
         }
     }
 
-    /// Waits until `more` further operations were answered.
+    /// Waits for the answers of `more` further operations.
     pub async fn answers(&self, more: u64) {
         let goal = self.answered.load(Ordering::Relaxed) + more;
         let end = Instant::now() + PATIENCE;
@@ -93,7 +93,7 @@ impl Workload {
         }
     }
 
-    /// Ends the clients and checks all they saw.
+    /// Stops the clients and checks everything that they received.
     pub async fn finish(self) -> Summary {
         self.stop.store(true, Ordering::Relaxed);
         let mut by_key: Vec<Vec<Operation>> = vec![Vec::new(); KEYS];
@@ -133,7 +133,7 @@ impl Workload {
     }
 }
 
-/// The newest revision, asked for until the store answers.
+/// The newest revision; retries until the store answers.
 async fn latest(store: &Arc<dyn Store>) -> Revision {
     let end = Instant::now() + PATIENCE;
     loop {
@@ -146,8 +146,8 @@ async fn latest(store: &Arc<dyn Store>) -> Revision {
 
 type History = Vec<(Revision, Key, Option<i64>)>;
 
-/// Events that a watcher saw up to `reached`: every acknowledged write, each change once, in order, and each
-/// beginning where the one before it ended.
+/// Events of a watcher up to `reached`: every acknowledged write, each change once, in order, and each
+/// starting from the state after the previous one.
 async fn watched(
     mut watch: Box<dyn Watch>,
     reached: Revision,
@@ -217,7 +217,7 @@ impl Client {
         self.record
     }
 
-    /// xorshift.
+    /// A pseudorandom number (xorshift).
     fn draw(&mut self, sides: u64) -> u64 {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
@@ -229,7 +229,7 @@ impl Client {
         u64::try_from(self.origin.elapsed().as_nanos()).expect("less than centuries")
     }
 
-    /// One operation on one key; whether it was answered.
+    /// Performs one operation on one key; returns whether it was answered.
     async fn operate(&mut self) -> bool {
         let index = usize::try_from(self.draw(KEYS as u64)).expect("small");
         let key = key(index);
@@ -264,7 +264,7 @@ impl Client {
         }
     }
 
-    /// `None` when nothing was answered.
+    /// `None` without an answer.
     async fn read(&mut self, index: usize, key: &Key) -> Option<Option<(Revision, i64)>> {
         let called = self.now();
         let listed = self.store.list(THINGS, At::Latest).await.ok()?;

@@ -1,5 +1,4 @@
-//! Cost of policies: how much one write's may cost together, where they are evaluated, and what is
-//! known of it before.
+//! Cost of policies: the limits of one write, the place of evaluation, and estimates.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,14 +13,14 @@ use crate::{Enforcer, StoredSet};
 
 /// Between 100,000 and 200,000.
 const DEAR: &str = "lists.range(200).all(x, lists.range(200).all(y, true))";
-/// Cost of all policies together here, at most: ten of the dear ones, and not fifty.
+/// Limit for the cost of all policies together in these tests: ten of the expensive ones fit, fifty do not.
 const MOST: u64 = 3_000_000;
 
 fn enforcer(world: Toys) -> Arc<Enforcer> {
     Enforcer::costing(Arc::new(world), MOST)
 }
 
-/// Policies, each with one binding, of `spec`.
+/// `count` policies with `spec`, each with one binding.
 fn many(count: usize, spec: &Value, bound: &Value) -> Toys {
     let names: Vec<String> = (0..count).map(|number| format!("p{number:02}")).collect();
     Toys {
@@ -34,7 +33,7 @@ fn many(count: usize, spec: &Value, bound: &Value) -> Toys {
     }
 }
 
-/// So many parameters in namespace `team`.
+/// `count` parameters in namespace `team`.
 fn params(count: usize) -> Params {
     let one = |number| json!({"metadata": {"name": format!("l{number}"), "namespace": "team"}});
     Params {
@@ -167,7 +166,7 @@ fn a_policy_that_selects_no_object_makes_no_write_heavy_after_the_first() {
 #[test]
 fn where_the_budget_ends_exactly_with_an_evaluation_the_rest_is_not_admitted_unseen() {
     let world = || over_all("params.metadata.name != 'l1'", 2);
-    // The least budget that the first of two parameters gets by with.
+    // The least budget that is enough for the first of two parameters.
     let enough = |budget: u64| {
         let mut one = world();
         one.params.insert("Limit".to_owned(), params(1));

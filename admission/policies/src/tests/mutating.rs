@@ -16,7 +16,7 @@ fn patch(expression: &str) -> Value {
     json!({"patchType": "JSONPatch", "jsonPatch": {"expression": expression}})
 }
 
-/// Applies these mutations, under one policy, to a Foo with `spec`.
+/// Applies the mutations of one policy to a Foo with `spec`.
 fn mutated(mutations: &[Value], spec: &Value) -> Result<Value, String> {
     let world = mutating(&[(
         "p",
@@ -166,7 +166,7 @@ fn a_policy_is_asked_again_if_it_wants_to_be_and_something_changed_after_it() {
         result.unwrap();
         assert_eq!(object["spec"]["replicas"], replicas, "{again} {other_changes}");
     }
-    // What plugins or webhooks change in between counts as well.
+    // Changes by plugins or webhooks between the rounds count as well.
     let world = mutating(&[(
         "a",
         json!({"mutations": [apply(count)], "reinvocationPolicy": "IfNeeded"}),

@@ -1,12 +1,11 @@
-//! Warnings about types: those that the type checker of Kubernetes 1.36.3 has of the same policies, over the
-//! same kinds.
+//! Type warnings: the same as those of the type checker of Kubernetes 1.36.3 for the same policies and kinds.
 
 use serde_json::Value;
 
 use crate::{Kinds, check_types};
 
-/// Kinds, policies and what upstream says of each. Its names of types have a number of their own in each run,
-/// which is left out here.
+/// Kinds, policies and upstream's warnings about each. Upstream numbers its type names per run; the numbers
+/// are left out here.
 const TYPED: &str = include_str!("typed.json");
 
 struct Served(Vec<Value>);

@@ -9,7 +9,7 @@ use super::world::{Toys, Write, binding, foo, policy, validating};
 use crate::surroundings::Params;
 use crate::{Enforcer, Policy, PolicyType, StoredSet};
 
-/// Message for a write of a Foo with three replicas in namespace `team`: the message, or nothing.
+/// Message for a write of a Foo with three replicas in namespace `team`; empty if it is allowed.
 fn told(world: Toys) -> String {
     let write = Write::default();
     let (result, _) = write.judged(
@@ -49,7 +49,7 @@ fn a_refusal_has_the_message_reason_and_code_that_the_validation_says() {
             "Invalid",
             422,
         ),
-        // What is no text that can be shown is not shown.
+        // Text that cannot be displayed is omitted.
         (
             json!({"message": "m", "messageExpression": "'a\\nb'"}),
             "m",
@@ -188,7 +188,7 @@ fn what_cannot_be_evaluated_follows_the_failure_policy() {
 
 #[test]
 fn one_expression_and_one_policy_may_cost_what_they_may_in_kubernetes() {
-    // Some 400,000 each.
+    // About 400,000 each.
     let dear = "lists.range(400).all(x, lists.range(330).all(y, true))";
     let many = |count: usize| json!({"validations": vec![json!({"expression": dear}); count]});
     assert_eq!(told(validating(&many(10), &json!({}))), "");
@@ -202,7 +202,7 @@ fn one_expression_and_one_policy_may_cost_what_they_may_in_kubernetes() {
     let too_dear = "lists.range(4000).all(x, lists.range(4000).all(y, true))";
     let message = told(validating(&validation(too_dear), &json!({})));
     assert!(message.contains("actual cost limit exceeded"), "{message}");
-    // The variable is paid for by the first expression that asks for it.
+    // The first expression that uses the variable is charged for it.
     let lazy = json!({
         "variables": [{"name": "dear", "expression": dear}],
         "validations": vec![json!({"expression": "variables.dear"}); 60],
@@ -324,7 +324,7 @@ fn parameters_are_found_by_name_or_selector_and_missing_ones_are_allowed_or_deni
             "team",
             "",
         ),
-        // Every one that is selected is asked.
+        // Each selected parameter is evaluated.
         (
             json!({"selector": {}, "parameterNotFoundAction": "Deny"}),
             "team",
@@ -505,7 +505,7 @@ fn authorizer_asks_real_reviews_and_each_once() {
         reviews.sort();
         reviews.dedup();
         assert_eq!(reviews.len(), before, "{allowed:?}: one was made twice");
-        // Where a condition is not known yet the rest may be asked for beside it.
+        // While one condition is still unknown, the others may be evaluated in parallel.
         assert!(before >= asked && before <= 3, "{allowed:?}: {reviews:?}");
         assert!(
             world.checks.lock().len() <= 1,

@@ -1,4 +1,4 @@
-//! A world of the tests' own, and a kind in it.
+//! The world of the tests, and its kind.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -70,7 +70,7 @@ pub(super) struct Toys {
     pub(super) allowed: BTreeSet<String>,
     pub(super) reviews: Mutex<Vec<Review>>,
     pub(super) checks: Mutex<Vec<String>>,
-    /// Number of times that work was done aside.
+    /// Number of times that work was offloaded.
     pub(super) asides: AtomicUsize,
 }
 
@@ -139,7 +139,7 @@ impl Surroundings for Toys {
     }
 }
 
-/// A policy with its `spec`, which is about every Foo unless it says otherwise.
+/// A policy with `spec`; unless `spec` has constraints, it matches every Foo.
 pub(super) fn policy(name: &str, spec: &Value) -> Arc<Value> {
     let rule = json!({"apiGroups": ["g.example"], "apiVersions": ["v1"], "resources": ["foos"], "operations": ["*"]});
     let mut all = json!({"matchConstraints": {"resourceRules": [rule]}});
@@ -149,7 +149,7 @@ pub(super) fn policy(name: &str, spec: &Value) -> Arc<Value> {
     Arc::new(json!({"metadata": {"name": name}, "spec": all}))
 }
 
-/// A binding of `policy` that denies, unless `spec` says otherwise.
+/// A binding of `policy`; unless `spec` has actions, it denies.
 pub(super) fn binding(policy: &str, spec: &Value) -> Arc<Value> {
     let mut all = json!({"policyName": policy, "validationActions": ["Deny"]});
     for (field, value) in spec.as_object().expect("fields") {
@@ -247,7 +247,7 @@ impl Write {
         })
     }
 
-    /// Changes `object` in two rounds, between which `between` has a say.
+    /// Changes `object` in two rounds and calls `between` after the first.
     pub(super) fn changed(
         &self,
         enforcer: &Enforcer,
@@ -277,7 +277,7 @@ pub(super) fn foo(spec: &Value) -> Value {
         "metadata": {"name": "f", "namespace": "team", "labels": {"app": "web"}}, "spec": spec})
 }
 
-/// Result of a future that never waits.
+/// Result of a future that is ready at once.
 pub(super) fn now<T>(future: impl Future<Output = T>) -> T {
     let mut future = std::pin::pin!(future);
     match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {

@@ -9,7 +9,7 @@ pub(super) fn declared(schema: &Value, name: &str) -> Type {
     of(schema, name).unwrap_or(Type::Dyn)
 }
 
-/// `None` where expressions cannot see the objects of `schema`.
+/// Type of the objects that `schema` describes; `None` where expressions cannot see them.
 fn of(schema: &Value, name: &str) -> Option<Type> {
     if schema["$ref"] == object_meta::REFERENCE {
         return of(object_meta::definition(), name);

@@ -1,4 +1,4 @@
-//! Answers that may come back, and messages about those that may not.
+//! Valid answers, and the messages for invalid ones.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -1,4 +1,4 @@
-//! Rounds, and the chain that consults others.
+//! Rounds, and the chain that consults webhooks.
 
 use std::future::Future;
 use std::pin::pin;
@@ -51,7 +51,7 @@ fn nobody_is_called_again_when_nobody_has_to() {
     assert!(rounds.changed() && !rounds.again(&object));
 }
 
-/// Writes down who looks at an object.
+/// Records who reads an object.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -77,7 +77,7 @@ impl Plugin for Ours {
     }
 }
 
-/// Changes the object once, and wants to see it again.
+/// Changes the object once, and requests a second round.
 struct Theirs(Log);
 
 impl Policies for Theirs {

@@ -1,4 +1,4 @@
-//! Webhooks that are called about a write.
+//! Selection of the webhooks for a write.
 
 use berth_apimachinery::Labels;
 

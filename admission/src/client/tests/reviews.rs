@@ -1,4 +1,4 @@
-//! Reviews that webhooks are sent.
+//! Reviews that are sent to webhooks.
 
 use serde_json::{Value, json};
 

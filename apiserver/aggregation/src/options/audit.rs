@@ -1,4 +1,4 @@
-//! Flags about auditing. They have the names of kube-apiserver's.
+//! Flags about auditing, with the names of kube-apiserver's flags.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,30 +16,30 @@ use clap::Args;
 use http::{Request, Uri};
 use kube::client::Body;
 
-/// Time limit of the webhook for a batch.
+/// Timeout of sending a batch to the webhook.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Why the audit log cannot be kept as the flags say it.
+/// Reason why the audit log cannot be opened as the flags configure it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuditArgsError {
-    /// A policy is given, and no place for the events.
+    /// A policy is given, but no backend for the events.
     #[error("--audit-policy-file needs a backend: set --audit-log-path or --audit-webhook-config-file")]
     NoBackend,
-    /// The policy cannot be read, or has errors: every one with its path.
+    /// The policy cannot be read, or has errors: each with its path.
     #[error("--audit-policy-file: {}: {cause}", file.display())]
     Policy {
-        /// The file.
+        /// Path of the file.
         file: PathBuf,
-        /// The faults.
+        /// Problems of the policy.
         cause: String,
     },
     /// The webhook's kubeconfig cannot be used.
     #[error("--audit-webhook-config-file: {}: {cause}", file.display())]
     Webhook {
-        /// The file.
+        /// Path of the file.
         file: PathBuf,
-        /// The fault.
+        /// Problem of the kubeconfig.
         cause: String,
     },
     /// The log cannot be opened.
@@ -106,11 +106,11 @@ impl Default for AuditArgs {
 }
 
 impl AuditArgs {
-    /// Opens the audit log, if one is asked for; on a runtime. Annotations that only this library makes are
-    /// named by `domain`.
+    /// Opens the audit log, if the flags configure one; must be called on a runtime. Names of annotations
+    /// that only this library adds begin with `domain`.
     ///
     /// # Errors
-    /// When a file cannot be read or opened, or the policy has errors: every one with its path.
+    /// When a file cannot be read or opened, or the policy has errors: each with its path.
     pub async fn open(
         &self,
         domain: &str,
@@ -168,14 +168,14 @@ impl AuditArgs {
     }
 }
 
-/// The server that events are sent to.
+/// Server that receives audit events.
 struct Webhook {
     client: kube::Client,
     path: String,
 }
 
 impl Webhook {
-    /// The server of a kubeconfig's current context.
+    /// Reads the server of a kubeconfig's current context.
     async fn of(file: &Path) -> Result<Self, AuditArgsError> {
         let wrong = |cause: String| AuditArgsError::Webhook {
             file: file.to_owned(),
@@ -183,14 +183,14 @@ impl Webhook {
         };
         let config = berth_client::config(Some(file), None).await;
         let mut config = config.map_err(|problem| wrong(problem.to_string()))?;
-        // The client puts a slash behind the server's path, so it gets the host alone.
+        // The client appends a slash to the server's path, so it gets only the host.
         let mut parts = config.cluster_url.clone().into_parts();
         let path = parts.path_and_query.take();
         let path = path.map_or_else(|| "/".to_owned(), |path| path.as_str().to_owned());
         parts.path_and_query = Some(http::uri::PathAndQuery::from_static("/"));
         config.cluster_url = Uri::from_parts(parts).map_err(|problem| wrong(problem.to_string()))?;
         config.read_timeout = Some(PATIENCE);
-        // The rate of batches is limited where they wait.
+        // The rate of batches is limited in the buffer, so the client does not limit it.
         let client = berth_client::connect(config).map_err(|problem| wrong(problem.to_string()))?;
         Ok(Self { client, path })
     }

@@ -1,4 +1,4 @@
-//! Flags about the hub, its users and their rights. They have the names of k8s.io/apiserver.
+//! Flags about the hub, its users and their rights, with the names of k8s.io/apiserver's flags.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -81,7 +81,7 @@ impl DelegationArgs {
         }
     }
 
-    /// Times for which the hub's answers about users are cached.
+    /// Durations of caching the hub's answers about users.
     #[must_use]
     pub fn cache_times(&self) -> CacheTimes {
         CacheTimes {

@@ -1,4 +1,4 @@
-//! A program: its name, and the groups that it serves.
+//! Description of a program: its name, and the groups that it serves.
 
 use std::collections::BTreeSet;
 
@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use crate::registration::Service;
 
-/// Priority of the groups among those of other servers, as k8s.io/sample-apiserver has it.
+/// Priority of the groups among those of other servers, as in k8s.io/sample-apiserver.
 const GROUP_PRIORITY: i32 = 1000;
-/// Priority of a group's first version; those after it have one less each.
+/// Priority of a group's first version; each further version has one less.
 const VERSION_PRIORITY: usize = 20;
 
 /// A program: its name, its groups, and its rules about writes.
@@ -22,8 +22,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// Returns a program that serves `groups`. Its name is that of the Service, unless flags say
-    /// otherwise, and that of the field manager of its writes.
+    /// Creates a program that serves `groups`. Its name is also the name of the Service, unless flags set
+    /// another, and of the field manager of its writes.
     #[must_use]
     pub fn new(name: impl Into<String>, groups: Vec<Group>) -> Self {
         Self {
@@ -34,14 +34,14 @@ impl Program {
         }
     }
 
-    /// Returns the program with the answer of `/version`.
+    /// Sets the answer of `/version`.
     #[must_use]
     pub fn version(mut self, version: VersionInfo) -> Self {
         self.version = version;
         self
     }
 
-    /// Returns the program with admission plugins that writes pass.
+    /// Sets the admission plugins for writes.
     #[must_use]
     pub fn plugins(mut self, plugins: Chain) -> Self {
         self.plugins = plugins;

@@ -1,4 +1,4 @@
-//! A server by its flags, from its start until a termination signal.
+//! Running a server with its flags, from its start until a termination signal.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,20 +18,20 @@ use super::{AuditArgsError, GivenError, Options, Program, standalone};
 use crate::registration::{self, Issuer, Registration, Sources};
 use crate::{Clients, Delegation, HubError};
 
-/// The annotations of audit events that the library itself makes.
+/// Domain of the audit annotations that the library itself adds.
 const DOMAIN: &str = "berth.dev";
 
 /// Reason why a server could not start, or failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The hub cannot be reached, or does not let the server read the CAs that it trusts.
+    /// The hub cannot be reached, or does not let the server read the trusted CAs.
     #[error(transparent)]
     Hub(#[from] HubError),
     /// Flags name files that cannot be used.
     #[error(transparent)]
     Given(#[from] GivenError),
-    /// The audit log cannot be written by the flags.
+    /// The audit log cannot be opened as the flags configure it.
     #[error(transparent)]
     Audit(#[from] AuditArgsError),
     /// The folder of certificates cannot be used.
@@ -40,19 +40,19 @@ pub enum RunError {
     /// The server's own CA cannot be used.
     #[error("the server's own CA: {0}")]
     OwnCa(#[from] TrustError),
-    /// Groups of the program do not fit together.
+    /// Two groups of the program conflict.
     #[error(transparent)]
     Install(#[from] InstallError),
-    /// The port cannot be opened.
+    /// The port cannot be bound.
     #[error(transparent)]
     Bind(#[from] BindError),
-    /// The system does not let the process listen to signals.
+    /// The system does not let the process handle signals.
     #[error("listening to signals: {0}")]
     Signals(io::Error),
     /// The server's task failed.
     #[error("the server's task failed: {0}")]
     Task(#[from] JoinError),
-    /// A second signal came before the end.
+    /// A second signal arrived before the shutdown was complete.
     #[error("second signal received: exiting without waiting for requests in flight")]
     Interrupted,
 }
@@ -64,7 +64,7 @@ pub struct RunningServer {
     tasks: Vec<JoinHandle<()>>,
 }
 
-/// Users, their rights, and the tasks that keep both current.
+/// Authentication and authorization, and the tasks that keep both current.
 struct Access {
     authentication: Authentication,
     authorizer: Arc<dyn Authorizer>,
@@ -73,13 +73,14 @@ struct Access {
 }
 
 impl Options {
-    /// Serves `program` until SIGTERM or SIGINT, then ends in order. A second signal ends it at once.
+    /// Serves `program` until SIGTERM or SIGINT, then shuts down in order. A second signal ends the server at
+    /// once.
     ///
     /// # Errors
-    /// When it cannot start, or ends badly.
+    /// When the server cannot start, or its shutdown fails.
     pub async fn run(self, program: Program) -> Result<(), RunError> {
         let name = program.name.clone();
-        // A caller may stop the server as soon as it serves.
+        // A caller may send a signal as soon as the server serves.
         let mut signals = Signals::listen().map_err(RunError::Signals)?;
         let running = self.start(program).await?;
         tracing::info!(%name, address = %running.address(), "serving");
@@ -90,7 +91,7 @@ impl Options {
         }
     }
 
-    /// Starts to serve `program`: when this returns, requests are answered.
+    /// Starts to serve `program`: when this returns, the server answers requests.
     ///
     /// # Errors
     /// When the hub, a file or the port cannot be used.
@@ -137,8 +138,8 @@ impl Options {
         })
     }
 
-    /// Connects with the hub; or, standalone, believes certificates of the CA in `folder`, and lets
-    /// administrators in alone.
+    /// Connects to the hub; a standalone server trusts client certificates of the CA in `folder`, and only
+    /// administrators are authorized.
     async fn access(&self, folder: &Folder, clock: &Arc<dyn Clock>) -> Result<Access, RunError> {
         let anonymous = self.trust.anonymous_auth;
         let always_allowed = self.delegation.authorization_always_allow_paths.clone();
@@ -183,7 +184,8 @@ impl Options {
         chain.always_allowed.clone_from(&access.always_allowed);
         chain.audit = self.audit.open(DOMAIN, &chain.metrics, clock).await?;
         if let Some(registration) = registration.cloned() {
-            // It does not count for readiness: a hub sends nothing to servers that are not ready.
+            // The registration does not count for readiness: a hub sends no requests to servers that are not
+            // ready.
             let state = move || registration.state();
             chain
                 .health
@@ -205,19 +207,19 @@ impl Options {
 }
 
 impl RunningServer {
-    /// Returns the address it listens on.
+    /// Returns the address on which the server listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.server.address
     }
 
-    /// Returns the administrator's kubeconfig, which there is standalone.
+    /// Returns the administrator's kubeconfig; only a standalone server has one.
     #[must_use]
     pub fn kubeconfig(&self) -> Option<&Path> {
         self.kubeconfig.as_deref()
     }
 
-    /// Ends in order: unready, no new connections, watches ended, requests completed, background tasks
+    /// Shuts down in order: unready, no new connections, watches ended, requests completed, background tasks
     /// ended.
     ///
     /// # Errors
@@ -231,7 +233,7 @@ impl RunningServer {
     }
 }
 
-/// SIGTERM and SIGINT. While they are listened to, they do not end the process by themselves.
+/// Handlers of SIGTERM and SIGINT. While they exist, the signals do not end the process by themselves.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,

@@ -48,7 +48,7 @@ impl ServingArgs {
         SocketAddr::new(self.bind_address, self.secure_port)
     }
 
-    /// Returns a given certificate and key.
+    /// Returns the certificate and key files of the flags.
     #[must_use]
     pub fn files(&self) -> Option<(&Path, &Path)> {
         let (certificate, key) = (&self.tls_cert_file, &self.tls_private_key_file);
@@ -64,10 +64,10 @@ impl ServingArgs {
         limits
     }
 
-    /// Reads the serving certificate, or issues one of the CA in `folder` for `names`.
+    /// Reads the serving certificate, or issues one from the CA in `folder` for `names`.
     ///
     /// # Errors
-    /// When files cannot be read or do not fit together.
+    /// When files cannot be read, or the certificate does not match the key.
     pub fn certificate(
         &self,
         folder: &Arc<Folder>,

@@ -1,4 +1,5 @@
-//! A server without a hub: its users have certificates of its own CA, and its administrator a kubeconfig.
+//! A server without a hub: its users have certificates of the server's own CA, and its administrator has a
+//! kubeconfig.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -10,16 +11,16 @@ use berth_certs::files::{self, Access};
 use berth_certs::{CertsError, Folder};
 use serde_json::json;
 
-/// The file of the administrator's kubeconfig.
+/// File name of the administrator's kubeconfig.
 const KUBECONFIG: &str = "admin.kubeconfig";
-/// The group that may do everything.
+/// Group whose members are authorized for everything.
 const MASTERS: &str = "system:masters";
 
-/// Writes a kubeconfig of an administrator for the server at `address`, and returns its path. It is JSON,
-/// which is YAML too.
+/// Writes an administrator's kubeconfig for the server at `address`, and returns its path. The file is JSON,
+/// which is also valid YAML.
 ///
 /// # Errors
-/// When the certificate cannot be made or the file cannot be written.
+/// When the certificate cannot be issued or the file cannot be written.
 pub(super) fn write_kubeconfig(
     folder: &Folder,
     address: SocketAddr,

@@ -1,4 +1,4 @@
-//! Flags about trusted users beside a hub's users. They have the names of k8s.io/apiserver.
+//! Flags about trusted users in addition to a hub's users, with the names of k8s.io/apiserver's flags.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -41,15 +41,15 @@ pub enum GivenError {
     /// A file that cannot be read.
     #[error("reading {}: {problem}", .file.display())]
     Unreadable {
-        /// The file.
+        /// Path of the file.
         file: PathBuf,
         /// Error of the system.
         problem: io::Error,
     },
-    /// A file without certificates that can be a CA.
+    /// A file without CA certificates.
     #[error("reading the certificates of {}: {problem}", .file.display())]
     NoCa {
-        /// The file.
+        /// Path of the file.
         file: PathBuf,
         /// Problem of the file.
         problem: TrustError,
@@ -60,7 +60,7 @@ pub enum GivenError {
 }
 
 impl TrustArgs {
-    /// Returns the trust of the flags, which comes before that of a hub.
+    /// Returns the CAs and headers of the flags, which take precedence over those of a hub.
     ///
     /// # Errors
     /// When a CA file cannot be read, or a header name is invalid.
@@ -77,7 +77,7 @@ impl TrustArgs {
         })
     }
 
-    /// Returns the flags' headers, believed from front proxies of `front_proxy`.
+    /// Returns the headers of the flags, which are trusted from front proxies of `front_proxy`.
     ///
     /// # Errors
     /// When a header name is invalid.

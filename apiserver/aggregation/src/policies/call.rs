@@ -1,4 +1,5 @@
-//! One call of a webhook: HTTPS with the CAs it names, connections kept, nothing followed elsewhere.
+//! One call of a webhook: HTTPS with the CAs of the webhook's configuration, over kept connections, without
+//! following redirects.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,12 +19,12 @@ use rustls::{ClientConfig, RootCertStore};
 
 use super::resolve::Resolver;
 
-/// The most bytes an answer may have.
+/// Highest number of bytes of an answer.
 const MOST_BYTES: usize = berth_admission::webhook::MOST_BYTES;
 /// Time for keeping an unused connection.
 const IDLE: Duration = Duration::from_secs(90);
 
-/// Calls one webhook.
+/// HTTPS client of one webhook.
 pub(super) struct Caller {
     client: Client<HttpsConnector<HttpConnector<Resolver>>, Full<Bytes>>,
     uri: Uri,
@@ -33,7 +34,7 @@ impl Caller {
     /// Prepares calls of `hook`. Nothing is sent yet.
     ///
     /// # Errors
-    /// The invalid part of its `clientConfig`.
+    /// The invalid field of the webhook's `clientConfig`.
     pub(super) fn new(hook: &Hook, services: &kube::Client) -> Result<Self, String> {
         let (uri, resolver) = match &hook.endpoint {
             Endpoint::Url(url) => (url.clone(), Resolver::Dns),
@@ -60,7 +61,7 @@ impl Caller {
         let https = HttpsConnectorBuilder::new()
             .with_tls_config(trust(&hook.ca_bundle)?)
             .https_only()
-            // One connection of HTTP/2 would keep all calls at one replica of the webhook.
+            // A connection of HTTP/2 would send all calls to one replica of the webhook.
             .enable_http1()
             .wrap_connector(http);
         let client = Client::builder(TokioExecutor::new())
@@ -70,15 +71,16 @@ impl Caller {
         Ok(Self { client, uri })
     }
 
-    /// Sends `body` and gives the answer's.
+    /// Sends `body` and returns the body of the response.
     ///
     /// # Errors
-    /// The reason, as the text after `failed calling webhook "x": `.
+    /// Reason of the failure, as the text after `failed calling webhook "x": `.
     pub(super) async fn call(&self, body: Bytes, timeout: Duration) -> Result<Bytes, String> {
-        let said = |problem: String| format!("failed to call webhook: Post \"{}\": {problem}", self.uri);
+        let call_error =
+            |problem: String| format!("failed to call webhook: Post \"{}\": {problem}", self.uri);
         match tokio::time::timeout(timeout, self.exchange(body)).await {
-            Ok(answered) => answered.map_err(said),
-            Err(_) => Err(said(format!(
+            Ok(answered) => answered.map_err(call_error),
+            Err(_) => Err(call_error(format!(
                 "context deadline exceeded: no answer within {timeout:?}"
             ))),
         }
@@ -103,12 +105,12 @@ impl Caller {
         let body = body.map_err(|problem| told(&*problem))?.to_bytes();
         match code {
             StatusCode::OK => Ok(body),
-            other => Err(format!("the webhook answered {other}: {}", shown(&body))),
+            other => Err(format!("the webhook answered {other}: {}", excerpt(&body))),
         }
     }
 }
 
-/// The URL with the time limit as a parameter, as kube-apiserver does.
+/// The URL with the timeout as a query parameter, as in kube-apiserver.
 fn with_timeout(url: &str, timeout: Duration) -> Result<Uri, String> {
     let mark = if url.contains('?') { '&' } else { '?' };
     let uri: Uri = format!("{url}{mark}timeout={}s", timeout.as_secs())
@@ -122,7 +124,7 @@ fn with_timeout(url: &str, timeout: Duration) -> Result<Uri, String> {
     Ok(uri)
 }
 
-/// Trusted certificate authorities: those of the bundle, or the system's where there is no bundle.
+/// Trusted certificate authorities: those of the bundle, or those of the system where there is no bundle.
 fn trust(bundle: &[u8]) -> Result<ClientConfig, String> {
     let config = ClientConfig::builder_with_provider(Arc::new(Folder::provider()))
         .with_safe_default_protocol_versions()
@@ -144,13 +146,13 @@ fn trust(bundle: &[u8]) -> Result<ClientConfig, String> {
     Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
-/// The beginning of a body, for people.
-fn shown(body: &Bytes) -> String {
+/// The beginning of a body, for messages.
+fn excerpt(body: &Bytes) -> String {
     const MOST: usize = 200;
     let text = String::from_utf8_lossy(body);
-    let mut shown: String = text.trim().chars().take(MOST).collect();
+    let mut excerpt: String = text.trim().chars().take(MOST).collect();
     if text.trim().chars().count() > MOST {
-        shown.push('…');
+        excerpt.push('…');
     }
-    shown
+    excerpt
 }

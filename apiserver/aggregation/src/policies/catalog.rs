@@ -1,8 +1,8 @@
 //! Watches of the hub's admission policies, their bindings and parameters. Parameters of kinds that
 //! this server stores are read from the store.
 //!
-//! Known policies stay in force while a watch is lost. A policy comes into force once its parameters were
-//! listed, so that it is not evaluated without them only because it is new.
+//! Known policies stay in force while a watch is lost. A new policy comes into force once its parameters are
+//! listed, so that it is never evaluated before they are known.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,11 +24,11 @@ use super::params::WatchedParameters;
 use super::{GROUP, PATIENCE};
 use crate::error::HubError;
 
-/// The versions these kinds have had, newest first. Before Kubernetes 1.36 mutating policies are `v1beta1`.
+/// API versions of these kinds, newest first. Before Kubernetes 1.36 mutating policies are `v1beta1`.
 const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
-/// Time before another attempt to watch a kind that the hub does not serve.
+/// Delay before another attempt to watch a kind that the hub does not serve.
 const AGAIN: Duration = Duration::from_mins(1);
-/// Longest wait of a policy for its parameters before it comes into force without them.
+/// Longest wait for a new policy's parameters; after it, the policy comes into force without them.
 const PARAMS: Duration = Duration::from_secs(5);
 
 /// Kinds and resources, in the order of the fields of [`StoredSet`].
@@ -45,47 +45,48 @@ pub(super) const KINDS: [(&str, &str); 4] = [
     ),
 ];
 
-/// Objects by their names.
+/// Objects by name.
 type ObjectsByName = Arc<BTreeMap<String, Arc<Value>>>;
 
 /// The hub's policies.
 pub struct HubPolicies {
     client: Client,
-    /// Knows the parameters that are stored here.
+    /// Catalog of the parameters that this server stores.
     local: Arc<dyn Catalog>,
-    /// Last lists of each kind; locked while they are put in force.
-    heard: Mutex<[ObjectsByName; 4]>,
+    /// Last list of each kind; locked while a list is put in force.
+    latest: Mutex<[ObjectsByName; 4]>,
     stored: RwLock<Arc<StoredSet>>,
     params: RwLock<BTreeMap<ParamKind, Arc<WatchedParameters>>>,
-    /// Called when other policies are in force.
+    /// Sender that is notified whenever other policies are in force.
     changed: watch::Sender<()>,
 }
 
 impl HubPolicies {
-    /// An empty one. `client` watches them, and `local` knows the parameters that are stored here.
+    /// Creates a catalog without policies. `client` watches the hub's policies, and `local` knows the
+    /// parameters that this server stores.
     #[must_use]
     pub fn new(client: Client, local: Arc<dyn Catalog>) -> Arc<Self> {
         Arc::new(Self {
             client,
             local,
-            heard: Mutex::default(),
+            latest: Mutex::default(),
             stored: RwLock::default(),
             params: RwLock::default(),
             changed: watch::Sender::new(()),
         })
     }
 
-    /// Called whenever other policies are in force.
+    /// Returns a receiver that is notified whenever other policies are in force.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
 
-    /// Begins to follow them, and waits until all there are now are in force. A kind that the hub does not
-    /// serve has none.
+    /// Starts to watch the policies, and waits until all existing ones are in force. A kind that the hub does
+    /// not serve has none.
     ///
     /// # Errors
-    /// When the hub does not list them within a minute.
+    /// When the hub does not list the policies within a minute.
     pub async fn follow(self: &Arc<Self>) -> Result<Vec<JoinHandle<()>>, HubError> {
         let mut tasks = Vec::new();
         for (place, (_, plural)) in KINDS.into_iter().enumerate() {
@@ -103,11 +104,11 @@ impl HubPolicies {
         Ok(tasks)
     }
 
-    /// Keeps those of one kind in force.
+    /// Keeps the policies or bindings of one kind in force.
     async fn keep(self: Arc<Self>, place: usize, report: watch::Sender<bool>) {
         let (kind, plural) = KINDS[place];
         loop {
-            match served(&self.client, kind, plural).await {
+            match find_served(&self.client, kind, plural).await {
                 Ok(Some(resource)) => {
                     let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource);
                     let mut snapshots = Box::pin(follow::snapshots(api, plural));
@@ -133,20 +134,20 @@ impl HubPolicies {
         }
     }
 
-    /// Puts `known`, all of one kind, in force together with the known ones of the other kinds.
+    /// Puts `known`, all objects of one kind, in force together with the known objects of the other kinds.
     pub(super) async fn replace(&self, place: usize, known: ObjectsByName) {
-        let mut heard = self.heard.lock().await;
-        if heard[place] == known {
+        let mut latest = self.latest.lock().await;
+        if latest[place] == known {
             return;
         }
-        heard[place] = known;
-        let stored = stored(&heard);
+        latest[place] = known;
+        let stored = stored(&latest);
         self.watch(&kinds_of_params(&stored)).await;
         *self.stored.write() = Arc::new(stored);
         self.changed.send_replace(());
     }
 
-    /// Watches parameters of exactly these `kinds`, and waits for new ones.
+    /// Watches the parameters of exactly these `kinds`, and waits until the new kinds are listed.
     async fn watch(&self, kinds: &BTreeSet<ParamKind>) {
         let mut new = Vec::new();
         {
@@ -199,9 +200,9 @@ impl Catalog for HubPolicies {
     }
 }
 
-fn stored(heard: &[ObjectsByName; 4]) -> StoredSet {
+fn stored(latest: &[ObjectsByName; 4]) -> StoredSet {
     let values = |known: &ObjectsByName| known.values().map(Arc::clone).collect();
-    let [mutating, mutating_bindings, validating, validating_bindings] = heard;
+    let [mutating, mutating_bindings, validating, validating_bindings] = latest;
     StoredSet {
         mutating: values(mutating),
         mutating_bindings: values(mutating_bindings),
@@ -216,8 +217,8 @@ fn kinds_of_params(stored: &StoredSet) -> BTreeSet<ParamKind> {
         .collect()
 }
 
-/// The newest version of `kind` that the hub serves.
-async fn served(client: &Client, kind: &str, plural: &str) -> Result<Option<ApiResource>, String> {
+/// Finds the newest version of `kind` that the hub serves.
+async fn find_served(client: &Client, kind: &str, plural: &str) -> Result<Option<ApiResource>, String> {
     for version in VERSIONS {
         let resource = ApiResource {
             group: GROUP.to_owned(),

@@ -1,10 +1,9 @@
-//! `matchConditions`: CEL expressions over the request, its object and the old one. The webhook is
-//! called if all hold.
+//! `matchConditions`: CEL expressions over the request, its object and the old one. The webhook is called if
+//! all conditions hold.
 //!
-//! A condition that cannot be compiled, evaluated or afforded is an evaluation error, and the failure policy
-//! decides.
-//! Judging is pure: access reviews that `authorizer` asks for are named, and once they are made everything is
-//! judged again with their answers.
+//! A condition that does not compile, cannot be evaluated or exceeds its budget is an evaluation error, and
+//! the failure policy decides. Judging is pure: it returns the access reviews that `authorizer` needs, and
+//! once they are made everything is judged again with their answers.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
@@ -33,16 +32,16 @@ struct CompiledConditions {
     program: Result<Program, String>,
 }
 
-/// Whether a webhook is to be called.
+/// Result of the conditions: whether to call the webhook.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Every condition holds.
     Holds,
-    /// One does not.
+    /// A condition is false.
     Excluded,
     /// No condition is false, but some could not be evaluated.
     Unknown(String),
-    /// It depends on these access reviews.
+    /// The result depends on these access reviews.
     Unasked(BTreeSet<Review>),
 }
 
@@ -51,7 +50,7 @@ impl Conditions {
         Self(conditions.iter().map(CompiledConditions::new).collect())
     }
 
-    /// Expressions that cannot be compiled.
+    /// Problems of the expressions that do not compile.
     pub(super) fn problems(&self) -> impl Iterator<Item = &str> {
         self.0
             .iter()
@@ -62,27 +61,27 @@ impl Conditions {
         self.0.is_empty()
     }
 
-    /// Whether all hold of `request`, the `request` of an AdmissionReview, with the access reviews made so
-    /// far.
+    /// Judges whether all conditions hold for `request`, the `request` of an AdmissionReview, with the access
+    /// reviews made so far.
     pub(super) fn judge(&self, request: &Json, decisions: &Arc<Decisions>) -> Verdict {
-        let shown = shown(request);
-        let variables = variables(request, &shown);
+        let plain = without_objects(request);
+        let variables = variables(request, &plain);
         let lazy = Lazy::new(&[], &variables, Arc::clone(decisions), PER_CALL_LIMIT);
         let mut left = MATCH_CONDITIONS_LIMIT;
         let mut problems = Vec::new();
-        let mut unasked = BTreeSet::new();
+        let mut pending = BTreeSet::new();
         for one in &self.0 {
             match one.holds(&variables, &lazy, &mut left) {
                 Ok(true) => {}
                 Ok(false) => return Verdict::Excluded,
-                Err(Unheld::Unasked(review)) => drop(unasked.insert(review)),
+                Err(Unheld::Unasked(review)) => drop(pending.insert(review)),
                 Err(Unheld::Problem(problem)) => {
                     problems.push(format!("match condition {:?}: {problem}", one.name));
                 }
             }
         }
-        if !unasked.is_empty() {
-            Verdict::Unasked(unasked)
+        if !pending.is_empty() {
+            Verdict::Unasked(pending)
         } else if problems.is_empty() {
             Verdict::Holds
         } else {
@@ -111,7 +110,8 @@ impl CompiledConditions {
         Self { name, program }
     }
 
-    /// Whether it holds; its cost is taken from the budget `left` for all conditions of the webhook.
+    /// Whether the condition holds; its cost is subtracted from `left`, the budget of all conditions of the
+    /// webhook.
     fn holds<'a>(
         &'a self,
         variables: &'a [Value<'a>],
@@ -162,24 +162,24 @@ fn variables<'a>(review: &'a Json, request: &'a Json) -> [Value<'a>; 6] {
 fn resource(review: &Json) -> ReviewSubject {
     let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
     let of = &review["resource"];
-    let mut asked = ReviewSubject::resource(&text(&of["group"]), &text(&of["resource"]));
+    let mut subject = ReviewSubject::resource(&text(&of["group"]), &text(&of["resource"]));
     if let ReviewSubject::Resource {
         subresource,
         namespace,
         name,
         ..
-    } = &mut asked
+    } = &mut subject
     {
         *subresource = text(&review["subResource"]).into();
         *namespace = text(&review["namespace"]).into();
         *name = text(&review["name"]).into();
     }
-    asked
+    subject
 }
 
-/// The request without its objects. As in kube-apiserver, CEL finds no field that an AdmissionRequest leaves
-/// out when it is empty (`subResource`, `userInfo.uid`).
-fn shown(review: &Json) -> Json {
+/// The request without its objects. As in kube-apiserver, CEL finds no field that an AdmissionRequest omits
+/// when it is empty (`subResource`, `userInfo.uid`).
+fn without_objects(review: &Json) -> Json {
     let fields = review.as_object().into_iter().flatten();
     let without = fields.filter(|(name, _)| !OBJECTS.iter().any(|(object, _)| object == name));
     Json::Object(
@@ -296,7 +296,7 @@ mod tests {
                 "[1, 2].exists(n, n == object.spec.nothing || n == 2)",
                 Verdict::Holds,
             ),
-            // What decides before it is enough.
+            // The first operand of `&&` decides, so no access review is needed.
             (
                 "request.operation == 'DELETE' && authorizer.group('').resource('pods').check('get').allowed()",
                 Verdict::Excluded,
@@ -338,12 +338,12 @@ mod tests {
 
     #[test]
     fn all_conditions_of_a_webhook_share_one_budget() {
-        // Some 400,000 each.
-        let dear = "lists.range(400).all(x, lists.range(330).all(y, true)) && true";
-        match judge(&[dear; 8]) {
+        // Each costs some 400,000.
+        let expensive = "lists.range(400).all(x, lists.range(330).all(y, true)) && true";
+        match judge(&[expensive; 8]) {
             Verdict::Unknown(problem) => assert!(problem.contains("it costs more than"), "{problem}"),
             other => panic!("{other:?}"),
         }
-        assert_eq!(judge(&[dear]), Verdict::Holds);
+        assert_eq!(judge(&[expensive]), Verdict::Holds);
     }
 }

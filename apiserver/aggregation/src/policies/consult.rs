@@ -18,10 +18,10 @@ use super::Policies;
 use super::conditions::Verdict;
 use super::prepared::PreparedWebhook;
 
-/// Maximal number of rounds that evaluate conditions again after access reviews.
+/// Highest number of rounds that evaluate conditions again after access reviews.
 const MOST_ROUNDS: usize = 64;
 
-/// The domains of kube-apiserver's audit annotations.
+/// Domain of kube-apiserver's audit annotations about mutating webhooks.
 const MUTATION: &str = "mutation.webhook.admission.k8s.io";
 const VALIDATION: &str = "validating.webhook.admission.k8s.io";
 
@@ -57,7 +57,7 @@ impl client::Policies for Policies {
 }
 
 impl Policies {
-    /// One round of mutating webhooks, in order: each sees the changes of earlier ones.
+    /// Runs one round of mutating webhooks, in order: each sees the changes of earlier ones.
     async fn change(
         &self,
         subject: &Subject<'_>,
@@ -70,7 +70,7 @@ impl Policies {
             if !rounds.includes(&id) {
                 continue;
             }
-            let shown = Some(&*object).filter(|object| !object.is_null());
+            let current = Some(&*object).filter(|object| !object.is_null());
             let asking = WebhookCall {
                 policies: self,
                 prepared,
@@ -78,11 +78,11 @@ impl Policies {
                 subject,
                 place: format!("round_{}_index_{index}", rounds.number()),
             };
-            let Some(question) = asking.question(shown).await? else {
+            let Some(question) = asking.question(current).await? else {
                 continue;
             };
-            let (said, result) = asking.ask(&question).await;
-            take(recorded, said);
+            let (notes, result) = asking.ask(&question).await;
+            take(recorded, notes);
             let Some(answer) = result? else {
                 rounds.called(id, prepared.hook.again, false);
                 continue;
@@ -94,7 +94,7 @@ impl Policies {
         Ok(())
     }
 
-    /// All validating webhooks side by side. Where several refuse a write, the first refusal is
+    /// Calls all validating webhooks in parallel. Where several refuse a write, the first refusal is
     /// returned.
     async fn judge(
         &self,
@@ -103,7 +103,7 @@ impl Policies {
         recorded: &mut PolicyNotes,
     ) -> Result<(), Status> {
         let hooks = self.hooks(WebhookType::Validating);
-        let mut asked = Vec::new();
+        let mut questions = Vec::new();
         for (index, prepared) in hooks.iter().enumerate() {
             let asking = WebhookCall {
                 policies: self,
@@ -113,13 +113,13 @@ impl Policies {
                 place: format!("round_0_index_{index}"),
             };
             if let Some(question) = asking.question(object).await? {
-                asked.push((asking, question));
+                questions.push((asking, question));
             }
         }
-        let calls = asked.iter().map(|(asking, question)| asking.ask(question));
+        let calls = questions.iter().map(|(asking, question)| asking.ask(question));
         let mut verdict = Ok(());
-        for (said, result) in join_all(calls).await {
-            take(recorded, said);
+        for (notes, result) in join_all(calls).await {
+            take(recorded, notes);
             if let Err(status) = result
                 && verdict.is_ok()
             {
@@ -130,22 +130,22 @@ impl Policies {
     }
 }
 
-fn take(recorded: &mut PolicyNotes, said: PolicyNotes) {
-    recorded.warnings.extend(said.warnings);
-    recorded.annotations.extend(said.annotations);
+fn take(recorded: &mut PolicyNotes, notes: PolicyNotes) {
+    recorded.warnings.extend(notes.warnings);
+    recorded.annotations.extend(notes.annotations);
 }
 
-/// One webhook asked about one write.
+/// Call of one webhook about one write.
 struct WebhookCall<'a> {
     policies: &'a Policies,
     prepared: &'a PreparedWebhook,
     webhook_type: WebhookType,
     subject: &'a Subject<'a>,
-    /// Position of the call, in the audit log.
+    /// Position of the call, for the audit log.
     place: String,
 }
 
-/// Question for a webhook.
+/// Question to a webhook about a write.
 struct Question<'a> {
     uid: String,
     version: &'a str,
@@ -157,7 +157,7 @@ impl<'a> WebhookCall<'a> {
         &self.prepared.hook.name
     }
 
-    /// Returns the question about `object`; nothing when the webhook does not concern it.
+    /// Returns the question about `object`; `None` when the webhook does not concern it.
     async fn question(&self, object: Option<&Value>) -> Result<Option<Question<'a>>, Status> {
         let hook = &self.prepared.hook;
         let labels = |namespace: &str| self.policies.labels(namespace);
@@ -179,8 +179,8 @@ impl<'a> WebhookCall<'a> {
         }))
     }
 
-    /// Result of the conditions, once every access review that they ask for is made.
-    async fn judged(&self, request: &Value) -> Verdict {
+    /// Returns the result of the conditions, once every access review that they need is made.
+    async fn judge_conditions(&self, request: &Value) -> Verdict {
         let user = self.subject.request.user;
         let decider = &self.policies.decider;
         let mut decisions = Arc::default();
@@ -204,7 +204,7 @@ impl<'a> WebhookCall<'a> {
         }
         let metrics = &self.policies.metrics;
         let operation = self.subject.request.operation;
-        match self.judged(request).await {
+        match self.judge_conditions(request).await {
             Verdict::Holds => Ok(true),
             Verdict::Excluded => {
                 metrics.condition(self.name(), self.webhook_type, operation, false);
@@ -221,7 +221,7 @@ impl<'a> WebhookCall<'a> {
         }
     }
 
-    /// Asks. `None` when there was no answer and the write goes on without.
+    /// Calls the webhook. The answer is `None` when the call failed and the write continues without it.
     async fn ask(&self, question: &Question<'_>) -> (PolicyNotes, Result<Option<Answer>, Status>) {
         let start = Instant::now();
         let answer = self.call(question).await;
@@ -247,7 +247,7 @@ impl<'a> WebhookCall<'a> {
             .map_err(|problem| format!("received invalid webhook response: {problem}"))
     }
 
-    /// Draws the consequence of an answer, or of none.
+    /// Applies the consequences of an answer, or of a failed call.
     fn weigh(
         &self,
         answer: Result<Answer, String>,
@@ -329,7 +329,7 @@ impl<'a> WebhookCall<'a> {
         Ok(differs)
     }
 
-    /// Writes the audit annotations of a call that went well.
+    /// Adds the audit annotations of a successful call.
     fn note(&self, changed: bool, recorded: &mut PolicyNotes) {
         let hook = &self.prepared.hook;
         let note = json!({"configuration": &*hook.configuration, "webhook": &*hook.name, "mutated": changed});

@@ -1,4 +1,4 @@
-//! Following the configurations of one kind.
+//! Watching the configurations of one kind.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use tokio::sync::watch;
 
 use super::{GROUP, Policies, WATCHED};
 
-/// The kind of their configurations.
+/// Kind of the webhook configurations.
 pub(super) const fn kind(webhook_type: WebhookType) -> &'static str {
     match webhook_type {
         WebhookType::Mutating => "MutatingWebhookConfiguration",
@@ -24,7 +24,7 @@ pub(super) const fn kind(webhook_type: WebhookType) -> &'static str {
     }
 }
 
-/// The configurations of a kind of webhooks.
+/// API resource of the webhook configurations.
 pub(super) fn resource(webhook_type: WebhookType) -> ApiResource {
     let (_, plural) = match webhook_type {
         WebhookType::Mutating => WATCHED[0],
@@ -44,13 +44,14 @@ pub(super) const PAUSE: Duration = Duration::from_secs(1);
 
 /// Known objects of one resource.
 pub(super) enum Snapshot {
-    /// All there are, by their names.
+    /// All existing objects, by name.
     All(Arc<BTreeMap<String, Arc<Value>>>),
-    /// The hub does not serve it any more.
+    /// The hub no longer serves the resource.
     Missing,
 }
 
-/// Keeps the configurations of one kind in force until the task is dropped; reports when all there were are.
+/// Keeps the configurations of one kind in force until the task is dropped; reports when all existing ones
+/// are in force.
 pub(super) async fn follow(
     client: Client,
     webhook_type: WebhookType,
@@ -68,7 +69,7 @@ pub(super) async fn follow(
     }
 }
 
-/// Snapshots of `api` at each change, beginning with all there is; it never ends.
+/// Snapshots of `api`: first all existing objects, then the objects after each change. The stream never ends.
 pub(super) fn snapshots(
     api: Api<DynamicObject>,
     plural: impl Into<String>,
@@ -85,7 +86,7 @@ pub(super) fn snapshots(
             }
             Err(problem) => {
                 let text = told(&problem);
-                // One line for each kind of problem: it may last.
+                // One log line for each new problem, since a problem may last.
                 if last_problem.as_ref() != Some(&text) {
                     tracing::warn!(
                         resource = plural,
@@ -111,7 +112,7 @@ pub(super) fn is_missing(problem: &watcher::Error) -> bool {
     }
 }
 
-/// Applies one event. Returns whether the known objects are complete and to be put in force.
+/// Applies one event. Returns whether the known objects are complete and ready to be put in force.
 fn take(
     event: Event<DynamicObject>,
     known: &mut BTreeMap<String, Arc<Value>>,

@@ -1,20 +1,20 @@
-//! Webhooks that are this server's own: its plugins have judged the objects served here already.
+//! Recognition of this server's own webhooks: its plugins have already judged the objects that it serves.
 
 use berth_admission::client::Endpoint;
 
-/// The addresses of this server.
+/// Addresses of this server.
 #[derive(Clone, Debug, Default)]
 pub struct OwnAddresses {
-    /// The names of its serving certificate, among them `<service>.<namespace>.svc`.
+    /// Names of the serving certificate, among them `<service>.<namespace>.svc`.
     pub names: Vec<String>,
-    /// The ports it serves on.
+    /// Ports on which the server listens.
     pub ports: Vec<u16>,
-    /// The paths it answers reviews at, such as `/admission/mutate`.
+    /// Paths of the server's own webhooks, such as `/admission/mutate`.
     pub paths: &'static [&'static str],
 }
 
 impl OwnAddresses {
-    /// Whether a webhook is this program.
+    /// Whether `endpoint` is a webhook of this server.
     pub(super) fn is_at(&self, endpoint: &Endpoint) -> bool {
         match endpoint {
             Endpoint::Service {

@@ -1,4 +1,4 @@
-//! The objects of one kind that policies have as parameters, watched on the hub.
+//! Watched objects of one kind on the hub that policies use as parameters.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 
 use super::follow;
 
-/// Time before another attempt to watch a kind that the hub does not serve.
+/// Delay before another attempt to watch a kind that the hub does not serve.
 const AGAIN: Duration = Duration::from_secs(10);
 
 /// Namespace and name.
@@ -28,19 +28,19 @@ type Place = (String, String);
 /// Known objects.
 #[derive(Default)]
 enum ParameterObjects {
-    /// Not listed yet.
+    /// The objects are not listed yet.
     #[default]
     Nothing,
-    /// The hub has no such kind.
+    /// The hub does not serve the kind.
     Unserved,
-    /// All of them, in the recorded state of the hub.
+    /// All objects, as the hub has them.
     Objects {
         namespaced: bool,
         objects: BTreeMap<Place, Arc<Value>>,
     },
 }
 
-/// The parameters of one kind; they are watched until this is dropped.
+/// Parameters of one kind; they are watched until this value is dropped.
 pub(super) struct WatchedParameters {
     kind: ParamKind,
     known: Arc<RwLock<ParameterObjects>>,
@@ -55,7 +55,7 @@ impl Drop for WatchedParameters {
 }
 
 impl WatchedParameters {
-    /// Begins to watch them.
+    /// Starts to watch the parameters.
     pub(super) fn start(client: Client, kind: ParamKind) -> Arc<Self> {
         let known = Arc::default();
         let (report, settled) = watch::channel(false);
@@ -68,13 +68,13 @@ impl WatchedParameters {
         })
     }
 
-    /// Waits until they are listed, or the hub answered that it has no such kind.
+    /// Waits until the parameters are listed, or the hub answers that it does not serve the kind.
     pub(super) async fn settled(&self) {
-        // An error is that the task ended, which it does only with this.
+        // An error means that the task has ended, which happens only when `self` is dropped.
         self.settled.clone().wait_for(|settled| *settled).await.ok();
     }
 
-    /// Whether the hub has such a kind: true until the hub answers that it does not.
+    /// Checks that the hub serves the kind, which is assumed until the hub answers otherwise.
     pub(super) fn find(&self) -> Result<(), ParamError> {
         match *self.known.read() {
             ParameterObjects::Unserved => Err(self.kind.unknown()),
@@ -82,7 +82,7 @@ impl WatchedParameters {
         }
     }
 
-    /// Those in `namespace`, where they are in namespaces, by `name` if there is one.
+    /// Parameters in `namespace`, where the kind is namespaced, and with `name` if there is one.
     pub(super) fn params(&self, namespace: &str, name: Option<&str>) -> Result<Params, ParamError> {
         let known = self.known.read();
         let ParameterObjects::Objects { namespaced, objects } = &*known else {
@@ -94,7 +94,7 @@ impl WatchedParameters {
                 let place = (namespace.to_owned(), name.to_owned());
                 objects.get(&place).map(Arc::clone).into_iter().collect()
             }
-            None => there(objects, namespace).map(Arc::clone).collect(),
+            None => in_namespace(objects, namespace).map(Arc::clone).collect(),
         };
         Ok(Params {
             namespaced: *namespaced,
@@ -109,18 +109,18 @@ impl WatchedParameters {
             return 0;
         };
         let namespace = if *namespaced { namespace } else { "" };
-        there(objects, namespace).take(most).count()
+        in_namespace(objects, namespace).take(most).count()
     }
 }
 
-/// The objects in `namespace`, which is empty where they are in none.
-fn there<'a>(
+/// Objects in `namespace`, which is empty for a cluster-scoped kind.
+fn in_namespace<'a>(
     objects: &'a BTreeMap<Place, Arc<Value>>,
     namespace: &'a str,
 ) -> impl Iterator<Item = &'a Arc<Value>> {
     let from = (namespace.to_owned(), String::new());
-    let there = objects.range(from..);
-    there
+    let in_namespace = objects.range(from..);
+    in_namespace
         .take_while(move |((own, _), _)| own == namespace)
         .map(|(_, object)| object)
 }
@@ -158,7 +158,7 @@ async fn keep(
     }
 }
 
-/// Keeps `known` until the hub has no such resource.
+/// Keeps `known` current until the hub no longer serves the resource.
 async fn follow(
     client: &Client,
     resource: &ApiResource,
@@ -233,7 +233,7 @@ fn take(
     }
 }
 
-/// A parameter as expressions see it. Items of a list have no apiVersion and kind.
+/// Converts a parameter to its form in expressions. Items of a list have no apiVersion and kind.
 fn value(object: DynamicObject, resource: &ApiResource) -> Arc<Value> {
     let (mut metadata, mut value) = (object.metadata, object.data);
     metadata.managed_fields = None;

@@ -1,4 +1,4 @@
-//! A webhook ready to be called: its conditions compiled, its address and trust worked out.
+//! A webhook ready to be called: with compiled conditions, resolved address and trusted CAs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,20 +15,20 @@ use super::own::OwnAddresses;
 pub(super) struct PreparedWebhook {
     pub(super) hook: Hook,
     pub(super) conditions: Conditions,
-    /// Caller, or the reason why it cannot be called.
+    /// Caller, or the reason why the webhook cannot be called.
     pub(super) caller: Result<Arc<Caller>, String>,
 }
 
 /// Prepares webhooks.
 pub(super) struct Maker {
-    /// Finds the Services of webhooks.
+    /// Client that finds the Services of webhooks.
     pub(super) client: Client,
     pub(super) own: OwnAddresses,
 }
 
 impl Maker {
-    /// The webhooks of `configurations` in the order they are called: by the configuration's name, then
-    /// by their place in it. Unchanged ones are taken from `before`.
+    /// Prepares the webhooks of `configurations` in the order of their calls: by the name of the
+    /// configuration, then by the index in it. Unchanged ones are reused from `before`.
     pub(super) fn all(
         &self,
         configurations: &BTreeMap<String, Arc<Value>>,
@@ -73,17 +73,18 @@ impl Maker {
         })
     }
 
-    /// The caller of a known webhook at the same place with the same trust keeps its connections.
+    /// Returns the caller of `hook`. A known webhook with the same address and CAs keeps its caller and thus
+    /// its connections.
     fn caller(&self, hook: &Hook, before: &[Arc<PreparedWebhook>]) -> Result<Arc<Caller>, String> {
         let is_same = |known: &&Arc<PreparedWebhook>| {
-            let there = |hook: &Hook| -> (Endpoint, Vec<u8>, u64) {
+            let target = |hook: &Hook| -> (Endpoint, Vec<u8>, u64) {
                 (
                     hook.endpoint.clone(),
                     hook.ca_bundle.clone(),
                     hook.timeout.as_secs(),
                 )
             };
-            there(&known.hook) == there(hook)
+            target(&known.hook) == target(hook)
         };
         match before.iter().find(is_same).map(|known| &known.caller) {
             Some(Ok(caller)) => Ok(Arc::clone(caller)),

@@ -1,4 +1,4 @@
-//! Address of a webhook's host: in DNS, or behind a Service of the hub, which need not be in this program's
+//! Resolution of a webhook's host: in DNS, or as a Service of the hub, which may be unknown in this program's
 //! DNS.
 
 use std::future::Future;
@@ -12,15 +12,15 @@ use hyper_util::client::legacy::connect::dns::Name;
 use k8s_openapi::api::core::v1::{Service, ServiceSpec};
 use kube::{Api, Client};
 
-/// Addresses, as the connector takes them.
+/// Future addresses, in the connector's type.
 type ResolvedAddresses = Pin<Box<dyn Future<Output = io::Result<std::vec::IntoIter<SocketAddr>>> + Send>>;
 
-/// Finds the addresses of one webhook.
+/// Resolver of the addresses of one webhook.
 #[derive(Clone)]
 pub(super) enum Resolver {
-    /// Any host of the URL.
+    /// DNS, for the host of the URL.
     Dns,
-    /// A Service, whose object is read for each new connection.
+    /// The Service, whose object is read for each new connection.
     Service {
         client: Client,
         namespace: String,
@@ -93,7 +93,7 @@ enum Place {
     Host(String),
 }
 
-/// Address of the Service outside of the cluster's DNS.
+/// Returns the address of the Service outside of the cluster's DNS.
 fn place(spec: &ServiceSpec, port: u16) -> Result<Place, String> {
     if spec.type_.as_deref() == Some("ExternalName") {
         return match spec.external_name.as_deref() {

@@ -1,4 +1,4 @@
-//! Policies against webhooks over TLS, and a hub that only knows Services.
+//! Policies against webhooks over TLS, and a hub that has only Services.
 
 mod calls;
 mod kind;
@@ -25,10 +25,10 @@ use super::{NAMESPACES, OwnAddresses, Policies};
 use kind::Toy;
 use server::{Reply, Server};
 
-/// The names in the certificates of webhooks.
+/// The names in the certificates of the webhooks.
 const NAMES: [&str; 3] = ["127.0.0.1", "localhost", "hooks.policies.svc"];
 
-/// A webhook of the test's own.
+/// A webhook of the test.
 async fn webhook(say: impl Fn(&str, &Value) -> Reply + Send + Sync + 'static) -> Server {
     Server::start(&NAMES, SystemClock.now(), say).await
 }
@@ -51,7 +51,7 @@ fn hub(service: Value) -> kube::Client {
     kube::Client::new(tower::service_fn(answer), "default")
 }
 
-/// Lets everybody get everything, and do nothing else.
+/// Allows everyone to get everything, and nothing else.
 struct Gets;
 
 impl Decider for Gets {
@@ -81,7 +81,7 @@ async fn store() -> Arc<dyn Store> {
     store
 }
 
-/// Policies with configurations, given as name and webhooks.
+/// Policies with configurations, each a name and its webhooks.
 async fn policies(mutating: &[(&str, Value)], validating: &[(&str, Value)]) -> Arc<Policies> {
     let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "hooks"},
         "spec": {"type": "ExternalName", "externalName": "localhost"}});
@@ -108,7 +108,7 @@ fn configured(configurations: &[(&str, Value)]) -> BTreeMap<String, Arc<Value>> 
     all.collect()
 }
 
-/// A webhook of a configuration, about every write of toys, with `fields` over that.
+/// A webhook of a configuration that matches every write of toys; `fields` override its own.
 fn hook(name: &str, client_config: &Value, fields: &Value) -> Value {
     let mut hook = json!({
         "name": name, "clientConfig": client_config, "admissionReviewVersions": ["v1"], "sideEffects": "None",
@@ -121,13 +121,13 @@ fn hook(name: &str, client_config: &Value, fields: &Value) -> Value {
     hook
 }
 
-/// A toy as it is held.
+/// A toy as it is stored.
 fn object() -> Value {
     json!({"apiVersion": "toys.example.com/v1beta1", "kind": "Toy",
            "metadata": {"name": "p", "namespace": "team"}, "spec": {}})
 }
 
-/// Asks about a write of a toy; what came of it and what was recorded.
+/// Asks about a write of a toy and returns the outcome and the records.
 struct Asker {
     user: UserInfo,
     kind: Arc<dyn Kind>,
@@ -178,7 +178,7 @@ impl Asker {
         }
     }
 
-    /// One round of mutating webhooks.
+    /// Runs one round of mutating webhooks.
     async fn mutate(&self, policies: &Policies, object: &mut Value) -> (Result<(), Status>, PolicyNotes) {
         self.round(policies, object, &mut Rounds::default()).await
     }

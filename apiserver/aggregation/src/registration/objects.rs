@@ -11,36 +11,36 @@ use serde_json::{Value, json};
 use super::{Service, Sources};
 use crate::error::RegistrationError;
 
-/// The annotation with which another program sets caBundles.
+/// Annotation by which cert-manager sets caBundles.
 const INJECTED: &str = "cert-manager.io/inject-ca-from";
 
-/// One such object, by name.
+/// One registered object, identified by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RegisteredObject {
     pub(super) kind: &'static str,
     pub(super) name: String,
-    /// The object, where this server may create it.
+    /// Object to create, where this server may create it.
     pub(super) template: Value,
-    /// The field manager of writes.
+    /// Field manager of the writes.
     manager: String,
-    /// Source of the object when it is missing.
+    /// Source of the object, for the message when it is missing.
     source: String,
 }
 
 /// State of an object.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ObjectState {
-    /// It does not exist.
+    /// The object does not exist.
     Missing,
-    /// Another program fills in its caBundles; the reason why the hub cannot find this server by it, if
-    /// any.
+    /// Another program fills in the caBundles of the object; the reason why the hub cannot find this server
+    /// by it, if any.
     Foreign(Option<String>),
     /// The present object.
     Ours(Value),
 }
 
 impl RegisteredObject {
-    /// The object that `template` describes; `None` when it is of no kind that has a caBundle.
+    /// The object that `template` describes; `None` when its kind has no caBundle.
     pub(super) fn of(template: Value, manager: &str, sources: &Sources) -> Option<Self> {
         let kinds = [
             "APIService",
@@ -62,7 +62,7 @@ impl RegisteredObject {
         })
     }
 
-    /// Reads it.
+    /// Reads the object from the hub.
     pub(super) async fn find(
         &self,
         client: &Client,
@@ -74,16 +74,16 @@ impl RegisteredObject {
             return Ok(ObjectState::Missing);
         };
         let object = serde_json::to_value(object).map_err(|problem| self.malformed(&problem))?;
-        Ok(self.judged(object, service))
+        Ok(self.classify(object, service))
     }
 
     /// Judges whether this server sets the caBundles in `object`.
-    fn judged(&self, object: Value, service: &Service) -> ObjectState {
+    fn classify(&self, object: Value, service: &Service) -> ObjectState {
         if is_injected(&object) {
             return ObjectState::Foreign(self.untrusting(&object, service));
         }
         if object["kind"] == "APIService" && object["spec"]["insecureSkipTLSVerify"] == true {
-            // The field excludes a caBundle.
+            // With `insecureSkipTLSVerify` an APIService must not have a caBundle.
             return ObjectState::Foreign(None);
         }
         match elsewhere(&object, service) {
@@ -92,12 +92,12 @@ impl RegisteredObject {
         }
     }
 
-    /// Message about an object that is missing, with its source.
+    /// Message about the missing object, with its source.
     pub(super) fn absent(&self) -> String {
         format!("{self} does not exist; {}", self.source)
     }
 
-    /// Names the parts of `object` that are for `service` and have no caBundle.
+    /// Lists the parts of `object` that are for `service` and have no caBundle.
     pub(super) fn untrusting(&self, object: &Value, service: &Service) -> Option<String> {
         let filler = match is_injected(object) {
             true => "cert-manager",
@@ -107,7 +107,7 @@ impl RegisteredObject {
             .then(|| format!("{self} has no caBundle, which {filler} is to fill in"))
     }
 
-    /// Makes it, unless another server was faster.
+    /// Creates the object, unless another server was faster.
     pub(super) async fn create(&self, client: &Client) -> Result<(), RegistrationError> {
         let object = serde_json::from_value(self.template.clone());
         let object: DynamicObject = object.map_err(|problem| self.malformed(&problem))?;
@@ -125,8 +125,8 @@ impl RegisteredObject {
         }
     }
 
-    /// Makes everything in the read `object` trust `bundle`. A change by another writer meanwhile wins;
-    /// the object is then checked again.
+    /// Sets `bundle` in everything in the read `object` that is for `service`. A concurrent change by another
+    /// writer wins; the object is then checked again.
     pub(super) async fn fill(
         &self,
         client: &Client,
@@ -134,7 +134,7 @@ impl RegisteredObject {
         service: &Service,
         bundle: &str,
     ) -> Result<(), RegistrationError> {
-        let Some(mut patch) = filled(object, service, bundle) else {
+        let Some(mut patch) = ca_patch(object, service, bundle) else {
             return Ok(());
         };
         patch["metadata"] = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
@@ -222,7 +222,7 @@ fn is_for(reference: &Value, service: &Service) -> bool {
     reference["namespace"] == service.namespace.as_str() && reference["name"] == service.name.as_str()
 }
 
-/// Target of an APIService's reference, in words.
+/// Describes the Service or address that an APIService's reference names.
 #[must_use]
 pub fn whose(reference: &Value) -> String {
     match (reference["namespace"].as_str(), reference["name"].as_str()) {
@@ -231,8 +231,8 @@ pub fn whose(reference: &Value) -> String {
     }
 }
 
-/// The fields that make `object` trust `bundle`; `None` when it does.
-fn filled(object: &Value, service: &Service, bundle: &str) -> Option<Value> {
+/// The fields that make `object` trust `bundle`; `None` when it trusts it already.
+fn ca_patch(object: &Value, service: &Service, bundle: &str) -> Option<Value> {
     let bundle = json!(STANDARD.encode(bundle));
     if object["kind"] == "APIService" {
         let have = &object["spec"]["caBundle"];
@@ -252,7 +252,7 @@ fn filled(object: &Value, service: &Service, bundle: &str) -> Option<Value> {
 
 /// Whether everything in `object` that is for `service` trusts `bundle`.
 pub(super) fn trusts(object: &Value, service: &Service, bundle: &str) -> bool {
-    filled(object, service, bundle).is_none()
+    ca_patch(object, service, bundle).is_none()
 }
 
 #[cfg(test)]

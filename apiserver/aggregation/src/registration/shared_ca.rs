@@ -1,4 +1,4 @@
-//! The CA that all servers of an installation share, in a Secret; and its certificate alone, for
+//! The CA that all servers of an installation share, in a Secret; and its certificate without the key, for
 //! clients that only have to trust it, in a ConfigMap of the same name.
 
 use std::collections::BTreeMap;
@@ -17,9 +17,9 @@ use kube::{Api, Client};
 
 use crate::error::RegistrationError;
 
-/// Most attempts at a Secret that others change meanwhile.
+/// Highest number of attempts to write a Secret that other clients change concurrently.
 const ATTEMPTS: usize = 8;
-/// The entry of the ConfigMap with the certificates, named as in Kubernetes' own.
+/// Key of the certificates in the ConfigMap, as in Kubernetes' own ConfigMaps.
 const CERTIFICATES: &str = "ca.crt";
 
 /// A CA that all servers behind one Service share.
@@ -27,24 +27,24 @@ const CERTIFICATES: &str = "ca.crt";
 pub struct SharedCaOptions {
     /// The name of the Secret, and of the ConfigMap, in the namespace of the Service.
     pub secret: String,
-    /// Length of each step of a rotation: trusted, signing, alone.
+    /// Duration of each step of a rotation: the new CA is trusted, then signs, then is the only one.
     pub step: SignedDuration,
-    /// The annotation on the Secret that asks for a new CA before its time; removed when it is announced.
+    /// Annotation on the Secret that requests a new CA before its time; removed when the new CA is announced.
     pub rotate_annotation: String,
 }
 
-/// The Secret.
+/// The Secret of the shared CA.
 pub(super) struct SharedCa {
     secrets: Api<Secret>,
     published: Api<ConfigMap>,
-    /// The Secret in words.
+    /// Description of the Secret for messages.
     place: PathBuf,
     options: SharedCaOptions,
-    /// Source of the right to use it.
+    /// Source of the right to use the Secret.
     source: String,
 }
 
-/// State of the Secret as read.
+/// Secret and its CA, as read.
 pub(super) struct Read {
     secret: Secret,
     pub(super) shared: SharedAuthorities,
@@ -61,7 +61,7 @@ impl SharedCa {
         }
     }
 
-    /// Reads it. Creates the first one where it is missing, unless another server is faster.
+    /// Reads the Secret. Creates it where it is missing, unless another server is faster.
     pub(super) async fn open(&self, now: Timestamp) -> Result<Read, RegistrationError> {
         for _ in 0..ATTEMPTS {
             let found = self.secrets.get_opt(&self.options.secret).await;
@@ -89,8 +89,8 @@ impl SharedCa {
         Err(RegistrationError::Conflicts(self.place.display().to_string()))
     }
 
-    /// Takes the next step of a rotation when its time has come. `announced` says whether every client
-    /// trusts the present bundle.
+    /// Makes the next step of a rotation when it is due. `announced` is true if every client trusts the
+    /// present bundle.
     pub(super) async fn advance(
         &self,
         read: Read,
@@ -107,7 +107,7 @@ impl SharedCa {
         let Some((step, next)) = read.shared.next_step(&moment, &self.place)? else {
             return Ok(read);
         };
-        // Another server was faster: it is read again soon.
+        // Another server was faster: the Secret is read again soon.
         let Some(secret) = self.replace(&read.secret, &next).await? else {
             return Ok(read);
         };
@@ -120,8 +120,8 @@ impl SharedCa {
         Ok(Read { secret, shared: next })
     }
 
-    /// Publishes the certificates for clients that only have to trust the CA (Prometheus). A ConfigMap
-    /// that does not exist, or that this server may not write, is left alone.
+    /// Publishes the certificates for clients that only have to trust the CA (Prometheus). A ConfigMap that
+    /// does not exist, or that this server must not write, is skipped.
     pub(super) async fn publish(&self, bundle: &str) -> Result<(), RegistrationError> {
         let name = &self.options.secret;
         let failed = |problem: kube::Error| match problem {
@@ -215,7 +215,7 @@ fn data(secret: &Secret) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// The CA of a file.
+/// Reads the CA bundle from a file.
 pub(super) fn bundle_of(file: &Path) -> Result<String, RegistrationError> {
     berth_certs::pem::ca_bundle(file)?;
     std::fs::read_to_string(file).map_err(|cause| RegistrationError::File {

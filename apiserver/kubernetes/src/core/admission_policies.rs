@@ -1,5 +1,5 @@
-//! `admissionregistration.k8s.io`: ValidatingAdmissionPolicy, MutatingAdmissionPolicy and their bindings.
-//! The crate `berth-policies` evaluates them; here are their forms and rules.
+//! `admissionregistration.k8s.io`: ValidatingAdmissionPolicy, MutatingAdmissionPolicy and their bindings. The
+//! crate `berth-policies` evaluates them; this module has their schemas and rules.
 //!
 //! Mutating policies are served in `v1` and in `v1beta1`, the version in manifests from before
 //! Kubernetes 1.36.
@@ -17,15 +17,15 @@ pub use binding::{MutatingAdmissionPolicyBinding, ValidatingAdmissionPolicyBindi
 pub use mutating::MutatingAdmissionPolicy;
 pub use validating::ValidatingAdmissionPolicy;
 
-/// The group.
+/// API group of admission policies.
 pub const GROUP: &str = "admissionregistration.k8s.io";
-/// Policies that judge.
+/// Resource of ValidatingAdmissionPolicies.
 pub const VALIDATING: GroupResource = GroupResource::new(GROUP, "validatingadmissionpolicies");
-/// Their bindings.
+/// Resource of ValidatingAdmissionPolicyBindings.
 pub const VALIDATING_BINDINGS: GroupResource = GroupResource::new(GROUP, "validatingadmissionpolicybindings");
-/// Policies that change.
+/// Resource of MutatingAdmissionPolicies.
 pub const MUTATING: GroupResource = GroupResource::new(GROUP, "mutatingadmissionpolicies");
-/// Their bindings.
+/// Resource of MutatingAdmissionPolicyBindings.
 pub const MUTATING_BINDINGS: GroupResource = GroupResource::new(GROUP, "mutatingadmissionpolicybindings");
 
 /// Text of a table cell without a value.

@@ -39,7 +39,7 @@ pub mod data_schema {
     pub struct Text(pub String);
 }
 
-/// Configuration for whoever reads it.
+/// The kind ConfigMap: configuration for programs that read it.
 #[derive(Clone, Copy, Debug)]
 pub struct ConfigMap;
 
@@ -77,7 +77,7 @@ impl Kind for ConfigMap {
         let mut errors = data::keys(new, "data");
         errors.extend(data::keys(new, "binaryData"));
         errors.extend(data::encodings(new, "binaryData"));
-        errors.extend(twice(new));
+        errors.extend(duplicate_keys(new));
         errors.extend(data::size(new, &[("data", false), ("binaryData", true)]));
         if let Some(old) = write.old {
             errors.extend(data::immutable(old, new, &["data", "binaryData"]));
@@ -92,8 +92,8 @@ fn keys(map: &Object) -> Cell {
     Cell::Value(count.into())
 }
 
-/// Keys that are in both fields.
-fn twice(new: &Value) -> Vec<FieldError> {
+/// Errors for keys that are in both fields.
+fn duplicate_keys(new: &Value) -> Vec<FieldError> {
     let Some(binary) = value::object(new, &["binaryData"]) else {
         return Vec::new();
     };
@@ -169,8 +169,11 @@ mod tests {
     #[test]
     fn a_megabyte_is_the_limit() {
         assert!(errors(None, &json!({"data": {"a": "x".repeat(1024 * 1024)}})).is_empty());
-        let over = errors(None, &json!({"data": {"a": "x".repeat(1024 * 1024), "b": "y"}}));
-        assert_eq!(over, ["data: Too long: may not be more than 1048576 bytes"]);
+        let errors_above_limit = errors(None, &json!({"data": {"a": "x".repeat(1024 * 1024), "b": "y"}}));
+        assert_eq!(
+            errors_above_limit,
+            ["data: Too long: may not be more than 1048576 bytes"]
+        );
     }
 
     #[test]

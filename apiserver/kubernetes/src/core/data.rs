@@ -1,4 +1,4 @@
-//! Common parts of ConfigMaps and Secrets: keys, sizes and being immutable.
+//! Common rules of ConfigMaps and Secrets: keys, sizes and immutability.
 
 use base64::engine::general_purpose::STANDARD;
 use base64::{DecodeError, Engine as _};
@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::core::value;
 
-/// The most bytes the values of one object may have together.
+/// Highest total number of bytes of an object's values.
 const SIZE_LIMIT: usize = 1024 * 1024;
 
-/// Whether `key` may name an entry of `data`, as a file name in a volume would have to be.
+/// Checks that `key` is a valid key of `data`, which must be usable as a file name in a volume.
 fn config_key(key: &str) -> Result<(), String> {
     if key.len() > 253 {
         return Err("must be no more than 253 characters".to_owned());
@@ -30,7 +30,7 @@ fn config_key(key: &str) -> Result<(), String> {
     }
 }
 
-/// All invalid keys of the object in `field`.
+/// Errors for all invalid keys of the object in `field`.
 pub(crate) fn keys(object: &Value, field: &str) -> Vec<FieldError> {
     let entries = value::object(object, &[field]).into_iter().flatten();
     entries
@@ -42,8 +42,8 @@ pub(crate) fn keys(object: &Value, field: &str) -> Vec<FieldError> {
         .collect()
 }
 
-/// Removes the line breaks from the base64 values in the object in `field`: manifests made with
-/// `base64` have them, and stored values do not.
+/// Removes line breaks from the base64 values of the object in `field`: the output of `base64` has line
+/// breaks, stored values have none.
 pub(crate) fn unbroken(object: &mut Value, field: &str) {
     let Some(entries) = object.get_mut(field).and_then(Value::as_object_mut) else {
         return;
@@ -57,12 +57,12 @@ pub(crate) fn unbroken(object: &mut Value, field: &str) {
     }
 }
 
-/// Every entry of the object in `field` that is not base64.
+/// Errors for all values of the object in `field` that are not base64.
 pub(crate) fn encodings(object: &Value, field: &str) -> Vec<FieldError> {
     let entries = value::object(object, &[field]).into_iter().flatten();
     entries
         .filter_map(|(key, entry)| {
-            // The path without the value: it may be a Secret's.
+            // The message has the path without the value, which may be a Secret's.
             let place = match STANDARD.decode(entry.as_str()?).err()? {
                 DecodeError::InvalidByte(at, _) | DecodeError::InvalidLastSymbol(at, _) => {
                     format!("illegal data at input byte {at}")
@@ -81,7 +81,7 @@ pub(crate) fn encodings(object: &Value, field: &str) -> Vec<FieldError> {
         .collect()
 }
 
-/// Whether the values of `fields` (the flag: base64) are too many bytes together.
+/// Error when the values of `fields` (the flag: base64) have too many bytes together.
 pub(crate) fn size(object: &Value, fields: &[(&str, bool)]) -> Option<FieldError> {
     let mut total = 0;
     for (field, encoded) in fields {
@@ -97,8 +97,8 @@ pub(crate) fn size(object: &Value, fields: &[(&str, bool)]) -> Option<FieldError
     (total > SIZE_LIMIT).then(|| FieldError::too_long(fields[0].0, SIZE_LIMIT))
 }
 
-/// Every one of `fields` that changed although the old object is `immutable`, and the field `immutable`
-/// itself.
+/// Errors for changes of `fields` although the old object is `immutable`, and for a change of the field
+/// `immutable` itself.
 pub(crate) fn immutable(old: &Value, new: &Value, fields: &[&str]) -> Vec<FieldError> {
     const DETAIL: &str = "field is immutable when `immutable` is set";
     if !value::flag(old, &["immutable"]) {

@@ -1,5 +1,5 @@
-//! `apps/v1` Deployment, and its `scale`. Standalone nothing runs its Pods: it is stored for programs
-//! that sync it to a cluster that does (kcp's syncers), and they report its status.
+//! `apps/v1` Deployment, and its `scale`. A standalone server runs no Pods: it stores the Deployment for
+//! programs that sync it to a cluster which runs them (kcp's syncers), and they report its status.
 
 mod fields;
 mod rules;
@@ -16,10 +16,10 @@ use crate::core::{typed, value};
 pub use fields::{DeploymentFields, LabelSelector, PodTemplate};
 pub(crate) use rules::{container_errors, negative, workload_errors};
 
-/// The resource.
+/// Resource of Deployments.
 pub const RESOURCE: GroupResource = GroupResource::new("apps", "deployments");
 
-/// A number of Pods with the same content, and the strategy that replaces them by newer ones.
+/// The kind Deployment: a number of equal Pods, and the strategy that replaces them with newer ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Deployment;
 
@@ -75,12 +75,12 @@ impl Kind for Deployment {
     }
 }
 
-/// `2/3`, of the numbers at two paths.
+/// Table cell such as `2/3`, with the numbers at two paths.
 pub(crate) fn counts(object: &Object, some: &[&str], all: &[&str]) -> Cell {
     format!("{}/{}", number(object.value(), some), number(object.value(), all)).into()
 }
 
-/// The texts in `field` of the containers.
+/// Table cell with the texts in `field` of the containers.
 pub(crate) fn of_containers(deployment: &Object, field: &str) -> Cell {
     let containers = value::list(deployment.value(), &["spec", "template", "spec", "containers"]);
     let texts = containers.iter().map(|each| value::text(each, &[field]));

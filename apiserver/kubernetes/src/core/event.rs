@@ -1,4 +1,4 @@
-//! Events: the same objects in two APIs, `v1` and `events.k8s.io/v1`, stored in the form of the first.
+//! Events: one stored object in two APIs, `v1` and `events.k8s.io/v1`; the stored form is that of `v1`.
 
 mod convert;
 mod row;
@@ -15,9 +15,9 @@ use serde_json::Value;
 use crate::core::service_account::Reference;
 use crate::core::value;
 
-/// The group of the newer API.
+/// API group of the newer API.
 pub const GROUP: &str = "events.k8s.io";
-/// The resource under which both are stored.
+/// Resource under which events of both APIs are stored.
 pub const STORED: GroupResource = GroupResource::new("", "events");
 
 /// The fields of an Event in `v1`.
@@ -114,11 +114,11 @@ pub struct Series {
     pub last_observed_time: Option<String>,
 }
 
-/// `v1` Event.
+/// The kind Event of `v1`.
 #[derive(Clone, Copy, Debug)]
 pub struct CoreEvent;
 
-/// `events.k8s.io/v1` Event.
+/// The kind Event of `events.k8s.io/v1`.
 #[derive(Clone, Copy, Debug)]
 pub struct Event;
 
@@ -142,7 +142,7 @@ const CORE_SELECTABLE: &[SelectableField] = fields![
         "reason" => "reason",
         "reportingComponent" => "reportingComponent",
         "type" => "type";
-        // Its default is the reporting controller.
+        // The source defaults to the reporting controller.
         SelectableField::computed("source", |event| row::component(event).to_owned())
 ];
 
@@ -195,7 +195,7 @@ impl Kind for CoreEvent {
         rules::core(write, new)
     }
 
-    /// Old reporters name events after their objects, in capitals, too.
+    /// Older reporters name events after their objects, with uppercase letters too.
     fn validate_name(&self, name: &str) -> Result<(), NameError> {
         name::path_segment(name)
     }
@@ -217,7 +217,7 @@ impl Kind for Event {
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        // The stored form is judged, for which the other API has the schema.
+        // The stored form is validated, by the schema of the other API.
         let mut errors = CoreEvent.schema("v1").validate(new);
         errors.extend(rules::new_api(write, new));
         for error in &mut errors {

@@ -1,5 +1,5 @@
-//! `batch/v1` Job. It is stored for programs that bring it to a cluster that runs its Pods; no
-//! controller here runs any.
+//! `batch/v1` Job. It is stored for programs that copy it to a cluster which runs its Pods; no controller
+//! here runs any.
 
 use berth_apimachinery::{
     Column, Definition, FieldError, Kind, KindInfo, Schema, StatusMetadata, Write, described_by,
@@ -52,7 +52,7 @@ pub struct JobStatus {
     pub failed: Option<i32>,
 }
 
-/// Pods that run to their end.
+/// The kind Job: Pods that run to completion.
 #[derive(Clone, Copy, Debug)]
 pub struct Job;
 
@@ -82,8 +82,8 @@ static DEFINITION: Definition = Definition {
     )
 };
 
-/// Sets the default of one Pod that runs and has to succeed. Without completions, one successful Pod is
-/// enough.
+/// Sets the defaults. A Job without parallelism and completions runs one Pod, which has to succeed; with
+/// parallelism alone, one successful Pod is enough.
 fn prepare(new: &mut Value) {
     let Some(spec) = new.get_mut("spec").filter(|spec| spec.is_object()) else {
         return;

@@ -1,5 +1,5 @@
-//! `coordination.k8s.io/v1` Lease: the lock of controllers that elect a leader. Standalone it lets any of them
-//! run.
+//! `coordination.k8s.io/v1` Lease: the lock of controllers that elect a leader. With it, such controllers
+//! also run against a standalone server.
 
 use std::sync::LazyLock;
 
@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use crate::core::{micro_time, value};
 
-/// The group.
+/// API group of Leases.
 pub const GROUP: &str = "coordination.k8s.io";
-/// The resource.
+/// Resource of Leases.
 pub const RESOURCE: GroupResource = GroupResource::new(GROUP, "leases");
 
 /// The fields of a Lease.
@@ -43,7 +43,7 @@ pub struct LeaseSpec {
     pub preferred_holder: Option<String>,
 }
 
-/// A lock that is held by being renewed.
+/// The kind Lease: a lock whose holder keeps it by renewing it.
 #[derive(Clone, Copy, Debug)]
 pub struct Lease;
 
@@ -77,9 +77,9 @@ impl Kind for Lease {
     }
 
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
-        // As kube-apiserver without coordinated leader election: existing values stay.
-        let held = write.old.map_or(&Value::Null, |old| &old["spec"]["strategy"]);
-        if held.is_null()
+        // As in kube-apiserver without coordinated leader election, existing values stay.
+        let stored = write.old.map_or(&Value::Null, |old| &old["spec"]["strategy"]);
+        if stored.is_null()
             && let Some(spec) = new.get_mut("spec").and_then(Value::as_object_mut)
         {
             spec.remove("strategy");

@@ -5,9 +5,9 @@ use serde_json::Value;
 
 use crate::core::value::text;
 
-/// Returns the problems of the times at `paths`. Typed clients read them with exactly six digits of a
-/// second: a time with fewer would break their lists and watches of the whole namespace. The schema
-/// refuses values that are not times.
+/// Returns the problems of the times at `paths`. Typed clients parse them with exactly six digits of a
+/// second: a time with fewer would break their lists and watches of the whole namespace. The schema rejects
+/// values that are not times.
 pub(crate) fn problems(paths: &[&[&str]], new: &Value) -> Vec<FieldError> {
     let is_micro = |time: &str| {
         let fraction = time.get(19..).unwrap_or_default().as_bytes();
@@ -16,11 +16,11 @@ pub(crate) fn problems(paths: &[&[&str]], new: &Value) -> Vec<FieldError> {
             && fraction[1..7].iter().all(u8::is_ascii_digit)
             && !fraction[7].is_ascii_digit()
     };
-    let refused = paths.iter().filter(|path| {
+    let invalid = paths.iter().filter(|path| {
         let time = text(new, path);
         time::parse(time).is_some() && !is_micro(time)
     });
-    refused
+    invalid
         .map(|path| {
             let detail = "must be a time with microseconds, such as 2006-01-02T15:04:05.000000Z";
             FieldError::invalid(path.join("."), text(new, path), detail)
@@ -28,7 +28,7 @@ pub(crate) fn problems(paths: &[&[&str]], new: &Value) -> Vec<FieldError> {
         .collect()
 }
 
-/// Writes the times at `paths` in UTC, the served form.
+/// Converts the times at `paths` to UTC, the served form.
 pub(crate) fn to_utc(paths: &[&[&str]], new: &mut Value) {
     if !problems(paths, new).is_empty() {
         return;

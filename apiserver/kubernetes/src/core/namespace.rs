@@ -16,11 +16,11 @@ use serde_json::Value;
 
 use crate::core::value;
 
-/// The resource.
+/// Resource of Namespaces.
 pub const RESOURCE: GroupResource = GroupResource::new("", "namespaces");
-/// The finalizer of the namespace's content: the namespace deleter removes it last.
+/// Finalizer for the namespace's content: the namespace deleter removes it last.
 pub const FINALIZER: &str = "kubernetes";
-/// The label that carries the namespace's own name, for selectors.
+/// Label with the namespace's own name, for selectors.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
 /// The fields of a Namespace.
@@ -73,7 +73,7 @@ pub struct NamespaceCondition {
     pub message: Option<String>,
 }
 
-/// A room for objects.
+/// The kind Namespace: a scope for the names of objects.
 #[derive(Clone, Copy, Debug)]
 pub struct Namespace;
 
@@ -121,7 +121,7 @@ impl Kind for Namespace {
                 set_finalizers(new, finalizers);
                 new["status"] = serde_json::json!({"phase": "Active"});
             }
-            // They change through finalize only.
+            // Finalizers of the spec change only through the subresource finalize.
             Some(old) => set_finalizers(new, value::list(old, &["spec", "finalizers"]).to_vec()),
         }
         label(new);
@@ -132,14 +132,14 @@ impl Kind for Namespace {
         if write.via == Via::Subresource("status") {
             let phase = value::text(new, &["status", "phase"]);
             let deleting = !value::text(new, &["metadata", "deletionTimestamp"]).is_empty();
-            let (wanted, detail) = match deleting {
+            let (expected, detail) = match deleting {
                 false => ("Active", "may only be 'Active' if `deletionTimestamp` is empty"),
                 true => (
                     "Terminating",
                     "may only be 'Terminating' if `deletionTimestamp` is not empty",
                 ),
             };
-            if phase != wanted {
+            if phase != expected {
                 errors.push(FieldError::invalid("status.phase", phase, detail));
             }
         }
@@ -158,7 +158,7 @@ impl Kind for Namespace {
     }
 }
 
-/// A new Namespace object, ready to be stored: for those the server makes itself.
+/// Creates a Namespace object, ready to be stored: for namespaces that the server itself creates.
 #[must_use]
 pub fn new(name: &str, now: Timestamp) -> Value {
     serde_json::json!({
@@ -220,34 +220,35 @@ fn finalizer_errors(new: &Value) -> Vec<FieldError> {
         .collect()
 }
 
-/// The step that leaves `current` with `finalizers` in its spec: an update, or the removal when nothing holds
-/// its deletion back any more.
+/// The step that stores `current` with `finalizers` in its spec: an update, or the removal when no finalizer
+/// holds the deletion back any more.
 ///
 /// # Errors
 /// Never for a stored object. Otherwise, the text is the syntax error.
 pub(crate) fn finalized(current: &Object, finalizers: Vec<Value>) -> Result<Step, String> {
     let meta = current.meta();
-    let goes = meta.deletion_timestamp().is_some() && finalizers.is_empty() && meta.finalizers().is_empty();
+    let removes =
+        meta.deletion_timestamp().is_some() && finalizers.is_empty() && meta.finalizers().is_empty();
     let mut next = current.parse();
     set_finalizers(&mut next, finalizers);
     let draft = Draft::new(&next).map_err(|problem| problem.to_string())?;
     Ok(Step {
-        verb: if goes { Verb::Delete } else { Verb::Update },
+        verb: if removes { Verb::Delete } else { Verb::Update },
         key: Key::new(RESOURCE, "", meta.name()),
         subresource: "finalize",
-        object: (!goes).then_some(draft),
+        object: (!removes).then_some(draft),
         expect: Expect::At(current.revision()),
         guards: Vec::new(),
     })
 }
 
-/// `namespaces/<name>/finalize`: the only way spec.finalizers change.
+/// The subresource `namespaces/<name>/finalize`: the only way to change spec.finalizers.
 pub struct Finalize {
     store: Arc<dyn Store>,
 }
 
 impl Finalize {
-    /// The subresource over the namespaces in `store`.
+    /// Creates the subresource for the namespaces in `store`.
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self { store }
@@ -275,7 +276,7 @@ impl SubresourceHandler for Finalize {
                 return Err(moved(&call.name));
             }
             let step = finalized(current, finalizers.to_vec()).map_err(Status::internal)?;
-            let preview = previewed(current, &step);
+            let preview = preview_of(current, &step);
             if call.dry_run {
                 return Ok(Reply::Object(preview));
             }
@@ -288,7 +289,7 @@ impl SubresourceHandler for Finalize {
                             .map_or(preview, |applied| applied.object),
                     ));
                 }
-                // Without a revision from the client the change is made to the present object.
+                // Without a resource version from the client, the change applies to the present object.
                 Err(StoreError::Conflict { .. }) if revision.is_empty() => {}
                 Err(StoreError::Conflict { .. }) => return Err(moved(&call.name)),
                 Err(StoreError::NotFound { .. }) => return Err(missing()),
@@ -298,7 +299,7 @@ impl SubresourceHandler for Finalize {
     }
 }
 
-fn previewed(current: &Arc<Object>, step: &Step) -> Arc<Object> {
+fn preview_of(current: &Arc<Object>, step: &Step) -> Arc<Object> {
     step.object.as_ref().map_or_else(
         || Arc::clone(current),
         |draft| Arc::new(draft.at(current.revision())),

@@ -8,15 +8,15 @@ use berth_apimachinery::GroupResource;
 pub use binding::{BindingFields, ClusterRoleBinding, RoleBinding, RoleRef, Subject};
 pub use role::{AggregationRule, ClusterRole, ClusterRoleFields, PolicyRule, Role, RoleFields};
 
-/// The group.
+/// API group of RBAC.
 pub const GROUP: &str = "rbac.authorization.k8s.io";
-/// Roles.
+/// Resource of Roles.
 pub const ROLES: GroupResource = GroupResource::new(GROUP, "roles");
-/// Cluster roles.
+/// Resource of ClusterRoles.
 pub const CLUSTER_ROLES: GroupResource = GroupResource::new(GROUP, "clusterroles");
-/// Role bindings.
+/// Resource of RoleBindings.
 pub const ROLE_BINDINGS: GroupResource = GroupResource::new(GROUP, "rolebindings");
-/// Cluster role bindings.
+/// Resource of ClusterRoleBindings.
 pub const CLUSTER_ROLE_BINDINGS: GroupResource = GroupResource::new(GROUP, "clusterrolebindings");
 
 const fn info(

@@ -1,4 +1,5 @@
-//! `v1` ResourceQuota, for counts of objects: there are no Pods here whose CPU and memory could be limited.
+//! `v1` ResourceQuota, for counts of objects: this server runs no Pods whose CPU and memory a quota could
+//! limit.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ use serde_json::Value;
 use crate::core::event::rules::qualified;
 use crate::core::value;
 
-/// The resource.
+/// Resource of ResourceQuotas.
 pub const RESOURCE: GroupResource = GroupResource::new("", "resourcequotas");
 
 /// The fields of a ResourceQuota.
@@ -48,7 +49,7 @@ pub struct Status {
     pub used: Option<BTreeMap<String, QuantityText>>,
 }
 
-/// Limits of what may be in a namespace.
+/// The kind ResourceQuota: limits for the content of a namespace.
 #[derive(Clone, Copy, Debug)]
 pub struct ResourceQuota;
 
@@ -110,7 +111,7 @@ fn used(quota: &Object) -> Cell {
     all.join(", ").into()
 }
 
-/// Names without a prefix that a limit may have.
+/// Valid names of limits without a prefix.
 const STANDARD: [&str; 19] = [
     "configmaps",
     "cpu",
@@ -155,7 +156,7 @@ fn check_limit(name: &str, limit: &Value, path: &str) -> Option<FieldError> {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    // The schema refuses a value that is not a quantity.
+    // The schema rejects a value that is not a quantity.
     let quantity = Quantity::parse(&text).ok()?;
     if quantity < Quantity(0) {
         return Some(FieldError::invalid(

@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::core::config_map::data_schema::{Base64, Text};
 use crate::core::{data, value};
 
-/// The resource.
+/// Resource of Secrets.
 pub const RESOURCE: GroupResource = GroupResource::new("", "secrets");
 
 /// The fields of a Secret.
@@ -32,7 +32,7 @@ pub struct SecretFields {
     pub immutable: Option<bool>,
 }
 
-/// Bytes that are not for everyone.
+/// The kind Secret: confidential data.
 #[derive(Clone, Copy, Debug)]
 pub struct Secret;
 
@@ -63,22 +63,22 @@ const SERVICE_ACCOUNT: &str = "kubernetes.io/service-account.name";
 impl Kind for Secret {
     described_by!(DEFINITION);
 
-    /// Encodes stringData and sets the type, which an update may leave out.
+    /// Encodes stringData and sets the type, which an update may omit.
     fn read_body(&self, old: Option<&Value>, body: &mut Value) {
         encode_texts(body);
         data::unbroken(body, "data");
         value::drop_empty(body, &["data"]);
-        // Other types than texts stay, and the schema refuses them.
+        // Values that are not strings stay, and the schema rejects them.
         if body
             .get("type")
             .is_none_or(|given| given.is_null() || given == "")
         {
-            let kept = old.map_or("", |old| value::text(old, &["type"]));
-            body["type"] = if kept.is_empty() { "Opaque" } else { kept }.into();
+            let stored = old.map_or("", |old| value::text(old, &["type"]));
+            body["type"] = if stored.is_empty() { "Opaque" } else { stored }.into();
         }
     }
 
-    /// Encodes and settles the type of objects that were applied, or left by admission.
+    /// Encodes stringData and sets the type in objects from server-side apply or changed by admission.
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
         self.read_body(write.old, new);
     }
@@ -106,7 +106,7 @@ impl Kind for Secret {
     }
 }
 
-/// Moves stringData into data. Other types than texts stay, and the schema refuses them.
+/// Moves stringData into data. Values that are not strings stay, and the schema rejects them.
 fn encode_texts(new: &mut Value) {
     let Some(Value::Object(texts)) = new.get("stringData") else {
         return;
@@ -131,7 +131,7 @@ fn encode_texts(new: &mut Value) {
     }
 }
 
-/// The keys each type asks for.
+/// Errors for missing keys that the type of the secret requires.
 fn of_type(new: &Value) -> Vec<FieldError> {
     let has = |key: &str| value::object(new, &["data"]).is_some_and(|data| data.contains_key(key));
     let required = |key: &str| (!has(key)).then(|| FieldError::required(format!("data[{key}]"), ""));
@@ -147,8 +147,8 @@ fn of_type(new: &Value) -> Vec<FieldError> {
     match value::text(new, &["type"]) {
         "kubernetes.io/service-account-token" => {
             let path = format!("metadata.annotations[{SERVICE_ACCOUNT}]");
-            let given = !value::text(new, &["metadata", "annotations", SERVICE_ACCOUNT]).is_empty();
-            if given {
+            let has_account = !value::text(new, &["metadata", "annotations", SERVICE_ACCOUNT]).is_empty();
+            if has_account {
                 Vec::new()
             } else {
                 vec![FieldError::required(path, "")]

@@ -1,4 +1,4 @@
-//! `v1` Service. Standalone, there is no load balancing behind it, and it gets no address. It is stored
+//! `v1` Service. A standalone server has no load balancing, and assigns no addresses. It stores the Service
 //! for programs that sync it to a cluster with both, such as kcp's syncers.
 
 mod rules;
@@ -122,7 +122,7 @@ pub struct Ingress {
     pub hostname: Option<String>,
 }
 
-/// A name under which workloads are reached.
+/// The kind Service: a name under which clients reach workloads.
 #[derive(Clone, Copy, Debug)]
 pub struct Service;
 
@@ -160,7 +160,7 @@ static DEFINITION: Definition = Definition {
     )
 };
 
-/// The fields of the spec that are absent when they are empty.
+/// Fields of the spec that are omitted when they are empty.
 const LEFT_OUT: &[&str] = &[
     "clusterIPs",
     "externalIPs",
@@ -183,7 +183,7 @@ impl Kind for Service {
         }
     }
 
-    /// Fills in defaults that the schema cannot state: the port of the workloads is the port of the service.
+    /// Fills in defaults that the schema cannot state: the target port is the service's port.
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
         self.read_body(write.old, new);
         rules::prepare(new);
@@ -233,7 +233,7 @@ fn external(service: &Value) -> String {
 }
 
 fn ports(service: &Value) -> String {
-    let shown = |port: &Value| {
+    let format_port = |port: &Value| {
         let number = |field: &str| {
             port.get(field)
                 .and_then(Value::as_i64)
@@ -245,7 +245,7 @@ fn ports(service: &Value) -> String {
     };
     let ports: Vec<String> = value::list(service, &["spec", "ports"])
         .iter()
-        .map(shown)
+        .map(format_port)
         .collect();
     or_none(&ports.join(",")).to_owned()
 }

@@ -1,5 +1,5 @@
-//! `v1` ServiceAccount. Standalone it is a name that RBAC can bind and that controllers such as kcp's sync;
-//! Berth issues no tokens for it.
+//! `v1` ServiceAccount. On a standalone server it is a name that RBAC can bind and that controllers such as
+//! kcp's sync; Berth issues no tokens for it.
 
 use berth_apimachinery::{Definition, Kind, KindInfo, Schema, Write, described_by};
 use schemars::JsonSchema;
@@ -56,7 +56,7 @@ pub struct LocalReference {
     pub name: Option<String>,
 }
 
-/// An identity for workloads.
+/// The kind ServiceAccount: an identity for workloads.
 #[derive(Clone, Copy, Debug)]
 pub struct ServiceAccount;
 

@@ -1,5 +1,5 @@
-//! `apps/v1` StatefulSet. Like a Deployment, it is stored for programs that bring it to a cluster that
-//! runs its Pods.
+//! `apps/v1` StatefulSet. Like a Deployment, it is stored for programs that copy it to a cluster which runs
+//! its Pods.
 
 use berth_apimachinery::{
     Column, Definition, FieldError, Kind, KindInfo, Schema, StatusMetadata, Write, described_by,
@@ -50,7 +50,7 @@ pub struct StatefulSetStatus {
     pub ready_replicas: Option<i32>,
 }
 
-/// Copies of a Pod, each with a name and storage of its own.
+/// The kind StatefulSet: copies of a Pod, each with a name and storage of its own.
 #[derive(Clone, Copy, Debug)]
 pub struct StatefulSet;
 
@@ -131,13 +131,13 @@ mod tests {
         let mut bad = good;
         bad["template"] = json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": []}});
         bad["replicas"] = (-1).into();
-        let told = errors(bad).join("\n");
+        let messages = errors(bad).join("\n");
         for part in [
             "spec.replicas: Invalid value: -1: must be greater than or equal to 0",
             "`selector` does not match template `labels`",
             "spec.template.spec.containers: Required value",
         ] {
-            assert!(told.contains(part), "{part}:\n{told}");
+            assert!(messages.contains(part), "{part}:\n{messages}");
         }
     }
 }

@@ -1,34 +1,35 @@
-//! The types of all fields of a kind whose schema names only those that are considered here: the object is
-//! read as Kubernetes' clients read it. One that they cannot read would end every typed list and watch of its
-//! collection.
+//! Type checks of all fields of a kind, for kinds whose schema has only the fields that this server uses: the
+//! object is parsed as Kubernetes' clients parse it. An object that they cannot parse would end every typed
+//! list and watch of its collection.
 
 use berth_apimachinery::{FieldError, Schema};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// Longest text of a reported problem, as it may quote the request.
-const TOLD: usize = 300;
+/// Longest text of a reported problem, since it may quote the request.
+const LONGEST_PROBLEM: usize = 300;
 
-/// The first field of `new` that a client's `T` cannot hold; none where `schema` refuses the object already.
+/// Error of the first field of `new` that a client's `T` cannot hold; none where `schema` rejects the object
+/// already.
 pub(super) fn errors<T: DeserializeOwned>(schema: &Schema, new: &Value) -> Vec<FieldError> {
-    if read::<T>(new).is_ok() {
+    if parse::<T>(new).is_ok() {
         return Vec::new();
     }
-    // Go reads numbers as quantities, too, and a time that is not there as none.
+    // Go accepts numbers as quantities too, and a missing time as the zero time.
     let mut lenient = new.clone();
     as_go_reads(&mut lenient);
-    let Err((path, problem)) = read::<T>(&lenient) else {
+    let Err((path, problem)) = parse::<T>(&lenient) else {
         return Vec::new();
     };
     if !schema.validate(new).is_empty() {
         return Vec::new();
     }
-    let problem: String = problem.chars().take(TOLD).collect();
+    let problem: String = problem.chars().take(LONGEST_PROBLEM).collect();
     let detail = format!("json: cannot unmarshal into field {path}: {problem}");
     vec![FieldError::type_invalid(path, kind_of(&problem), detail)]
 }
 
-fn read<T: DeserializeOwned>(value: &Value) -> Result<T, (String, String)> {
+fn parse<T: DeserializeOwned>(value: &Value) -> Result<T, (String, String)> {
     serde_path_to_error::deserialize(value)
         .map_err(|problem| (problem.path().to_string(), problem.inner().to_string()))
 }
@@ -39,7 +40,8 @@ fn kind_of(problem: &str) -> String {
     found.split([' ', ',']).next().unwrap_or_default().to_owned()
 }
 
-/// Writes numbers as texts where Pods have quantities, and a time where conditions have none.
+/// Converts values that Go accepts: numbers to strings where Pods have quantities, and missing times of
+/// conditions to a time.
 fn as_go_reads(value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(as_go_reads),
@@ -48,7 +50,7 @@ fn as_go_reads(value: &mut Value) {
                 match (name.as_str(), field) {
                     ("limits" | "requests" | "overhead", Value::Object(list)) => texts(list),
                     ("sizeLimit" | "divisor", field) => text(field),
-                    ("conditions", Value::Array(conditions)) => conditions.iter_mut().for_each(timed),
+                    ("conditions", Value::Array(conditions)) => conditions.iter_mut().for_each(fill_time),
                     (_, field) => as_go_reads(field),
                 }
             }
@@ -57,8 +59,8 @@ fn as_go_reads(value: &mut Value) {
     }
 }
 
-/// Fills in the time of a condition that has none.
-fn timed(condition: &mut Value) {
+/// Fills in the missing time of a condition.
+fn fill_time(condition: &mut Value) {
     if let Value::Object(fields) = condition {
         let time = fields.entry("lastTransitionTime").or_insert(Value::Null);
         if time.is_null() {

@@ -1,41 +1,41 @@
-//! Small readers of JSON objects: a missing field reads as empty.
+//! Accessors of JSON values: a missing field is an empty value.
 
 use berth_apimachinery::Timestamp;
 use serde_json::{Map, Value};
 
-/// The text at `path` below `value`.
+/// Returns the text at `path` in `value`.
 pub(crate) fn text<'a>(value: &'a Value, path: &[&str]) -> &'a str {
     at(value, path).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The instant at `path` below `value`.
+/// Returns the instant at `path` in `value`.
 pub(crate) fn instant(value: &Value, path: &[&str]) -> Option<Timestamp> {
     berth_apimachinery::time::parse(text(value, path))
 }
 
-/// The list at `path` below `value`.
+/// Returns the list at `path` in `value`.
 pub(crate) fn list<'a>(value: &'a Value, path: &[&str]) -> &'a [Value] {
     at(value, path)
         .and_then(Value::as_array)
         .map_or(&[], Vec::as_slice)
 }
 
-/// The object at `path` below `value`.
+/// Returns the object at `path` in `value`.
 pub(crate) fn object<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Map<String, Value>> {
     at(value, path).and_then(Value::as_object)
 }
 
-/// Whether `path` below `value` is true.
+/// Whether the field at `path` in `value` is true.
 pub(crate) fn flag(value: &Value, path: &[&str]) -> bool {
     at(value, path).and_then(Value::as_bool).unwrap_or_default()
 }
 
-/// The texts of the list at `path` below `value`; anything else in it is left out.
+/// Returns the texts of the list at `path` in `value`, without other elements.
 pub(crate) fn texts<'a>(value: &'a Value, path: &[&str]) -> Vec<&'a str> {
     list(value, path).iter().filter_map(Value::as_str).collect()
 }
 
-/// The object in field `name` of `value`, made when it is missing or something else.
+/// Returns the object in field `name` of `value`, which is created when it is missing or has another type.
 pub(crate) fn object_mut<'a>(value: &'a mut Value, name: &str) -> Option<&'a mut Map<String, Value>> {
     let slot = value.as_object_mut()?.entry(name).or_insert(Value::Null);
     if !slot.is_object() {
@@ -48,7 +48,7 @@ fn at<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Value> {
     path.iter().try_fold(value, |value, name| value.get(name))
 }
 
-/// Removes those of `fields` that are an empty map or list, which Kubernetes leaves out.
+/// Removes those of `fields` that are an empty map or list, which Kubernetes omits.
 pub(crate) fn drop_empty(object: &mut Value, fields: &[&str]) {
     let Some(object) = object.as_object_mut() else {
         return;

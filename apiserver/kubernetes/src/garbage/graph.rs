@@ -1,18 +1,18 @@
-//! Owners and their dependents: only objects with owners are kept.
+//! Graph of owners and their dependents: only objects with owners are kept.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use berth_apimachinery::{Change, Key};
 
-/// The dependents of each owner's uid.
+/// Dependents by the owner's UID.
 #[derive(Default)]
 pub(crate) struct Graph {
     dependents: HashMap<Arc<str>, Keys>,
     owners: HashMap<Key, Box<[Arc<str>]>>,
 }
 
-/// Keys. A single key needs no set: most owners own one object.
+/// Set of keys. A single key needs no allocation: most owners own one object.
 enum Keys {
     One(Key),
     Many(HashSet<Key>),
@@ -48,7 +48,7 @@ impl Keys {
 }
 
 impl Graph {
-    /// Takes one change in; taking the same one in twice changes nothing.
+    /// Records one change; repeating a change has no effect.
     pub(crate) fn fold(&mut self, change: &Change) {
         for owner in self.owners.remove(&change.key).unwrap_or_default() {
             let keys = self.dependents.get_mut(&owner);
@@ -70,7 +70,7 @@ impl Graph {
         self.owners.insert(change.key.clone(), owners);
     }
 
-    /// Records that `key` belongs to the owner of that uid; the uid, shared.
+    /// Records that `key` belongs to the owner with `uid`. Returns the shared UID.
     fn put(&mut self, uid: &str, key: &Key) -> Arc<str> {
         if let Some((uid, _)) = self.dependents.get_key_value(uid) {
             let uid = Arc::clone(uid);
@@ -84,7 +84,7 @@ impl Graph {
         uid
     }
 
-    /// Names of the dependents of the owner with that uid.
+    /// Keys of the dependents of the owner with the UID `owner`.
     pub(crate) fn dependents(&self, owner: &str) -> impl Iterator<Item = &Key> {
         self.dependents.get(owner).into_iter().flat_map(Keys::iter)
     }

@@ -1,4 +1,4 @@
-//! The stored kinds by the names owner references use.
+//! Stored kinds by the names that owner references use.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ impl Kinds {
             kinds
                 .by_kind
                 .insert((info.group, info.kind), Arc::clone(&resource.kind));
-            // Where two APIs show the same records, either kind is used.
+            // Where two APIs serve the same stored objects, either kind is used.
             kinds
                 .by_resource
                 .entry(resource.kind.stored_in())
@@ -35,7 +35,7 @@ impl Kinds {
         Arc::new(kinds)
     }
 
-    /// The resources that hold records, in order, each once.
+    /// Resources with stored objects, in order, each once.
     #[must_use]
     pub fn stored(&self) -> Vec<GroupResource> {
         self.by_resource
@@ -46,21 +46,21 @@ impl Kinds {
             .collect()
     }
 
-    /// The namespaced ones.
+    /// Namespaced resources with stored objects.
     #[must_use]
     pub fn namespaced(&self) -> Vec<GroupResource> {
         let namespaced = |resource: &GroupResource| self.by_resource[resource].info().namespaced();
         self.stored().into_iter().filter(namespaced).collect()
     }
 
-    /// The kind of the records of `resource`.
+    /// The kind of the stored objects of `resource`.
     #[must_use]
     pub fn kind(&self, resource: GroupResource) -> Option<&Arc<dyn Kind>> {
         self.by_resource.get(&resource)
     }
 
-    /// Key of the owner that an object in `namespace` refers to. `None` for a kind that is not stored
-    /// here, and for a namespaced owner of a cluster-scoped object, which is not possible.
+    /// Key of the owner that an object in `namespace` refers to. `None` for a kind that this server does not
+    /// store, and for a namespaced owner of a cluster-scoped object, which is not allowed.
     #[must_use]
     pub fn resolve(&self, owner: &OwnerReference, namespace: &str) -> Option<Key> {
         let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);

@@ -1,4 +1,5 @@
-//! Deleting and editing single objects as a controller: on the present object, repeated when it moves.
+//! Deletion and update of single objects by a controller: the present object is written, again after a
+//! conflict.
 
 use std::sync::Arc;
 
@@ -10,19 +11,19 @@ use serde_json::Value;
 
 use crate::garbage::Kinds;
 
-/// The finalizer of an owner that waits for its dependents.
+/// Finalizer of an owner that waits for the deletion of its dependents.
 pub(crate) const FOREGROUND: &str = "foregroundDeletion";
-/// The finalizer of an owner whose dependents are to be released.
+/// Finalizer of an owner whose dependents are to be orphaned.
 pub(crate) const ORPHAN: &str = "orphan";
 
-/// Fate of the dependents of a deleted object.
+/// Policy for the dependents of a deleted object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Propagation {
-    /// They go afterwards.
+    /// The dependents are deleted after the owner.
     Background,
-    /// They go first.
+    /// The dependents are deleted before the owner.
     Foreground,
-    /// They stay.
+    /// The dependents are orphaned.
     Orphan,
 }
 
@@ -32,17 +33,17 @@ pub trait Protection: Send + Sync + 'static {
     /// Conditions that must still hold when the deletion of `object`, stored at `key`, is committed.
     ///
     /// # Errors
-    /// Reason why it must not be deleted now.
+    /// Reason why the object must not be deleted now.
     async fn permits(&self, key: &Key, object: &Object) -> Result<Vec<Guard>, String>;
 }
 
 /// Reason why an object was not deleted.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotRemoved {
-    /// The store did not take it.
+    /// The store rejected the write.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// It is in use.
+    /// The object is in use.
     #[error("{0}")]
     Protected(String),
 }
@@ -70,8 +71,8 @@ impl Removal {
         }
     }
 
-    /// Deletes the object while it is still the one with `uid`: removed at once, or marked when something
-    /// holds it.
+    /// Deletes the object if it still has `uid`: it is removed at once, or marked as being deleted when a
+    /// finalizer holds it.
     pub(crate) async fn delete(
         &self,
         key: &Key,
@@ -82,7 +83,7 @@ impl Removal {
             let Some(current) = self.current(key, uid).await? else {
                 return Ok(());
             };
-            // An object that is being deleted was released when its deletion began.
+            // The deletion of an object that is already being deleted was permitted when it began.
             let guards = match current.meta().deletion_timestamp() {
                 Some(_) => Vec::new(),
                 None => {
@@ -90,15 +91,15 @@ impl Removal {
                     permitted.map_err(NotRemoved::Protected)?
                 }
             };
-            let next = self.marked(key, &current, propagation);
+            let next = self.mark_deleting(key, &current, propagation);
             if self.written(key, &current, next, guards).await?.is_some() {
                 return Ok(());
             }
         }
     }
 
-    /// Changes the object while it is still the one with `uid`. `edit` returns whether it changed
-    /// anything. An object that is being deleted is removed with its last finalizer.
+    /// Changes the object if it still has `uid`. `edit` returns whether it changed anything. An object that
+    /// is being deleted is removed with its last finalizer.
     pub(crate) async fn edit(
         &self,
         key: &Key,
@@ -109,15 +110,15 @@ impl Removal {
             let mut value = current.parse();
             edit(&mut value).then(|| {
                 let deleting = current.meta().deletion_timestamp().is_some();
-                let stays = !deleting || has_finalizers(&value) || self.holds(key, &mut value);
-                stays.then_some(value)
+                let remains = !deleting || has_finalizers(&value) || self.holds(key, &mut value);
+                remains.then_some(value)
             })
         })
         .await
     }
 
-    /// Writes the result of `next` for the present object (`None`: nothing to do; no value: deletion),
-    /// and repeats this when the object moved meanwhile. Returns whether anything was written.
+    /// Writes the result of `next` for the present object (`None`: no change; `Some(None)`: deletion), again
+    /// after a conflict. Returns whether anything was written.
     async fn on_current(
         &self,
         key: &Key,
@@ -137,16 +138,16 @@ impl Removal {
         }
     }
 
-    /// The present object, if it is the one with `uid`.
+    /// The present object, if it has `uid`.
     async fn current(&self, key: &Key, uid: &str) -> Result<Option<Arc<Object>>, StoreError> {
         let list = self.store.list(key.resource, At::Latest).await?;
         let current = list.get(&key.namespace, &key.name);
         Ok(current.filter(|object| object.meta().uid() == uid).cloned())
     }
 
-    /// Writes `value` over `current`, or removes it without one, and returns whether that changed
-    /// anything. `None` when the object, or the state that `guards` require, moved meanwhile: each such
-    /// turn is another writer's success, so this ends.
+    /// Replaces `current` by `value`, or removes it if there is no value. Returns whether that changed
+    /// anything, or `None` after a conflict: the object, or a state that `guards` require, was changed by
+    /// another writer. Retries of the write end, since each conflict means that another write succeeded.
     async fn written(
         &self,
         key: &Key,
@@ -177,8 +178,8 @@ impl Removal {
         }
     }
 
-    /// The object marked as being deleted; `None` when nothing holds it back.
-    fn marked(&self, key: &Key, current: &Object, propagation: Propagation) -> Option<Value> {
+    /// The object marked as being deleted; `None` when no finalizer holds it.
+    fn mark_deleting(&self, key: &Key, current: &Object, propagation: Propagation) -> Option<Value> {
         let mut value = current.parse();
         let mut finalizers = current.meta().finalizers().to_vec();
         finalizers.retain(|finalizer| finalizer != FOREGROUND && finalizer != ORPHAN);
@@ -187,10 +188,10 @@ impl Removal {
             Propagation::Foreground => finalizers.push(FOREGROUND.to_owned()),
             Propagation::Orphan => finalizers.push(ORPHAN.to_owned()),
         }
-        let held = !finalizers.is_empty();
+        let has_finalizers = !finalizers.is_empty();
         if let Some(metadata) = value["metadata"].as_object_mut() {
             metadata.remove("finalizers");
-            if held {
+            if has_finalizers {
                 metadata.insert("finalizers".to_owned(), finalizers.into());
             }
             if current.meta().deletion_timestamp().is_none() {
@@ -202,7 +203,7 @@ impl Removal {
                 }
             }
         }
-        (self.holds(key, &mut value) || held).then_some(value)
+        (self.holds(key, &mut value) || has_finalizers).then_some(value)
     }
 
     fn holds(&self, key: &Key, value: &mut Value) -> bool {

@@ -1,4 +1,4 @@
-//! Garbage collection in each propagation.
+//! Garbage collection with each propagation policy.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::*;
 const CONFIG_MAPS: GroupResource = GroupResource::new("", "configmaps");
 const SECRETS: GroupResource = GroupResource::new("", "secrets");
 
-/// Protects the objects of which it is told so.
+/// Protects a configured set of objects.
 #[derive(Default)]
 struct InUse(parking_lot::Mutex<HashSet<String>>);
 
@@ -27,7 +27,7 @@ impl Protection for InUse {
     }
 }
 
-/// Interval between looks.
+/// Interval between polls.
 const LOOK: Duration = Duration::from_millis(1);
 
 struct World {
@@ -114,7 +114,7 @@ impl World {
         }
     }
 
-    /// Waits until the collector has gone through everything written before.
+    /// Waits until the collector has processed all earlier writes.
     async fn settled(&self) {
         self.put(object("canary", &[owner("nobody", false)])).await;
         self.until("the canary is collected", |world| world.find("canary").is_none())
@@ -181,7 +181,7 @@ async fn what_is_in_use_is_not_collected_until_nobody_uses_it() {
     world
         .until("what is not in use is gone", |world| world.names() == ["seed"])
         .await;
-    // The clock is paused, so this takes no time, and it was tried three times more.
+    // The clock is paused, so this takes no time; the delete was retried three more times.
     tokio::time::sleep(CollectorState::RETRY_AFTER * TURNS_IN_USE * 3).await;
     assert_eq!(world.names(), ["seed"]);
     assert!(world.find("seed").unwrap().meta().deletion_timestamp().is_none());

@@ -1,6 +1,6 @@
-//! Empties namespaces that are being deleted, then lets them go.
+//! Deletes the content of terminating namespaces, then the namespaces.
 //!
-//! Driven by the changes of the store: a namespace is checked when it begins to terminate, and again at
+//! The deleter follows the changes of the store: a namespace is checked when its deletion begins, and after
 //! every change in it. A timer only repeats writes that the store could not do.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::core::{namespace, value};
 use crate::garbage::{Kinds, NotRemoved, Propagation, Protection, Removal};
 
-/// Number of objects that are deleted at once, so that their writes share commits.
+/// Number of objects that are deleted concurrently, so that their writes share commits.
 const AT_ONCE: usize = 64;
 
 /// Runs the deleter over `store` until `stop` is cancelled.
@@ -55,7 +55,7 @@ struct Deleter {
     dirty: BTreeSet<String>,
 }
 
-/// Content left in a namespace after deleting everything that could be.
+/// Content that remains in a namespace after deleting everything that can be deleted.
 #[derive(Default)]
 struct RemainingContent {
     objects: BTreeMap<GroupResource, usize>,
@@ -78,7 +78,7 @@ impl Handler for Deleter {
         self.dirty.extend(affected);
     }
 
-    /// Looks at each; those that could not be dealt with are considered again.
+    /// Empties each namespace of the queue; failed ones are retried.
     async fn work(&mut self) -> bool {
         for name in std::mem::take(&mut self.dirty) {
             if let Err(problem) = self.empty(&name).await {
@@ -102,9 +102,9 @@ impl Deleter {
             let terminating = change.new.as_deref().is_some_and(is_terminating);
             return terminating.then(|| change.key.name.to_string());
         }
-        // Updates neither add anything to delete nor make room.
-        let comes_or_goes = change.old.is_none() || change.new.is_none();
-        if !comes_or_goes || change.key.namespace.is_empty() {
+        // Updates add no content to delete, and remove none.
+        let creates_or_deletes = change.old.is_none() || change.new.is_none();
+        if !creates_or_deletes || change.key.namespace.is_empty() {
             return None;
         }
         let namespaces = self.store.cached(namespace::RESOURCE);
@@ -179,7 +179,7 @@ impl Deleter {
         Ok(remaining)
     }
 
-    /// Takes the finalizer of the content off; with the last one the namespace goes.
+    /// Removes the finalizer for the namespace's content; with its last finalizer the namespace is removed.
     async fn finalize(&self, name: &str) -> Result<(), StoreError> {
         loop {
             let Some(current) = self.terminating(name).await? else {
@@ -201,7 +201,7 @@ fn is_terminating(namespace: &Object) -> bool {
 }
 
 impl RemainingContent {
-    /// Conditions about the content left, in Kubernetes' words, without times.
+    /// Conditions about the remaining content, in Kubernetes' words, without times.
     fn conditions(&self) -> Vec<Value> {
         let objects: Vec<String> = self
             .objects
@@ -246,8 +246,8 @@ fn condition(kind: &str, holds: bool, reason: &str, message: &str) -> Value {
     json!({"type": kind, "status": status, "reason": reason, "message": message})
 }
 
-/// Sets the conditions in the status, each with the time of its last change; returns whether there is a
-/// change.
+/// Sets the conditions in the status, each with the time of its last change; returns whether anything
+/// changed.
 fn set_conditions(object: &mut Value, conditions: &[Value], now: &str) -> bool {
     let Some(status) = value::object_mut(object, "status") else {
         return false;

@@ -1,5 +1,5 @@
-//! The admission plugin of the same name in Kubernetes: nothing is made in namespaces that are missing or
-//! going, and the default ones are not deleted.
+//! Kubernetes' admission plugin NamespaceLifecycle: no object is created in a missing or terminating
+//! namespace, and the default namespaces cannot be deleted.
 //!
 //! A create is stored only while its namespace is unchanged since the create was judged. So the deleter
 //! of a terminating namespace finds every object that will ever be in it.
@@ -17,13 +17,13 @@ use crate::core::namespace::RESOURCE;
 /// Namespaces that are never deleted.
 const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
 
-/// The plugin.
+/// The admission plugin NamespaceLifecycle.
 pub struct NamespaceLifecycle {
     namespaces: Arc<dyn Source>,
 }
 
 impl NamespaceLifecycle {
-    /// The plugin over the namespaces of `source`.
+    /// Creates the plugin over the namespaces of `source`.
     #[must_use]
     pub fn new(source: Arc<dyn Source>) -> Self {
         Self { namespaces: source }
@@ -60,14 +60,14 @@ impl Plugin for NamespaceLifecycle {
         if request.resource == RESOURCE {
             return request.operation == Operation::Delete;
         }
-        // Questions about access in a missing namespace are allowed.
+        // Access reviews about a missing namespace are allowed.
         !request.namespace.is_empty()
             && request.operation != Operation::Delete
             && request.resource.group != "authorization.k8s.io"
     }
 
-    /// Refuses before other plugins judge the object, so that the client gets the error about a missing
-    /// namespace first.
+    /// Refuses the write before other plugins judge the object, so that the client gets the error about a
+    /// missing namespace first.
     fn mutate(&self, request: &Request<'_>, _: &mut Value, _: &mut Vec<String>) -> Result<(), Denial> {
         if request.resource == RESOURCE {
             Ok(())
@@ -82,7 +82,7 @@ impl Plugin for NamespaceLifecycle {
         }
         let namespaces = self.namespaces.cached(RESOURCE);
         let namespace = namespaces.get("", request.namespace);
-        // A namespace that is gone or terminating has no revision: the guard refuses the write.
+        // A missing or terminating namespace has no revision here, so the guard refuses the write.
         let live = namespace.filter(|namespace| !is_terminating(namespace));
         vec![Guard::Unchanged {
             key: Key::new(RESOURCE, "", request.namespace),

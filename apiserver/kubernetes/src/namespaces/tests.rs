@@ -1,4 +1,4 @@
-//! Namespaces from creation to their end.
+//! Namespaces from creation to removal.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::garbage::{Kinds, Propagation, Protection, Removal};
 
 const CONFIG_MAPS: GroupResource = GroupResource::new("", "configmaps");
 
-/// Nothing is in use here.
+/// Guards of an object that is never in use.
 struct NoGuards;
 
 #[async_trait::async_trait]

@@ -1,12 +1,12 @@
-//! From messages to JSON.
+//! Decoder from messages to JSON.
 
 use serde_json::{Map, Value};
 
 use super::table::{Count, Field, Form, Message, TABLE};
 use super::wire::{Reader, Wire};
 
-/// Reads an object that stands by itself. Unlike anywhere below it, its metadata and spec are there even where
-/// they say nothing: each has them.
+/// Decodes a top-level object. Unlike in nested messages, its metadata and spec are present even if they are
+/// empty, since every object has them.
 pub(super) fn object(message: &Message, bytes: &[u8], out: &mut Map<String, Value>) -> Result<(), String> {
     let mut reader = Reader::new(bytes);
     while let Some((number, value)) = reader.next()? {
@@ -20,7 +20,7 @@ pub(super) fn object(message: &Message, bytes: &[u8], out: &mut Map<String, Valu
     Ok(())
 }
 
-/// Reads the fields of a message into `out`, and leaves out those that the table does not have.
+/// Decodes the fields of a message into `out`, without those that the table does not have.
 fn fields(message: &Message, bytes: &[u8], out: &mut Map<String, Value>) -> Result<(), String> {
     let mut reader = Reader::new(bytes);
     while let Some((number, value)) = reader.next()? {
@@ -46,7 +46,7 @@ fn read_field(field: &Field, wire: Wire<'_>, out: &mut Map<String, Value>) -> Re
             Ok(())
         }
         (count, Form::Message(place)) => {
-            // A message that comes in parts is all of them.
+            // A message that is split into several parts is merged.
             let mut inner = match out.remove(field.name) {
                 Some(Value::Object(inner)) => inner,
                 _ => Map::new(),
@@ -68,7 +68,7 @@ fn read_field(field: &Field, wire: Wire<'_>, out: &mut Map<String, Value>) -> Re
     }
 }
 
-/// An element of a list or the value of a map.
+/// Decodes an element of a list or the value of a map.
 fn one(form: Form, wire: Wire<'_>) -> Result<Value, String> {
     match form {
         Form::Scalar(scalar) => Ok(scalar.read(wire)?.unwrap_or(Value::Null)),
@@ -80,7 +80,7 @@ fn one(form: Form, wire: Wire<'_>) -> Result<Value, String> {
     }
 }
 
-/// An entry of a map: a message of a key and a value.
+/// Decodes an entry of a map: a message with a key and a value.
 fn entry(form: Form, wire: Wire<'_>) -> Result<(String, Value), String> {
     let absent = match form {
         Form::Scalar(scalar) => scalar.zero(),

@@ -1,4 +1,4 @@
-//! Values that are one thing in JSON, though some of them are messages on the wire.
+//! Values that are scalars in JSON, though some of them are messages on the wire.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,30 +8,30 @@ use serde_json::Value;
 
 use super::wire::{self, Reader, Wire};
 
-/// Form of a value that JSON has as one.
+/// Form of a value that is a scalar in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scalar {
     Text,
     Flag,
     Number,
-    /// Bytes, in JSON as base64.
+    /// Bytes, as base64 in JSON.
     Bytes,
     /// A list of texts in a message of its own (`ExtraValue`).
     Texts,
-    /// `metav1.Time`.
+    /// An instant in seconds: `metav1.Time`.
     Time,
-    /// `metav1.MicroTime`.
+    /// An instant in microseconds: `metav1.MicroTime`.
     MicroTime,
-    /// `resource.Quantity`.
+    /// A quantity: `resource.Quantity`.
     Quantity,
-    /// `intstr.IntOrString`.
+    /// An integer or a string: `intstr.IntOrString`.
     IntOrString,
-    /// JSON as it is (`metav1.FieldsV1`).
+    /// Embedded JSON (`metav1.FieldsV1`).
     Json,
 }
 
 impl Scalar {
-    /// The form of a name in `messages.txt`.
+    /// The form with a name in `messages.txt`.
     pub(super) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "text" => Self::Text,
@@ -48,7 +48,7 @@ impl Scalar {
         })
     }
 
-    /// A value that a list or a map has without saying it: Go leaves out none of those.
+    /// The zero value of an element of a list or map, which Go always writes.
     pub(super) fn zero(self) -> Value {
         match self {
             Self::Flag => false.into(),
@@ -59,10 +59,10 @@ impl Scalar {
         }
     }
 
-    /// The value in JSON; `None` where the bytes say none (Go's zero time).
+    /// Decodes the value to JSON; `None` where the bytes have no value (Go's zero time).
     ///
     /// # Errors
-    /// When the bytes are another form.
+    /// When the bytes have another form.
     pub(super) fn read(self, wire: Wire<'_>) -> Result<Option<Value>, String> {
         Ok(match self {
             Self::Text => Some(wire.text()?.into()),
@@ -81,8 +81,8 @@ impl Scalar {
         })
     }
 
-    /// Writes `value` as the field `number`. A value of another type than the schema of its kind lets through
-    /// says nothing.
+    /// Writes `value` as the field `number`. A value of another type than the kind's schema allows is not
+    /// written.
     pub(super) fn write(self, number: u32, value: &Value, out: &mut Vec<u8>) {
         match (self, value) {
             (Self::Text, Value::String(text)) => wire::bytes(number, text.as_bytes(), out),
@@ -128,14 +128,14 @@ impl Scalar {
     }
 }
 
-/// Writes a message whose one field has these bytes.
+/// Writes a message with one field of these bytes.
 fn within(number: u32, bytes: &[u8], out: &mut Vec<u8>) {
     let mut inner = Vec::new();
     wire::bytes(1, bytes, &mut inner);
     wire::bytes(number, &inner, out);
 }
 
-/// A number without its fraction.
+/// Returns the number without its fraction.
 fn whole(value: &serde_json::Number) -> i64 {
     #[expect(clippy::cast_possible_truncation, reason = "integers of any size saturate")]
     let rounded = |number: f64| number as i64;
@@ -144,7 +144,7 @@ fn whole(value: &serde_json::Number) -> i64 {
         .unwrap_or_else(|| value.as_f64().map_or(0, rounded))
 }
 
-/// The value of the first field, empty where there is none.
+/// Returns the value of the first field; empty if it is missing.
 fn only_bytes(bytes: &[u8]) -> Result<Wire<'_>, String> {
     let mut found = Wire::Bytes(b"");
     let mut reader = Reader::new(bytes);
@@ -156,7 +156,7 @@ fn only_bytes(bytes: &[u8]) -> Result<Wire<'_>, String> {
     Ok(found)
 }
 
-/// The numbers of the first two fields.
+/// Returns the numbers of the first two fields.
 fn numbers(bytes: &[u8]) -> Result<[i64; 2], String> {
     let mut found = [0; 2];
     let mut reader = Reader::new(bytes);
@@ -170,7 +170,7 @@ fn numbers(bytes: &[u8]) -> Result<[i64; 2], String> {
     Ok(found)
 }
 
-/// An instant of seconds and nanoseconds. Go's zero time is an empty message; zeros are the epoch.
+/// Decodes an instant from seconds and nanoseconds. Go's zero time is an empty message; zeros are the epoch.
 fn instant(bytes: &[u8]) -> Result<Option<Timestamp>, String> {
     if bytes.is_empty() {
         return Ok(None);
@@ -192,7 +192,7 @@ fn texts(bytes: &[u8]) -> Result<Value, String> {
     Ok(list.into())
 }
 
-/// A number or a text, as the type in front of them says.
+/// Decodes a number or a text, according to the preceding type.
 fn either(bytes: &[u8]) -> Result<Value, String> {
     let (mut is_text, mut number, mut text) = (false, 0, "");
     let mut reader = Reader::new(bytes);

@@ -1,20 +1,20 @@
-//! The messages of the kinds served here, as `messages.txt` says them.
+//! The messages of the served kinds, as `messages.txt` defines them.
 //!
-//! A line at the margin begins a message: its name, and after each `=` an apiVersion (`*` is every one) and a
-//! kind whose objects it holds. Each line below is a field: its number, its name in JSON, and its form. A form
-//! is a scalar (see [`Scalar`]) or a message, behind `[]` where it is a list, `{}` a map by texts, `*` a
-//! pointer (so that a zero is something else than nothing), and `<` where the fields of the message stand among
-//! those around it.
+//! An unindented line begins a message: its name, and after each `=` an apiVersion (`*` matches every one)
+//! and a kind whose objects it encodes. Each line below is a field: its number, its name in JSON, and its
+//! form. A form is a scalar (see [`Scalar`]) or a message, behind `[]` where it is a list, `{}` a map by
+//! texts, `*` a pointer (so that a zero differs from an absent value), and `<` where the fields of the
+//! message are inlined in the surrounding JSON object.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::scalar::Scalar;
 
-/// All of `messages.txt`.
+/// Table of all messages in `messages.txt`.
 pub(super) static TABLE: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("messages.txt")));
 
-/// Messages, and which kinds they hold.
+/// Messages, and the kinds that they encode.
 pub(super) struct Table {
     messages: Vec<Message>,
     roots: HashMap<(&'static str, &'static str), usize>,
@@ -30,7 +30,7 @@ pub(super) struct Message {
 #[derive(Clone, Copy)]
 pub(super) struct Field {
     pub(super) number: u32,
-    /// Its name in JSON.
+    /// Name of the field in JSON.
     pub(super) name: &'static str,
     pub(super) count: Count,
     pub(super) form: Form,
@@ -39,13 +39,13 @@ pub(super) struct Field {
 /// Number of values that a field has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Count {
-    /// One; zero is the same as none.
+    /// One value; zero is the same as absent.
     One,
-    /// One or none.
+    /// One value or none.
     Pointer,
     List,
     Map,
-    /// One message, whose fields stand among those around it.
+    /// One message, whose fields are inlined in the surrounding JSON object.
     Inline,
 }
 
@@ -53,24 +53,25 @@ pub(super) enum Count {
 #[derive(Clone, Copy)]
 pub(super) enum Form {
     Scalar(Scalar),
-    /// A message, by its place in the table.
+    /// A message, by its index in the table.
     Message(usize),
 }
 
 impl Table {
-    /// The message of the objects of a kind; `None` where there is none.
+    /// The message of the objects of a kind; `None` for an unknown kind.
     pub(super) fn root(&self, api_version: &str, kind: &str) -> Option<&Message> {
         let place = self.roots.get(&(api_version, kind));
         let place = place.or_else(|| self.roots.get(&("*", kind)));
         place.map(|&place| &self.messages[place])
     }
 
-    /// The message at a place that a [`Form`] names.
+    /// The message at the index that a [`Form`] names.
     pub(super) fn message(&self, place: usize) -> &Message {
         &self.messages[place]
     }
 
-    /// The table in `text`, which is our own: what is wrong with it ends the program at its first use.
+    /// Parses the table in `text`, which is part of this program: an error in it ends the program at its
+    /// first use.
     fn read(text: &'static str) -> Self {
         let heads = || text.lines().filter(|line| !line.starts_with(' '));
         let name = |head: &'static str| head.split(" = ").next().unwrap_or_default();
@@ -105,10 +106,10 @@ impl Field {
             ("*", Count::Pointer),
             ("<", Count::Inline),
         ];
-        let counted = counts
+        let prefixed = counts
             .into_iter()
             .find_map(|(sign, count)| Some((count, form.strip_prefix(sign)?)));
-        let (count, form) = counted.unwrap_or((Count::One, form));
+        let (count, form) = prefixed.unwrap_or((Count::One, form));
         let scalar = Scalar::named(form).map(Form::Scalar);
         let form = scalar.or_else(|| places.get(form).map(|&place| Form::Message(place)));
         Self {
@@ -121,7 +122,7 @@ impl Field {
 }
 
 impl Message {
-    /// The field of a name in JSON, also of a message whose fields stand among these.
+    /// The field with a name in JSON; also a field of an inlined message.
     pub(super) fn named(&self, name: &str) -> Option<&Field> {
         self.fields
             .iter()
@@ -131,7 +132,7 @@ impl Message {
             })
     }
 
-    /// The field of a number.
+    /// The field with a number.
     pub(super) fn field(&self, number: u32) -> Option<&Field> {
         let place = self.fields.binary_search_by_key(&number, |field| field.number);
         place.ok().map(|place| &self.fields[place])

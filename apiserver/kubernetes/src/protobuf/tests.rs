@@ -1,4 +1,4 @@
-//! Bodies as kubectl sends them in protobuf, and objects there and back.
+//! Bodies as kubectl sends them in protobuf, and round trips of objects.
 
 use serde_json::json;
 
@@ -22,7 +22,7 @@ fn body(version: &str, kind: &str, raw: &[u8]) -> Vec<u8> {
     out
 }
 
-/// `object` written and read again.
+/// `object` encoded and decoded again.
 fn there_and_back(object: &Value) -> Value {
     let text = |field: &str| object[field].as_str().unwrap();
     let (version, kind) = (text("apiVersion"), text("kind"));
@@ -171,7 +171,7 @@ fn what_a_kind_does_not_have_is_left_out() {
 
 #[test]
 fn gos_zeros_say_nothing_but_behind_pointers() {
-    // Every field of a Service's port as Go writes an empty one: name, protocol, port, targetPort, nodePort.
+    // Every field of a Service's port as Go encodes an empty one: name, protocol, port, targetPort, nodePort.
     let port = [0x0a, 0, 0x12, 0, 0x18, 0, 0x22, 6, 8, 0, 16, 0, 26, 0, 0x28, 0];
     let mut spec = Vec::new();
     wire::bytes(1, &port, &mut spec);

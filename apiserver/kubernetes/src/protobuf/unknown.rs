@@ -1,4 +1,4 @@
-//! Fields that a kind's message does not have: what a strict reader of the Go type refuses.
+//! Fields that a kind's message does not have, and which a strict decoder of the Go type rejects.
 
 use berth_apimachinery::Path;
 use berth_apimachinery::Unknown;
@@ -6,15 +6,16 @@ use serde_json::Value;
 
 use super::table::{Count, Field, Form, Message, TABLE};
 
-/// Longest text of all paths together, in bytes: names can be long, and stand above many.
+/// Limit of the length of all reported paths together, in bytes: field names can be long, and occur in many
+/// paths.
 const MOST_TEXT: usize = 64 * 1024;
 
-/// The first `most` fields of `object` that its message does not have, and that `before` does not have in the
-/// same place; the others are counted.
+/// The first `most` fields of `object` that its message does not have, and that `before` does not have at the
+/// same path; further ones are only counted.
 pub(super) fn fields(message: &Message, object: &Value, before: &Value, most: usize) -> Unknown {
     let mut search = Search {
         most,
-        found: Unknown::default(),
+        unknown: Unknown::default(),
         text: 0,
     };
     let named = |name: &str| matches!(name, "apiVersion" | "kind");
@@ -29,12 +30,12 @@ pub(super) fn fields(message: &Message, object: &Value, before: &Value, most: us
             );
         }
     }
-    search.found
+    search.unknown
 }
 
 struct Search {
     most: usize,
-    found: Unknown,
+    unknown: Unknown,
     text: usize,
 }
 
@@ -50,11 +51,11 @@ impl Search {
         match message.named(name) {
             Some(field) => self.values(field, value, before, path),
             None if before.is_some() => {}
-            None if self.found.paths.len() >= self.most || self.text >= MOST_TEXT => self.found.more += 1,
+            None if self.unknown.paths.len() >= self.most || self.text >= MOST_TEXT => self.unknown.more += 1,
             None => {
                 let path = path.to_string();
                 self.text += path.len();
-                self.found.paths.push(path);
+                self.unknown.paths.push(path);
             }
         }
     }

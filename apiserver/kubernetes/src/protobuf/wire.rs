@@ -1,13 +1,13 @@
-//! The wire of protobuf: numbered values, of which the reader checks every length.
+//! Wire format of protobuf: numbered values. The decoder checks every length.
 
 use prost::encoding::{WireType, decode_key, decode_varint, encode_key, encode_varint};
 
-/// One value as it stands on the wire.
+/// One value on the wire.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Wire<'a> {
     Varint(u64),
     Bytes(&'a [u8]),
-    /// Of a fixed length, which no field of Kubernetes' has.
+    /// A value of fixed length, which no field of Kubernetes has.
     Fixed,
 }
 
@@ -23,7 +23,7 @@ impl<'a> Wire<'a> {
         std::str::from_utf8(self.bytes()?).map_err(|problem| problem.to_string())
     }
 
-    /// The number, negative ones in two's complement.
+    /// The number; negative ones are in two's complement.
     pub(super) fn number(self) -> Result<i64, String> {
         match self {
             Self::Varint(number) => Ok(number.cast_signed()),
@@ -32,7 +32,7 @@ impl<'a> Wire<'a> {
     }
 }
 
-/// The values of a message, by their field numbers.
+/// Iterates over the values of a message, with their field numbers.
 pub(super) struct Reader<'a> {
     rest: &'a [u8],
 }
@@ -45,7 +45,7 @@ impl<'a> Reader<'a> {
     /// The next field number and value; `None` at the end.
     ///
     /// # Errors
-    /// When the bytes are no message.
+    /// When the bytes are not a message.
     pub(super) fn next(&mut self) -> Result<Option<(u32, Wire<'a>)>, String> {
         if self.rest.is_empty() {
             return Ok(None);
@@ -69,12 +69,12 @@ impl<'a> Reader<'a> {
     }
 
     fn take(&mut self, length: u64) -> Result<&'a [u8], String> {
-        let taken = usize::try_from(length)
+        let payload = usize::try_from(length)
             .ok()
             .and_then(|length| self.rest.split_at_checked(length));
-        let (taken, rest) = taken.ok_or("unexpected end of the message")?;
+        let (payload, rest) = payload.ok_or("unexpected end of the message")?;
         self.rest = rest;
-        Ok(taken)
+        Ok(payload)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Quotas: who is counted, what is refused, what the status says.
+//! Quotas: usage, refusals and the status.
 
 use std::time::Duration;
 
@@ -81,7 +81,7 @@ async fn a_create_is_refused_when_any_quota_of_its_namespace_is_used_up() {
                 .to_owned()
         ))
     );
-    // Where the room went between judging and storing, nothing can be stored.
+    // If the quota is used up between admission and commit, nothing can be stored.
     let Guard::Unchanged { revision, .. } = plugin.guards(&request, None).remove(0) else {
         panic!("it is judged again");
     };

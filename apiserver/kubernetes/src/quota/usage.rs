@@ -1,5 +1,5 @@
-//! The numbers in the status of quotas: counted again after every creation or deletion in a namespace
-//! with a quota.
+//! Usage in the status of quotas: it is counted again after every creation or deletion in a namespace with a
+//! quota.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,11 +17,10 @@ use crate::core::resource_quota::RESOURCE;
 use crate::core::value;
 use crate::garbage::Kinds;
 
-/// Time for collecting changes before a count, so that a thousand creates do not lead to a thousand
-/// counts.
+/// Delay for collecting changes before a count, so that a thousand creates do not lead to a thousand counts.
 const COLLECT: Duration = Duration::from_millis(100);
 
-/// Counts in `store` until `stop` is cancelled.
+/// Counts usage in `store` until `stop` is cancelled.
 pub fn spawn(store: Arc<dyn Store>, kinds: &Kinds, stop: CancellationToken) -> tokio::task::JoinHandle<()> {
     let resources = kinds
         .namespaced()
@@ -41,14 +40,14 @@ pub fn spawn(store: Arc<dyn Store>, kinds: &Kinds, stop: CancellationToken) -> t
 
 struct Counter {
     store: Arc<dyn Store>,
-    /// The resource of a limit's name.
+    /// Resources by the name of the limit.
     by_name: BTreeMap<String, GroupResource>,
-    /// The namespaces to count in.
+    /// Namespaces to count.
     dirty: BTreeSet<String>,
 }
 
 impl Handler for Counter {
-    /// Everything is counted at the start, since missed changes are unknown.
+    /// All usage is counted at the start, since changes may have been missed.
     async fn list(&mut self) -> Result<(), StoreError> {
         let quotas = self.store.list(RESOURCE, At::Latest).await?;
         let namespaces = quotas.iter(None, None).map(|(name, _)| &name.namespace);
@@ -65,12 +64,12 @@ impl Handler for Counter {
         }
     }
 
-    /// Counts in each; those that could not be dealt with are counted again.
+    /// Counts the usage in each namespace of the queue; failed ones are retried.
     async fn work(&mut self) -> bool {
         for namespace in std::mem::take(&mut self.dirty) {
             match self.count(&namespace).await {
                 Ok(()) => continue,
-                // The quota was changed in between, or it is gone.
+                // The quota was changed or deleted concurrently.
                 Err(StoreError::Conflict { .. } | StoreError::NotFound { .. }) => {}
                 Err(problem) => {
                     tracing::warn!(namespace, %problem, "cannot update the status of a ResourceQuota; retrying");
@@ -88,12 +87,12 @@ impl Handler for Counter {
 }
 
 impl Counter {
-    /// The namespace with quotas that a change concerns.
+    /// Returns the namespace of a change, if it has quotas and the change may affect their usage.
     fn affected(&self, change: &Change) -> Option<String> {
         let namespace = &change.key.namespace;
-        let comes_or_goes = change.old.is_none() || change.new.is_none();
-        // A Service may change what it takes: node ports, and a load balancer.
-        let counts = comes_or_goes || [RESOURCE, SERVICES].contains(&change.key.resource);
+        let creates_or_deletes = change.old.is_none() || change.new.is_none();
+        // An update of a Service may change its node ports and load balancer.
+        let counts = creates_or_deletes || [RESOURCE, SERVICES].contains(&change.key.resource);
         if namespace.is_empty() || !counts {
             return None;
         }
@@ -125,7 +124,7 @@ impl Counter {
         Ok(())
     }
 
-    /// Limits of the quota, in its own words, and the amount of each that is counted here.
+    /// Status of the quota: its limits as they are written in the spec, and the used amount of each.
     fn status(&self, quota: &Object, namespace: &str) -> Value {
         let (mut hard, mut amounts) = (json!({}), json!({}));
         let own = value::object(quota.value(), &["spec", "hard"]);
@@ -134,8 +133,8 @@ impl Counter {
             hard[&name] = text.unwrap_or_else(|| most.to_string()).into();
             let count = match self.by_name.get(&name) {
                 Some(resource) => used(&name, &self.store.cached(*resource), namespace),
-                // Resources that Kubernetes counts and this server does not have, such as Pods and
-                // their requests.
+                // Kubernetes counts this resource, but this server does not serve it, such as Pods and their
+                // requests.
                 None if !name.starts_with("count/") => 0,
                 None => continue,
             };

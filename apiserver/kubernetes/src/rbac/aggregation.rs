@@ -1,5 +1,5 @@
-//! The rules in aggregated ClusterRoles: those of the roles that they select, as kube-controller-manager's
-//! controller clusterrole-aggregation writes them.
+//! Rules of aggregated ClusterRoles: those of the selected roles, as written by kube-controller-manager's
+//! controller clusterrole-aggregation.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use tokio_util::sync::CancellationToken;
 use super::compiled::cluster_roles_of;
 use crate::core::rbac::{CLUSTER_ROLES, PolicyRule};
 
-/// Time for collecting changes: an application's roles come one after the other, and each affects all
+/// Delay for collecting changes: an application's roles are created one after the other, and each affects all
 /// aggregated roles.
 const COLLECT: Duration = Duration::from_millis(50);
 
-/// Writes them in `store` until `stop` is cancelled.
+/// Writes the rules of aggregated roles in `store` until `stop` is cancelled.
 pub fn spawn(store: Arc<dyn Store>, stop: CancellationToken) -> tokio::task::JoinHandle<()> {
     let source = Arc::clone(&store);
     let writer = Writer { store, is_due: true };
@@ -47,7 +47,7 @@ impl Handler for Writer {
         tokio::time::sleep(COLLECT).await;
     }
 
-    /// Writes the differences. A role that changed meanwhile is considered again.
+    /// Writes the differences. A role that changed concurrently is processed again.
     async fn work(&mut self) -> bool {
         if !std::mem::take(&mut self.is_due) {
             return true;
@@ -77,8 +77,8 @@ impl Writer {
         }
         let rules: BTreeMap<String, Arc<[PolicyRule]>> = cluster_roles_of(&roles).into_iter().collect();
         for (name, role) in roles.iter(None, None).filter(|(_, role)| is_aggregated(role)) {
-            let wanted = rules.get(&*name.name).map_or(&[][..], |rules| rules);
-            let Some(next) = filled(role, wanted) else {
+            let aggregated = rules.get(&*name.name).map_or(&[][..], |rules| rules);
+            let Some(next) = with_rules(role, aggregated) else {
                 continue;
             };
             let draft = Draft::new(&next).map_err(|problem| StoreError::Unavailable(problem.to_string()))?;
@@ -100,14 +100,14 @@ fn is_aggregated(role: &Object) -> bool {
     role.meta().deletion_timestamp().is_none() && role.value()["aggregationRule"].is_object()
 }
 
-/// `role` with the rules that are `wanted`; `None` where it has them.
-fn filled(role: &Object, wanted: &[PolicyRule]) -> Option<Value> {
-    let wanted = json!(wanted);
+/// Returns `role` with the rules `aggregated`; `None` if it has them already.
+fn with_rules(role: &Object, aggregated: &[PolicyRule]) -> Option<Value> {
+    let aggregated = json!(aggregated);
     let have = &role.value()["rules"];
-    let same = *have == wanted || (have.is_null() && wanted == json!([]));
+    let same = *have == aggregated || (have.is_null() && aggregated == json!([]));
     (!same).then(|| {
         let mut next = role.parse();
-        next["rules"] = wanted;
+        next["rules"] = aggregated;
         next
     })
 }
@@ -122,16 +122,16 @@ mod tests {
     fn put(store: &dyn Store, value: &Value) -> Step {
         let name = value["metadata"]["name"].as_str().unwrap();
         let key = Key::new(CLUSTER_ROLES, "", name);
-        let there = store
+        let present = store
             .cached(CLUSTER_ROLES)
             .get("", name)
             .map(|role| role.revision());
         Step {
-            verb: there.map_or(Verb::Create, |_| Verb::Update),
+            verb: present.map_or(Verb::Create, |_| Verb::Update),
             key,
             subresource: "",
             object: Some(Draft::new(value).unwrap()),
-            expect: there.map_or(Expect::Absent, Expect::At),
+            expect: present.map_or(Expect::Absent, Expect::At),
             guards: Vec::new(),
         }
     }
@@ -196,7 +196,7 @@ mod tests {
             .await
             .unwrap();
         until_it_has(&*store, &["configmaps"]).await;
-        // What somebody writes there does not stay.
+        // Rules that a client writes there are replaced.
         let mut emptied = store.cached(CLUSTER_ROLES).get("", "all").unwrap().parse();
         emptied["rules"] = json!([]);
         store.apply(vec![put(&*store, &emptied)]).await.unwrap();

@@ -1,4 +1,4 @@
-//! The roles and bindings every server starts with (docs/reference.md, "Rights").
+//! The default roles and bindings of every server (docs/reference.md, "Rights").
 
 use std::sync::Arc;
 
@@ -13,50 +13,50 @@ use crate::rbac::covering;
 
 /// Berth's own group.
 const BERTH: &str = "scheduling.berth.dev";
-/// The annotation that keeps a role unchanged (`false`).
+/// Annotation that keeps a role unchanged (`false`).
 const AUTOUPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
-/// Most attempts at a role that others change meanwhile.
+/// Highest number of attempts to update a role that other clients change concurrently.
 const ATTEMPTS: usize = 8;
 
 const READ: [&str; 3] = ["get", "list", "watch"];
 const WRITE: [&str; 5] = ["create", "delete", "deletecollection", "patch", "update"];
 
-/// Resources of the systems' users, as the default roles cover them.
+/// Resources of the systems' users that the default roles cover.
 #[derive(Clone, Debug, Default)]
 pub struct Reach {
-    /// The namespaced resources that systems place: `view` reads them, `edit` writes them.
+    /// Namespaced resources that systems place: `view` reads them, `edit` writes them.
     pub placeable: Vec<GroupResource>,
-    /// The cluster-scoped ones: `view` reads them where it is bound cluster-wide. Writing one places
-    /// onto a whole fleet, which `edit` does not give.
+    /// Cluster-scoped resources that systems place: `view` reads them where it is bound cluster-wide. A write
+    /// of such an object places it onto a whole fleet, which `edit` does not allow.
     pub fleet_wide: Vec<GroupResource>,
     /// Further resources that users of a system may read (kcp's Locations).
     pub readable: Vec<GroupResource>,
-    /// Whether the systems' objects are bound by this server: an observer answers no Binding, and on a hub
-    /// the right to make one would be a right to the system's own.
+    /// Whether this server binds the systems' objects: an observer accepts no Binding, and on a hub the right
+    /// to create one would be a right to the system's own.
     pub is_bound: bool,
 }
 
-/// One cluster role of the start.
+/// One default cluster role.
 struct Bootstrap {
     name: &'static str,
-    /// The role it lends its rules to: `admin`, `edit` or `view`.
+    /// The role that aggregates its rules: `admin`, `edit` or `view`.
     aggregates_to: Option<&'static str>,
     rules: Vec<Value>,
-    /// The label of the roles it is put together of, by the last word of it.
+    /// Last part of the label that selects the roles which this role aggregates.
     aggregates: Option<&'static str>,
 }
 
-/// Makes the roles and bindings that are missing, and adds to roles the rules a newer version has.
+/// Creates missing roles and bindings, and adds the rules of a newer version to existing roles.
 ///
 /// # Errors
-/// When the store refuses.
+/// When the store rejects the write.
 pub async fn ensure(store: &Arc<dyn Store>, clock: &dyn Clock, reach: &Reach) -> Result<(), StoreError> {
     for role in roles(reach) {
         ensure_role(store, clock, &role).await?;
     }
     for (role, groups) in BINDINGS {
         let key = Key::new(CLUSTER_ROLE_BINDINGS, "", role);
-        // A start must be possible without a write, as the disk may be full.
+        // A start must be possible without a write, since the disk may be full.
         if store.cached(CLUSTER_ROLE_BINDINGS).get("", role).is_some() {
             continue;
         }
@@ -65,15 +65,15 @@ pub async fn ensure(store: &Arc<dyn Store>, clock: &dyn Clock, reach: &Reach) ->
     Ok(())
 }
 
-/// The cluster roles for Berth's users as manifests: names, rules and the labels that aggregate them.
-/// They lack the fields of stored objects (uid, time) and the marks of roles that a server restores by
-/// itself. They are applied to a hub; a standalone server creates the same ones in [`ensure`].
+/// The cluster roles for Berth's users as manifests: names, rules and the labels that aggregate them. The
+/// manifests lack the fields of stored objects (uid, time) and the marks of roles that a server restores by
+/// itself. They are for a hub; a standalone server creates the same roles in [`ensure`].
 #[must_use]
 pub fn manifests(reach: &Reach) -> Vec<Value> {
     berth_roles(reach).iter().map(role_manifest).collect()
 }
 
-/// Every cluster role of the start as a manifest.
+/// Manifests of all default cluster roles.
 #[cfg(test)]
 pub(super) fn all_manifests(reach: &Reach) -> Vec<Value> {
     roles(reach).iter().map(role_manifest).collect()
@@ -249,7 +249,8 @@ fn view_rules(reach: &Reach) -> Vec<Value> {
     rules
 }
 
-/// Every viewer may read decisions. The rights to reasons, destinations and targets are separate.
+/// Rules for Berth's own API. Every viewer may read decisions. The rights to reasons, destinations and
+/// targets are separate.
 fn berth_roles(reach: &Reach) -> Vec<Bootstrap> {
     let decisions = || rule(BERTH, &["decisions", "clusterdecisions"], &READ);
     let of_placeable = |subresource: &str, verbs: &[&str]| {
@@ -319,7 +320,7 @@ fn metadata(name: &str, clock: &dyn Clock) -> Value {
     })
 }
 
-/// The stored role: its manifest with an identity and the marks of a default role.
+/// The default role to store: its manifest with an identity and the marks of a default role.
 fn role_object(role: &Bootstrap, clock: &dyn Clock) -> Value {
     let mut object = role_manifest(role);
     let mut stored = metadata(role.name, clock);
@@ -347,7 +348,7 @@ fn role_manifest(role: &Bootstrap) -> Value {
         let labels = json!({"matchLabels": {aggregate_label(of): "true"}});
         object["aggregationRule"] = json!({"clusterRoleSelectors": [labels]});
     }
-    // The administrators of a namespace have the rights of its editors, and the editors those of its
+    // The administrators of a namespace have the rights of its editors, and the editors have those of its
     // viewers.
     let above: &[&str] = match role.name {
         "edit" => &["admin"],
@@ -405,7 +406,7 @@ async fn ensure_role(store: &Arc<dyn Store>, clock: &dyn Clock, role: &Bootstrap
         let Some(current) = stored.get("", role.name) else {
             return create(store, key, &role_object(role, clock)).await;
         };
-        let Some(next) = completed(current.value(), role) else {
+        let Some(next) = with_missing_rules(current.value(), role) else {
             return Ok(());
         };
         let step = Step {
@@ -426,21 +427,21 @@ async fn ensure_role(store: &Arc<dyn Store>, clock: &dyn Clock, role: &Bootstrap
     conflict.map_or(Ok(()), Err)
 }
 
-/// The stored role with the missing rules added; `None` when none is missing, or the role is to stay
+/// The stored role with the missing rules added; `None` when no rule is missing, or the role must stay
 /// unchanged.
-fn completed(stored: &Value, role: &Bootstrap) -> Option<Value> {
+fn with_missing_rules(stored: &Value, role: &Bootstrap) -> Option<Value> {
     if stored["metadata"]["annotations"][AUTOUPDATE] == "false" {
         return None;
     }
     let parse = |value: &Value| PolicyRule::deserialize(value).ok();
-    let held: Vec<PolicyRule> = stored["rules"]
+    let existing: Vec<PolicyRule> = stored["rules"]
         .as_array()
         .into_iter()
         .flatten()
         .filter_map(parse)
         .collect();
-    let wanted: Vec<PolicyRule> = role.rules.iter().filter_map(parse).collect();
-    let missing = match covering::uncovered(held.iter(), &wanted, usize::MAX) {
+    let required: Vec<PolicyRule> = role.rules.iter().filter_map(parse).collect();
+    let missing = match covering::uncovered(existing.iter(), &required, usize::MAX) {
         Ok(missing) => missing.rules,
         Err(problem) => {
             tracing::warn!(

@@ -1,4 +1,4 @@
-//! Look-ups of roles and bindings by user and group.
+//! Roles and bindings compiled into lookups by user and group.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -15,10 +15,10 @@ use crate::core::rbac::{
     RoleRef, Subject,
 };
 
-/// Lists that were compiled: roles, cluster roles, role bindings, cluster role bindings.
+/// Compiled lists: roles, cluster roles, role bindings, cluster role bindings.
 pub(crate) type Lists = [Collection; 4];
 
-/// Lists that `source` holds now.
+/// Returns the present lists of `source`.
 pub(crate) fn lists(source: &dyn Source) -> Lists {
     [ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS].map(|resource| source.cached(resource))
 }
@@ -27,13 +27,13 @@ pub(crate) fn lists(source: &dyn Source) -> Lists {
 pub struct UserGrant<'a> {
     grant: &'a Grant,
     subject: &'a Subject,
-    /// The role's rules.
+    /// Rules of the role.
     pub rules: &'a [PolicyRule],
 }
 
 struct Grant {
     binding: String,
-    /// Namespace of the binding; `None` is everywhere.
+    /// Namespace of the binding; `None` means cluster-wide.
     namespace: Option<String>,
     role: RoleRef,
     rules: Arc<[PolicyRule]>,
@@ -41,7 +41,7 @@ struct Grant {
 
 type ByName = HashMap<String, Vec<(Arc<Grant>, Subject)>>;
 
-/// All roles and bindings, compiled.
+/// Compiled form of all roles and bindings.
 pub(crate) struct CompiledRules {
     lists: Lists,
     roles: HashMap<(String, String), Arc<[PolicyRule]>>,
@@ -70,7 +70,7 @@ impl CompiledRules {
         compiled
     }
 
-    /// Whether it was compiled from exactly these objects.
+    /// Whether the rules were compiled from exactly these lists.
     pub(crate) fn is_of(&self, lists: &Lists) -> bool {
         let same = |one: &Collection, other: &Collection| {
             one.items.ptr_eq(&other.items) || (one.items.is_empty() && other.items.is_empty())
@@ -89,7 +89,7 @@ impl CompiledRules {
         }
     }
 
-    /// Rules granted to `user` in `namespace`: cluster-wide ones and those of the namespace.
+    /// Grants of `user` in `namespace`: cluster-wide ones and those of the namespace.
     pub(crate) fn granted<'a>(
         &'a self,
         user: &UserInfo,
@@ -112,7 +112,7 @@ impl CompiledRules {
         })
     }
 
-    /// Files one binding under each of its subjects. One whose role does not exist grants nothing.
+    /// Adds one binding to each of its subjects. A binding whose role does not exist grants nothing.
     fn bind(&mut self, object: &Object, namespace: Option<&str>) {
         let Some(fields) = parsed::<BindingFields>(object) else {
             return;
@@ -145,7 +145,7 @@ impl CompiledRules {
     }
 }
 
-/// The user name of a service account; one without namespace is of the binding's.
+/// The user name of a service account; a subject without a namespace is in the binding's namespace.
 fn service_account(subject: &Subject, namespace: &str) -> String {
     let namespace = if subject.namespace.is_empty() {
         namespace
@@ -159,19 +159,20 @@ impl fmt::Display for UserGrant<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let RoleRef { kind, name, .. } = &self.grant.role;
         let subject = &self.subject;
-        let who = match subject.kind.as_str() {
+        let subject_name = match subject.kind.as_str() {
             "ServiceAccount" => format!("{}/{}", subject.name, subject.namespace),
             _ => subject.name.clone(),
         };
         write!(
             f,
-            "{} of {kind} \"{name}\" to {} \"{who}\"",
+            "{} of {kind} \"{name}\" to {} \"{subject_name}\"",
             self.grant.binding, subject.kind
         )
     }
 }
 
-/// The typed view of a stored object. Validation lets no other in; one that got past it grants nothing.
+/// The typed form of a stored object. Validation rejects objects without such a form; a stored one
+/// nevertheless grants nothing.
 fn parsed<'a, T: Deserialize<'a>>(object: &'a Object) -> Option<T> {
     match T::deserialize(&**object.value()) {
         Ok(view) => Some(view),
@@ -183,7 +184,7 @@ fn parsed<'a, T: Deserialize<'a>>(object: &'a Object) -> Option<T> {
     }
 }
 
-/// The parts of roles that RBAC evaluates.
+/// The fields of roles that RBAC evaluates.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct RoleView {
@@ -207,11 +208,11 @@ fn namespaced_roles(roles: &Collection) -> HashMap<(String, String), Arc<[Policy
 struct ClusterRoleView<'a> {
     labels: &'a Labels,
     rules: Vec<PolicyRule>,
-    /// The selectors of an aggregated role.
+    /// Selectors of an aggregated role.
     selectors: Option<Vec<Selector>>,
 }
 
-/// The rules of every cluster role, put together.
+/// The rules of every cluster role, with aggregated ones resolved.
 pub(super) fn cluster_roles_of(roles: &Collection) -> HashMap<String, Arc<[PolicyRule]>> {
     let views: BTreeMap<&str, ClusterRoleView<'_>> = roles
         .iter(None, None)
@@ -245,27 +246,27 @@ pub(super) fn cluster_roles_of(roles: &Collection) -> HashMap<String, Arc<[Polic
         .collect()
 }
 
-/// Rules, each once.
+/// List of rules, each once.
 #[derive(Default)]
 struct Rules<'a> {
-    known: HashSet<&'a PolicyRule>,
+    unique: HashSet<&'a PolicyRule>,
     in_order: Vec<PolicyRule>,
 }
 
-/// The rules of one cluster role: its own, or those of all it aggregates, each once.
+/// Collects the rules of one cluster role: its own, or those of all roles that it aggregates, each once.
 fn collect<'a>(
     name: &'a str,
     views: &'a BTreeMap<&'a str, ClusterRoleView<'a>>,
-    seen: &mut HashSet<&'a str>,
+    visited: &mut HashSet<&'a str>,
     list: &mut Rules<'a>,
 ) {
     let Some(view) = views.get(name) else { return };
-    if !seen.insert(name) {
+    if !visited.insert(name) {
         return;
     }
     let Some(selectors) = &view.selectors else {
         for rule in &view.rules {
-            if list.known.insert(rule) {
+            if list.unique.insert(rule) {
                 list.in_order.push(rule.clone());
             }
         }
@@ -273,7 +274,7 @@ fn collect<'a>(
     };
     for (other, view) in views {
         if selectors.iter().any(|selector| selector.matches(view.labels)) {
-            collect(other, views, seen, list);
+            collect(other, views, visited, list);
         }
     }
 }

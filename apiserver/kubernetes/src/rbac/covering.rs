@@ -1,7 +1,8 @@
-//! Whether some rules allow all that others do.
+//! Comparison of rules: whether the held rules allow everything that other rules allow.
 //!
-//! A rule is a product: each of its verbs on each resource of each group, by each name. It is considered part
-//! by part, and never written out: a few kilobytes can multiply to millions of parts.
+//! A rule is a product: each of its verbs on each resource of each group, with each name. The parts of this
+//! product are compared one by one, and never stored together: a rule of a few kilobytes can have millions of
+//! parts.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,33 +13,33 @@ use crate::core::rbac::PolicyRule;
 #[cfg(test)]
 mod tests;
 
-/// More parts of one rule than this are not considered, unless a single rule held covers all of them.
+/// Highest number of parts of one rule that are compared, unless a single held rule covers all of them.
 const PARTS: usize = 10_000;
 
-/// Most steps of one question: a step is a rule compared with a part.
+/// Highest number of steps of one comparison: a step compares a rule with a part.
 const STEPS: u64 = 5_000_000;
 
 /// Rules that are not covered.
 #[derive(Debug, Default)]
 pub(crate) struct UncoveredRules {
-    /// The first parts of it, as rules of one verb, one group, one resource and at most one name, or one verb
-    /// and one path.
+    /// The first missing parts, as rules with one verb, one group, one resource and at most one name, or with
+    /// one verb and one path.
     pub(crate) rules: Vec<PolicyRule>,
-    /// Whether there may be more.
+    /// Whether further parts may be missing.
     pub(crate) more: bool,
 }
 
-/// The smallest rules of `wanted` that `held` does not cover. The search ends after `told` of them.
+/// The smallest parts of `wanted` that `held` does not cover. The search ends after `limit` of them.
 ///
 /// # Errors
-/// A sentence when the question is too large to be answered.
+/// A message when the comparison exceeds its budget.
 pub(crate) fn uncovered<'a>(
     held: impl Iterator<Item = &'a PolicyRule>,
     wanted: &[PolicyRule],
-    told: usize,
+    limit: usize,
 ) -> Result<UncoveredRules, String> {
     let mut budget = budget();
-    search(held, wanted, told, &mut budget)
+    search(held, wanted, limit, &mut budget)
 }
 
 fn budget() -> Budget {
@@ -48,15 +49,15 @@ fn budget() -> Budget {
 fn search<'a>(
     held: impl Iterator<Item = &'a PolicyRule>,
     wanted: &[PolicyRule],
-    told: usize,
+    limit: usize,
     budget: &mut Budget,
 ) -> Result<UncoveredRules, String> {
-    let spent = |exceeded: BudgetExceeded| exceeded.to_string();
-    let held = RulesByVerb::of(held, budget).map_err(spent)?;
+    let to_message = |exceeded: BudgetExceeded| exceeded.to_string();
+    let held = RulesByVerb::of(held, budget).map_err(to_message)?;
     let mut missing = UncoveredRules::default();
     for rule in wanted {
         let product = Product::of(rule);
-        if held.has_whole(&product, budget).map_err(spent)? {
+        if held.has_whole(&product, budget).map_err(to_message)? {
             continue;
         }
         if product.parts() > PARTS {
@@ -67,10 +68,10 @@ fn search<'a>(
             ));
         }
         for part in product.each() {
-            if held.has(&part, budget).map_err(spent)? {
+            if held.has(&part, budget).map_err(to_message)? {
                 continue;
             }
-            if missing.rules.len() == told {
+            if missing.rules.len() == limit {
                 missing.more = true;
                 return Ok(missing);
             }
@@ -80,12 +81,12 @@ fn search<'a>(
     Ok(missing)
 }
 
-/// A rule with each word once.
+/// A rule in which each word occurs once.
 struct Product<'a> {
     verbs: Vec<&'a str>,
     groups: Vec<&'a str>,
     resources: Vec<&'a str>,
-    /// Empty is any name.
+    /// Names of objects; an empty list means any name.
     names: Vec<&'a str>,
     urls: Vec<&'a str>,
 }
@@ -179,14 +180,14 @@ impl Part<'_> {
 }
 
 fn once(list: &[String]) -> Vec<&str> {
-    let mut seen = HashSet::new();
+    let mut texts = HashSet::new();
     list.iter()
         .map(String::as_str)
-        .filter(|text| seen.insert(*text))
+        .filter(|text| texts.insert(*text))
         .collect()
 }
 
-/// Rules held, found by verb.
+/// Held rules, indexed by verb.
 #[derive(Default)]
 struct RulesByVerb<'a> {
     rules: Vec<Words<'a>>,
@@ -204,17 +205,17 @@ struct Words<'a> {
 
 impl<'a> RulesByVerb<'a> {
     fn of(rules: impl Iterator<Item = &'a PolicyRule>, budget: &mut Budget) -> Result<Self, BudgetExceeded> {
-        let mut held = Self::default();
+        let mut index = Self::default();
         for rule in rules {
             let words = Words::of(rule);
             budget.spend(1 + words.verbs.len() + words.groups.len() + words.resources.len())?;
             budget.spend(words.names.len() + words.urls.len())?;
             for verb in &words.verbs {
-                held.by_verb.entry(verb).or_default().push(held.rules.len());
+                index.by_verb.entry(verb).or_default().push(index.rules.len());
             }
-            held.rules.push(words);
+            index.rules.push(words);
         }
-        Ok(held)
+        Ok(index)
     }
 
     fn with_verb(&self, verb: &str) -> impl Iterator<Item = &Words<'a>> {
@@ -307,7 +308,8 @@ impl<'a> Words<'a> {
         self.groups.contains("*") || self.groups.contains(group)
     }
 
-    /// `*/scale` covers `deployments/scale`.
+    /// Whether the resources of the rule cover `wanted`, in the way that `*/scale` covers
+    /// `deployments/scale`.
     fn allow_resource(&self, wanted: &str) -> bool {
         let subresource = || {
             let (_, sub) = wanted.split_once('/')?;

@@ -1,5 +1,5 @@
-//! Users cannot grant rights that they do not have: writing a role needs all its rules or the verb
-//! `escalate`, writing a binding for all rules of its role or the verb `bind`.
+//! Users cannot grant rights that they do not have: a write of a role needs all its rules or the verb
+//! `escalate`, a write of a binding needs all rules of its role or the verb `bind`.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use crate::core::rbac::{CLUSTER_ROLES, GROUP, PolicyRule, ROLES, RoleRef};
 use crate::rbac::covering::UncoveredRules;
 use crate::rbac::{MASTERS, Rbac};
 
-/// Most missing rules that a refusal lists.
-const TOLD: usize = 50;
+/// Highest number of missing rules that a refusal lists.
+const MOST_LISTED: usize = 50;
 
-/// The admission plugin.
+/// The admission plugin that prevents escalation.
 pub struct EscalationGuard {
     rbac: Arc<Rbac>,
 }
 
 impl EscalationGuard {
-    /// A guard that gets the rights of users from `rbac`.
+    /// Creates a guard that gets the rights of users from `rbac`.
     #[must_use]
     pub fn new(rbac: Arc<Rbac>) -> Self {
         Self { rbac }
@@ -44,14 +44,14 @@ impl EscalationGuard {
         if self.rbac.allows(&may).is_some() {
             return Ok(());
         }
-        let mut wanted: Vec<PolicyRule> = Option::deserialize(&role["rules"])
+        let mut required: Vec<PolicyRule> = Option::deserialize(&role["rules"])
             .map_err(|problem| malformed(&problem))?
             .unwrap_or_default();
         if role["aggregationRule"].is_object() {
             // A selector of roles by label also selects roles that get the label later.
-            wanted.extend(everything());
+            required.extend(everything());
         }
-        self.held(request, &wanted)
+        self.check_held(request, &required)
     }
 
     fn binding(&self, request: &Request<'_>, binding: &Value) -> Result<(), Denial> {
@@ -71,14 +71,16 @@ impl EscalationGuard {
         if self.rbac.allows(&may).is_some() {
             return Ok(());
         }
-        let Some(wanted) = self.rbac.rules_of(&role, request.namespace) else {
+        let Some(required) = self.rbac.rules_of(&role, request.namespace) else {
             return Err(Denial::Status(Box::new(Status::not_found(resource, &role.name))));
         };
-        self.held(request, &wanted)
+        self.check_held(request, &required)
     }
 
-    fn held(&self, request: &Request<'_>, wanted: &[PolicyRule]) -> Result<(), Denial> {
-        let missing = self.rbac.uncovered(request.user, request.namespace, wanted, TOLD);
+    fn check_held(&self, request: &Request<'_>, wanted: &[PolicyRule]) -> Result<(), Denial> {
+        let missing = self
+            .rbac
+            .uncovered(request.user, request.namespace, wanted, MOST_LISTED);
         match missing {
             Ok(missing) if missing.rules.is_empty() => Ok(()),
             Ok(missing) => Err(Denial::Forbidden(refusal(request, &missing))),
@@ -150,7 +152,7 @@ fn malformed(problem: &serde_json::Error) -> Denial {
     Denial::Status(Box::new(Status::bad_request(problem.to_string())))
 }
 
-/// The refusal in kube-apiserver's form, one line for each missing rule.
+/// The refusal in kube-apiserver's form, with one line for each missing rule.
 fn refusal(request: &Request<'_>, missing: &UncoveredRules) -> String {
     let quoted = |list: &[String]| list.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>();
     let groups = quoted(&request.user.groups).join(" ");
@@ -166,12 +168,12 @@ fn refusal(request: &Request<'_>, missing: &UncoveredRules) -> String {
             ("NonResourceURLs", &rule.non_resource_urls),
             ("Verbs", &rule.verbs),
         ];
-        let given = parts.iter().filter(|(_, list)| !list.is_empty());
-        let shown: Vec<String> = given
+        let non_empty = parts.iter().filter(|(_, list)| !list.is_empty());
+        let lines: Vec<String> = non_empty
             .map(|(name, list)| format!("{name}:[{}]", quoted(list).join(" ")))
             .collect();
-        // Writing to a text cannot fail.
-        let _: std::fmt::Result = write!(text, "\n{{{}}}", shown.join(", "));
+        // Writing to a string cannot fail.
+        let _: std::fmt::Result = write!(text, "\n{{{}}}", lines.join(", "));
     }
     if missing.more {
         text.push_str("\n(and more)");

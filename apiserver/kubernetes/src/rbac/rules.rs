@@ -34,7 +34,7 @@ fn url_matches(pattern: &str, path: &str) -> bool {
     }
 }
 
-/// `*`, `resource`, `resource/subresource` or `*/subresource`.
+/// Whether `pattern` matches: `*`, `resource`, `resource/subresource` or `*/subresource`.
 fn resource_matches(pattern: &str, resource: &str, subresource: &str) -> bool {
     if pattern == "*" {
         return true;

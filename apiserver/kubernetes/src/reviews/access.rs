@@ -108,13 +108,13 @@ pub struct AccessStatus {
     pub evaluation_error: Option<String>,
 }
 
-/// Answers about the caller.
+/// The kind SelfSubjectAccessReview, which answers about the caller.
 pub(crate) struct SelfReview;
 
-/// Answers about any user, cluster-wide.
+/// The kind SubjectAccessReview, which answers about any user, cluster-wide.
 pub(crate) struct Any;
 
-/// Answers about any user, in one namespace.
+/// The kind LocalSubjectAccessReview, which answers about any user, in one namespace.
 pub(crate) struct Local;
 
 #[async_trait]
@@ -147,7 +147,7 @@ impl Computed for Any {
     }
 
     async fn create(&self, call: &Call, object: Value) -> Result<Reply, Status> {
-        let attributes = somebody("SubjectAccessReview", &object)?;
+        let attributes = subject_attributes("SubjectAccessReview", &object)?;
         answer(call, object, attributes).await
     }
 }
@@ -160,7 +160,7 @@ impl Computed for Local {
 
     async fn create(&self, call: &Call, object: Value) -> Result<Reply, Status> {
         let kind = "LocalSubjectAccessReview";
-        let attributes = somebody(kind, &object)?;
+        let attributes = subject_attributes(kind, &object)?;
         let mut errors = Vec::new();
         if !attributes.is_resource {
             errors.push(FieldError::forbidden(
@@ -193,8 +193,8 @@ fn spec<T: for<'de> Deserialize<'de> + Default>(object: &Value) -> Result<T, Sta
     }
 }
 
-/// The question of a review that names its user.
-fn somebody(kind: &str, object: &Value) -> Result<Attributes, Status> {
+/// The request in a review about a named user.
+fn subject_attributes(kind: &str, object: &Value) -> Result<Attributes, Status> {
     let spec: SubjectAccessReviewSpec = spec(object)?;
     let user = UserInfo {
         name: spec.user.unwrap_or_default(),
@@ -231,20 +231,20 @@ fn attributes(
             "spec.resourceAttributes",
             "exactly one of nonResourceAttributes or resourceAttributes must be specified",
         )),
-        (Some(asked), None) => Ok(Attributes {
-            verb: asked.verb.unwrap_or_default(),
+        (Some(requested), None) => Ok(Attributes {
+            verb: requested.verb.unwrap_or_default(),
             is_resource: true,
-            group: asked.group.unwrap_or_default(),
-            version: asked.version.unwrap_or_default(),
-            resource: asked.resource.unwrap_or_default(),
-            subresource: asked.subresource.unwrap_or_default(),
-            namespace: asked.namespace.unwrap_or_default(),
-            name: asked.name.unwrap_or_default(),
+            group: requested.group.unwrap_or_default(),
+            version: requested.version.unwrap_or_default(),
+            resource: requested.resource.unwrap_or_default(),
+            subresource: requested.subresource.unwrap_or_default(),
+            namespace: requested.namespace.unwrap_or_default(),
+            name: requested.name.unwrap_or_default(),
             ..Attributes::default()
         }),
-        (None, Some(asked)) => Ok(Attributes {
-            verb: asked.verb.unwrap_or_default(),
-            path: asked.path.unwrap_or_default(),
+        (None, Some(requested)) => Ok(Attributes {
+            verb: requested.verb.unwrap_or_default(),
+            path: requested.path.unwrap_or_default(),
             ..Attributes::default()
         }),
     }

@@ -1,4 +1,4 @@
-//! Common parts of all reviews as kinds: create is their only verb.
+//! Common parts of the kinds of reviews: create is their only verb.
 
 use berth_apimachinery::{Kind, KindInfo, Schema, Scope, symbol};
 use schemars::JsonSchema;
@@ -10,7 +10,7 @@ pub(crate) struct Review {
 }
 
 impl Review {
-    /// The kind `kind` of `group`, with the fields of `T`.
+    /// Creates the kind `kind` of `group`, with the fields of `T`.
     pub(crate) fn new<T: JsonSchema>(group: &'static str, kind: &'static str, scope: Scope) -> Self {
         let singular = kind.to_lowercase();
         let plural = symbol::of(&format!("{singular}s"));

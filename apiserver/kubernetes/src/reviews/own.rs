@@ -71,7 +71,7 @@ pub struct RulesStatus {
     pub evaluation_error: Option<String>,
 }
 
-/// Answers with the caller's identity.
+/// The kind SelfSubjectReview, which answers with the caller's identity.
 pub(crate) struct WhoAmI;
 
 #[async_trait]
@@ -96,7 +96,7 @@ impl Computed for WhoAmI {
     }
 }
 
-/// Answers with the caller's rights.
+/// The kind SelfSubjectRulesReview, which answers with the caller's rights.
 pub(crate) struct Rules {
     rbac: Arc<Rbac>,
 }
@@ -109,7 +109,7 @@ impl Rules {
 
 #[async_trait]
 impl Computed for Rules {
-    /// Every rule of every binding that may concern the caller.
+    /// Unknown effort: the answer has every rule of every binding that may concern the caller.
     fn effort(&self, _: &RequestInfo) -> usize {
         heavy::UNKNOWN
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Allows jane to get, refuses nobody else, and cannot tell about `broken`.
+/// Allows jane to get, has no opinion on others, and fails for `broken`.
 struct Judge;
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! Reading a policy file: everything that is wrong in it at once, each with its path.
+//! Parser of a policy file: it reports every problem at once, with its path.
 
 use std::collections::BTreeSet;
 
@@ -51,7 +51,7 @@ struct Reader {
     errors: Vec<FieldError>,
 }
 
-/// The fields of a policy, except those that every object has.
+/// Fields of a policy, except those that every object has.
 const POLICY: [&str; 6] = [
     "apiVersion",
     "kind",
@@ -77,11 +77,11 @@ impl Reader {
     fn policy(&mut self, value: &Value) -> Policy {
         let empty = Map::new();
         let fields = self.fields(value, "", &POLICY).unwrap_or(&empty);
-        for (field, wanted) in [("apiVersion", API_VERSION), ("kind", "Policy")] {
-            if fields.get(field).and_then(Value::as_str) != Some(wanted) {
+        for (field, expected) in [("apiVersion", API_VERSION), ("kind", "Policy")] {
+            if fields.get(field).and_then(Value::as_str) != Some(expected) {
                 let found = fields.get(field).cloned().unwrap_or_default();
                 self.errors
-                    .push(FieldError::not_supported(field, found, &[wanted]));
+                    .push(FieldError::not_supported(field, found, &[expected]));
             }
         }
         let rules = self.list(fields, "", "rules");
@@ -205,7 +205,7 @@ impl Reader {
         all
     }
 
-    /// The fields of an object. Only `known` ones are allowed.
+    /// Returns the fields of an object, of which only `known` ones are allowed.
     fn fields<'a>(&mut self, value: &'a Value, path: &str, known: &[&str]) -> Option<&'a Map<String, Value>> {
         let Some(fields) = value.as_object() else {
             self.errors

@@ -1,4 +1,4 @@
-//! The first rule that matches, and what is wrong with a policy file.
+//! The first matching rule, and the errors in policy files.
 
 use super::*;
 

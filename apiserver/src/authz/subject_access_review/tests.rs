@@ -1,4 +1,4 @@
-//! Questions, and the use of their answers.
+//! Reviews, and the cache of their answers.
 
 use std::collections::BTreeMap;
 

@@ -73,7 +73,7 @@ fn a_client_cannot_fill_the_audit_log_with_its_name() {
     );
 }
 
-/// The events in a log that `policy` asks for, after `ask`.
+/// The events that `ask` leaves in a log with the policy `rules`.
 async fn audited(rules: &str, ask: impl AsyncFnOnce(&Bench)) -> Vec<serde_json::Value> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("audit.log");
@@ -122,7 +122,7 @@ async fn an_audit_policy_says_of_each_request_which_stages_and_bodies_are_writte
     assert_eq!(events[0]["level"], "RequestResponse");
     assert!(events[0]["requestObject"].is_null() && events[0]["responseStatus"].is_null());
     assert_eq!(events[1]["requestObject"], serde_json::json!({"a": 1}));
-    // What the toy answers is no JSON.
+    // The answer of the toy is not JSON.
     assert!(events[1]["annotations"]["audit.berth.dev/omitted-response-object"].is_string());
     assert_eq!(events[2]["requestObject"], serde_json::json!({"a": 1}));
     assert_eq!(events[2]["level"], "Request");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::*;
 
-/// On a runtime with a single thread, which answers others meanwhile.
+/// On a runtime with a single thread, which serves other requests meanwhile.
 #[tokio::test]
 async fn an_answer_that_takes_much_work_is_made_apart_and_ends_with_its_time() {
     let bench = bench(|_| {});

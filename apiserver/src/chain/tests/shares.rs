@@ -1,4 +1,4 @@
-//! Shares that one user's requests leave to the others.
+//! Shares: one user's requests leave room for others.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use futures::stream;
 
 use super::*;
 
-/// A body that begins, and does not go on.
+/// A body that starts and then stalls.
 fn trickling() -> Body {
     let begin = stream::iter([Ok::<_, std::io::Error>(bytes::Bytes::from_static(b"{"))]);
     Body::from_stream(futures::StreamExt::chain(begin, stream::pending()))
 }
 
-/// Starts a write whose body does not come, and waits until it is read.
+/// Starts a write whose body stalls, and waits until it is being read.
 async fn begun(bench: &Bench, user: &str) -> tokio::task::JoinHandle<Response<Body>> {
     let (chain, connection) = (Arc::clone(&bench.chain), bench.connection(user, &[]));
     let before = chain.memory.held();
@@ -48,7 +48,7 @@ async fn a_body_that_trickles_is_408_and_one_that_is_slow_is_not() {
     assert_eq!(code, 408);
     assert!(message.contains("1 bytes of it came"), "{message}");
     assert_eq!(bench.chain.memory.held(), 0);
-    // Five kilobytes a second, for twenty.
+    // Five kilobytes a second, for twenty seconds.
     let slow = stream::unfold(0, |sent| async move {
         tokio::time::sleep(Duration::from_secs(1)).await;
         (sent < 20).then(|| {

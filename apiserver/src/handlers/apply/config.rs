@@ -1,4 +1,4 @@
-//! The applied configuration. It is read strictly, since the manager will own its fields.
+//! The applied configuration. It is parsed strictly, since the manager will own its fields.
 
 use berth_apimachinery::Status;
 use serde_json::Value;
@@ -9,23 +9,23 @@ use crate::decode::{self, DecodedBody, ExpectedType};
 use crate::options::FieldValidation;
 use crate::resource::Part;
 
-/// Object as one manager wants it.
+/// Object in the state that one manager applies.
 pub(super) struct Config {
     decoded: DecodedBody,
 }
 
 impl Config {
-    /// The body of an apply. It must have apiVersion and kind: there are no defaults.
+    /// Parses the body of an apply. It must have apiVersion and kind: there are no defaults.
     ///
     /// # Errors
     /// 400 for a body that is not an object of the kind in the path, or has managed fields.
     pub(super) fn read(cx: &Cx<'_>, expected: ExpectedType<'_>) -> Result<Self, Status> {
         let decoded = decode::applied(&cx.request.body)?;
         let value = &decoded.value;
-        let said = |field: &str| value[field].as_str().unwrap_or_default();
-        let (api_version, kind) = (said("apiVersion"), said("kind"));
+        let field_text = |field: &str| value[field].as_str().unwrap_or_default();
+        let (api_version, kind) = (field_text("apiVersion"), field_text("kind"));
         if api_version != expected.api_version || kind != expected.kind {
-            // A version without a group is in the core group. An empty one is written with the slash.
+            // A version without a group is in the core group. An empty version is displayed with the slash.
             let version = if api_version.is_empty() { "/" } else { api_version };
             return Err(Status::bad_request(format!(
                 "invalid object type: {version}, Kind={kind}"
@@ -41,13 +41,13 @@ impl Config {
         &self.decoded.value
     }
 
-    /// Completes the configuration with the identity of its object.
+    /// Completes the configuration of a subresource with the identity of its object.
     pub(super) fn of_object(mut self, part: &dyn Part) -> Self {
         self.decoded.value = part.of_object(&self.decoded.value);
         self
     }
 
-    /// Treats duplicate fields as the client asks.
+    /// Reports duplicate fields as the client requested.
     pub(super) fn check_duplicates(
         &self,
         validation: FieldValidation,

@@ -1,5 +1,5 @@
-//! `kubectl apply` from the client keeps the applied configuration in an annotation. When kubectl
-//! switches to server-side apply, it owns the fields that still have its values, even if the server has
+//! `kubectl apply` from the client keeps the applied configuration in an annotation. When kubectl switches to
+//! server-side apply, it owns the fields that still have the values of the annotation, even if the server has
 //! another manager for them. The annotation is kept current, for a switch back.
 
 use berth_apply::Conflict;
@@ -7,16 +7,16 @@ use serde_json::Value;
 
 use super::Cx;
 
-/// The annotation.
+/// Key of the annotation.
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// Manager that goes over without saying so.
+/// Field manager whose switch to server-side apply is implicit.
 const KUBECTL: &str = "kubectl";
 
-/// The size of all annotations that a server takes.
+/// Size limit of all annotations of an object.
 const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 
-/// The conflicts that remain after kubectl has taken over the fields it applied from the client.
+/// The conflicts that remain after kubectl has taken over the fields that it applied from the client.
 pub(super) fn foreign(cx: &Cx<'_>, live: &Value, conflicts: Vec<Conflict>) -> Vec<Conflict> {
     let Some(before) = last_applied(cx, live) else {
         return conflicts;
@@ -33,19 +33,19 @@ pub(super) fn foreign(cx: &Cx<'_>, live: &Value, conflicts: Vec<Conflict>) -> Ve
 
 /// The configuration that kubectl applied from the client, in the version of the request.
 fn last_applied(cx: &Cx<'_>, live: &Value) -> Option<Value> {
-    let before: Value = serde_json::from_str(kept(cx, live)?).ok()?;
+    let before: Value = serde_json::from_str(annotation(cx, live)?).ok()?;
     (before["apiVersion"] == *cx.served.api_version && before.is_object()).then_some(before)
 }
 
-/// The annotation, where this write is kubectl's.
-fn kept<'a>(cx: &Cx<'_>, live: &'a Value) -> Option<&'a str> {
+/// The value of the annotation, where this write is kubectl's.
+fn annotation<'a>(cx: &Cx<'_>, live: &'a Value) -> Option<&'a str> {
     let text = live["metadata"]["annotations"][ANNOTATION].as_str()?;
     (cx.manager == KUBECTL && !text.is_empty()).then_some(text)
 }
 
-/// Keeps the annotation current. This gives it no owner.
+/// Keeps the annotation current, without an owner for it.
 pub(super) fn keep(cx: &Cx<'_>, live: &Value, config: &Value, applied: &mut Value) {
-    if kept(cx, live).is_none() {
+    if annotation(cx, live).is_none() {
         return;
     }
     let Some(annotations) = applied["metadata"]["annotations"].as_object_mut() else {

@@ -1,5 +1,5 @@
-//! Updates, patches and deletions of computed objects: the server reads the object, judges its next
-//! state, and gives that to the program.
+//! Updates, patches and deletions of computed objects: the server reads the object, validates its next state,
+//! and passes that state to the program.
 
 use axum::body::Body;
 use berth_apimachinery::{Object, Revision, Status, StatusReason, Via};
@@ -30,7 +30,7 @@ pub(in crate::handlers) async fn update(cx: &Cx<'_>) -> Result<Response<Body>, S
     cx.reply(accepted, StatusCode::OK, &reply)
 }
 
-/// Get, patch, update; again after a concurrent write.
+/// Reads, patches and updates the object; repeated after a concurrent write.
 pub(in crate::handlers) async fn patch(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let accepted = cx.negotiate(Answer::Object)?;
     let formats = Formats {
@@ -58,7 +58,7 @@ pub(in crate::handlers) async fn patch(cx: &Cx<'_>) -> Result<Response<Body>, St
 
 /// Passes the next state of `current` to the program, after admission and the kind's rules.
 async fn replace(cx: &Cx<'_>, call: &Call, current: &Object, value: Value) -> Result<Reply, Status> {
-    // An object without a revision has none that could be old.
+    // An object without a resource version cannot be outdated.
     let unconditional = cx.served.info().unconditional_update || current.revision() == Revision(0);
     check_base(cx.served, &value, current, unconditional)?;
     let writing = WriteInput {
@@ -91,7 +91,9 @@ pub(in crate::handlers) async fn delete_collection(cx: &Cx<'_>) -> Result<Respon
     let mut list_options = ListOptions::parse(&cx.request.info.query, false)?;
     list_options.limit = list::most(accepted, list_options.limit);
     let options = options(cx)?;
-    let page = Rest::of(cx, &list_options).await?.made(list_options.limit)?;
+    let page = Rest::of(cx, &list_options)
+        .await?
+        .computed_page(list_options.limit)?;
     let mut items = Vec::new();
     for object in &page.items {
         let call = Call {
@@ -100,9 +102,9 @@ pub(in crate::handlers) async fn delete_collection(cx: &Cx<'_>) -> Result<Respon
             ..cx.call(options.dry_run)
         };
         match remove(cx, &call, &options, object).await {
-            // The answer is the former collection.
+            // The answer has the objects as they were before the deletion.
             Ok(_) => items.push(object.clone()),
-            // An object that another client deleted meanwhile is deleted as requested.
+            // An object that another client deleted concurrently is deleted as requested.
             Err(status) if status.is(StatusReason::NotFound) => {}
             Err(status) => return Err(status),
         }
@@ -110,8 +112,8 @@ pub(in crate::handlers) async fn delete_collection(cx: &Cx<'_>) -> Result<Respon
     cx.list(accepted, Page { items, ..page }).await
 }
 
-/// Lets the program remove `current`, after preconditions and admission; returns the object where it is
-/// not gone yet.
+/// Lets the program remove `current`, after preconditions and admission; returns the object if it still
+/// exists.
 async fn remove(
     cx: &Cx<'_>,
     call: &Call,
@@ -120,7 +122,7 @@ async fn remove(
 ) -> Result<Option<Reply>, Status> {
     options.check_preconditions(cx.served.name, current)?;
     let actor = cx.actor(call.dry_run);
-    // Guards concern other objects of a store, and here is no store.
+    // Guards are about other objects of a store, and computed objects have no store.
     let _guards = admit_delete(cx.state.registry.chain(), cx.served, &actor, current).await?;
     handler(cx)?.delete(call).await
 }

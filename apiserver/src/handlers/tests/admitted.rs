@@ -1,4 +1,4 @@
-//! Admission around the store: verdicts that no longer hold are given anew, and what follows a create.
+//! Admission around the store: verdicts that are outdated are repeated, and observers follow a create.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -10,7 +10,7 @@ use berth_storage::Limits;
 use super::*;
 use crate::registry::{CreateHook, CreatedObject};
 
-/// Asks for a fence that others have passed meanwhile, as often as it is told to.
+/// Returns a fence that others have already passed, a configured number of times.
 struct Racer {
     losing: usize,
     judged: AtomicUsize,

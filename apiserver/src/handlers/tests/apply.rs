@@ -1,4 +1,4 @@
-//! Server-side apply, and who owns what after any other write.
+//! Server-side apply, and the owners of fields after other writes.
 
 use super::*;
 
@@ -50,7 +50,7 @@ async fn an_apply_creates_what_is_missing_and_owns_what_it_names_and_no_default(
         (&entry["operation"], &entry["apiVersion"], &entry["fieldsType"]),
         (&json!("Apply"), &json!("toys.example.com/v1"), &json!("FieldsV1"))
     );
-    // What admission sets is nobody's.
+    // Fields that admission sets have no owner.
     assert_eq!(made["metadata"]["annotations"]["creator"], "alice");
     assert_eq!(made["metadata"]["managedFields"].as_array().unwrap().len(), 1);
     let again = client.apply("a", json!({"color": "red"})).await.expect(200);
@@ -87,7 +87,7 @@ async fn what_others_own_is_a_conflict_until_it_is_forced() {
     assert_eq!(owned(&forced, "a", "spec"), json!({"f:size": {}}));
     assert_eq!(owned(&forced, "b", "spec"), json!({"f:color": {}}));
     assert_eq!(forced["metadata"]["generation"], 2);
-    // Given up by its only owner, a field goes; its default comes back.
+    // A field without owners is removed; its default returns.
     let less = client.apply("a", json!({"shape": "flat"})).await.expect(200);
     assert_eq!(less["spec"], json!({"color": "blue", "shape": "flat"}));
     let least = client.apply("a", json!({})).await.expect(200);
@@ -131,7 +131,7 @@ async fn every_other_write_is_an_update_by_whoever_it_says_or_its_user_agent() {
         refused.refusal(409, "Conflict"),
         r#"Apply failed with 1 conflict: conflict with "hpa" using toys.example.com/v1: .spec.size"#
     );
-    // The object as it is: nothing is written, whoever puts it.
+    // The object unchanged: nothing is written, by any manager.
     let put = client
         .put(&format!("{}?fieldManager=other", at("a")), &patched)
         .await
@@ -282,7 +282,7 @@ async fn the_uid_and_the_resource_version_in_a_configuration_must_be_the_live_on
         .await
         .expect(200);
     assert_eq!(owned(&changed, "a", "metadata"), Value::Null);
-    // Without a name the one in the path is meant.
+    // If the name is missing, the one in the path is used.
     value["metadata"] = json!({});
     client
         .apply_to(&at("a"), "fieldManager=a", &value.to_string())
@@ -341,7 +341,7 @@ async fn creating_by_an_apply_takes_the_right_to_create() {
 async fn clients_take_managed_fields_back_and_may_take_them_away() {
     let client = Client::new();
     let made = client.apply("a", json!({"color": "red"})).await.expect(201);
-    // As csaupgrade does: the list replaced by a JSON patch, guarded by the resource version.
+    // As csaupgrade does: a JSON patch replaces the list, guarded by the resource version.
     let mut list = made["metadata"]["managedFields"].clone();
     list[0]["manager"] = "b".into();
     let patch = json!([
@@ -358,7 +358,7 @@ async fn clients_take_managed_fields_back_and_may_take_them_away() {
         .patch(&at("a"), "json-patch+json", &patch.to_string())
         .await;
     stale.refusal(409, "Conflict");
-    // What cannot be read keeps the live list.
+    // An unreadable list keeps the live one.
     let mut put = renamed.clone();
     put["metadata"]["managedFields"] = json!([{"manager": "x", "operation": "Foo"}]);
     put["spec"]["color"] = "blue".into();
@@ -374,7 +374,7 @@ async fn clients_take_managed_fields_back_and_may_take_them_away() {
         refused.contains("metadata.managedFields[0].manager: Too long"),
         "{refused}"
     );
-    // Taken away, and not tracked again until somebody applies.
+    // Once removed, it is not tracked again until the next apply.
     for none in [json!([{}]), json!([])] {
         let cleared = client
             .merge(&at("a"), &json!({"metadata": {"managedFields": none}}))

@@ -1,4 +1,4 @@
-//! A computed resource with every verb: desks of another system, which keeps them in a way of its own.
+//! A computed resource with every verb: desks that another system stores in its own form.
 
 use std::sync::LazyLock;
 
@@ -22,7 +22,7 @@ static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
     )
 });
 
-/// The kind: nobody takes a desk that is somebody else's.
+/// The kind: a user cannot take a desk of another user.
 struct Desk;
 
 impl Kind for Desk {
@@ -46,7 +46,7 @@ impl Kind for Desk {
 /// The other system.
 struct Desks {
     store: Arc<MemoryStore>,
-    /// Number of updates that find somebody was faster.
+    /// Number of updates that lose a race.
     late: std::sync::atomic::AtomicUsize,
 }
 
@@ -135,7 +135,7 @@ impl Computed for Desks {
     }
 }
 
-/// A client of the desks, of which `late` updates are conflicts.
+/// A client of the desks; the first `late` updates conflict.
 fn client(late: usize) -> Client {
     let desks = Desks {
         store: Arc::default(),
@@ -163,7 +163,7 @@ async fn a_computed_object_is_created_updated_patched_and_deleted() {
     taken["owner"] = "ann".into();
     let taken = client.put(&format!("{DESKS}/a"), &taken).await.expect(200);
     assert_eq!(taken["owner"], "ann");
-    // The version that was read before the update is old.
+    // The version that was read before the update is outdated.
     let late = client.put(&format!("{DESKS}/a"), &made).await;
     late.refusal(409, "Conflict");
 

@@ -1,5 +1,4 @@
-//! Others who have a say in writes after our own admission: when they are asked, what they see, what they can
-//! change.
+//! Consulted plugins, after our own admission: the time of the calls, their input, and their changes.
 
 use std::sync::Mutex;
 
@@ -9,7 +8,7 @@ use berth_storage::Limits;
 
 use super::*;
 
-/// Remembers what it is asked, labels what it sees, tries to change what it may not, and has a taste.
+/// Records its calls, labels objects, tries to change protected fields, and refuses one color.
 #[derive(Default)]
 struct Others(Mutex<Vec<String>>);
 
@@ -113,7 +112,7 @@ async fn a_refusal_of_others_keeps_the_write_out() {
     let message = client.post(WIDGETS, &grey).await.refusal(403, "Forbidden");
     assert_eq!(message, "they do not like grey");
     client.get(&at("a")).await.expect(404);
-    // Our own rules come first, so others are not asked about what we refuse.
+    // Our own rules come first, so plugins are not consulted about objects that we refuse.
     let (client, others) = self::client();
     client.post(WIDGETS, &widget("forbidden")).await.expect(403);
     assert_eq!(others.take(), ["mutate CREATE v1 widgets/ Widget \"round\""]);
@@ -187,7 +186,7 @@ async fn what_does_not_concern_them_passes_unseen_and_the_audit_log_hears_the_re
     assert_eq!(annotations.all()["theirs/key"], "value");
 }
 
-/// Looks at the managed fields, and breaks them where the color is brown.
+/// Records the managed fields, and corrupts them if the color is brown.
 #[derive(Default)]
 struct Curious(Mutex<Vec<Value>>);
 
@@ -265,7 +264,7 @@ async fn others_see_managed_fields_and_what_they_change_is_nobodys() {
     );
 }
 
-/// Remembers what is connected to, and lets nobody through to what is blue.
+/// Records connections, and refuses those to blue widgets.
 #[derive(Default)]
 struct Door(Mutex<Vec<String>>);
 
@@ -326,7 +325,7 @@ async fn others_are_asked_about_every_request_to_a_proxy_and_may_refuse_it() {
     );
 }
 
-/// Makes every widget square, and everybody's size 9 where it is asked to.
+/// Makes every widget square, and every size 9 if configured.
 struct Bending {
     everything: bool,
 }
@@ -404,7 +403,7 @@ async fn a_write_of_the_process_is_stored_as_it_was_decided_or_not_at_all() {
             status.message
         );
         client.get(&at("a")).await.expect(404);
-        // A user's own write is not decided: there it may be changed.
+        // The plugin may change a user's own write, since it is not decided yet.
         let made = client.post(WIDGETS, &object).await.expect(201);
         assert_eq!(made["spec"]["size"], 9);
     }

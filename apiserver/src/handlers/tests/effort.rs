@@ -1,4 +1,4 @@
-//! Effort that requests take, as it is known before they are answered.
+//! Estimated effort of requests, before they are handled.
 
 use super::*;
 use crate::heavy::LIGHT;
@@ -49,7 +49,7 @@ fn a_list_is_heavy_by_what_is_looked_at_and_not_by_what_is_sent() {
             JSON,
             true,
         ),
-        // A page of a selection is looked for among all.
+        // A page of a selection is searched in all objects.
         ("GET", format!("limit=1&labelSelector={terms}"), JSON, true),
         ("DELETE", format!("labelSelector={terms}"), JSON, true),
         ("GET", format!("watch=1&labelSelector={terms}"), JSON, true),
@@ -86,7 +86,7 @@ async fn a_selector_that_compares_too_much_is_refused() {
     let client = Client::new();
     many(&client, 2_000);
     let terms = vec!["!a"; 60_000].join(",");
-    // Longer than an address of the tests' client may be.
+    // The address is longer than the test client allows.
     let request = Client::request("GET", ALL_WIDGETS, &[], b"");
     let query = crate::request_info::Query::parse(&format!("labelSelector={terms}"));
     let info = RequestInfo {

@@ -1,4 +1,4 @@
-//! Writes that go into the store with an object that a client makes.
+//! Writes that are committed together with an object that a client creates.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -11,15 +11,15 @@ use parking_lot::Mutex;
 use super::*;
 use crate::registry::{CommittedTransaction, CreateHook, CreatedObject, Extension, OnCommit};
 
-/// Has widgets resized when they are made, and gives each a gadget.
+/// Resizes widgets when they are created, and creates a gadget for each.
 pub(super) struct Fitter {
-    /// The size, of which 10 is the largest there may be.
+    /// The size, at most 10.
     size: i64,
     /// Further guards of the commit.
     guards: Vec<Guard>,
     asked: AtomicUsize,
     told: Heard,
-    /// Whether whoever hears of it panics.
+    /// Whether the listener panics.
     is_deaf: AtomicBool,
     alone: AtomicUsize,
 }
@@ -27,7 +27,7 @@ pub(super) struct Fitter {
 /// The revisions of each new object and of its extension.
 type Heard = Arc<Mutex<Vec<Vec<u64>>>>;
 
-/// Notes what is committed, and panics where there is nowhere to note it.
+/// Records commits; panics if there is no record.
 fn listener(heard: Option<Heard>) -> OnCommit {
     Box::new(|CommittedTransaction { made, written }| {
         Box::pin(async move {
@@ -95,7 +95,7 @@ impl Fitter {
         fitter
     }
 
-    /// Numbers of requests for an extension, of commits it heard of, and of objects that were stored alone.
+    /// Numbers of requests for an extension, of observed commits, and of objects that were stored alone.
     pub(super) fn counts(&self) -> [usize; 3] {
         let told = self.told.lock().len();
         [

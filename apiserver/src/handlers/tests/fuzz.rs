@@ -1,8 +1,8 @@
-//! Garbage: whatever comes, the answer is a `Status` and never a 5xx.
+//! Garbage: for any input, the answer is a `Status` and never a 5xx.
 
 use super::*;
 
-/// A small generator of its own, so that a failure can be repeated.
+/// A small deterministic generator, so that failures can be reproduced.
 struct Random(u64);
 
 impl Random {
@@ -158,7 +158,7 @@ async fn mutated_requests_never_panic_and_never_fail_the_server() {
                 answer.text()
             )
         };
-        // A resource version from the future is the one thing the server must time out on.
+        // A resource version from the future is the only input that the server must time out on.
         assert!(
             answer.code < 500 || answer.json()["reason"] == "Timeout",
             "{}",

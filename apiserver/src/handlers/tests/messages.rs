@@ -1,4 +1,4 @@
-//! Answers in protobuf. The toys' messages are the JSON of their metadata and that of the whole.
+//! Answers in protobuf. The toys' messages are the JSON of their metadata and the JSON of the whole object.
 
 use futures::StreamExt as _;
 

@@ -1,4 +1,4 @@
-//! Metadata and options from clients, where kube-apiserver is easily got wrong.
+//! Metadata and options from clients: cases of kube-apiserver that are easy to get wrong.
 
 use super::*;
 
@@ -102,7 +102,7 @@ async fn the_marks_of_a_deletion_are_set_by_deletions_only() {
         body["metadata"][field] = value;
         client.put(&at("a"), &body).await.refusal(422, "Invalid");
     }
-    // An object that is being deleted keeps its marks, whatever a client that read it earlier sends.
+    // An object that is being deleted keeps its deletion metadata, even if a client sends an earlier copy.
     client
         .merge(&at("a"), &json!({"metadata": {"finalizers": ["a.b/c"]}}))
         .await
@@ -236,7 +236,7 @@ async fn finalizers_without_a_domain_draw_a_warning_or_a_refusal() {
         .collect();
     assert_eq!(told.len(), 1, "{:?}", answer.warnings);
     assert!(told[0].contains("\"abc\""), "{told:?}");
-    // The toy that takes strategic merges stands for Kubernetes' own kinds.
+    // The toy that accepts strategic merges stands for Kubernetes' own kinds.
     let body = json!({"metadata": {"name": "g", "finalizers": ["abc"]}});
     let message = client.post(GADGETS, &body).await.refusal(422, "Invalid");
     assert!(

@@ -1,4 +1,4 @@
-//! Projections, computed resources and subresources of the program's.
+//! Projections, computed resources and custom subresources.
 
 use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Draft, Key};
@@ -124,7 +124,7 @@ async fn computed_lists_are_selected_paged_and_shown_by_the_server() {
         .await
         .expect(200);
     assert_eq!(even["items"][2]["metadata"]["name"], "r4");
-    // The token of another list, or of one that is forgotten, goes on only in a list made anew.
+    // The token of another list, or of an evicted one, needs a new list.
     let other = next(&first) + "&labelSelector=even%3Dtrue";
     let refused = client.get(&other).await.expect(410);
     let anew = refused["metadata"]["continue"].as_str().unwrap();

@@ -153,11 +153,11 @@ async fn a_patch_that_makes_no_object_is_refused_of_none() {
             assert_eq!(details[field], Value::Null, "{patch}: {status}");
         }
         assert_eq!(details["causes"][0]["field"], "patch", "{status}");
-        // Whoever reads it still knows which one.
+        // The message still identifies the operation.
         let message = status["message"].as_str().unwrap_or_default();
         assert!(message.contains("\"a\" is invalid"), "{message}");
     }
-    // One that makes an object of it that breaks its rules is about that object.
+    // If the patched object is invalid, the message is about that object.
     let status = client
         .merge(&at("a"), &json!({"metadata": {"uid": "other"}}))
         .await

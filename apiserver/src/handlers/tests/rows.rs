@@ -1,12 +1,11 @@
-//! The sequences of `machinery/apply/src/reference/rows.json` as requests: beside who owns what, their codes,
-//! that what changes nothing is not written, status as a subresource, dry runs, admission, and kubectl's
-//! annotation.
+//! The sequences of `machinery/apply/src/reference/rows.json` as requests: ownership, codes, no-op writes,
+//! status as a subresource, dry runs, admission, and kubectl's annotation.
 
 use std::sync::Mutex;
 
 use berth_admission::{Chain, Denial, Plugin, Request};
 use berth_apimachinery::{Cell, Column, Kind, KindInfo, Object, Revision, Schema, Timestamp};
-use berth_apply::reference::{self, asked, expected};
+use berth_apply::reference::{self, expected, request};
 use berth_storage::MemoryStore;
 
 use super::*;
@@ -14,7 +13,7 @@ use crate::resource::{Backing, Group, Resource};
 
 const GROUP: &str = "example.dev";
 
-/// The kind of the rows.
+/// The kind of the sequences.
 struct Widget {
     info: KindInfo,
     schema: Schema,
@@ -52,7 +51,7 @@ impl Kind for Widget {
     }
 }
 
-/// Admission that merges what it is told into what is written.
+/// Admission that merges a configured value into each written object.
 #[derive(Default)]
 struct Others(Mutex<Value>);
 
@@ -74,7 +73,7 @@ impl Plugin for Others {
     }
 }
 
-/// A server with that kind alone.
+/// A server with this kind alone.
 struct Server {
     api: ApiState,
     others: Arc<Others>,
@@ -110,15 +109,15 @@ impl Server {
 
     async fn live(&self) -> Option<Value> {
         let (code, object) = self
-            .send("GET", &asked::path("v1", "w"), "", &Value::Null, 0)
+            .send("GET", &request::path("v1", "w"), "", &Value::Null, 0)
             .await;
         (code == 200).then_some(object)
     }
 
-    /// Does what `step` says.
+    /// Performs `step`.
     async fn step(&self, step: &Value, live: Option<&Value>, now: i64) -> (u16, Value) {
         *self.others.0.lock().unwrap() = step["admission"].clone();
-        let asked = asked::asked(step, "w", live);
+        let asked = request::asked(step, "w", live);
         let (code, answer) = self
             .send(asked.method, &asked.path, asked.content, &asked.body, now)
             .await;
@@ -127,8 +126,14 @@ impl Server {
         }
         let mut cleared = answer;
         cleared["metadata"]["managedFields"] = json!([{}]);
-        self.send("PUT", &asked::path("v1", "w"), "application/json", &cleared, now)
-            .await
+        self.send(
+            "PUT",
+            &request::path("v1", "w"),
+            "application/json",
+            &cleared,
+            now,
+        )
+        .await
     }
 }
 
@@ -144,7 +149,7 @@ async fn the_rows_end_as_on_kube_apiserver() {
             let (code, answer) = server.step(step, before.as_ref(), now).await;
             assert_eq!(
                 u64::from(code),
-                asked::code(step, before.is_some()),
+                request::code(step, before.is_some()),
                 "{at}: {answer}"
             );
             let after = server.live().await;

@@ -1,4 +1,4 @@
-//! Writes to a store that others write to as well: what is at hand here may be behind.
+//! Writes to a store with other writers: the local state may be outdated.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,7 +9,7 @@ use berth_storage::{
 
 use super::*;
 
-/// A store shared with others, seen as it was when `behind` was last set.
+/// A store with other writers; its view is frozen at the state when `behind` was last set.
 struct Shared {
     newest: Arc<MemoryStore>,
     behind: parking_lot::Mutex<Option<Collection>>,
@@ -63,19 +63,19 @@ impl Store for Shared {
 }
 
 impl Shared {
-    /// Number of requests for the newest state since the last call.
+    /// Number of requests for the newest state since the previous call.
     fn asked(&self) -> usize {
         self.asked.swap(0, Ordering::SeqCst)
     }
 
-    /// Sees nothing from now on of what happens to the widgets.
+    /// Freezes the view of the widgets.
     fn stop_looking(&self) {
         let now = self.newest.cached(GroupResource::new(toys::GROUP, "widgets"));
         *self.behind.lock() = Some(now);
     }
 }
 
-/// The toys in a shared store, and another client of it that sees everything.
+/// The toys in a shared store, and another client with the current view.
 fn both() -> (Client, Arc<Shared>, Client) {
     let toys = toys::Toys::new(berth_storage::Limits::default());
     let shared = Arc::new(Shared {
@@ -145,7 +145,7 @@ async fn a_write_judged_by_what_is_old_is_judged_again_by_what_is_newest() {
         json!({"color": "blue", "shape": "round", "size": 3})
     );
     assert_eq!(shared.asked(), 1);
-    // What the other client was given is newer than what is seen here.
+    // The other client's answer is newer than the local view.
     let stale = client.put(&at("a"), &blue).await;
     stale.refusal(409, "Conflict");
     client.put(&at("a"), &sized).await.expect(200);

@@ -1,4 +1,4 @@
-//! Toy kinds that between them use every switch of the library.
+//! Toy kinds that together use every option of the library.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -64,7 +64,7 @@ struct Part {
     count: Option<i64>,
 }
 
-/// A kind made of its parts.
+/// A kind that is built from its parts.
 pub(super) struct Toy {
     info: KindInfo,
     schema: fn() -> Schema,
@@ -163,7 +163,7 @@ impl Kind for Toy {
     }
 }
 
-/// Everything the tests look behind.
+/// Internals that the tests inspect.
 pub(in crate::handlers) struct Toys {
     pub(super) store: Arc<MemoryStore>,
     pub(super) shadows: Arc<MemoryStore>,
@@ -227,7 +227,7 @@ impl Toys {
     }
 }
 
-/// Stamps who creates, refuses what is called `forbidden`, and guards what is called `guarded` from deletion.
+/// Labels new objects with their creator, refuses the name `forbidden`, and protects `guarded` from deletion.
 struct Police;
 
 impl Plugin for Police {
@@ -270,7 +270,7 @@ impl Plugin for Police {
     }
 }
 
-/// `widgets/paint`: the widget itself, under rules of its own.
+/// `widgets/paint`: the widget itself, under separate rules.
 struct Paint(Arc<Registry>);
 
 fn key(call: &Call) -> berth_apimachinery::Key {
@@ -297,7 +297,7 @@ impl SubresourceHandler for Paint {
     }
 }
 
-/// `widgets/report`: made on the spot, with rows of its own.
+/// `widgets/report`: computed per request, with its own rows.
 struct Report;
 
 #[async_trait]
@@ -316,7 +316,7 @@ impl SubresourceHandler for Report {
     }
 }
 
-/// The object that `widgets/report` answers.
+/// The object that `widgets/report` returns.
 struct Parts {
     metadata: Value,
 }
@@ -339,7 +339,7 @@ impl Document for Parts {
     }
 }
 
-/// Ten reviews, made on the spot. They say how many lists were made before theirs.
+/// Ten computed reviews. They contain the number of earlier lists.
 #[derive(Default)]
 struct Reviews(AtomicUsize);
 
@@ -380,7 +380,7 @@ impl Computed for Reviews {
     }
 }
 
-/// A format of our own: JSON, backwards.
+/// A test format: reversed JSON.
 pub(super) struct Reversed;
 
 impl Codec for Reversed {
@@ -394,7 +394,7 @@ impl Codec for Reversed {
         ["Gadget", "ListMeta", "Status", "PartialObjectMetadata"].contains(&kind)
     }
 
-    /// The JSON of the metadata as the first field, and that of the whole as the second.
+    /// The JSON of the metadata as the first field, and the JSON of the whole object as the second.
     fn message(&self, _: &str, kind: &str, object: &Value) -> Option<Vec<u8>> {
         self.writes("", kind).then(|| {
             let parts = [&object["metadata"], object].map(Value::to_string);

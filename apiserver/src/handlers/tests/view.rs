@@ -1,5 +1,4 @@
-//! An API seen through a view: gadgets have a proxy that shows the widgets of their team, with less than
-//! there is.
+//! An API through a view: gadgets have a proxy that shows the widgets of their team, without some fields.
 
 mod outlived;
 
@@ -22,17 +21,17 @@ use crate::view::{Origin, OriginWrite, ViewApi, ViewRules, documents};
 
 const WIDGET: GroupResource = GroupResource::new(toys::GROUP, "widgets");
 const RED: &str = "/apis/toys.example.com/v1/gadgets/red/proxy";
-/// The view of a team whose widgets are kept elsewhere.
+/// The view of a team whose widgets are in another store.
 const LENT: &str = "/apis/toys.example.com/v1/gadgets/lent/proxy";
 
-/// View of one team: its widgets, without the annotation `secret`. It may change the size, and the status.
+/// View of one team: its widgets, without the annotation `secret`. It may change the size and the status.
 struct Team {
     name: String,
     user: UserInfo,
     lender: Option<Lender>,
 }
 
-/// Store of a team's widgets elsewhere: somebody is faster the first time, and what is too big is refused.
+/// Another store of a team's widgets: the first write loses a race, and large sizes are refused.
 #[derive(Default)]
 struct Lender {
     asked: AtomicUsize,
@@ -206,7 +205,7 @@ async fn only_what_is_seen_is_got_and_listed_and_looks_as_the_view_shows_it() {
         .await
         .refusal(404, "NotFound");
 
-    // Later lists follow what changed since the one before.
+    // Later lists apply the changes since the previous one.
     client
         .merge(&at("a"), &json!({"metadata": {"labels": {"team": "blue"}}}))
         .await
@@ -318,7 +317,7 @@ async fn writes_are_the_views_users_and_what_the_view_makes_of_them() {
         .await
         .refusal(405, "MethodNotAllowed");
 
-    // A write that ends the view answers what it wrote.
+    // A write that ends the view still returns its result.
     let gone = client
         .merge(&below(&at("a")), &json!({"metadata": {"labels": {"team": null}}}))
         .await
@@ -336,7 +335,7 @@ async fn what_is_kept_elsewhere_is_written_there_and_judged_there() {
     stale["metadata"]["resourceVersion"] = json!("1");
     client.put(&path, &stale).await.refusal(409, "Conflict");
 
-    // Nobody's version is at stake: it is tried again.
+    // The client has no version at stake, so the write is retried.
     let seen = client
         .merge(&path, &json!({"spec": {"size": 3}}))
         .await
@@ -362,7 +361,7 @@ async fn what_is_kept_elsewhere_is_written_there_and_judged_there() {
     );
     let refused = client.merge(&path, &json!({"spec": {"size": 9}})).await;
     assert_eq!(refused.refusal(403, "Forbidden"), "that is too big to keep");
-    // What is here is a copy, which others bring up to date.
+    // The local object is a copy, which others update.
     assert_eq!(client.get(&at("a")).await.expect(200), stored);
 }
 

@@ -1,7 +1,7 @@
 //! One running watch: its initial objects, then changes, bookmarks between them, and its end.
 //!
-//! Nothing is queued per watcher: each pulls from the store's history, so a watcher that stops reading
-//! costs nothing, and finds at its next read that it is too late (`410` as an ERROR event).
+//! Nothing is queued per watcher: each reads from the store's history, so a watcher that stops reading costs
+//! nothing, and gets at its next read an ERROR event with `410` if the history no longer has its revision.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,14 +20,14 @@ use crate::respond::Progress;
 use crate::selection::Selection;
 use crate::served::ServedVersion;
 
-/// Interval of bookmarks, and the time before the end at which the last one is sent.
+/// Interval of bookmarks; the next constant is the time before the end at which the last one is sent.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 
-/// Changes taken at a time.
+/// Highest number of changes that are processed at a time.
 const BATCH: usize = 256;
 
-/// Terms of the selector that are compared before others get their turn.
+/// Number of selector terms that are compared before other tasks get their turn.
 const SLICE: usize = 16 * 1024;
 
 /// The initial objects of a watch.
@@ -36,7 +36,7 @@ pub(super) struct Initial {
     items: Vec<Arc<Object>>,
 }
 
-/// Start of a watch.
+/// First phase of a watch.
 pub(super) enum Start {
     Running {
         initial: Option<Initial>,
@@ -46,7 +46,7 @@ pub(super) enum Start {
 }
 
 enum Phase {
-    /// Objects from before the watch.
+    /// Objects that existed before the watch.
     Initial {
         items: std::vec::IntoIter<Arc<Object>>,
         revision: Revision,
@@ -71,10 +71,10 @@ pub(super) struct Feed {
     bookmarks: bool,
     announce_end: bool,
     deadline: Instant,
-    /// Rings when the next bookmark is due, and at the deadline. One for all events: setting one up is not
-    /// free.
+    /// Timer of the next bookmark, and of the deadline. It is reused for all events, since creating one is
+    /// expensive.
     timer: Pin<Box<Sleep>>,
-    /// Observer of sent bytes.
+    /// Counter of sent events.
     progress: Progress,
 }
 
@@ -116,12 +116,12 @@ impl Feed {
         }
     }
 
-    /// The next bytes; `None` at the end.
+    /// Returns the next bytes; `None` at the end.
     pub(super) async fn next(&mut self) -> Option<Bytes> {
         loop {
             match std::mem::replace(&mut self.phase, Phase::Over) {
                 Phase::Over => return None,
-                Phase::Failed(status) => return Some(self.failed(&status)),
+                Phase::Failed(status) => return Some(self.error_event(&status)),
                 Phase::Initial {
                     items,
                     revision,
@@ -176,17 +176,17 @@ impl Feed {
     async fn live(&mut self, mut watch: Box<dyn Watch>) -> Option<Bytes> {
         let result = tokio::select! {
             biased;
-            () = &mut self.timer => return self.rung(watch),
+            () = &mut self.timer => return self.timer_event(watch),
             result = watch.next(BATCH) => result,
         };
         match result {
             Ok(events) => Some(self.changes(events.into_iter(), watch)),
-            Err(error) => Some(self.failed(&errors::of_store(error, self.framer.served()))),
+            Err(error) => Some(self.error_event(&errors::of_store(error, self.framer.served()))),
         }
     }
 
-    /// The bookmark that is due, or the end.
-    fn rung(&mut self, watch: Box<dyn Watch>) -> Option<Bytes> {
+    /// Returns the bookmark that is due, or ends the watch.
+    fn timer_event(&mut self, watch: Box<dyn Watch>) -> Option<Bytes> {
         let now = Instant::now();
         if !self.bookmarks || now >= self.deadline {
             return None;
@@ -199,13 +199,13 @@ impl Feed {
         Some(out.into())
     }
 
-    /// The last event, with the error.
-    fn failed(&self, status: &Status) -> Bytes {
+    /// Returns the last event, with the error.
+    fn error_event(&self, status: &Status) -> Bytes {
         self.progress.add(1);
         self.framer.error(status)
     }
 
-    /// The next chunk of `events`; the others come next.
+    /// Returns the next chunk of `events`; the other events are sent later.
     fn changes(&mut self, mut events: std::vec::IntoIter<Arc<Event>>, watch: Box<dyn Watch>) -> Bytes {
         let chunk = self.chunk(&mut events);
         self.phase = if events.len() == 0 {
@@ -224,7 +224,7 @@ impl Feed {
                 break;
             }
             let Some(event) = events.next() else { break };
-            let Some((kind, object)) = self.seen(&event) else {
+            let Some((kind, object)) = self.visible(&event) else {
                 continue;
             };
             self.progress.add(1);
@@ -243,9 +243,9 @@ impl Feed {
         out.into()
     }
 
-    /// Returns `event` as this watcher sees it: an object that leaves the selection is deleted, one that
-    /// enters it added.
-    fn seen(&self, event: &Event) -> Option<(EventType, Arc<Object>)> {
+    /// Returns `event` from the view of this watcher: an object that leaves the selection is deleted, one
+    /// that enters it is added.
+    fn visible(&self, event: &Event) -> Option<(EventType, Arc<Object>)> {
         let change = &event.change;
         if self
             .selection
@@ -265,13 +265,13 @@ impl Feed {
             (Some(old), None) if old.revision() == change.revision => {
                 Some((EventType::Deleted, Arc::clone(old)))
             }
-            // Its last state, at the revision of its removal from the selection.
+            // The object is sent in its last state, with the revision at which it left the selection.
             (Some(old), None) => Some((EventType::Deleted, Arc::new(old.draft().at(change.revision)))),
         }
     }
 }
 
-/// The selected objects that exist.
+/// Returns the existing objects that are selected.
 ///
 /// # Errors
 /// 422 where comparing exceeds the limit, 504 when the client no longer waits.
@@ -299,7 +299,7 @@ pub(super) fn present(
     })
 }
 
-/// Type of `event` for a watcher of everything.
+/// Type of `event` for a watcher without a selector.
 fn unfiltered(event: &Event) -> EventType {
     match (&event.change.old, &event.change.new) {
         (None, _) => EventType::Added,
@@ -308,8 +308,7 @@ fn unfiltered(event: &Event) -> EventType {
     }
 }
 
-/// Time of the next wake-up: where bookmarks are sent a minute from now, but at the latest shortly
-/// before the end.
+/// Time of the next wake-up: with bookmarks a minute from now, but at the latest shortly before the end.
 fn due(bookmarks: bool, now: Instant, deadline: Instant) -> Instant {
     if !bookmarks {
         return deadline;

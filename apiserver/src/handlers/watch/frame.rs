@@ -1,4 +1,4 @@
-//! Watch events as bytes: `{"type":…,"object":…}` and a line feed, or a frame of protobuf.
+//! Encoding of watch events: `{"type":…,"object":…}` and a line feed, or a frame of protobuf.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::render::{Messages, View};
 use crate::served::ServedVersion;
 use crate::table::{Include, TableForm};
 
-/// Type of an event, as a watcher sees it.
+/// Type of an event, as a watcher receives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EventType {
     Added,
@@ -42,7 +42,7 @@ impl EventType {
 
 const TAIL: &[u8] = b"}\n";
 
-/// The annotation that informs an informer that it has all initial objects (docs/reference.md, "Lists
+/// Annotation by which an informer knows that it has received all initial objects (docs/reference.md, "Lists
 /// and watches").
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
@@ -56,7 +56,7 @@ enum Form {
     },
 }
 
-/// Writes the events of one watch.
+/// Encoder of the events of one watch.
 pub(super) struct Framer {
     served: Arc<ServedVersion>,
     clock: Arc<dyn Clock>,
@@ -91,7 +91,8 @@ impl Framer {
         &self.served
     }
 
-    /// The frame that every unfiltered watcher of stored objects shares, where this watch shows just that.
+    /// Returns the frame that all unfiltered watchers of stored objects share, where this watch sends the
+    /// same.
     pub(super) fn shared(&self, event: &Event, kind: EventType, object: &Object) -> Option<Bytes> {
         match self.form {
             Form::Objects(view) if view.is_stored(&self.served, object) => {
@@ -108,7 +109,7 @@ impl Framer {
         }
     }
 
-    /// One event about `object`.
+    /// Writes one event about `object`.
     pub(super) fn event(&mut self, kind: EventType, object: &Object, out: &mut Vec<u8>) {
         if let Form::Messages(messages) = &self.form {
             return protobuf::frame(kind.name(), &messages.envelope(object), out);
@@ -125,7 +126,7 @@ impl Framer {
         out.extend_from_slice(TAIL);
     }
 
-    /// A bookmark: every change up to `revision` has been sent.
+    /// Writes a bookmark: every change up to `revision` has been sent.
     pub(super) fn bookmark(&mut self, revision: Revision, initial_events_end: bool, out: &mut Vec<u8>) {
         let mut metadata = json!({"resourceVersion": revision.to_string(), "creationTimestamp": null});
         if initial_events_end {
@@ -165,7 +166,7 @@ impl Framer {
         out.extend_from_slice(TAIL);
     }
 
-    /// The end: `status` has the reason.
+    /// Returns the last event: `status` has the reason.
     pub(super) fn error(&self, status: &Status) -> Bytes {
         let mut out = Vec::new();
         if let (Form::Messages(messages), Ok(status)) = (&self.form, serde_json::to_value(status)) {
@@ -177,7 +178,7 @@ impl Framer {
         text.into()
     }
 
-    /// The table up to its only row. Only the first table of a watch has the columns.
+    /// Writes the table up to its only row. Only the first table of a watch has the columns.
     fn open_table(&mut self, revision: Revision, out: &mut Vec<u8>) -> TableForm {
         let now = self.clock.now();
         let Form::Table {

@@ -23,7 +23,7 @@ async fn next(socket: &mut Socket) -> Option<Message> {
     next.await.expect("a message or the end").map(Result::unwrap)
 }
 
-/// Whether the page of metrics has a line of `name` that has `parts`.
+/// Whether the metrics page has a line of `name` that contains `parts`.
 async fn counted(site: &Site, name: &str, parts: &[&str]) -> bool {
     let answer = site.http1(site.alice()).await.send_request(get("/metrics")).await;
     let page = text(answer.unwrap()).await;
@@ -41,7 +41,7 @@ async fn a_watch_by_websocket_sends_one_message_per_event_and_answers_pings() {
     let pong = next(&mut socket).await.unwrap();
     assert!(pong.is_pong());
     assert_eq!(pong.as_payload().as_ref(), b"there?");
-    // Counted as a watch while it runs, and as one that has ended once the client leaves.
+    // It counts as a running watch, and as an ended one once the client disconnects.
     let running = ("apiserver_longrunning_requests{", ["verb=\"WATCH\"", "} 1"]);
     assert!(counted(&site, running.0, &running.1).await);
     assert!(counted(&site, "apiserver_watch_events_total{", &["} 1"]).await);
@@ -108,7 +108,7 @@ async fn an_upgrade_of_anything_else_and_half_a_handshake_get_an_answer_that_end
         headers.insert("connection", "upgrade".parse().unwrap());
         let response = sender.send_request(request).await.unwrap();
         assert_eq!(response.status(), code, "{target}");
-        // The connection goes on, and the body has an end.
+        // The connection stays open, and the body ends.
         text(response).await;
     }
     site.running.stop().await.unwrap();

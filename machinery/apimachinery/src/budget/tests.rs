@@ -1,4 +1,4 @@
-//! A budget counts steps and bytes, and is exceeded at its limits.
+//! A budget counts steps and bytes, and fails at its limits.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! Annotations in an object's bytes. They can be long (kubectl stores a copy of the whole object) and
-//! are rarely read, so they are read from the bytes each time.
+//! Annotations in an object's bytes. They can be long (kubectl stores a copy of the whole object) and are
+//! rarely needed, so they are parsed from the bytes each time.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,10 +8,10 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::outline::Members;
 
-/// The annotations of one object, in the order of their keys. Equal when keys and values are.
+/// The annotations of one object, in the order of their keys. They are equal when keys and values are.
 #[derive(Clone, Copy, Debug)]
 pub struct Annotations<'a> {
-    /// The JSON object, braces included, as written here; empty where it is absent.
+    /// The JSON object, including braces, in canonical form; empty where it is absent.
     bytes: &'a [u8],
 }
 
@@ -20,32 +20,32 @@ impl<'a> Annotations<'a> {
         Self { bytes }
     }
 
-    /// Keys and values.
+    /// Returns keys and values.
     pub fn iter(self) -> impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)> {
         let bytes = self.bytes;
         let members = Members::of(bytes);
         members.map(move |(name, value)| (text(&bytes[name]), text(&bytes[value.start + 1..value.end - 1])))
     }
 
-    /// The keys.
+    /// Returns the keys.
     pub fn keys(self) -> impl Iterator<Item = Cow<'a, str>> {
         let bytes = self.bytes;
         Members::of(bytes).map(move |(name, _)| text(&bytes[name]))
     }
 
-    /// The value of `key`.
+    /// Returns the value of `key`.
     #[must_use]
     pub fn get(self, key: &str) -> Option<Cow<'a, str>> {
         self.iter().find(|(own, _)| own == key).map(|(_, value)| value)
     }
 
-    /// Whether `key` is annotated.
+    /// Whether there is an annotation `key`.
     #[must_use]
     pub fn contains_key(self, key: &str) -> bool {
         self.keys().any(|own| own == key)
     }
 
-    /// Whether it is empty.
+    /// Whether there are no annotations.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.bytes.len() <= "{}".len()
@@ -54,14 +54,14 @@ impl<'a> Annotations<'a> {
 
 impl PartialEq for Annotations<'_> {
     fn eq(&self, other: &Self) -> bool {
-        // They are written in one way.
+        // The canonical form is unique, so bytes can be compared.
         self.bytes == other.bytes || (self.is_empty() && other.is_empty())
     }
 }
 
 impl Eq for Annotations<'_> {}
 
-/// Text between two quotes of JSON as written here.
+/// Decodes the text between two quotes of canonical JSON.
 fn text(between: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(between) {
         Ok(text) if !between.contains(&b'\\') => Cow::Borrowed(text),
@@ -72,7 +72,7 @@ fn text(between: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Read from metadata in the annotations' place: that they are texts, and nothing of them.
+/// Validator in the place of the annotations: it checks that their values are texts, and stores nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TextsOnly;
 
@@ -97,7 +97,7 @@ impl<'de> Visitor<'de> for Texts {
     }
 }
 
-/// Any string.
+/// A string, whose content is ignored.
 struct Text;
 
 impl<'de> Deserialize<'de> for Text {

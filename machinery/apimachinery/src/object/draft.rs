@@ -1,5 +1,4 @@
-//! An object before it has a revision: JSON written canonically, with the positions of the parts that
-//! are read later.
+//! An object without a revision: canonical JSON, with the spans of the parts that are needed later.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -19,7 +18,7 @@ use crate::selector::LabelPrint;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {problem}")]
 pub struct DraftError {
-    /// The offending field.
+    /// Path of the invalid field.
     pub path: String,
     /// Description of the error.
     pub problem: String,
@@ -34,12 +33,12 @@ fn malformed(path: &str, problem: impl Into<String>) -> DraftError {
     }
 }
 
-/// An object serialized but not yet given its revision.
+/// A serialized object without a revision.
 #[derive(Clone, Debug)]
 pub struct Draft {
-    /// With no digits in `resourceVersion`.
+    /// The JSON with an empty `resourceVersion`.
     pub(super) text: Text,
-    /// In the text's own bytes.
+    /// Spans in the text's own bytes.
     pub(super) spans: Spans,
     pub(super) meta: Arc<Meta>,
 }
@@ -48,13 +47,13 @@ impl Draft {
     /// Serializes `value` canonically. Any `metadata.resourceVersion` in it is ignored.
     ///
     /// # Errors
-    /// When `value` is no JSON object, has no `apiVersion`, `kind` or `metadata.name`, or has metadata of
+    /// When `value` is not a JSON object, has no `apiVersion`, `kind` or `metadata.name`, or has metadata of
     /// wrong types.
     pub fn new(value: &Value) -> Result<Self, DraftError> {
         Self::write(value, None)
     }
 
-    /// Returns a draft with `managed`, compact JSON, as `metadata.managedFields`, instead of those in
+    /// Serializes `value` with `managed`, compact JSON, as `metadata.managedFields`, instead of those in
     /// `value`. Empty bytes mean none.
     ///
     /// # Errors
@@ -90,20 +89,20 @@ impl Draft {
         Ok(Self::of(writer.bytes, &spans, Arc::new(meta)))
     }
 
-    /// The draft with the JSON `bytes` and the places `spans` in it.
+    /// Creates the draft with the JSON `bytes` and the `spans` in it.
     pub(super) fn of<'a>(bytes: impl Into<Cow<'a, [u8]>>, spans: &Spans, meta: Arc<Meta>) -> Self {
         let (text, spans) = Text::placed(bytes, spans);
         Self { text, spans, meta }
     }
 
-    /// The metadata as it will be stored.
+    /// The metadata as they will be stored.
     #[must_use]
     pub fn meta(&self) -> &Meta {
         &self.meta
     }
 
     /// The canonical JSON with an empty `resourceVersion`: the form for a store that numbers revisions
-    /// itself. It is copied where the object shares parts with others.
+    /// itself. The bytes are copied if the object shares parts with others.
     #[must_use]
     pub fn bytes(&self) -> Bytes {
         self.text.slice(self.text.all())
@@ -115,13 +114,13 @@ impl Draft {
         self.text.len()
     }
 
-    /// Never: a draft has at least its metadata.
+    /// Always false: a draft has at least its metadata.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether storing this draft in place of `object` would change only the revision.
+    /// Whether replacing `object` by this draft would change only the revision.
     #[must_use]
     pub fn same_as(&self, object: &Object) -> bool {
         let split = self.spans.revision.start();
@@ -133,7 +132,7 @@ impl Draft {
             && self.text.shares(&object.text)
     }
 
-    /// Whether they are equal apart from the revision and the managed fields.
+    /// Whether draft and `object` differ only in the revision and the managed fields.
     #[must_use]
     pub fn same_but_managed(&self, object: &Object) -> bool {
         // Managed fields come before the revision.
@@ -149,19 +148,19 @@ impl Draft {
             && parts(self.text.own(), &self.spans) == parts(object.text.own(), &object.spans)
     }
 
-    /// The object as a dry run answers it: at no revision, and without `metadata.resourceVersion`, which a
-    /// client could take for that of a stored object.
+    /// Returns the object for the answer to a dry run: without a revision, and without
+    /// `metadata.resourceVersion`, which a client could mistake for that of a stored object.
     #[must_use]
     pub fn unstored(&self) -> Object {
         const FIELD: &str = ",\"resourceVersion\":\"";
         let digits = self.spans.revision.start();
-        // The name comes before it, so there is a comma.
+        // The name comes before the field, so there is a comma.
         let field = digits - FIELD.len()..digits + 1;
         let nowhere = field.start..field.start;
         self.object(Revision(0), field, "", nowhere)
     }
 
-    /// The object at `revision`: one copy of the own bytes with the digits spliced in.
+    /// Returns the object at `revision`: one copy of the own bytes with the digits inserted.
     #[must_use]
     pub fn at(&self, revision: Revision) -> Object {
         let digits = revision.to_string();
@@ -169,7 +168,7 @@ impl Draft {
         self.object(revision, start..start, &digits, start..start + digits.len())
     }
 
-    /// The object with `with` in place of the bytes at `cut`, and the digits of its revision at
+    /// Returns the object with `with` in place of the bytes at `cut`, and the digits of its revision at
     /// `digits`.
     fn object(&self, revision: Revision, cut: Range<usize>, with: &str, digits: Range<usize>) -> Object {
         Object {
@@ -191,19 +190,19 @@ fn text<'a>(root: &'a Map<String, Value>, name: &str) -> Result<&'a str, DraftEr
     }
 }
 
-/// Places in the metadata as written here.
+/// Positions in the serialized metadata.
 #[derive(Default)]
 struct Places {
     annotations: Range<usize>,
     managed: Range<usize>,
-    /// Place of the digits of `resourceVersion`.
+    /// Position of the digits of `resourceVersion`.
     revision: usize,
 }
 
-/// Writes the two top levels by hand, to learn the spans; serde_json writes the rest.
+/// Serializer that writes the two top levels itself, to record the spans; serde_json writes the rest.
 struct Writer<'a> {
     bytes: Vec<u8>,
-    /// Bytes to write as `metadata.managedFields`, where they are not taken from the tree.
+    /// Bytes to write as `metadata.managedFields`, if they are not those of the tree.
     managed: Option<&'a [u8]>,
     spans: Option<Spans>,
 }
@@ -224,7 +223,7 @@ impl Writer<'_> {
             } else {
                 self.value(value);
                 if name == "apiVersion" {
-                    // An apiVersion that JSON must escape is refused by every kind; the span is then unused.
+                    // Every kind rejects an apiVersion that needs escapes in JSON; the span is then unused.
                     api_span = start + 1..start + 1 + api_version.len();
                 }
                 if name == "kind" {
@@ -243,16 +242,16 @@ impl Writer<'_> {
         });
     }
 
-    /// Writes metadata with an empty `resourceVersion` and the managed fields at their sorted places.
+    /// Writes the metadata with an empty `resourceVersion` and the managed fields at their sorted positions.
     fn metadata(&mut self, metadata: &Map<String, Value>) -> Places {
         let mut places = Places::default();
         let mut revision = None;
         let mut managed = self.managed.filter(|bytes| !bytes.is_empty());
         let mut count = 0;
         self.bytes.push(b'{');
-        let given = self.managed.is_some();
-        let kept = |name: &str| name != REVISION && !(given && name == MANAGED);
-        for (name, value) in metadata.iter().filter(|(name, _)| kept(name)) {
+        let has_managed = self.managed.is_some();
+        let is_kept = |name: &str| name != REVISION && !(has_managed && name == MANAGED);
+        for (name, value) in metadata.iter().filter(|(name, _)| is_kept(name)) {
             if name.as_str() > MANAGED
                 && let Some(bytes) = managed.take()
             {
@@ -273,7 +272,7 @@ impl Writer<'_> {
             }
             count += 1;
         }
-        // Every metadata has a name, and it comes after the managed fields.
+        // All metadata have a name, which comes after the managed fields.
         places.revision = revision.unwrap_or_else(|| self.revision(count));
         self.bytes.push(b'}');
         places

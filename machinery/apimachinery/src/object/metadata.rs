@@ -1,4 +1,4 @@
-//! The parts of `metadata` in memory, in addition to the bytes.
+//! Parsed metadata of an object, in addition to its bytes.
 
 use serde::Deserialize;
 
@@ -6,14 +6,14 @@ use super::annotations::TextsOnly;
 use crate::labels::Labels;
 use jiff::Timestamp;
 
-/// The parts of `metadata` that are read without parsing the object again.
+/// The parts of `metadata` that are available without parsing the object again.
 ///
-/// Every object has one for as long as it is stored, so it is kept small: three texts in one, and rare
-/// parts in an allocation of their own.
+/// Every stored object has this struct, so it is kept small: three texts are in one, and rare parts are in a
+/// separate allocation.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(from = "Read")]
 pub struct Meta {
-    /// The name, the namespace and the uid, one after the other.
+    /// Name, namespace and UID, concatenated.
     texts: Box<str>,
     /// Ends of the name and of the namespace.
     ends: [u32; 2],
@@ -23,7 +23,7 @@ pub struct Meta {
     rest: Option<Box<Rest>>,
 }
 
-/// Metadata that most objects have not.
+/// Metadata that most objects do not have.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Rest {
     deletion_timestamp: Option<Timestamp>,
@@ -31,7 +31,7 @@ struct Rest {
     owner_references: Box<[OwnerReference]>,
 }
 
-/// Microseconds since 1970, in the room of one number.
+/// Microseconds since 1970, in one number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Moment(i64);
 
@@ -47,7 +47,7 @@ impl From<Option<Timestamp>> for Moment {
     }
 }
 
-/// Written `metadata`.
+/// Serialized `metadata`, for parsing.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Read {
@@ -82,17 +82,17 @@ impl From<Read> for Meta {
     }
 }
 
-/// `metadata.ownerReferences[]`.
+/// An element of `metadata.ownerReferences`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Hash)]
 #[serde(rename_all = "camelCase", default)]
 pub struct OwnerReference {
-    /// The owner's apiVersion.
+    /// API version of the owner.
     pub api_version: String,
-    /// The owner's kind.
+    /// Kind of the owner.
     pub kind: String,
-    /// The owner's name.
+    /// Name of the owner.
     pub name: String,
-    /// The owner's uid.
+    /// UID of the owner.
     pub uid: String,
     /// Whether the owner is the managing controller.
     pub controller: Option<bool>,
@@ -112,7 +112,7 @@ impl Meta {
         }
     }
 
-    /// The namespace, the labels and the creation alone.
+    /// Returns only the namespace, the labels and the creation time.
     pub(super) fn shared(&self) -> Self {
         Self {
             labels: self.labels.clone(),
@@ -122,56 +122,57 @@ impl Meta {
         .named("", self.namespace(), "")
     }
 
-    /// `metadata.name`.
+    /// Returns `metadata.name`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.texts[..self.ends[0] as usize]
     }
 
-    /// `metadata.namespace`, empty for cluster-scoped objects.
+    /// Returns `metadata.namespace`, empty for cluster-scoped objects.
     #[must_use]
     pub fn namespace(&self) -> &str {
         &self.texts[self.ends[0] as usize..self.ends[1] as usize]
     }
 
-    /// `metadata.uid`.
+    /// Returns `metadata.uid`.
     #[must_use]
     pub fn uid(&self) -> &str {
         &self.texts[self.ends[1] as usize..]
     }
 
-    /// `metadata.generation`, 0 where the kind has none.
+    /// Returns `metadata.generation`, 0 where the kind has none.
     #[must_use]
     pub fn generation(&self) -> i64 {
         self.generation
     }
 
-    /// `metadata.labels`.
+    /// Returns `metadata.labels`.
     #[must_use]
     pub fn labels(&self) -> &Labels {
         &self.labels
     }
 
-    /// `metadata.creationTimestamp`, to the microsecond.
+    /// Returns `metadata.creationTimestamp`, to the microsecond.
     #[must_use]
     pub fn creation_timestamp(&self) -> Option<Timestamp> {
-        // The smallest number means no time.
+        // The smallest number stands for a missing time.
         Timestamp::from_microsecond(self.created.0).ok()
     }
 
-    /// `metadata.deletionTimestamp`: set while finalizers hold a deleted object back.
+    /// Returns `metadata.deletionTimestamp`: it is set while finalizers delay the removal of a deleted
+    /// object.
     #[must_use]
     pub fn deletion_timestamp(&self) -> Option<Timestamp> {
         self.rest.as_ref()?.deletion_timestamp
     }
 
-    /// `metadata.finalizers`.
+    /// Returns `metadata.finalizers`.
     #[must_use]
     pub fn finalizers(&self) -> &[String] {
         self.rest.as_ref().map_or(&[], |rest| &rest.finalizers)
     }
 
-    /// `metadata.ownerReferences`.
+    /// Returns `metadata.ownerReferences`.
     #[must_use]
     pub fn owner_references(&self) -> &[OwnerReference] {
         self.rest.as_ref().map_or(&[], |rest| &rest.owner_references)

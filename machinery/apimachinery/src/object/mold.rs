@@ -1,4 +1,5 @@
-//! Objects that are made in great numbers and for one reader: their common parts are written once.
+//! Templates for large numbers of objects that are created for one reader: the common parts are serialized
+//! once.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,7 +10,8 @@ use crate::revision::Revision;
 use crate::selector::LabelPrint;
 use crate::time;
 
-/// Parts that some objects share: all but the name, the uid, and the fields after the metadata.
+/// Template with the parts that its objects share: all except the name, the UID, and the fields after the
+/// metadata.
 #[derive(Debug)]
 pub struct Mold {
     revision: Revision,
@@ -17,14 +19,16 @@ pub struct Mold {
     print: LabelPrint,
     /// Bytes before the name.
     before: Vec<u8>,
-    /// From behind the name to where the uid begins.
+    /// Bytes from the end of the name to the start of the UID.
     after: Vec<u8>,
-    /// `resource_version` counts from the beginning of `after`, the rest from that of the object.
+    /// Spans of the objects' parts: `resource_version` is relative to the beginning of `after`, the others to
+    /// that of the object.
     spans: Spans,
 }
 
 impl Mold {
-    /// Objects of this `kind` with the labels, the namespace and the creation of `meta`, at `revision`.
+    /// Creates a template for objects of `kind` with the labels, the namespace and the creation time of
+    /// `meta`, at `revision`.
     #[must_use]
     pub fn new(api_version: &str, kind: &str, meta: &Meta, revision: Revision) -> Self {
         let mut before = b"{\"apiVersion\":".to_vec();
@@ -75,9 +79,9 @@ impl Mold {
         }
     }
 
-    /// Writes the object of this name and uid at the end of `out`, up to the end of its metadata: for
-    /// lists that are written without making objects. The caller appends the `rest` as in
-    /// [`Mold::object`], and the closing brace. Returns the position behind the name.
+    /// Appends the object `name` with `uid` to `out`, up to the end of its metadata: for lists that are
+    /// serialized without building objects. The caller appends the `rest` as in [`Mold::object`], and the
+    /// closing brace. Returns the position after the name.
     pub fn begin(&self, name: &str, uid: &str, out: &mut Vec<u8>) -> usize {
         out.extend_from_slice(&self.before);
         text_of(name, out);
@@ -88,12 +92,12 @@ impl Mold {
         at
     }
 
-    /// The object of this name and uid. `rest` is compact JSON: the members behind `metadata` in order, each
-    /// with the comma before it.
+    /// Creates the object `name` with `uid`. `rest` is compact JSON: the members after `metadata` in order,
+    /// each with the comma before it.
     #[must_use]
     pub fn object(&self, name: &str, uid: &str, rest: &[u8]) -> Object {
-        let room = self.before.len() + name.len() + self.after.len() + uid.len() + rest.len() + 16;
-        let mut bytes = Vec::with_capacity(room);
+        let capacity = self.before.len() + name.len() + self.after.len() + uid.len() + rest.len() + 16;
+        let mut bytes = Vec::with_capacity(capacity);
         let at = self.begin(name, uid, &mut bytes);
         let end = bytes.len();
         bytes.extend_from_slice(rest);
@@ -131,13 +135,16 @@ mod tests {
                 metadata["namespace"] = namespace.into();
                 let meta: Meta = serde_json::from_value(metadata).unwrap();
                 let mold = Mold::new("g/v1", "Toy", &meta, Revision(7));
-                let made = mold.object("x\\y", "u", br#","spec":{"a":1}"#);
-                let value: Value = made.parse();
+                let object = mold.object("x\\y", "u", br#","spec":{"a":1}"#);
+                let value: Value = object.parse();
                 assert_eq!(value["metadata"]["name"], "x\\y");
                 let whole = Object::new(&value, Revision(7)).unwrap();
-                assert_eq!(made, whole);
-                assert_eq!((made.meta(), &made.spans), (whole.meta(), &whole.spans));
-                assert_eq!((made.print(), made.revision()), (whole.print(), whole.revision()));
+                assert_eq!(object, whole);
+                assert_eq!((object.meta(), &object.spans), (whole.meta(), &whole.spans));
+                assert_eq!(
+                    (object.print(), object.revision()),
+                    (whole.print(), whole.revision())
+                );
             }
         }
     }

@@ -1,7 +1,7 @@
-//! Places in the bytes of an object as written here. Finding them does not need a tree.
+//! Spans in the bytes of an object in canonical form. Finding them does not need a tree.
 //!
-//! Reading a store back is much of a server's start, and all it takes is the metadata and a few places in the
-//! bytes.
+//! Much of a server's start is reading its store, and for that only the metadata and a few spans in the bytes
+//! are needed.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::{Meta, Spans};
 
-/// Fields that every object has. Reading them checks that the rest is JSON, too.
+/// Fields that every object has. Parsing them checks that the rest is JSON, too.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Outline {
@@ -18,7 +18,7 @@ struct Outline {
     metadata: Meta,
 }
 
-/// The metadata and the places in `bytes`; `None` where the two top levels are not of the form that
+/// Returns the metadata and the spans in `bytes`; `None` where the two top levels do not have the form that
 /// [`super::Draft`] writes.
 pub(super) fn read(bytes: &[u8]) -> Option<(Meta, Spans)> {
     let Outline {
@@ -29,11 +29,11 @@ pub(super) fn read(bytes: &[u8]) -> Option<(Meta, Spans)> {
     if api_version.is_empty() || kind.is_empty() || meta.name().is_empty() {
         return None;
     }
-    let wanted = ["apiVersion", "kind", "metadata"];
-    let [version, named, metadata] = find(bytes, 0, bytes.len(), wanted)?;
+    let names = ["apiVersion", "kind", "metadata"];
+    let [version, named, metadata] = find(bytes, 0, bytes.len(), names)?;
     let (version, named, metadata) = (version?, named?, metadata?);
-    let wanted = ["annotations", "managedFields", "resourceVersion"];
-    let [annotations, managed, revision] = find(bytes, metadata.start, metadata.end, wanted)?;
+    let names = ["annotations", "managedFields", "resourceVersion"];
+    let [annotations, managed, revision] = find(bytes, metadata.start, metadata.end, names)?;
     let spans = Spans {
         api_version: within_quotes(bytes, &version)?.into(),
         kind: within_quotes(bytes, &named)?.into(),
@@ -45,7 +45,8 @@ pub(super) fn read(bytes: &[u8]) -> Option<(Meta, Spans)> {
     (bytes[spans.api_version.range()] == *api_version.as_bytes()).then_some((meta, spans))
 }
 
-/// The values named `wanted` of the object from `start` to `end`; `None` when names are not in order.
+/// Finds the values of the members `wanted` in the object from `start` to `end`; `None` when names are not in
+/// order.
 fn find<const COUNT: usize>(
     bytes: &[u8],
     start: usize,
@@ -69,15 +70,16 @@ fn find<const COUNT: usize>(
     whole.then_some(found)
 }
 
-/// The members of an object in JSON without spaces: the name, its quotes left out, and the value.
+/// Iterator over the members of an object in JSON without spaces: the name, without its quotes, and the
+/// value.
 pub(super) struct Members<'a> {
     bytes: &'a [u8],
-    /// The brace or comma before the next member.
+    /// Position of the brace or comma before the next member.
     at: usize,
 }
 
 impl<'a> Members<'a> {
-    /// The members of the object in `bytes`, braces included; empty for empty bytes.
+    /// Iterates over the members of the object in `bytes`, including braces; empty for empty bytes.
     pub(super) fn of(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
@@ -101,15 +103,15 @@ impl Iterator for Members<'_> {
     }
 }
 
-/// The elements of an array in JSON without spaces, by their places.
+/// Iterator over the elements of an array in JSON without spaces, as ranges.
 pub(super) struct Elements<'a> {
     bytes: &'a [u8],
-    /// The bracket or comma before the next element.
+    /// Position of the bracket or comma before the next element.
     at: usize,
 }
 
 impl<'a> Elements<'a> {
-    /// The elements of the array in `bytes`, brackets included; empty for empty bytes.
+    /// Iterates over the elements of the array in `bytes`, including brackets; empty for empty bytes.
     pub(super) fn of(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
@@ -131,7 +133,7 @@ impl Iterator for Elements<'_> {
     }
 }
 
-/// The place after the text that begins with the quote at `start`.
+/// Returns the position after the text that begins with the quote at `start`.
 fn after_text(bytes: &[u8], start: usize) -> Option<usize> {
     if bytes.get(start) != Some(&b'"') {
         return None;
@@ -146,7 +148,7 @@ fn after_text(bytes: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-/// The place after the value that begins at `start`.
+/// Returns the position after the value that begins at `start`.
 fn after_value(bytes: &[u8], start: usize) -> Option<usize> {
     let (mut at, mut depth) = (start, 0_usize);
     loop {
@@ -160,7 +162,7 @@ fn after_value(bytes: &[u8], start: usize) -> Option<usize> {
                 depth = depth.checked_sub(1)?;
                 at += 1;
             }
-            // Literals, numbers and the punctuation between the members of a deeper value.
+            // Literals, numbers and the punctuation between the members of a nested value.
             _ => at += 1,
         }
         if depth == 0 && matches!(bytes.get(at)?, b',' | b'}' | b']') {

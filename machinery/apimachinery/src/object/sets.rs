@@ -1,5 +1,5 @@
-//! The sets of fields that managers own (`fieldsV1` of managed fields), each kept once: thousands of objects
-//! have the same, and they can be half of an object.
+//! Sets of fields that managers own (`fieldsV1` of managed fields), each stored once: thousands of objects
+//! have equal sets, which can be half of an object.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -8,16 +8,16 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use super::outline::{Elements, Members};
 
-/// Smaller sets, in bytes, are not worth a place of their own.
+/// Size in bytes below which a set is not worth sharing.
 const LEAST: usize = 64;
-/// Larger ones are hardly those of another object.
+/// Size in bytes above which sets of two objects are unlikely to be equal.
 const MOST: usize = 16 * 1024;
-/// Number of parts into which the known sets are divided, so that lookups do not wait for each other.
+/// Number of parts of the pool, so that lookups rarely wait for each other.
 const PARTS: usize = 16;
-/// Number of sets that a part keeps room for when most are gone.
+/// Capacity that a part of the pool keeps when most of its sets are removed.
 const ROOM: usize = 64;
 
-/// The shared sets in `bytes`, by their places. `managed` is the place of the list of managed fields.
+/// Finds the shared sets in `bytes`, as ranges. `managed` is the range of the list of managed fields.
 pub(super) fn find(bytes: &[u8], managed: Range<usize>) -> Vec<Range<usize>> {
     let list = &bytes[managed.clone()];
     let mut found = Vec::new();
@@ -36,11 +36,11 @@ pub(super) fn find(bytes: &[u8], managed: Range<usize>) -> Vec<Range<usize>> {
     found
 }
 
-/// A set that many objects share. The last object that is dropped removes it.
+/// A set that several objects share. It is removed from the pool when the last object is dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Set(Arc<[u8]>);
 
-/// `set`, in the room of an equal one.
+/// Returns the pool's copy of `set`, which is added if it is missing.
 pub(super) fn shared(set: &[u8]) -> Set {
     let hash = KNOWN.hasher.hash_one(set);
     Set(KNOWN.part(hash).shared(hash, set))
@@ -56,8 +56,8 @@ impl Deref for Set {
 
 impl Drop for Set {
     fn drop(&mut self) {
-        // Two counts: this one, and that of the map. When two are dropped at the same time, neither may
-        // be the last. Then the set is removed when room is needed.
+        // Two references remain: this one, and that of the map. When two sets are dropped at the same time,
+        // both may see another reference. The set is then removed when the pool needs room.
         if Arc::strong_count(&self.0) == 2 {
             let hash = KNOWN.hasher.hash_one(&*self.0);
             KNOWN.part(hash).forget(hash, &self.0);
@@ -65,7 +65,7 @@ impl Drop for Set {
     }
 }
 
-/// All sets that some object has.
+/// Pool of all sets that any object has.
 struct SetPool {
     hasher: RandomState,
     parts: [Mutex<Part>; PARTS],
@@ -84,7 +84,7 @@ impl SetPool {
     }
 }
 
-/// Sets by their hash: of two with the same, the second is kept as often as objects have it.
+/// Sets by their hash: if two sets have the same hash, the second is not shared.
 #[derive(Default)]
 struct Part(HashMap<u64, Arc<[u8]>>);
 
@@ -100,11 +100,11 @@ impl Part {
         }
     }
 
-    /// Forgets `set`, if the caller has the only reference.
+    /// Removes `set`, if the caller has the only reference.
     fn forget(&mut self, hash: u64, set: &Arc<[u8]>) {
         let is_known = self.0.get(&hash).is_some_and(|known| Arc::ptr_eq(known, set));
-        // No other reference can appear meanwhile: they come from the known sets, which are locked, or
-        // from another reference.
+        // No other reference can appear now: new references come from the pool, which is locked, or from
+        // another reference.
         if is_known && Arc::strong_count(set) == 2 {
             self.0.remove(&hash);
             if self.0.len() < self.0.capacity() / 8 {

@@ -1,8 +1,8 @@
-//! Places in an object's bytes, in a compact form: every object has them.
+//! Spans in an object's bytes, in a compact form, since every object has them.
 
 use std::ops::Range;
 
-/// A range of bytes; no object has four gigabytes.
+/// A range of bytes; no object is as large as four gigabytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Span {
     start: u32,
@@ -10,7 +10,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// The places in between.
+    /// Returns the span as a range.
     pub(super) fn range(self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
@@ -36,22 +36,22 @@ impl From<Range<usize>> for Span {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Spans {
-    /// The text of `apiVersion`, without its quotes.
+    /// Span of the text of `apiVersion`, without its quotes.
     pub(super) api_version: Span,
-    /// The text of `kind`, without its quotes.
+    /// Span of the text of `kind`, without its quotes.
     pub(super) kind: Span,
-    /// The value of `metadata`, braces included.
+    /// Span of the value of `metadata`, including braces.
     pub(super) metadata: Span,
-    /// The value of `metadata.annotations`, braces included; empty where it is absent.
+    /// Span of the value of `metadata.annotations`, including braces; empty where it is absent.
     pub(super) annotations: Span,
-    /// The value of `metadata.managedFields`, brackets included; empty where it is absent.
+    /// Span of the value of `metadata.managedFields`, including brackets; empty where it is absent.
     pub(super) managed: Span,
-    /// The digits of `metadata.resourceVersion`.
+    /// Span of the digits of `metadata.resourceVersion`.
     pub(super) revision: Span,
 }
 
 impl Spans {
-    /// Returns the spans after so many bytes have come in the place of those at `cut`, with the digits of the
+    /// Returns the spans after the bytes at `cut` were replaced by `length` bytes, with the digits of the
     /// revision at `revision`.
     pub(super) fn spliced(&self, cut: Range<usize>, length: usize, revision: Range<usize>) -> Self {
         let shift = |at: usize| {
@@ -72,10 +72,10 @@ impl Spans {
         }
     }
 
-    /// Returns the spans where the managed fields take so many bytes.
+    /// Returns the spans for managed fields of the length `managed`.
     pub(super) fn resized(&self, managed: usize) -> Self {
         let cut = self.managed.range();
-        // The revision comes after them.
+        // The revision comes after the managed fields.
         let digits = self.revision.range();
         let start = digits.start + managed - cut.len();
         match cut.is_empty() {

@@ -1,4 +1,4 @@
-//! Objects as bytes: what is written, read back, and told apart.
+//! Objects as bytes: encoding, decoding and comparison.
 
 use serde_json::json;
 
@@ -80,7 +80,7 @@ fn managed_fields_are_bytes_of_their_own_and_no_part_of_the_tree() {
     }
 }
 
-/// Two objects with the same set of fields, large enough to be kept once, at different times.
+/// Two objects with the same field set, which is large enough to be shared, at different times.
 fn sharing() -> [(Value, Object); 2] {
     ["1", "2"].map(|time| {
         let fields: serde_json::Map<String, Value> =
@@ -247,8 +247,7 @@ fn what_is_no_object_says_where() {
     }
 }
 
-/// A list of everything as a table makes the cells of everything: the trees they are read from would take
-/// many times the room.
+/// A list as a table with all cells: the parsed trees for the cells would take many times the memory.
 #[test]
 fn what_is_parsed_for_the_cells_is_not_kept() {
     struct Data;

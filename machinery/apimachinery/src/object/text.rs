@@ -1,4 +1,4 @@
-//! The JSON of an object. Parts that thousands of objects have in common are stored once.
+//! JSON of an object. Parts that thousands of objects share are stored once.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,17 +11,17 @@ use super::spans::Spans;
 /// Placeholder for a shared set.
 const EMPTY: &[u8] = b"{}";
 
-/// The JSON.
+/// JSON of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Text {
-    /// With an empty set in the place of each that is kept elsewhere.
+    /// The JSON with an empty set in the place of each shared set.
     own: Bytes,
-    /// Sets that were taken out, by where the empty ones begin.
+    /// Shared sets, each with the position of its empty set.
     sets: Box<[(u32, Set)]>,
 }
 
 impl Text {
-    /// `bytes` without shared parts.
+    /// Creates a text without shared parts.
     pub(super) fn whole(bytes: impl Into<Bytes>) -> Self {
         Self {
             own: bytes.into(),
@@ -29,7 +29,8 @@ impl Text {
         }
     }
 
-    /// `bytes` with the places `spans`, and these places in the text's own bytes.
+    /// Creates the text of `bytes` with the given `spans`, and returns the corresponding spans in the text's
+    /// own bytes.
     pub(super) fn placed<'a>(bytes: impl Into<Cow<'a, [u8]>>, spans: &Spans) -> (Self, Spans) {
         let managed = spans.managed.range();
         let text = Self::sharing(bytes.into(), managed.clone());
@@ -37,7 +38,7 @@ impl Text {
         (text, spans)
     }
 
-    /// `bytes` with the managed fields at `managed`.
+    /// Creates the text of `bytes` with the managed fields at `managed`.
     fn sharing(bytes: Cow<'_, [u8]>, managed: Range<usize>) -> Self {
         let found = sets::find(&bytes, managed);
         if found.is_empty() {
@@ -46,33 +47,33 @@ impl Text {
         let elsewhere: usize = found.iter().map(|set| set.len() - EMPTY.len()).sum();
         let mut own = Vec::with_capacity(bytes.len() - elsewhere);
         let mut sets = Vec::with_capacity(found.len());
-        let mut done = 0;
+        let mut position = 0;
         for set in found {
-            own.extend_from_slice(&bytes[done..set.start]);
+            own.extend_from_slice(&bytes[position..set.start]);
             let at = u32::try_from(own.len()).expect("an object is no larger than its request");
             own.extend_from_slice(EMPTY);
-            done = set.end;
+            position = set.end;
             sets.push((at, sets::shared(&bytes[set])));
         }
-        own.extend_from_slice(&bytes[done..]);
+        own.extend_from_slice(&bytes[position..]);
         Self {
             own: own.into(),
             sets: sets.into(),
         }
     }
 
-    /// The own bytes, with empty sets in place of shared ones: JSON. Every place in the text is a place
-    /// in these.
+    /// The own bytes, with empty sets in place of shared ones: they are valid JSON. Every position in a span
+    /// refers to these bytes.
     pub(super) fn own(&self) -> &Bytes {
         &self.own
     }
 
-    /// The places of all own bytes.
+    /// The range of all own bytes.
     pub(super) fn all(&self) -> Range<usize> {
         0..self.own.len()
     }
 
-    /// Number of bytes that are kept elsewhere.
+    /// Total number of bytes of the shared sets.
     pub(super) fn elsewhere(&self) -> usize {
         self.sets.iter().map(|(_, set)| set.len() - EMPTY.len()).sum()
     }
@@ -82,13 +83,12 @@ impl Text {
         self.own.len() + self.elsewhere()
     }
 
-    /// Writes the own bytes at `places`, with the sets.
+    /// Appends the own bytes at `places`, including the shared sets, to `out`.
     pub(super) fn write(&self, places: Range<usize>, out: &mut Vec<u8>) {
         self.each(places, |piece| out.extend_from_slice(piece));
     }
 
-    /// Returns the text with other bytes in the place of those at `cut` of the own ones, which is behind all
-    /// sets.
+    /// Returns the text with the own bytes at `cut`, which is after all sets, replaced by `with`.
     pub(super) fn spliced(&self, cut: Range<usize>, with: &[u8]) -> Self {
         let mut own = Vec::with_capacity(self.own.len() - cut.len() + with.len());
         own.extend_from_slice(&self.own[..cut.start]);
@@ -100,26 +100,26 @@ impl Text {
         }
     }
 
-    /// Whether the same is kept elsewhere of `other`.
+    /// Whether both texts have equal shared sets.
     pub(super) fn shares(&self, other: &Self) -> bool {
         self.sets == other.sets
     }
 
-    /// Returns the pieces at `places` of the own bytes, including sets.
+    /// Calls `piece` with the pieces of the own bytes at `places`, including the shared sets.
     fn each(&self, places: Range<usize>, mut piece: impl FnMut(&[u8])) {
-        let mut done = places.start;
+        let mut position = places.start;
         for (at, set) in &self.sets {
             let at = *at as usize;
             if places.contains(&at) {
-                piece(&self.own[done..at]);
+                piece(&self.own[position..at]);
                 piece(set);
-                done = at + EMPTY.len();
+                position = at + EMPTY.len();
             }
         }
-        piece(&self.own[done..places.end]);
+        piece(&self.own[position..places.end]);
     }
 
-    /// Returns the bytes at `places` of the own ones, sets and all: copied only where there are any.
+    /// Returns the own bytes at `places`, including the shared sets: copied only if there are any.
     pub(super) fn slice(&self, places: Range<usize>) -> Bytes {
         if self.sets.is_empty() {
             return self.own.slice(places);

@@ -1,4 +1,4 @@
-//! Patches have a cost, and are refused for it.
+//! Patches have a cost, and expensive ones are refused.
 
 use serde_json::json;
 
@@ -42,7 +42,7 @@ fn a_patch_that_doubles_a_value_is_refused_after_counted_bytes() {
 
 #[test]
 fn measuring_the_nesting_again_and_again_is_paid_for() {
-    // Each copy could nest the object too deeply, so each has it measured; none does.
+    // Each copy could nest the object too deeply, so each one measures it; none fails.
     let deep = (0..60).fold(json!(1), |inner, _| json!({"d": inner}));
     let mut value = json!({"list": vec![0; 100_000], "deep": deep, "scalar": 1});
     let copy = json!({"op": "copy", "from": "/scalar", "path": format!("/deep{}", "/d".repeat(60))});

@@ -1,5 +1,5 @@
-//! `metav1.Condition` as CustomResourceDefinitions have it: every field but the generation is required.
-//! The form for reading is more lenient ([`Condition`](super::types::Condition)).
+//! `metav1.Condition` as CustomResourceDefinitions have it: every field except the generation is required.
+//! The type for parsing is more lenient ([`Condition`](super::types::Condition)).
 
 #![expect(dead_code, reason = "the type gives the schema; nothing is read into it")]
 
@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 
 use super::types::Time;
 
-/// A name, perhaps with a domain and a slash before it.
+/// Pattern of a name, with an optional domain and slash before it.
 const TYPE: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
-/// A token.
+/// Pattern of a token.
 const REASON: &str = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$";
 
 /// One observation about an object.

@@ -1,5 +1,5 @@
-//! Structural defaulting: a missing field of a present object gets its default, and the default its own
-//! nested ones.
+//! Structural defaulting: a missing field of a present object gets its default, including the nested
+//! defaults.
 
 use serde_json::Value;
 

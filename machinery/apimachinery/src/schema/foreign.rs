@@ -1,11 +1,11 @@
-//! Problems of a schema that a file brings: mistakes, and words that this crate does not check.
+//! Problems of a schema from a file: errors, and keywords that this crate does not check.
 
 use regex::Regex;
 use serde_json::Value;
 
 use crate::nesting::DEPTH_LIMIT;
 
-/// Words that a schema cannot have here: they would be served, but not checked.
+/// Unsupported keywords of a schema: they would be served, but not checked.
 const UNKNOWN: [&str; 8] = [
     "$ref",
     "allOf",
@@ -20,12 +20,12 @@ const UNKNOWN: [&str; 8] = [
 /// The types of a structural schema.
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
-/// Returns every problem of `schema`, with the path of its place below it.
+/// Returns every problem of `schema`, each with its path below the schema.
 #[must_use]
 pub(crate) fn problems(schema: &Value) -> Vec<(String, String)> {
     let mut found = Vec::new();
     if crate::nesting::is_shallow(schema) {
-        look(schema, &mut String::new(), &mut found);
+        visit(schema, &mut String::new(), &mut found);
     } else {
         let problem = format!("is nested deeper than {DEPTH_LIMIT} levels");
         found.push((String::new(), problem));
@@ -33,7 +33,7 @@ pub(crate) fn problems(schema: &Value) -> Vec<(String, String)> {
     found
 }
 
-fn look(schema: &Value, path: &mut String, found: &mut Vec<(String, String)>) {
+fn visit(schema: &Value, path: &mut String, found: &mut Vec<(String, String)>) {
     let mut wrong = |field: &str, problem: String| found.push((format!("{path}.{field}"), problem));
     for field in UNKNOWN.into_iter().filter(|field| schema.get(*field).is_some()) {
         wrong(field, "is not checked by this server: leave it out".to_owned());
@@ -69,8 +69,8 @@ fn look(schema: &Value, path: &mut String, found: &mut Vec<(String, String)>) {
 fn below(schema: &Value, step: &str, path: &mut String, found: &mut Vec<(String, String)>) {
     let length = path.len();
     path.push_str(step);
-    // ObjectMeta is described as an object without fields, but is checked.
-    look(schema, path, found);
+    // The schema of ObjectMeta is an object without fields, but metadata are checked in any case.
+    visit(schema, path, found);
     path.truncate(length);
 }
 

@@ -1,5 +1,5 @@
-//! The first value that a kind's own type cannot have, as Go's decoder finds it: another type of JSON,
-//! a number out of range, a text that is no time or base64. All other rules about values are left to
+//! Type errors: the first value that a kind's own type cannot have, as Go's decoder finds it: another JSON
+//! type, a number out of range, a text that is not a time or base64. All other rules about values belong to
 //! validation.
 
 use serde_json::Value;
@@ -12,15 +12,15 @@ use super::validate::{has_format, has_type, is_int32, type_name, wanted};
 /// A value that does not fit the type of its field, and its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypeMismatch {
-    /// The field.
+    /// Path of the field.
     pub path: String,
-    /// The type of the value.
+    /// Type of the value.
     pub have: &'static str,
-    /// The type that it is read as.
+    /// Type of the field.
     pub want: String,
 }
 
-/// The first one below `value`, which is at `node`. A `null` fits every type.
+/// Returns the first mismatch below `value`, which is at `node`. A `null` fits every type.
 pub(super) fn first(node: &Node, value: &Value, path: &Path<'_>) -> Option<TypeMismatch> {
     let mistyped = |want: &str| {
         Some(TypeMismatch {
@@ -32,7 +32,7 @@ pub(super) fn first(node: &Node, value: &Value, path: &Path<'_>) -> Option<TypeM
     if value.is_null() {
         return None;
     }
-    // A quantity may be any number, and has the type of integers or strings.
+    // A quantity may be any number, although its type is that of integers or strings.
     let is_quantity = node.kind == Type::IntOrString && value.is_number();
     if !is_quantity && !has_type(node.kind, value) {
         return mistyped(wanted(node.kind));

@@ -1,4 +1,4 @@
-//! The compiled form of a schema: the rules at each field, with regular expressions ready.
+//! Compiled form of a schema: the rules of each field, with compiled regular expressions.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::object_meta;
 
-/// The JSON type a field takes.
+/// JSON type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Type {
     Object,
@@ -17,18 +17,18 @@ pub(crate) enum Type {
     Integer,
     Number,
     Boolean,
-    /// `x-kubernetes-int-or-string`.
+    /// An integer or a string: `x-kubernetes-int-or-string`.
     IntOrString,
     /// Any value.
     Any,
 }
 
-/// Role of a list in a merge, and the duplicates it refuses.
+/// Type of a list in a merge, which also determines its forbidden duplicates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ListType {
     Atomic,
     Set,
-    /// Elements are distinguished by these fields.
+    /// Map of elements that are identified by these fields.
     Map(Vec<String>),
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Pattern {
     pub(crate) regex: Regex,
 }
 
-/// Least and greatest size of a text (in characters), a list or a map.
+/// Minimal and maximal size of a text (in characters), a list or a map.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Size {
     pub(crate) least: Option<u64>,
@@ -62,14 +62,14 @@ pub(crate) struct Node {
     pub(crate) choices: Option<Vec<Value>>,
     pub(crate) properties: BTreeMap<String, Arc<Self>>,
     pub(crate) required: Vec<String>,
-    /// The values of a map.
+    /// Node of the values of a map.
     pub(crate) additional: Option<Arc<Self>>,
-    /// Whether fields the schema does not name are kept and not reported.
+    /// Whether fields that the schema does not have are kept and not reported.
     pub(crate) preserve: bool,
     pub(crate) items: Option<Arc<Self>>,
     pub(crate) list: ListType,
-    /// Whether duplicates are allowed for every list type. In ObjectMeta, the type only describes how
-    /// lists merge.
+    /// Whether duplicates are allowed for every list type. In ObjectMeta, the type only describes the merging
+    /// of lists.
     pub(crate) may_repeat: bool,
     pub(crate) pattern: Option<Pattern>,
     pub(crate) length: Size,
@@ -125,12 +125,12 @@ impl Node {
         }
     }
 
-    /// Whether a `null` here counts as if the field were absent.
+    /// Whether a `null` counts as an absent field.
     pub(crate) fn null_is_absent(&self) -> bool {
         !self.nullable && self.kind != Type::Any
     }
 
-    /// The node of the field or map entry `name`.
+    /// Returns the node of the field or map entry `name`.
     pub(crate) fn field(&self, name: &str) -> Option<&Self> {
         self.properties
             .get(name)
@@ -159,7 +159,7 @@ fn properties(schema: &Map<String, Value>) -> BTreeMap<String, Arc<Node>> {
         .collect()
 }
 
-/// The only definition that a schema may refer to.
+/// Returns the node of ObjectMeta, the only definition that a schema may refer to.
 fn reference(schema: &Value) -> Option<Arc<Node>> {
     let refers = schema.get("$ref").and_then(Value::as_str) == Some(object_meta::REFERENCE);
     refers.then(|| Arc::clone(&OBJECT_META))

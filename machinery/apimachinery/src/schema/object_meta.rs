@@ -1,13 +1,13 @@
-//! The schema of `metadata`: `metav1.ObjectMeta` as every kind has it.
+//! The schema of `metadata` of every kind: `metav1.ObjectMeta`.
 
 use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
-/// The name of the definition in OpenAPI documents.
+/// Name of the definition in OpenAPI documents.
 pub const NAME: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
-/// Reference to it in schemas.
+/// Reference to the definition in schemas.
 pub const REFERENCE: &str = "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
 /// The structural schema of ObjectMeta.

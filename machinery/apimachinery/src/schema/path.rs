@@ -1,4 +1,5 @@
-//! Place of a walk in an object. Links live on the stack: a path is only written out when something is wrong.
+//! Path of a value while an object is traversed. Its links are on the stack: it is formatted only for an
+//! error.
 
 use std::fmt;
 

@@ -1,6 +1,5 @@
-//! Reads a part of an object, such as a system's configuration, by its schema: every mistake with its
-//! path, and the rest without the mistakes as a typed value, so that further rules can judge it in the
-//! same answer.
+//! Parsing of a part of an object, such as a system's configuration, by its schema: it returns every error
+//! with its path, and the rest as a typed value, so that further rules can be checked in the same pass.
 
 use jiff::SignedDuration;
 use serde::de::DeserializeOwned;
@@ -14,44 +13,44 @@ use crate::duration;
 use crate::field::below;
 use crate::field_error::FieldError;
 
-/// Number of unknown fields that are reported one by one.
+/// Highest number of unknown fields that are reported separately.
 const MOST_UNKNOWN: usize = 100;
 
-/// Value that was read, with its errors.
+/// A parsed value with its errors.
 #[derive(Debug)]
 pub struct ReadValue<T> {
-    /// The value. Where the schema was violated the violation is taken out: the field counts as absent, and
-    /// an element of a list as empty, so that the places of the others stay.
+    /// The value without parts that violate the schema: such a field is absent, and such an element of a list
+    /// is empty, so that the indexes of the others stay.
     pub value: T,
     path: String,
     errors: Vec<FieldError>,
-    /// Number of the errors that the schema found.
-    found: usize,
+    /// Number of errors from the schema.
+    schema_errors: usize,
 }
 
 impl<T> ReadValue<T> {
-    /// Adds an error of a rule that the schema cannot express; its path is below that of the part. It
-    /// is dropped where the schema already reports the same place, or one around it.
+    /// Adds an error of a rule that the schema cannot express; its path is relative to the part. It is
+    /// dropped if the schema already reports the same path, or one above it.
     pub fn refuse(&mut self, error: FieldError) {
         let path = below(&self.path, &error.path);
-        if self.found().all(|told| !is_within(&path, &told.path)) {
+        if self.reported().all(|reported| !is_within(&path, &reported.path)) {
             self.errors.push(FieldError { path, ..error });
         }
     }
 
-    /// Whether the schema finds no mistake at `path`, or below it.
+    /// Whether the schema reports no error at `path`, or below it.
     #[must_use]
     pub fn is_sound(&self, path: &str) -> bool {
         let path = below(&self.path, path);
-        self.found().all(|told| !is_within(&told.path, &path))
+        self.reported().all(|reported| !is_within(&reported.path, &path))
     }
 
-    /// Errors that the schema found.
-    fn found(&self) -> impl Iterator<Item = &FieldError> {
-        self.errors.iter().take(self.found)
+    /// Errors from the schema.
+    fn reported(&self) -> impl Iterator<Item = &FieldError> {
+        self.errors.iter().take(self.schema_errors)
     }
 
-    /// The duration in `text` at `path`, in Kubernetes' notation (`300s`, `1h30m`): zero or more.
+    /// Parses the duration in `text` at `path`, in Kubernetes' notation (`300s`, `1h30m`): zero or more.
     pub fn duration(&mut self, path: &str, text: &str) -> SignedDuration {
         self.duration_where(path, text, |length| {
             (!length.is_negative())
@@ -60,7 +59,7 @@ impl<T> ReadValue<T> {
         })
     }
 
-    /// Reads a duration of more than zero.
+    /// Parses a duration of more than zero.
     pub fn positive_duration(&mut self, path: &str, text: &str) -> SignedDuration {
         self.duration_where(path, text, |length| {
             length.is_positive().then_some(()).ok_or("must be greater than 0")
@@ -83,7 +82,7 @@ impl<T> ReadValue<T> {
         }
     }
 
-    /// Every problem: those of the schema in document order, unknown fields, and added errors.
+    /// Returns every error: those of the schema in document order, unknown fields, and added errors.
     #[must_use]
     pub fn into_errors(self) -> Vec<FieldError> {
         self.errors
@@ -92,7 +91,7 @@ impl<T> ReadValue<T> {
     /// Returns the result of `make` for the value.
     ///
     /// # Errors
-    /// Everything that is wrong.
+    /// Every error of the value.
     pub fn finish<U>(self, make: impl FnOnce(T) -> U) -> Result<U, Vec<FieldError>> {
         if self.errors.is_empty() {
             Ok(make(self.value))
@@ -103,21 +102,21 @@ impl<T> ReadValue<T> {
 }
 
 impl Schema {
-    /// Reads `value` at `path` (empty for a whole document), with the defaults of this schema and of
-    /// `T`. A `null` is read as an empty object. Unknown fields are errors, except below
+    /// Parses `value` at `path` (empty for a whole document), with the defaults of this schema and of `T`. A
+    /// `null` counts as an empty object. Unknown fields are errors, except below
     /// `x-kubernetes-preserve-unknown-fields`.
     ///
-    /// `T` must accept every value that the schema allows. It does where the schema is derived from `T`
+    /// `T` must accept every value that the schema allows. This is the case if the schema is derived from `T`
     /// and every field has a default.
     #[must_use]
     pub fn read<T: DeserializeOwned + Default>(&self, value: &Value, path: &str) -> ReadValue<T> {
         let (mut reading, unknown) = self.read_known(value, path);
         reading.errors.extend(unknown);
-        reading.found = reading.errors.len();
+        reading.schema_errors = reading.errors.len();
         reading
     }
 
-    /// Reads `value` like [`Schema::read`], and returns its unknown fields too, for forms that accept
+    /// Parses `value` like [`Schema::read`], and returns its unknown fields separately, for types that accept
     /// fields of newer releases.
     #[must_use]
     pub fn read_known<T: DeserializeOwned + Default>(
@@ -148,7 +147,7 @@ impl Schema {
         let reading = ReadValue {
             value,
             path: path.to_owned(),
-            found: errors.len(),
+            schema_errors: errors.len(),
             errors,
         };
         (reading, unknown)
@@ -164,8 +163,8 @@ fn is_within(path: &str, whole: &str) -> bool {
 fn unknown(node: &Node, value: &Value, at: &Path<'_>) -> Vec<FieldError> {
     let mut search = Search::of(MOST_UNKNOWN);
     search.find(node, value, None, at);
-    let told = search.found.paths.into_iter();
-    let mut errors: Vec<FieldError> = told
+    let reported = search.found.paths.into_iter();
+    let mut errors: Vec<FieldError> = reported
         .map(|path| FieldError::forbidden(path, "unknown field"))
         .collect();
     if search.found.more > 0 {
@@ -175,7 +174,7 @@ fn unknown(node: &Node, value: &Value, at: &Path<'_>) -> Vec<FieldError> {
     errors
 }
 
-/// Whether `value` can be a value of `node`: of its type, and one of its choices.
+/// Whether `value` fits `node`: by its type, and as one of its choices.
 fn fits(node: &Node, value: &Value) -> bool {
     if value.is_null() {
         return node.nullable || node.kind == Type::Any;
@@ -184,18 +183,18 @@ fn fits(node: &Node, value: &Value) -> bool {
     validate::has_type(node.kind, value) && node.choices.as_ref().is_none_or(chosen)
 }
 
-/// Removes from `value`, which is at `node`, the parts that do not fit.
+/// Removes the parts of `value` that do not fit `node`.
 fn mend(node: &Node, value: &mut Value) {
     match value {
         Value::Object(fields) => fields.retain(|name, field| {
             let Some(child) = node.field(name) else {
                 return true;
             };
-            let stays = fits(child, field);
-            if stays {
+            let is_valid = fits(child, field);
+            if is_valid {
                 mend(child, field);
             }
-            stays
+            is_valid
         }),
         Value::Array(elements) => {
             let Some(items) = &node.items else { return };
@@ -211,7 +210,7 @@ fn mend(node: &Node, value: &mut Value) {
     }
 }
 
-/// Stand-in for an element that does not fit.
+/// Replacement of an element that does not fit.
 fn neutral(node: &Node) -> Value {
     if let Some(first) = node.choices.as_ref().and_then(|choices| choices.first()) {
         return first.clone();

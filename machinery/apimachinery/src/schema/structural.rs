@@ -9,7 +9,7 @@ const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
 const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
 const LIST_TYPE: &str = "x-kubernetes-list-type";
 
-/// The structural schema of `T`, descriptions from its doc comments.
+/// Converts the schema of `T`, with descriptions from its doc comments.
 pub(super) fn of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
@@ -18,8 +18,8 @@ pub(super) fn of<T: JsonSchema>() -> Value {
     convert(settings.into_generator().into_root_schema_for::<T>().to_value())
 }
 
-/// Keywords that mean the same in both worlds.
-const KEPT: [&str; 12] = [
+/// Keywords with the same meaning in both dialects.
+const COMMON: [&str; 12] = [
     "description",
     "pattern",
     "minLength",
@@ -40,7 +40,7 @@ fn convert(schema: Value) -> Value {
     };
     let option = allows_null(&from);
     let mut to = unions(&mut from);
-    for name in KEPT {
+    for name in COMMON {
         if let Some(value) = from.remove(name) {
             to.insert(name.to_owned(), value);
         }
@@ -53,7 +53,7 @@ fn convert(schema: Value) -> Value {
     default(&mut from, &mut to, option);
     match from.remove("uniqueItems") {
         Some(Value::Bool(true)) => drop(to.insert(LIST_TYPE.to_owned(), "set".into())),
-        // Present where the type of a list only describes merging.
+        // The keyword is present where the type of a list only describes merging.
         Some(Value::Bool(false)) => drop(to.insert("uniqueItems".to_owned(), false.into())),
         _ => {}
     }
@@ -62,7 +62,7 @@ fn convert(schema: Value) -> Value {
             .filter(|(name, _)| name.starts_with("x-kubernetes-")),
     );
     if to.get("type").is_some_and(|name| name == "array") {
-        // Every list has its merge type, for clients that merge on their side.
+        // Every list has its merge type, for clients that merge themselves.
         to.entry(LIST_TYPE).or_insert_with(|| "atomic".into());
     }
     if to.get(INT_OR_STRING) == Some(&Value::Bool(true)) {
@@ -78,7 +78,7 @@ fn anything() -> Value {
     json!({PRESERVE: true})
 }
 
-/// Takes `anyOf`, `oneOf` and `allOf` out of `from` and gives the one schema that covers them.
+/// Removes `anyOf`, `oneOf` and `allOf` from `from` and returns the one schema that covers them.
 fn unions(from: &mut Map<String, Value>) -> Map<String, Value> {
     let mut to = Map::new();
     for name in ["anyOf", "oneOf"] {
@@ -113,7 +113,7 @@ fn merge_all(to: &mut Map<String, Value>, part: Map<String, Value>) {
     }
 }
 
-/// One schema for a choice between several: the choice itself is checked by the kind's own rules.
+/// Returns one schema for a choice between several: the kind's own rules check the choice itself.
 fn alternatives(list: Vec<Value>) -> Map<String, Value> {
     if list.len() == 1 {
         return list
@@ -136,7 +136,8 @@ fn alternatives(list: Vec<Value>) -> Map<String, Value> {
     merged.as_object().cloned().unwrap_or_default()
 }
 
-/// The union of enumerations, each value's documentation in the description; any text when one is open.
+/// Returns the union of enumerations, with the documentation of each value in the description; any text if
+/// one of them is open.
 fn any_text(list: &[Value]) -> Value {
     let mut schema = json!({"type": "string"});
     if list.iter().all(|schema| schema["enum"].is_array()) {
@@ -161,7 +162,7 @@ fn any_text(list: &[Value]) -> Value {
     schema
 }
 
-/// All fields of all variants. A field is required only if every variant requires it.
+/// Returns a schema with all fields of all variants. A field is required only if every variant requires it.
 fn any_object(list: Vec<Value>) -> Value {
     let required: Vec<Value> = list[0]["required"].as_array().cloned().unwrap_or_default();
     let everywhere = |name: &Value| {
@@ -236,7 +237,7 @@ fn choices(from: &mut Map<String, Value>, to: &mut Map<String, Value>) {
     }
 }
 
-/// OpenAPI knows int32 and int64; the other widths get a minimum and a maximum.
+/// OpenAPI has int32 and int64; other widths get a minimum and a maximum.
 fn format(from: &mut Map<String, Value>, to: &mut Map<String, Value>) {
     let Some(Value::String(format)) = from.remove("format") else {
         return;
@@ -249,7 +250,8 @@ fn format(from: &mut Map<String, Value>, to: &mut Map<String, Value>) {
     to.insert("format".to_owned(), format.into());
 }
 
-/// JSON Schema's `exclusiveMinimum: 1` is OpenAPI 3.0's `minimum: 1, exclusiveMinimum: true`.
+/// Converts exclusive bounds: JSON Schema's `exclusiveMinimum: 1` is OpenAPI 3.0's `minimum: 1,
+/// exclusiveMinimum: true`.
 fn exclusive_bounds(from: &mut Map<String, Value>, to: &mut Map<String, Value>) {
     for (exclusive, plain) in [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")] {
         if let Some(limit) = from.remove(exclusive) {
@@ -283,12 +285,12 @@ fn children(from: &mut Map<String, Value>, to: &mut Map<String, Value>) {
         Some(values @ Value::Object(_)) => {
             to.insert("additionalProperties".to_owned(), convert(values));
         }
-        // Unknown fields are reported by fieldValidation, never refused by the schema.
+        // Unknown fields are reported by fieldValidation, and never rejected by the schema.
         _ => {}
     }
 }
 
-/// Whether schemars saw an `Option`.
+/// Whether the schema is that of an `Option`.
 fn allows_null(from: &Map<String, Value>) -> bool {
     let null = Value::from("null");
     let in_type = from
@@ -299,19 +301,19 @@ fn allows_null(from: &Map<String, Value>) -> bool {
     in_type || in_union.is_some_and(|list| list.iter().any(|schema| schema.get("type") == Some(&null)))
 }
 
-/// `Schema::of` explains which defaults count. An `Option`'s own default is `null`, so any other one
-/// counts.
+/// Copies a default. `Schema::of` explains which defaults are used. An `Option`'s own default is `null`, so
+/// any other one is used.
 fn default(from: &mut Map<String, Value>, to: &mut Map<String, Value>, option: bool) {
-    let meant = from.remove("x-default");
+    let explicit = from.remove("x-default");
     let other = from
         .remove("default")
         .filter(|value| !value.is_null() && (option || !is_serdes(value)));
-    if let Some(value) = meant.or(other) {
+    if let Some(value) = explicit.or(other) {
         to.insert("default".to_owned(), value);
     }
 }
 
-/// Whether a `default` looks like one that schemars took from serde: empty, or a whole object.
+/// Whether a `default` is probably serde's: empty, or a whole object.
 fn is_serdes(value: &Value) -> bool {
     match value {
         Value::Null | Value::Object(_) => true,

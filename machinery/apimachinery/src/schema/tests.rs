@@ -1,4 +1,4 @@
-//! Schemas from types, and what they do to values.
+//! Schemas of types, and their effect on values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -332,7 +332,7 @@ fn unknown_fields_beyond_those_told_are_counted_and_old_ones_are_left_out() {
     many.insert("fresh".into(), 1.into());
     let found = schema().new_unknown_fields(&json!({"spec": many}), &old, 100);
     assert_eq!((found.paths, found.more), (vec!["spec.fresh".to_owned()], 0));
-    // The text is bounded as well: names can be long.
+    // The length of the message is limited as well: names can be long.
     let long: serde_json::Map<String, Value> = (0..100)
         .map(|n| (format!("{n}{}", "x".repeat(50_000)), 1.into()))
         .collect();

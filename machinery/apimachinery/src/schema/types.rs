@@ -1,4 +1,4 @@
-//! Ready types for the fields many kinds have, with the schemas Kubernetes gives them.
+//! Common types for the fields of many kinds, with Kubernetes' schemas.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use crate::time;
 
-/// `metav1.Time`: RFC 3339 in UTC, whole seconds on the way out.
+/// An instant in the form of `metav1.Time`: RFC 3339 in UTC, serialized in whole seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(transparent)]
 pub struct Time(pub Timestamp);
@@ -21,7 +21,7 @@ impl Serialize for Time {
     }
 }
 
-/// `metav1.MicroTime`: RFC 3339 in UTC, six digits of a second on the way out.
+/// An instant in the form of `metav1.MicroTime`: RFC 3339 in UTC, serialized with six digits of a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(transparent)]
 pub struct MicroTime(pub Timestamp);
@@ -53,10 +53,10 @@ pub enum QuantityText {
 }
 
 impl QuantityText {
-    /// The quantity.
+    /// Parses the quantity.
     ///
     /// # Errors
-    /// When it is no quantity.
+    /// When the text or number is not a quantity.
     pub fn get(&self) -> Result<quantity::Quantity, quantity::QuantityError> {
         match self {
             Self::Text(text) => quantity::Quantity::parse(text),
@@ -127,7 +127,7 @@ impl Condition {
     }
 }
 
-/// The condition of `type`, where the list has one.
+/// Returns the condition with a type, if the list has one.
 #[must_use]
 pub fn condition<'a>(conditions: &'a [Condition], r#type: &str) -> Option<&'a Condition> {
     conditions.iter().find(|condition| condition.r#type == r#type)

@@ -1,4 +1,4 @@
-//! Finds fields the schema does not know, for `fieldValidation`.
+//! Search for fields that the schema does not have, for `fieldValidation`.
 
 use serde_json::Value;
 
@@ -19,16 +19,16 @@ pub struct Unknown {
 /// paths.
 const MOST_TEXT: usize = 64 * 1024;
 
-/// Looks for unknown fields.
+/// Search for unknown fields.
 pub(super) struct Search {
-    /// Most fields that are reported.
+    /// Highest number of reported fields.
     pub(super) most: usize,
     pub(super) found: Unknown,
     pub(super) text: usize,
 }
 
 impl Search {
-    /// Returns a search that reports at most `most` fields.
+    /// Creates a search that reports at most `most` fields.
     pub(super) fn of(most: usize) -> Self {
         Self {
             most,
@@ -47,8 +47,8 @@ impl Search {
         self.found.paths.push(path);
     }
 
-    /// Finds every unknown field below `value`, which is at `node`, except fields that `old` has in the
-    /// same place.
+    /// Finds every unknown field below `value`, which is at `node`, except fields that `old` has at the same
+    /// path.
     pub(super) fn find(&mut self, node: &Node, value: &Value, old: Option<&Value>, path: &Path<'_>) {
         match value {
             Value::Object(fields) => {

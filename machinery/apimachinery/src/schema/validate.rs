@@ -11,7 +11,7 @@ use super::path::Path;
 use crate::field_error::FieldError;
 use crate::time;
 
-/// After so many violations no further values are considered: each is a text as long as its path.
+/// Number of violations after which no further values are checked: each is a text as long as its path.
 const MOST: usize = 250;
 
 /// Adds every violation of `value`, which is at `node`.
@@ -68,7 +68,7 @@ pub(super) fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// A type, as messages name it.
+/// Name of a type in messages.
 pub(super) fn wanted(kind: Type) -> &'static str {
     match kind {
         Type::Object => "object",
@@ -128,7 +128,7 @@ fn object(node: &Node, fields: &Map<String, Value>, path: &Path<'_>, errors: &mu
     }
     for (name, value) in fields {
         let Some(field) = node.field(name) else { continue };
-        // The absence of a required field has been reported above.
+        // The absence of a required field has already been reported.
         if value.is_null() && field.null_is_absent() && node.properties.contains_key(name) {
             continue;
         }
@@ -164,7 +164,7 @@ fn too_many(path: &Path<'_>, have: usize, size: Size) -> FieldError {
     FieldError::too_many(path.to_string(), have, most)
 }
 
-/// Elements of sets, and of lists with map keys, must differ.
+/// Reports duplicate elements of sets, and of lists with map keys.
 fn duplicates(node: &Node, elements: &[Value], path: &Path<'_>, errors: &mut Vec<FieldError>) {
     let identity = |element: &Value| -> Value {
         match &node.list {
@@ -182,11 +182,11 @@ fn duplicates(node: &Node, elements: &[Value], path: &Path<'_>, errors: &mut Vec
     if node.list == ListType::Atomic || node.may_repeat || elements.len() < 2 {
         return;
     }
-    let mut seen = BTreeSet::new();
+    let mut identities = BTreeSet::new();
     for (index, element) in elements.iter().enumerate() {
         let identity = identity(element);
-        // Values have no order; their canonical text has one.
-        if !seen.insert(identity.to_string()) {
+        // Values have no order, but their canonical texts have.
+        if !identities.insert(identity.to_string()) {
             errors.push(FieldError::duplicate(
                 Path::Index(path, index).to_string(),
                 identity,
@@ -226,7 +226,7 @@ fn string(node: &Node, text: &str, path: &Path<'_>, errors: &mut Vec<FieldError>
     }
 }
 
-/// Whether `text` is of `format`; unchecked formats always hold.
+/// Whether `text` has the format `format`; formats that are not checked match any text.
 pub(super) fn has_format(format: &str, text: &str) -> bool {
     match format {
         "date-time" => is_rfc3339(text) && time::parse(text).is_some(),
@@ -234,8 +234,7 @@ pub(super) fn has_format(format: &str, text: &str) -> bool {
         "uuid" => text.parse::<uuid::Uuid>().is_ok(),
         "byte" => {
             use base64::Engine as _;
-            // Line breaks are allowed everywhere, as in the output of `base64`: Go's decoder skips
-            // them.
+            // Line breaks are allowed anywhere, as in the output of `base64`: Go's decoder skips them.
             let text: Vec<u8> = text
                 .bytes()
                 .filter(|byte| !matches!(byte, b'\r' | b'\n'))
@@ -248,8 +247,7 @@ pub(super) fn has_format(format: &str, text: &str) -> bool {
     }
 }
 
-/// Whether `text` has the shape of RFC 3339: the parser of instants takes more forms than other readers of
-/// the object.
+/// Whether `text` has the form of RFC 3339: the parser of instants accepts more forms than other clients do.
 fn is_rfc3339(text: &str) -> bool {
     let bytes = text.as_bytes();
     let separators = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
@@ -260,13 +258,13 @@ fn is_rfc3339(text: &str) -> bool {
         && !text.contains('[')
 }
 
-/// `+02:00`
+/// Whether `text` is an offset such as `+02:00`.
 fn is_offset(text: &str) -> bool {
     let bytes = text.as_bytes();
     matches!(bytes, [b'+' | b'-', _, _, b':', _, _])
 }
 
-/// Whether `number` is in the range of `int32`, or no number.
+/// Whether `number` is in the range of `int32`, or not an integer.
 pub(super) fn is_int32(number: &Number) -> bool {
     number.as_i64().is_none_or(|number| i32::try_from(number).is_ok())
 }
@@ -310,7 +308,7 @@ fn numeric(node: &Node, number: &Number, path: &Path<'_>, errors: &mut Vec<Field
     }
 }
 
-/// Integers are compared exactly, anything else as doubles.
+/// Compares numbers: integers exactly, others as doubles.
 fn compare(a: &Number, b: &Number) -> Ordering {
     match (a.as_i64(), b.as_i64()) {
         (Some(a), Some(b)) => a.cmp(&b),

@@ -16,7 +16,7 @@ pub(super) fn parse(text: &str) -> Result<FieldSelector, SelectorError> {
     Ok(FieldSelector { terms })
 }
 
-/// The terms between unescaped commas.
+/// Splits the terms at unescaped commas.
 fn split(text: &str) -> Vec<&str> {
     let mut terms = Vec::new();
     let (mut start, mut escaped) = (0, false);
@@ -35,7 +35,8 @@ fn split(text: &str) -> Vec<&str> {
     terms
 }
 
-/// The path, whether equality is asked for, and the still escaped value, split at the first operator.
+/// Splits a term at the first operator: into the path, whether the operator is equality, and the still
+/// escaped value.
 fn operator(term: &str) -> Option<(&str, bool, &str)> {
     let at = term.find(['=', '!'].as_slice())?;
     let (path, rest) = term.split_at(at);
@@ -45,7 +46,7 @@ fn operator(term: &str) -> Option<(&str, bool, &str)> {
     if let Some(value) = rest.strip_prefix("==").or_else(|| rest.strip_prefix('=')) {
         return Some((path, true, value));
     }
-    // A lone `!` is part of the path.
+    // A `!` without `=` is part of the path.
     let (inner, equal, value) = operator(&rest[1..])?;
     Some((&term[..at + 1 + inner.len()], equal, value))
 }

@@ -1,4 +1,4 @@
-//! Label keys and values that Kubernetes accepts, in its words.
+//! Validation of label keys and values, in Kubernetes' words.
 
 use std::fmt;
 
@@ -14,37 +14,37 @@ const VALUE_RULE: &str = "a valid label must be an empty string or consist of al
                           'my_value',  or '12345', regex used for validation is \
                           '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
-/// The longest label value and the longest name part of a key, in bytes.
+/// Highest length of a label value and of the name part of a key, in bytes.
 const LONGEST: usize = 63;
 
-/// One problem of a label's key or value.
+/// A problem of a label's key or value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LabelProblem {
-    /// More than one `/`.
+    /// The key has more than one `/`.
     #[error(
         "a qualified name {NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
     )]
     NotQualified,
-    /// A `/` with nothing before it.
+    /// The key has a `/` with nothing before it.
     #[error("prefix part must be non-empty")]
     EmptyPrefix,
-    /// The part before the `/` is not a subdomain.
+    /// The part of the key before the `/` is not a subdomain.
     #[error("prefix part {0}")]
     Prefix(NameError),
-    /// No name.
+    /// The key has no name.
     #[error("name part must be non-empty")]
     EmptyName,
-    /// A name of too many bytes.
+    /// The name has too many bytes.
     #[error("name part must be no more than {LONGEST} characters")]
     LongName,
-    /// A name with other characters.
+    /// The name has invalid characters.
     #[error("name part {NAME_RULE}")]
     NameShape,
-    /// A value of too many bytes.
+    /// The value has too many bytes.
     #[error("must be no more than {LONGEST} characters")]
     LongValue,
-    /// A value with other characters.
+    /// The value has invalid characters.
     #[error("{VALUE_RULE}")]
     ValueShape,
 }
@@ -81,11 +81,11 @@ fn has_name_shape(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
-/// Whether `key` is a qualified name: a name of at most 63 bytes, behind an optional DNS subdomain and `/`.
-/// Label and annotation keys and finalizers follow this rule.
+/// Checks that `key` is a qualified name: a name of at most 63 bytes, after an optional DNS subdomain and
+/// `/`. Label keys, annotation keys and finalizers follow this rule.
 ///
 /// # Errors
-/// Everything that is wrong.
+/// All problems of the key.
 pub fn validate_label_key(key: &str) -> Result<(), LabelError> {
     let mut problems = Vec::new();
     let mut parts = key.split('/');
@@ -115,10 +115,11 @@ pub fn validate_label_key(key: &str) -> Result<(), LabelError> {
     all(problems)
 }
 
-/// Whether `value` may be a label's value: empty, or at most 63 bytes of the characters names have.
+/// Checks that `value` is valid as a label's value: empty, or at most 63 bytes of the characters that names
+/// may have.
 ///
 /// # Errors
-/// Everything that is wrong.
+/// All problems of the value.
 pub fn validate_label_value(value: &str) -> Result<(), LabelError> {
     let mut problems = Vec::new();
     if value.len() > LONGEST {
@@ -138,8 +139,7 @@ fn all(problems: Vec<LabelProblem>) -> Result<(), LabelError> {
     }
 }
 
-/// Checks every key and value of a label map standing at `path` (`metadata.labels`,
-/// `spec.selector.matchLabels`).
+/// Checks every key and value of the label map at `path` (`metadata.labels`, `spec.selector.matchLabels`).
 #[must_use]
 pub fn validate_labels<K: AsRef<str>, V: AsRef<str>>(
     labels: impl IntoIterator<Item = (K, V)>,

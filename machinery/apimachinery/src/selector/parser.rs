@@ -1,7 +1,7 @@
 //! The string form of label selectors: a lexer and a parser for `a=b,c!=d,e in (f,g),!h,i>1`.
 //!
-//! Grammar and error texts are kube-apiserver's. Keywords (`in`, `notin`) are names in the place of a
-//! key or a value.
+//! Grammar and error texts are kube-apiserver's. In the position of a key or a value, keywords (`in`,
+//! `notin`) are names.
 
 use super::label::{validate_label_key, validate_label_value};
 use super::{Operator, Requirement, Selector, SelectorError};
@@ -35,7 +35,8 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
 }
 
-/// Splits `text` into tokens. A run of special characters is read greedily, longest known symbol first.
+/// Lexer that splits `text` into tokens. A run of special characters is split greedily, with the longest
+/// known symbol first.
 struct Lexer<'a> {
     rest: &'a str,
 }
@@ -65,9 +66,9 @@ impl<'a> Lexer<'a> {
     }
 
     fn take(&mut self, length: usize) -> &'a str {
-        let (taken, rest) = self.rest.split_at(length);
+        let (head, rest) = self.rest.split_at(length);
         self.rest = rest;
-        taken
+        head
     }
 }
 
@@ -137,7 +138,7 @@ impl<'a> Parser<'a> {
             Token::Name(key) => key,
             other => return Err(format!("found '{}', expected: identifier", other.text())),
         };
-        // The missing path is how kube-apiserver prints a key's error; clients match on it.
+        // kube-apiserver reports a key's error without a path; clients match on this text.
         validate_label_key(key).map_err(|problem| format!("<nil>: Invalid value: {key:?}: {problem}"))?;
         if absent {
             return requirement(key, Operator::DoesNotExist, Vec::new());
@@ -169,7 +170,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `(a,b)`; an empty place between commas or next to a parenthesis is the empty value.
+    /// Parses `(a,b)`; nothing between commas or next to a parenthesis is the empty value.
     fn values(&mut self) -> Result<Vec<String>, String> {
         match self.consume() {
             Token::Symbol("(") => {}
@@ -199,7 +200,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Checks the values against the operator and puts them in order.
+/// Checks the values against the operator and sorts them.
 fn requirement(key: &str, operator: Operator, mut values: Vec<String>) -> Result<Requirement, String> {
     values.sort_unstable();
     values.dedup();

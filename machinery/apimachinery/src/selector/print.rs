@@ -1,26 +1,26 @@
-//! A short print of an object's labels. With it, most objects that do not match a selector are skipped
-//! without reading a label.
+//! Short hash print of an object's labels. With it, most objects that do not match a selector are skipped
+//! without comparing a label.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::{Operator, Requirement, Selector};
 use crate::labels::Labels;
 
-/// A set of 64 bits: two for each label, one by its key and one by key and value. Prints mean something
-/// within one process only, and are never stored.
+/// A set of 64 bits: two for each label, one by its key and one by key and value. Prints are valid only
+/// within one process, and are never stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LabelPrint(u64);
 
 impl LabelPrint {
-    /// The print of `labels`.
+    /// Computes the print of `labels`.
     #[must_use]
     pub fn of(labels: &Labels) -> Self {
         let prints = labels.iter().map(|(key, value)| Self::pair(key, value));
         prints.fold(Self::default(), Self::with)
     }
 
-    /// Whether labels of this print may satisfy a selector that [needs](Selector::needs) `needed`. If not,
-    /// they do not.
+    /// Whether labels with this print may satisfy a selector that [needs](Selector::needs) `needed`. If not,
+    /// they do not match.
     #[must_use]
     pub fn covers(self, needed: Self) -> bool {
         self.0 & needed.0 == needed.0
@@ -53,7 +53,7 @@ fn hasher(key: &str) -> DefaultHasher {
 }
 
 impl Requirement {
-    /// Bits in the print of every set of labels that satisfies this.
+    /// Bits in the print of all labels that satisfy the requirement.
     fn needs(&self) -> LabelPrint {
         match (self.operator, self.values.as_slice()) {
             (Operator::In, [value]) => LabelPrint::pair(&self.key, value),
@@ -66,7 +66,7 @@ impl Requirement {
 }
 
 impl Selector {
-    /// Bits in the print of every set of labels that this selects.
+    /// Bits in the print of all labels that match the selector.
     #[must_use]
     pub fn needs(&self) -> LabelPrint {
         let needs = self.requirements.iter().map(Requirement::needs);

@@ -41,12 +41,13 @@ impl Directive {
     }
 }
 
-/// Whether `name` is a directive rather than a field.
-pub(super) fn is_one(name: &str) -> bool {
+/// Whether `name` is a directive, not a field.
+pub(super) fn is_directive(name: &str) -> bool {
     name == PATCH || name == RETAIN || name.starts_with(DELETE_FROM) || name.starts_with(ORDER)
 }
 
-/// `$retainKeys`: drops every field of `target` that is not listed; the patch may only set listed ones.
+/// Applies `$retainKeys`: removes every field of `target` that is not listed; the patch may only set listed
+/// ones.
 pub(super) fn retain_keys(
     target: &mut Map<String, Value>,
     patch: &Map<String, Value>,
@@ -60,7 +61,7 @@ pub(super) fn retain_keys(
     let keys: HashSet<&str> = keys.iter().filter_map(Value::as_str).collect();
     let listed = |name: &str| keys.contains(name);
     for (name, value) in patch {
-        if !is_one(name) && !value.is_null() && !listed(name) {
+        if !is_directive(name) && !value.is_null() && !listed(name) {
             return Err(format!(
                 "{place}: the patch sets \"{name}\", which the list does not name"
             ));
@@ -70,7 +71,7 @@ pub(super) fn retain_keys(
     Ok(())
 }
 
-/// `$deleteFromPrimitiveList/<field>`: takes the listed values out of the list.
+/// Applies `$deleteFromPrimitiveList/<field>`: removes the listed values from the list.
 pub(super) fn delete_from(
     target: &mut Map<String, Value>,
     field: &str,

@@ -1,5 +1,5 @@
-//! Lists in a strategic merge patch: replaced, united (scalars) or merged element by element (maps with a
-//! merge key).
+//! Lists in a strategic merge patch: they are replaced, united (scalars) or merged element by element (maps
+//! with a merge key).
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -11,7 +11,7 @@ use crate::budget::Budget;
 use crate::patch::Problem;
 use crate::schema::Node;
 
-/// The list that comes of `have`, where there is one, and the patch's `elements`.
+/// Merges the patch's `elements` into the list `have`, if it exists.
 pub(super) fn merge(
     items: Option<&Node>,
     strategy: Strategy<'_>,
@@ -32,12 +32,12 @@ pub(super) fn merge(
             .cloned()
             .collect());
     }
-    // Without an order of its own a patch gives that of its elements: new elements come before existing
+    // Without an explicit order, the order of the patch's elements is used: new elements come before existing
     // ones.
     let order = Order::of(&have, order.unwrap_or(elements), strategy.merge_key);
     let mut merged = match strategy.merge_key {
         Some(key) => by_key(items, key, (have, is_new), elements, path, budget)?,
-        None => united(have, elements, path)?,
+        None => unite(have, elements, path)?,
     };
     order.sort(&mut merged);
     Ok(merged)
@@ -61,12 +61,12 @@ fn replaces(elements: &[Value], path: &str) -> Result<bool, String> {
     Ok(false)
 }
 
-/// Whether an element carries a `$patch` directive instead of content.
+/// Whether an element has a `$patch` directive instead of content.
 fn is_marker(element: &Value) -> bool {
     element.get(super::directive::PATCH).is_some()
 }
 
-fn united(mut have: Vec<Value>, elements: &[Value], path: &str) -> Result<Vec<Value>, String> {
+fn unite(mut have: Vec<Value>, elements: &[Value], path: &str) -> Result<Vec<Value>, String> {
     let known: HashSet<&Value> = have.iter().collect();
     let mut fresh: Vec<&Value> = Vec::new();
     let mut added: HashSet<&Value> = HashSet::new();
@@ -84,12 +84,12 @@ fn united(mut have: Vec<Value>, elements: &[Value], path: &str) -> Result<Vec<Va
     Ok(have)
 }
 
-/// A list whose elements are found by the value of their merge key.
+/// A list with an index of its elements by the value of their merge key.
 struct KeyedList<'a> {
     key: &'a str,
-    /// `None` is an element that was deleted.
+    /// Elements; `None` is a deleted one.
     elements: Vec<Option<Value>>,
-    /// Places of the elements of each identity, first to last.
+    /// Indexes of the elements of each identity, in ascending order.
     places: HashMap<Value, VecDeque<usize>>,
 }
 
@@ -112,14 +112,14 @@ impl<'a> KeyedList<'a> {
         self.elements.push(Some(element));
     }
 
-    /// The first element of `identity`, where it is an object.
+    /// Returns the first element of `identity`, if it is an object.
     fn first(&mut self, identity: &Value) -> Option<&mut Map<String, Value>> {
         let place = *self.places.get(identity)?.front()?;
         self.elements[place].as_mut()?.as_object_mut()
     }
 
-    /// Looks again at the first element of `identity`, which was changed: it may have lost its key.
-    fn changed(&mut self, identity: &Value) {
+    /// Updates the index for the first element of `identity`, which was changed: it may have lost its key.
+    fn reindex(&mut self, identity: &Value) {
         let Some(places) = self.places.get_mut(identity) else {
             return;
         };
@@ -140,8 +140,8 @@ impl<'a> KeyedList<'a> {
     }
 }
 
-/// A new list is stored unchanged, even with elements without the key or with equal keys. There is no
-/// list to merge it with, and the schema or the kind's rules report its problems.
+/// Merges a list by its merge key. A new list is stored unchanged, even with elements without the key or with
+/// equal keys: there is no list to merge it with, and the schema or the kind's rules report its problems.
 fn by_key(
     items: Option<&Node>,
     key: &str,
@@ -169,10 +169,10 @@ fn by_key(
             _ if deletes => {}
             (Some(identity), Some(known)) => {
                 merge_map(items, known, fields, &path, budget)?;
-                have.changed(identity);
+                have.reindex(identity);
             }
             _ => {
-                // Merging into nothing drops nulls and directives.
+                // Merging into an empty object drops nulls and directives.
                 let mut fresh = Map::new();
                 merge_map(items, &mut fresh, fields, &path, budget)?;
                 have.push(Value::Object(fresh));
@@ -182,24 +182,25 @@ fn by_key(
     Ok(have.into_list())
 }
 
-/// The wanted order of a list: elements that it does not name keep their former place relative to the
+/// The required order of a list: elements that it does not name keep their former position relative to the
 /// named ones, if they had one; otherwise the named ones come first.
 pub(super) struct Order<'a> {
     key: Option<&'a str>,
-    /// Place of each element before, by its identity.
+    /// Former index of each element, by its identity.
     before: HashMap<Value, usize>,
-    /// Place that each element is to have.
-    wanted: HashMap<&'a Value, usize>,
+    /// Required index of each element.
+    required: HashMap<&'a Value, usize>,
 }
 
 impl<'a> Order<'a> {
-    /// `order` for a list that was `before`, its elements identified by `key` or by all they are.
+    /// Creates `order` for the former list `before`. Elements are identified by `key`, or without a key by
+    /// their whole value.
     pub(super) fn of(before: &[Value], order: &'a [Value], key: Option<&'a str>) -> Self {
         let identity = |element: &'a Value| identity(key, element);
-        let mut wanted = HashMap::new();
+        let mut required = HashMap::new();
         for (rank, element) in order.iter().enumerate() {
             if let Some(identity) = identity(element) {
-                wanted.entry(identity).or_insert(rank);
+                required.entry(identity).or_insert(rank);
             }
         }
         let mut ranks = HashMap::new();
@@ -211,18 +212,18 @@ impl<'a> Order<'a> {
         Self {
             key,
             before: ranks,
-            wanted,
+            required,
         }
     }
 
     /// Sorts `list` in this order.
     pub(super) fn sort(&self, list: &mut Vec<Value>) {
-        let wanted = |element: &Value| self.wanted.get(identity(self.key, element)?).copied();
+        let rank_of = |element: &Value| self.required.get(identity(self.key, element)?).copied();
         let before = |element: &Value| self.before.get(identity(self.key, element)?).copied();
         let all = std::mem::take(list);
         let (mut named, rest): (Vec<Value>, Vec<Value>) =
-            all.into_iter().partition(|element| wanted(element).is_some());
-        named.sort_by_key(wanted);
+            all.into_iter().partition(|element| rank_of(element).is_some());
+        named.sort_by_key(rank_of);
         let mut rest = rest.into_iter().peekable();
         let mut named = named.into_iter().peekable();
         while let (Some(left), Some(right)) = (rest.peek(), named.peek()) {
@@ -237,7 +238,7 @@ impl<'a> Order<'a> {
     }
 }
 
-/// Merge key of an element.
+/// Returns the identity of an element.
 fn identity<'v>(key: Option<&str>, element: &'v Value) -> Option<&'v Value> {
     match key {
         Some(key) => element.get(key),

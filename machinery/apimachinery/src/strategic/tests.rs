@@ -51,7 +51,7 @@ fn patches_merge_as_the_schema_says() {
             json!({"x": {"a": 1}, "y": null}),
             json!({"x": {"a": 1}}),
         ),
-        // Lists replace without a strategy, unite or merge with one.
+        // Lists are replaced without a strategy, and united or merged with one.
         (
             json!({"plain": ["a"]}),
             json!({"plain": ["b"]}),
@@ -72,7 +72,7 @@ fn patches_merge_as_the_schema_says() {
             json!({"ports": [{"port": 1, "hosts": ["y"]}]}),
             json!({"ports": [{"port": 1, "hosts": ["y", "x"]}]}),
         ),
-        // metadata has its strategies too.
+        // metadata has strategies too.
         (
             json!({"metadata": {"finalizers": ["a"], "ownerReferences": [{"uid": "1", "name": "n"}]}}),
             json!({"metadata": {"finalizers": ["b"], "ownerReferences": [{"$patch": "delete", "uid": "1"}]}}),
@@ -263,7 +263,8 @@ fn a_patch_that_merges_a_long_list_again_and_again_is_refused_after_counted_step
 #[test]
 fn elements_that_share_a_key_or_lose_it_merge_as_found_one_by_one() {
     let target = json!({"ports": [{"port": 1, "name": "a"}, {"port": 1, "name": "b"}, {"name": "keyless"}]});
-    // The first of two is merged into; once it has lost its key, the second is found.
+    // The patch is merged into the first of two duplicates; once that one has lost its key, the second
+    // matches.
     let patch = json!({"ports": [
         {"$retainKeys": ["name", "port"], "port": 1, "name": "c"},
         {"port": 1, "name": "d"},
@@ -297,7 +298,7 @@ fn new_elements_stand_first_and_known_ones_where_they_stood() {
     );
 }
 
-/// Random patches made of the words that matter.
+/// Random patches of the relevant words.
 fn any_patch() -> impl Strategy<Value = Value> {
     let word = prop_oneof![
         Just("$patch"),

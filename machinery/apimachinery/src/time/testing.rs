@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::clock::Clock;
 
-/// A clock that stands still until it is moved.
+/// A clock that stays at one instant until it is advanced.
 #[derive(Debug, Default)]
 pub struct SteppedClock(Mutex<Timestamp>);
 
@@ -17,7 +17,7 @@ impl SteppedClock {
         Self(Mutex::new(start))
     }
 
-    /// Moves it forward.
+    /// Moves the clock forward.
     pub fn advance(&self, by: SignedDuration) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) += by;
     }

@@ -1,4 +1,4 @@
-//! `fieldsV1`: the wire form of a set.
+//! Encoding of a set: `fieldsV1`.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::Set;
 use crate::MAX_DEPTH;
 use crate::element::Element;
 
-/// Reason why some `fieldsV1`, or a list of managed fields, is invalid.
+/// Reason why `fieldsV1`, or a list of managed fields, is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Invalid(String);
@@ -21,23 +21,23 @@ impl Invalid {
 }
 
 impl Set {
-    /// Reads `fieldsV1`. `null` is the empty set.
+    /// Decodes `fieldsV1`. `null` is the empty set.
     ///
     /// # Errors
-    /// When it is not an object, a key is no path element, or it is nested too deep.
+    /// When the value is not an object, a key is not a path element, or the nesting is too deep.
     pub fn decode(fields: &Value) -> Result<Self, Invalid> {
         serde::Deserialize::deserialize(fields).map_err(|error: serde_json::Error| invalid(&error))
     }
 
-    /// Reads `fieldsV1` from its bytes.
+    /// Decodes `fieldsV1` from its bytes.
     ///
     /// # Errors
-    /// As [`Set::decode`], and when the bytes are not JSON, or something follows the JSON.
+    /// As [`Set::decode`], and when the bytes are not JSON, or bytes follow the JSON.
     pub fn decode_bytes(fields: &[u8]) -> Result<Self, Invalid> {
         serde_json::from_slice(fields).map_err(|error| invalid(&error))
     }
 
-    /// Writes `fieldsV1` in its canonical order, compact.
+    /// Encodes `fieldsV1` in canonical order, as compact JSON.
     #[must_use]
     pub fn encode(&self) -> String {
         let mut text = String::new();
@@ -75,13 +75,13 @@ fn invalid(error: &serde_json::Error) -> Invalid {
 impl<'de> serde::Deserialize<'de> for Set {
     fn deserialize<D: Deserializer<'de>>(fields: D) -> Result<Self, D::Error> {
         let mut set = Below(0).deserialize(fields)?;
-        // At the root a map without entries means nothing, not the root itself.
+        // At the root an empty map is an empty set, and does not mean the root itself.
         set.member = false;
         Ok(set)
     }
 }
 
-/// Reads a set at this depth, without values in between: sets are about as large as the objects that
+/// Decoder of a set at this depth, without building JSON values: sets are about as large as the objects that
 /// they describe.
 #[derive(Clone, Copy)]
 struct Below(usize);

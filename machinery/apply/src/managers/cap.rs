@@ -1,16 +1,16 @@
-//! Maximal number of separate updaters is ten.
+//! Limit of separate updaters: ten.
 
 use std::collections::BTreeMap;
 
 use super::{Identity, Managers, Operation, seconds};
 
-/// Most owners by update that an object keeps.
+/// Highest number of updaters in an object.
 const MOST: usize = 10;
-/// The owner of the fields of the oldest updaters beyond ten.
+/// Owner of the fields of the oldest updaters beyond the limit.
 const ANCIENT: &str = "ancient-changes";
 
 impl Managers {
-    /// Joins the oldest updaters of one version until ten are left, or no version has two of them.
+    /// Merges the oldest updaters of one version until the limit is reached, or no version has two of them.
     pub(crate) fn cap(&mut self) {
         let is_updater = |identity: &Identity| identity.operation == Operation::Update;
         let mut count = self.entries.keys().filter(|owner| is_updater(owner)).count();
@@ -39,8 +39,8 @@ impl Managers {
         }
     }
 
-    /// Moves the fields of `later` to the owner of ancient changes in its version. If there is none,
-    /// `first` becomes it.
+    /// Moves the fields of `later` to the owner of ancient changes in its version. If this owner does not
+    /// exist yet, `first` becomes it.
     fn join(&mut self, first: &Identity, later: &Identity) {
         let ancient = Identity {
             manager: ANCIENT.to_owned(),
@@ -53,7 +53,7 @@ impl Managers {
         {
             self.entries.insert(ancient.clone(), entry);
         }
-        // The owner of ancient changes may itself be the later one, in a list written by a client.
+        // In a list from a client, the owner of ancient changes may itself be the later one.
         let joining = if *later == ancient { first } else { later };
         let Some(joining) = self.entries.remove(joining) else {
             return;

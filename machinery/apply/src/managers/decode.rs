@@ -1,4 +1,4 @@
-//! Reading the list.
+//! Decoding of the list of managed fields.
 
 use berth_apimachinery::Timestamp;
 use berth_apimachinery::time;
@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::{Entry, Identity, Managers, Operation};
 use crate::fields::{Invalid, Set};
 
-/// The most bytes a list may have: the limit of a request.
+/// Highest number of bytes of a list: the limit of a request.
 pub const MAX_BYTES: usize = 3 << 20;
 
-/// A written entry.
+/// A serialized entry.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Wire {
@@ -36,11 +36,11 @@ fn nullable<'de, D: Deserializer<'de>>(text: D) -> Result<String, D::Error> {
 }
 
 impl Managers {
-    /// Reads the list from its JSON. Empty bytes are an empty list.
+    /// Decodes the list from its JSON. Empty bytes are an empty list.
     ///
     /// # Errors
-    /// When any entry is invalid: of a list that cannot be read whole nothing is believed. Lists over
-    /// [`MAX_BYTES`] are refused unread.
+    /// When any entry is invalid: a list is decoded completely or not at all. Lists over [`MAX_BYTES`] are
+    /// refused without decoding.
     pub fn decode(list: &[u8]) -> Result<Self, Invalid> {
         if list.is_empty() {
             return Ok(Self::default());
@@ -54,7 +54,7 @@ impl Managers {
         Self::of_wire(list)
     }
 
-    /// Reads the list in an object. `null` means no managers.
+    /// Decodes the list in an object. `null` means no managers.
     ///
     /// # Errors
     /// When any entry is invalid.
@@ -114,7 +114,7 @@ fn instant(text: &str) -> Result<Timestamp, String> {
         .ok_or_else(|| format!("{text:?} is not a time"))
 }
 
-/// The instant without its fraction, which is not written.
+/// Returns the instant without its fraction, which is not stored.
 pub(crate) fn whole_seconds(at: Timestamp) -> Option<Timestamp> {
     Timestamp::from_second(at.as_second()).ok()
 }

@@ -1,4 +1,4 @@
-//! Writing the list.
+//! Encoding of the list of managed fields.
 
 use std::fmt::Write;
 
@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::{Entry, Identity, Managers};
 
 impl Managers {
-    /// The list as compact JSON, in canonical order; empty without entries, and then the object has no
-    /// `managedFields`.
+    /// Encodes the list as compact JSON, in canonical order; without entries the result is empty, and the
+    /// object has no `managedFields`.
     #[must_use]
     pub fn encode(&self) -> String {
         let mut list = String::new();
@@ -23,7 +23,7 @@ impl Managers {
         list
     }
 
-    /// The list as a value; `None` without entries.
+    /// Returns the list as a value; `None` without entries.
     #[must_use]
     pub fn to_value(&self) -> Option<Value> {
         serde_json::from_str(&self.encode()).ok()
@@ -33,7 +33,7 @@ impl Managers {
 fn write(list: &mut String, identity: &Identity, entry: &Entry) {
     let (manager, operation) = (text(&identity.manager), identity.operation.as_str());
     let version = text(&entry.api_version);
-    // Writing to a String cannot fail.
+    // Writing to a string cannot fail.
     _ = write!(
         list,
         "{{\"manager\":{manager},\"operation\":\"{operation}\",\"apiVersion\":{version}"
@@ -49,7 +49,7 @@ fn write(list: &mut String, identity: &Identity, entry: &Entry) {
     list.push('}');
 }
 
-/// A text as JSON.
+/// Encodes a text as JSON.
 pub(super) fn text(text: &str) -> String {
     Value::from(text).to_string()
 }

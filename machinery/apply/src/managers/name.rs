@@ -1,13 +1,13 @@
-//! Names of managers.
+//! Validation of managers' names.
 
 use berth_apimachinery::FieldError;
 
-/// The longest name of a manager, in bytes.
+/// Highest length of a manager's name, in bytes.
 pub const NAME_LIMIT: usize = 128;
-/// The longest subresource, in characters.
+/// Highest length of a subresource, in characters.
 pub(crate) const SUBRESOURCE_LIMIT: usize = 256;
 
-/// Errors of a manager's name at `path`: it is too long, or a person could not see all of it.
+/// Errors of a manager's name at `path`: it is too long, or has invisible characters.
 #[must_use]
 pub fn problems(path: &str, name: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
@@ -22,14 +22,14 @@ pub fn problems(path: &str, name: &str) -> Vec<FieldError> {
     errors
 }
 
-/// Whether a person sees it: letters, marks, numbers, punctuation, symbols, and of the spaces only the plain
-/// one.
+/// Whether a character is visible: letters, marks, numbers, punctuation, symbols, and of the spaces only the
+/// plain one.
 #[must_use]
 pub fn is_printable(letter: char) -> bool {
     if matches!(letter, ' ' | '\\' | '"' | '\'') {
         return true;
     }
-    // Combining marks are escaped only without a base character.
+    // Combining marks are escaped only without a base character, so the text begins with one.
     let mut text = String::from("a");
     text.push(letter);
     !letter.is_whitespace() && text.escape_debug().nth(1) != Some('\\')

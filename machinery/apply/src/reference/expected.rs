@@ -1,4 +1,4 @@
-//! Comparison of a step of `rows.json` with its outcome.
+//! Comparison of the result of a step of `rows.json` with its expectations.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use crate::Managers;
 
-/// Parts of an object that are compared: itself with its empty metadata left out, and its entries by owner,
-/// without their times.
+/// The compared parts of an object: the object without empty metadata, and its entries by owner, without
+/// their times.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ComparedParts {
     /// The object.
@@ -15,7 +15,7 @@ pub struct ComparedParts {
     owns: BTreeMap<String, Vec<String>>,
 }
 
-/// Whole numbers are whole, however they are written.
+/// Converts numbers without a fraction to integers.
 fn whole(value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(whole),
@@ -38,10 +38,10 @@ fn empty(value: &Value) -> bool {
     }
 }
 
-/// Returns the parts of `object` that are compared.
+/// Returns the compared parts of `object`.
 ///
 /// # Panics
-/// When its managed fields cannot be read.
+/// When its managed fields cannot be decoded.
 #[must_use]
 pub fn seen(object: &Value) -> ComparedParts {
     let mut object = object.clone();
@@ -76,7 +76,7 @@ pub fn seen(object: &Value) -> ComparedParts {
 /// Compares the expectations of `step` with its result, `object` or `error`.
 ///
 /// # Panics
-/// When they differ.
+/// When expectations and result differ.
 pub fn check(at: &str, step: &Value, before: &Value, object: &Value, error: Option<&str>) {
     let conflict = step["409"].as_str().map(|text| {
         let text = text.replace('\'', "\"");
@@ -103,11 +103,11 @@ pub fn check(at: &str, step: &Value, before: &Value, object: &Value, error: Opti
         assert_eq!(now.object["metadata"][name], *value, "{at}: {name}");
     }
     if let Some(owns) = step["owns"].as_object() {
-        let wanted: BTreeMap<String, Vec<String>> = owns
+        let expected: BTreeMap<String, Vec<String>> = owns
             .iter()
             .map(|(owner, paths)| (owner.clone(), words(paths)))
             .collect();
-        assert_eq!(now.owns, wanted, "{at}: who owns what");
+        assert_eq!(now.owns, expected, "{at}: who owns what");
     }
     if step["annotated"] == true {
         let text = &now.object["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"];

@@ -1,4 +1,4 @@
-//! Lists as clients make them, and those that are too long, too old or too large.
+//! Lists from clients, and lists that are too long, too old or too large.
 
 use std::borrow::Cow;
 
@@ -344,7 +344,7 @@ fn names_are_short_and_can_be_seen() {
     assert_eq!(errors[0].path, "metadata.managedFields[0].subresource");
 }
 
-/// Versions of one shape: v1 and v1beta1.
+/// Versions with the same shape: v1 and v1beta1.
 struct Two<'a>(&'a Types);
 
 impl Versions for Two<'_> {

@@ -1,4 +1,4 @@
-//! Entries: who has one, what it says, and when its time moves.
+//! Entries: their managers, their content, and updates of their time.
 
 use serde_json::{Value, json};
 

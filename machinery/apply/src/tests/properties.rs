@@ -60,11 +60,11 @@ proptest! {
         }
     }
 
-    // An empty set or list by key is merged in but owned by nobody, and so is what it is in, in
-    // kube-apiserver as here (its field manager ends the same in `apply_reference`, which has such
+    // Empty sets and lists by key are merged but have no owner, and neither have their parents, in
+    // kube-apiserver as here (its field manager has the same results in `apply_reference`, which has such
     // configurations and applies them twice). `env: [D]` followed by `env: []` prunes `env` with all of
-    // `spec`, since nobody owns anything there; the same once more puts `env: []` back, and when then nobody
-    // owns anything at all, the next apply finds an owner for what is there, before-first-apply.
+    // `spec`, since no field there has an owner; the same apply again restores `env: []`, and if then no
+    // field at all has an owner, the next apply assigns the existing fields to before-first-apply.
     #[test]
     fn applying_empty_lists_again_settles(steps in steps(spec())) {
         let mut world = World::new();
@@ -88,7 +88,7 @@ proptest! {
         let alone = world.types.paths(&json!({"spec": other.clone()})).unwrap();
         world.force("a", one).force("b", other).apply("a", json!({}));
         let now = world.types.paths_of_stored(&world.live).unwrap();
-        // Defaults are nobody's.
+        // Defaults have no owner.
         let owned = world.all();
         prop_assert!(alone.difference(&owned).is_empty());
         for path in now.difference(&owned).paths() {

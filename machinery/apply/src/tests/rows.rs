@@ -1,4 +1,4 @@
-//! Structs, maps, atomic and untyped values between managers.
+//! Structs, maps, atomic and untyped values with several managers.
 
 use serde_json::{Value, json};
 

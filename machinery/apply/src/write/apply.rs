@@ -1,4 +1,4 @@
-//! Applying a configuration.
+//! Application of a configuration.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,47 +19,47 @@ use crate::types::Types;
 /// Owner of the fields that an object had before the first apply.
 const BEFORE: &str = "before-first-apply";
 
-/// Outcome of an apply.
+/// Result of an apply.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApplyOutcome {
-    /// The object, before defaults. `metadata.managedFields` is not in it.
+    /// Object before defaulting, without `metadata.managedFields`.
     pub object: Value,
-    /// Its owners.
+    /// Owners of the object.
     pub managers: Managers,
-    /// Whether the object differs from the live one. Its owners may differ where it does not.
+    /// Whether the object differs from the live one. Even if it does not, its owners may differ.
     pub changed: bool,
 }
 
-/// Fields that others own and an apply without force would change.
+/// Fields that other managers own and that an apply without force would change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
     /// Owner of the fields.
     pub owner: Identity,
-    /// The fields, at least one.
+    /// Conflicting fields, at least one.
     pub paths: Set,
 }
 
-/// Reason why nothing was applied. [`fmt::Display`] is the message of kube-apiserver.
+/// Reason why nothing was applied. [`fmt::Display`] has the message of kube-apiserver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApplyError {
-    /// The configuration does not fit the schema. `object` identifies it: `ns/name; group/version,
+    /// The configuration does not fit the schema. `object` identifies the object: `ns/name; group/version,
     /// Kind=kind`.
     Configuration {
         /// Key of the object.
         object: String,
-        /// Places that do not fit.
+        /// Mismatches of the configuration.
         problems: Vec<Mismatch>,
     },
-    /// The stored object does not fit the schema any more.
+    /// The stored object no longer fits the schema.
     Stored {
         /// Key of the object.
         object: String,
-        /// Places that do not fit.
+        /// Mismatches of the object.
         problems: Vec<Mismatch>,
     },
     /// The version of the configuration is not served.
     Version(String),
-    /// Other managers own fields that would change; by owner, in the order of messages.
+    /// Other managers own fields that would change: the conflicts by owner, in the order of messages.
     Conflicts(Vec<Conflict>),
 }
 
@@ -89,7 +89,7 @@ impl fmt::Display for ApplyError {
 impl std::error::Error for ApplyError {}
 
 impl ApplyError {
-    /// The first conflicts one by one, as in the causes of a `Status`: the message and the field.
+    /// Returns the first conflicts separately, as in the causes of a `Status`: the message and the field.
     pub fn causes(&self) -> impl Iterator<Item = (String, String)> {
         let conflicts = match self {
             Self::Conflicts(conflicts) => conflicts.as_slice(),
@@ -106,7 +106,7 @@ impl ApplyError {
     }
 }
 
-/// Most conflicts that are reported one by one: there may be as many as fields.
+/// Highest number of conflicts that are reported separately: there may be as many as fields.
 const SHOWN: usize = 1_000;
 
 fn message(conflicts: &[Conflict]) -> String {
@@ -126,9 +126,9 @@ fn message(conflicts: &[Conflict]) -> String {
             break;
         }
         lines.push(format!("conflicts with {}:", conflict.owner));
-        let shown = paths.len().min(left);
-        left -= shown;
-        lines.extend(paths.into_iter().take(shown).map(|path| format!("- {path}")));
+        let listed = paths.len().min(left);
+        left -= listed;
+        lines.extend(paths.into_iter().take(listed).map(|path| format!("- {path}")));
     }
     if count > SHOWN {
         lines.push(format!("and {} more", count - SHOWN));
@@ -137,13 +137,13 @@ fn message(conflicts: &[Conflict]) -> String {
 }
 
 impl Managers {
-    /// Merges `config` into `live`, removes the fields that this manager applied before and that no
-    /// manager owns now, and makes the manager the owner of the fields of `config`. Fields of other
-    /// managers change only with `force`, and these managers then lose them.
+    /// Merges `config` into `live`, removes the fields that this manager applied before and that no manager
+    /// owns now, and makes the manager the owner of the fields of `config`. Fields of other managers change
+    /// only with `force`; these managers then lose the ownership.
     ///
-    /// For a missing object, `live` is `{apiVersion, kind}`; then, and as long as there are no owners,
-    /// all its fields belong to `before-first-apply`. Neither object has the list of managed fields:
-    /// `self` is that list.
+    /// For a missing object, `live` is `{apiVersion, kind}`. As long as an object has no owners, all its
+    /// fields belong to `before-first-apply`. Neither object has the list of managed fields: `self` is that
+    /// list.
     ///
     /// # Errors
     /// When `config` or `live` does not fit the schema, or other managers own fields that would change.
@@ -159,11 +159,11 @@ impl Managers {
             .types(by.api_version)
             .ok_or_else(|| ApplyError::Version(by.api_version.to_owned()))?;
         let mine = fits(types, config).map_err(|problems| ApplyError::Configuration {
-            object: called(config),
+            object: object_name(config),
             problems,
         })?;
         let stored = |problems| ApplyError::Stored {
-            object: called(live),
+            object: object_name(live),
             problems,
         };
         shallow(live)
@@ -209,7 +209,7 @@ impl Managers {
         })
     }
 
-    /// Removes changed fields from all managers but `me`, or returns the conflicts.
+    /// Removes changed fields from all managers except `me`, or returns the conflicts.
     fn settle(
         &mut self,
         me: &Identity,
@@ -236,7 +236,7 @@ impl Managers {
         Err(ApplyError::Conflicts(conflicts))
     }
 
-    /// `merged` without fields that only `last` owned, computed in the version of `last`.
+    /// Returns `merged` without the fields that only `last` owned, computed in the version of `last`.
     fn pruned(
         &self,
         versions: &dyn Versions,
@@ -267,8 +267,8 @@ impl Managers {
             );
             let back = types.put_back(&from, &to, &owned)?;
             pruned = versions.convert(&back, other, version).into_owned();
-            // By path, as sets cannot be converted. It only matters for emptied containers: those with
-            // an owner stay, empty.
+            // The union is by path, since sets cannot be converted. It matters only for emptied containers:
+            // those with an owner stay, empty.
             all = all.union(&owned);
         }
         let outcome = types.without_dangling(&converted, &pruned, &last.set, &all)?;
@@ -299,8 +299,8 @@ fn shallow(object: &Value) -> Result<(), Vec<Mismatch>> {
     Ok(())
 }
 
-/// Name of the object in messages.
-fn called(object: &Value) -> String {
+/// Returns the name of the object for messages.
+fn object_name(object: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let version = text(&object["apiVersion"]);
     let (group, version) = version.split_once('/').unwrap_or(("", &version));

@@ -1,36 +1,39 @@
-//! Fields that a write cannot change: `status` through the object itself, all else through `/status`.
+//! Fields that a write cannot change: `status` for writes to the object itself, all other fields for writes
+//! to `/status`.
 
 use std::sync::LazyLock;
 
 use crate::element::Element;
 use crate::fields::Set;
 
-/// The fields that a write cannot change. Neither they nor anything below them is owned or fought over by it.
+/// Fields that a write cannot change. The write never owns them or fields below them, and never conflicts
+/// about them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Reset {
-    /// It can change every field.
+    /// No field: the write can change every field.
     #[default]
     Nothing,
-    /// These fields.
+    /// The fields in this set.
     Fields(Set),
-    /// All but these.
+    /// All fields except those in this set.
     AllBut(Set),
 }
 
 impl Reset {
-    /// For writes to an object with a status subresource: its `status`.
+    /// Fields that a write to an object with a status subresource cannot change: the `status`.
     #[must_use]
     pub fn status() -> Self {
         Self::Fields(status())
     }
 
-    /// For writes to `/status`: all but `status`.
+    /// Fields that a write to `/status` cannot change: all except `status`.
     #[must_use]
     pub fn all_but_status() -> Self {
         Self::AllBut(status())
     }
 
-    /// Of writes to `/status` that take metadata along: the `spec`, and the labels where those stay.
+    /// Fields that a write to `/status` cannot change if it also changes metadata: the `spec`, and the labels
+    /// with `with_labels`.
     #[must_use]
     pub fn spec(with_labels: bool) -> Self {
         let mut set = Set::default();

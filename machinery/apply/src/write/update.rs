@@ -1,4 +1,4 @@
-//! Any write but an apply.
+//! Writes other than an apply.
 
 use serde_json::Value;
 
@@ -9,15 +9,15 @@ use crate::managers::{Entry, Identity, Managers, Operation};
 use crate::too_deep;
 
 impl Managers {
-    /// The owners after a create, update or patch that makes `new` of `live`: the writer is the only
-    /// owner of the fields that it changed; removed fields have no owner. An entry's time moves when
-    /// its manager changed something.
+    /// Returns the owners after a create, update or patch that changes `live` to `new`: the writer is the
+    /// only owner of the fields that it changed; removed fields have no owner. An entry's time is updated
+    /// when its manager changed a field.
     ///
-    /// `live` is `{apiVersion, kind}` where the object is created; `new` has its defaults. The list in
-    /// both is ignored: `self` is the list, see [`Managers::of_request`].
+    /// `live` is `{apiVersion, kind}` where the object is created; `new` has its defaults. The managed fields
+    /// in both are ignored: `self` is the list, see [`Managers::of_request`].
     ///
-    /// An object that exists without owners is not tracked until the first apply. A write that cannot
-    /// be tracked, in a version that is not served, leaves the owners unchanged; it never fails.
+    /// An existing object without owners is not tracked until the first apply. A write in a version that is
+    /// not served cannot be tracked: it leaves the owners unchanged, and never fails.
     #[must_use]
     pub fn update(mut self, versions: &dyn Versions, live: &Value, new: &Value, by: &Writer<'_>) -> Self {
         let exists = live["metadata"]["uid"]
@@ -44,10 +44,10 @@ impl Managers {
             }
         }
         self.tidy();
-        let mut mine = comparisons.into_changed();
-        mine.remove(&STRIPPED);
-        if !mine.is_empty() {
-            self.own(by.identity(Operation::Update), mine, by);
+        let mut own_fields = comparisons.into_changed();
+        own_fields.remove(&STRIPPED);
+        if !own_fields.is_empty() {
+            self.own(by.identity(Operation::Update), own_fields, by);
         }
         self.cap();
     }

@@ -1,4 +1,4 @@
-//! The versions of a kind, for ownership, and the changed paths in each.
+//! Versions of a kind, and the changed paths in each.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,24 +9,24 @@ use super::Writer;
 use crate::fields::Set;
 use crate::types::Types;
 
-/// Versions of a kind. [`Only`] is a kind with one.
+/// Versions of a kind. [`Only`] is for a kind with a single version.
 pub trait Versions {
-    /// The types of objects in `api_version`; `None` when it is not served. Entries of such versions
-    /// are dropped. Versions with the same types should return the same reference, so that they are
-    /// compared only once.
+    /// Returns the types of objects in `api_version`; `None` when it is not served. Entries of such versions
+    /// are dropped. Versions with the same types should return the same reference, so that they are compared
+    /// only once.
     fn types(&self, api_version: &str) -> Option<&Types>;
 
-    /// `object`, which is in version `from`, in version `to`. Borrowed where they differ in `apiVersion`
-    /// only.
+    /// Converts `object` from version `from` to version `to`. The result is borrowed where they differ only
+    /// in `apiVersion`.
     fn convert<'a>(&self, object: &'a Value, from: &str, to: &str) -> Cow<'a, Value>;
 }
 
-/// The one version of a kind.
+/// The single version of a kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Only<'a> {
-    /// Its name, as in `apiVersion`.
+    /// Name of the version, as in `apiVersion`.
     pub api_version: &'a str,
-    /// Its types.
+    /// Types of the version.
     pub types: &'a Types,
 }
 
@@ -40,15 +40,15 @@ impl Versions for Only<'_> {
     }
 }
 
-/// Possible changes of a write.
+/// Changes of a write.
 #[derive(Clone, Default)]
 pub(super) struct Changes {
-    /// Modified and added.
+    /// Modified and added paths.
     pub(super) changed: Set,
     pub(super) removed: Set,
 }
 
-/// The changes between two states of an object in the version of the writer, and on demand in others.
+/// Changes between two states of an object in the version of the writer, and on demand in other versions.
 pub(super) struct Comparisons<'a> {
     versions: &'a dyn Versions,
     old: &'a Value,
@@ -77,12 +77,12 @@ impl<'a> Comparisons<'a> {
         }
     }
 
-    /// The fields that the writer changed.
+    /// Returns the fields that the writer changed.
     pub(super) fn into_changed(self) -> Set {
         self.own.changed
     }
 
-    /// The changes in `api_version`; `None` when that is not served.
+    /// Returns the changes in `api_version`; `None` when it is not served.
     pub(super) fn of(&mut self, api_version: &str) -> Option<&Changes> {
         if api_version == self.by.api_version {
             return Some(&self.own);

@@ -10,7 +10,7 @@ const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
 const LIST: &str = "x-kubernetes-list-type";
 pub(crate) const VERSIONS: [&str; 2] = ["example.dev/v1", "example.dev/v1beta1"];
 
-/// A kind, and what is done to one object of it.
+/// A kind, and the writes to one object of it.
 pub(crate) struct Sequence {
     pub(crate) schema: Value,
     pub(crate) steps: Vec<Step>,
@@ -48,7 +48,7 @@ impl Sequence {
             "definitions": {object_meta::NAME: object_meta::definition()}})
     }
 
-    /// A random kind and a few writes, each made from what the ones before it left.
+    /// A random kind and a few writes, each based on the result of the earlier ones.
     pub(crate) fn random(random: &mut Random) -> Self {
         let schema = json!({"type": "object", "properties":
             {"spec": structure(random, 3, 5), "status": structure(random, 2, 2)}});
@@ -64,7 +64,7 @@ impl Sequence {
         for index in 0..count {
             let time = i64::try_from(index).expect("steps are few") + 1;
             let step = match sequence.steps.last() {
-                // The same once more, which mostly changes nothing.
+                // The same write again, which usually changes nothing.
                 Some(last) if last.operation == "apply" && random.chance(15) => Step { time, ..last.clone() },
                 _ => step(random, &sequence.schema, &world, time),
             };
@@ -102,7 +102,7 @@ fn step(random: &mut Random, schema: &Value, world: &play::World, time: i64) -> 
     object["kind"] = "Widget".into();
     let uid = world.live.as_ref().map(|live| live["metadata"]["uid"].clone());
     object["metadata"] = metadata(random, operation, world.live.as_ref());
-    // Without its name a configuration would leave all metadata to be pruned.
+    // Without its name, the configuration would prune all metadata.
     object["metadata"]["name"] = "w".into();
     match (operation, uid) {
         ("seed", _) => object["metadata"]["uid"] = "u1".into(),
@@ -126,7 +126,7 @@ fn step(random: &mut Random, schema: &Value, world: &play::World, time: i64) -> 
     }
 }
 
-/// Managed fields as clients send them back: renamed, moved, cleared, and broken.
+/// Managed fields as clients send them back: renamed, moved, cleared, and corrupted.
 fn entries(random: &mut Random, world: &play::World) -> Value {
     let mut list = world.managers.to_value().unwrap_or_else(|| json!([]));
     let entries = list.as_array_mut().expect("managers are a list");
@@ -178,7 +178,7 @@ fn metadata(random: &mut Random, operation: &str, live: Option<&Value>) -> Value
     metadata
 }
 
-/// Some of them, in any order.
+/// A random subset, in random order.
 fn some<'a>(random: &mut Random, of: &[&'a str]) -> Vec<&'a str> {
     let mut some: Vec<&str> = of.iter().copied().filter(|_| random.chance(50)).collect();
     random.shuffle(&mut some);
@@ -252,7 +252,7 @@ fn granular(schema: &Value) -> bool {
     merged || matches!(schema[LIST].as_str(), Some("set" | "map"))
 }
 
-/// A random value of a schema; fields are left out at times.
+/// A random value of a schema; some fields are omitted.
 fn value(random: &mut Random, schema: &Value) -> Value {
     if schema["nullable"] == true && random.chance(25) {
         return Value::Null;

@@ -1,5 +1,6 @@
-//! Random kinds and random writes to their objects, here and on the field manager of k8s.io/apimachinery:
-//! after each step both have the same object, the same `managedFields`, and the same conflicts.
+//! Random kinds and random writes to their objects, in our implementation and in the field manager of
+//! k8s.io/apimachinery: after each step both have the same object, the same `managedFields`, and the same
+//! conflicts.
 //!
 //! `rows` plays fixed ones, which say what is to come out, there and here.
 //!
@@ -67,7 +68,7 @@ fn random_writes_end_as_on_the_reference() {
     );
 }
 
-/// Answers of the reference to the sequences, one a line.
+/// Answers of the reference to the sequences, one per line.
 fn reference(lines: Vec<String>) -> Vec<Value> {
     let mut process = Command::new(program())
         .stdin(Stdio::piped())
@@ -91,7 +92,7 @@ fn reference(lines: Vec<String>) -> Vec<Value> {
         .collect()
 }
 
-/// The reference, built from its module; after the first time Go's cache answers.
+/// The reference, built from its module; later builds use Go's cache.
 fn program() -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own path");
     let target = test

@@ -1,4 +1,4 @@
-//! Sequences of writes, played here.
+//! Replay of sequences with our implementation.
 
 use std::borrow::Cow;
 
@@ -74,7 +74,7 @@ pub(crate) fn play(sequence: &Sequence) -> Vec<Outcome> {
     sequence.steps.iter().map(|step| world.step(step)).collect()
 }
 
-/// The types of each version, or those of both: versions of one shape.
+/// The types of each version, or the types of both versions with the same shape.
 struct Served<'a>(&'a [Types]);
 
 impl Versions for Served<'_> {
@@ -165,7 +165,7 @@ impl World {
     }
 }
 
-/// `new` with what the write cannot change as it was.
+/// `new`, with the fields that the write cannot change taken from `old`.
 fn kept(old: &Value, mut new: Value, subresource: &str) -> Value {
     if subresource == "status" {
         let mut kept = old.clone();

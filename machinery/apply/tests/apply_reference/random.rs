@@ -1,10 +1,10 @@
-//! Small random numbers that a seed repeats.
+//! Small random numbers that are reproducible from a seed.
 
 /// A generator (splitmix64).
 pub(crate) struct Random {
     state: u64,
     /// Whether the sequence has writes in several versions. The reference cannot convert objects with
-    /// duplicate items, so that it has either these or those.
+    /// duplicate items, so a sequence has only one of the two.
     pub(crate) versions: bool,
 }
 
@@ -26,7 +26,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Below `most`.
+    /// A number below `most`.
     pub(crate) fn below(&mut self, most: usize) -> usize {
         usize::try_from(self.next() % most as u64).expect("it is below a usize")
     }

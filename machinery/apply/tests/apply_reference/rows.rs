@@ -1,5 +1,5 @@
-//! Sequences of writes by several managers as data (`src/reference.rs`), each with what kube-apiserver 1.36
-//! was seen to make of it: played here, and on the reference, which has to say the same.
+//! Sequences of writes by several managers as data (`src/reference.rs`), each with the observed result of
+//! kube-apiserver 1.36: replayed with our implementation and with the reference, which must agree.
 
 use berth_apply::reference::expected::{check, seen};
 use berth_apply::reference::{is_for, rows, schema};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::generate::{Sequence, Step};
 use crate::play::World;
 
-/// Action of a step, and the manager who takes it.
+/// Action of a step, and its manager.
 fn verb(step: &Value) -> (&'static str, &str) {
     let of = |name: &'static str| step[name].as_str().map(|manager| (name, manager));
     let verbs = ["A", "A!", "MP", "PUT", "POST", "SEED"];
@@ -56,8 +56,8 @@ fn write(step: &Value, live: Option<&Value>, time: i64) -> Step {
         _ => body,
     };
     if !matches!(verb, "A" | "A!") {
-        // A body is defaulted when it is read, and nulls that no field may be go; a configuration is taken as
-        // it is.
+        // A body is defaulted when it is parsed, and invalid nulls are removed; a configuration is used
+        // unchanged.
         berth_apimachinery::Schema::from_value(schema()).default(&mut object);
     }
     if let Some(entries) = step.get("managedFields") {
@@ -82,7 +82,7 @@ fn name(row: &Value, index: usize) -> String {
     format!("row {}, step {index} ({})", row["row"], row["steps"][index])
 }
 
-/// Plays `row` here: the writes, and the object and the refusal after each.
+/// Replays `row` with our implementation: the writes, and the object and the refusal after each.
 fn here(row: &Value) -> (Sequence, Vec<(Value, Option<String>)>) {
     let schema = schema();
     let mut world = World::new(&schema);
@@ -128,7 +128,7 @@ fn the_rows_end_on_the_reference_as_they_say() {
     let played: Vec<_> = rows.iter().map(here).collect();
     let wires = played.iter().map(|(sequence, _)| {
         let mut wire = sequence.wire();
-        // kube-apiserver publishes what an embedded object has beside its own schema.
+        // kube-apiserver publishes the fields of an embedded object beside the object's schema.
         let pod = &mut wire["schema"]["properties"]["spec"]["properties"]["pod"];
         pod["properties"] = json!({"apiVersion": {"type": "string"}, "kind": {"type": "string"},
             "metadata": {"$ref": berth_apimachinery::object_meta::REFERENCE}});
@@ -150,7 +150,8 @@ fn the_rows_end_on_the_reference_as_they_say() {
                 theirs_error,
             );
             before = theirs["object"].clone();
-            // Beside what the row says, all else is the same, too, with times and the order of entries.
+            // Beyond the row's expectations, everything else is equal too, including times and the order of
+            // entries.
             if is_for(row, "crate") {
                 assert_eq!(seen(object), seen(&theirs["object"]), "{at}: ours and theirs");
                 assert_eq!(error.as_deref(), theirs_error, "{at}: ours and theirs");

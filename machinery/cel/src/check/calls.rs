@@ -1,8 +1,8 @@
-//! Calls: which overloads a call may mean.
+//! Type checking of calls: the possible overloads of each.
 
 use std::sync::Arc;
 
-use super::{Checker, TypedNode, nothing, qualified};
+use super::{Checker, TypedNode, placeholder, qualified};
 use crate::ast::{Expr, Kind, Select};
 use crate::environment::OverloadEntry;
 use crate::error::Error;
@@ -13,11 +13,10 @@ use crate::program::{Candidate, Node};
 use crate::types::Type;
 use crate::value::Value;
 
-/// The functions whose second argument is a pattern.
+/// Functions whose second argument is a pattern.
 const PATTERNS: [&str; 3] = ["matches", "find", "findAll"];
 
-/// The functions whose literal arguments are judged when an expression is compiled, in Kubernetes'
-/// environment.
+/// Functions whose literal arguments are validated at compile time, in Kubernetes' environment.
 const CONVERSIONS: [&str; 8] = [
     "bool",
     "bytes",
@@ -40,22 +39,22 @@ impl Checker<'_> {
         if let Some(target) = &target
             && let Some(name) = package(target, &function)
             && self.environment.function(&name).is_some()
-            && !self.shadowed(&name)
+            && !self.is_shadowed(&name)
         {
-            return self.resolved(at, name, false, args);
+            return self.resolve_call(at, name, false, args);
         }
         let member = target.is_some();
         let args = target.into_iter().chain(args).collect();
-        self.resolved(at, function, member, args)
+        self.resolve_call(at, function, member, args)
     }
 
-    /// Whether a variable of a macro hides the package of `name`.
-    fn shadowed(&self, name: &str) -> bool {
+    /// Whether a variable of a macro shadows the package of `name`.
+    fn is_shadowed(&self, name: &str) -> bool {
         let first = name.split('.').next().unwrap_or_default();
         self.locals.iter().any(|(local, _)| local == first)
     }
 
-    fn resolved(&mut self, at: usize, function: String, member: bool, args: Vec<Expr>) -> TypedNode {
+    fn resolve_call(&mut self, at: usize, function: String, member: bool, args: Vec<Expr>) -> TypedNode {
         let environment = self.environment;
         let places: Vec<usize> = args.iter().map(|argument| argument.at).collect();
         let formats = usize::from(function == "format");
@@ -73,7 +72,7 @@ impl Checker<'_> {
             .collect::<Vec<_>>();
         let Some((mut candidates, result)) = self.fitting(&fitting, &types) else {
             if types.contains(&Type::Error) && self.types.exhausted() {
-                return nothing();
+                return placeholder();
             }
             let text = self.mismatch(&function, member, &types);
             return self.issue(at, text);
@@ -85,7 +84,7 @@ impl Checker<'_> {
             self.pattern(place, pattern);
         }
         self.calls.push(function.clone());
-        // An operator checks the values itself: numbers of unknown types can be compared.
+        // An operator checks the values at run time: numbers of unknown types can be compared.
         if !function.starts_with(|first: char| first.is_ascii_alphabetic()) {
             let args = vec![Type::Dyn; nodes.len()].into();
             candidates = candidates
@@ -97,19 +96,20 @@ impl Checker<'_> {
         if function == "_?_:_" {
             return conditional(nodes, result);
         }
-        let judged = formats > 0 || (environment.admission() && CONVERSIONS.contains(&function.as_str()));
+        let needs_literals =
+            formats > 0 || (environment.admission() && CONVERSIONS.contains(&function.as_str()));
         let args = nodes.into();
         let node = Node::Call { candidates, args };
-        if judged
+        if needs_literals
             && constant(&node)
-            && let Some(problem) = impossible(&node)
+            && let Some(problem) = literal_error(&node)
         {
             return self.issue(places.last().copied().unwrap_or(at), problem);
         }
         (node, result)
     }
 
-    /// The overloads that take `types`, and their results.
+    /// Returns the overloads that accept `types`, and their results.
     fn fitting(&mut self, overloads: &[&OverloadEntry], types: &[Type]) -> Option<(Box<[Candidate]>, Type)> {
         let mut candidates = Vec::new();
         let mut result = None;
@@ -119,14 +119,14 @@ impl Checker<'_> {
                 continue;
             }
             let variables: Vec<Type> = (0..overload.variables).map(|_| self.types.fresh()).collect();
-            let wanted: Vec<Type> = overload.args.iter().map(|of| with(of, &variables)).collect();
-            if !self.types.assign_all(types, &wanted) {
+            let parameters: Vec<Type> = overload.args.iter().map(|of| with(of, &variables)).collect();
+            if !self.types.assign_all(types, &parameters) {
                 continue;
             }
-            let gives = self.types.resolve(&with(&overload.result, &variables), false);
+            let result_type = self.types.resolve(&with(&overload.result, &variables), false);
             result = Some(match result {
-                None => gives,
-                Some(known) if known == gives || known == Type::Dyn => known,
+                None => result_type,
+                Some(known) if known == result_type || known == Type::Dyn => known,
                 Some(_) => Type::Dyn,
             });
             let args = overload.args.clone().into();
@@ -137,19 +137,19 @@ impl Checker<'_> {
     }
 
     fn mismatch(&mut self, function: &str, member: bool, types: &[Type]) -> String {
-        let shown: Vec<String> = types
+        let names: Vec<String> = types
             .iter()
             .map(|of| self.types.resolve(of, true).to_string())
             .collect();
-        let applied = match shown.split_first() {
+        let applied = match names.split_first() {
             Some((target, rest)) if member => format!("{target}.({})", rest.join(", ")),
-            _ => format!("({})", shown.join(", ")),
+            _ => format!("({})", names.join(", ")),
         };
         format!("found no matching overload for '{function}' applied to '{applied}'")
     }
 
-    /// Compiles a literal pattern. If that fails, the error is one of the evaluation, or of the
-    /// compilation where the environment validates literals.
+    /// Compiles a literal pattern. A failure is an error of the evaluation, or of the compilation where the
+    /// environment validates literals.
     fn pattern(&mut self, at: usize, pattern: &str) {
         match Pattern::compile(pattern) {
             Ok(compiled) => drop(self.patterns.insert(pattern.to_owned(), Arc::new(compiled))),
@@ -161,7 +161,7 @@ impl Checker<'_> {
     }
 }
 
-/// Whether `node` is a call of literals alone.
+/// Whether `node` is a call with only literals.
 fn constant(node: &Node) -> bool {
     match node {
         Node::Constant(_) => true,
@@ -173,8 +173,8 @@ fn constant(node: &Node) -> bool {
     }
 }
 
-/// Reason why a call of literals has no value.
-fn impossible(node: &Node) -> Option<String> {
+/// Returns the reason why a call of literals has no value.
+fn literal_error(node: &Node) -> Option<String> {
     const LIMIT: u64 = 10_000;
     let mut evaluator = Evaluator::new(&[], Meter::new(LIMIT, Arc::default(), true), None);
     match evaluator.value(node) {
@@ -186,11 +186,11 @@ fn impossible(node: &Node) -> Option<String> {
 fn conditional(nodes: Vec<Node>, result: Type) -> TypedNode {
     match <[Node; 3]>::try_from(nodes) {
         Ok(parts) => (Node::Conditional(Box::new(parts)), result),
-        Err(_) => nothing(),
+        Err(_) => placeholder(),
     }
 }
 
-/// `of` with its type variables exchanged for `variables`.
+/// Returns `of` with its type variables replaced by `variables`.
 fn with(of: &Type, variables: &[Type]) -> Type {
     match of {
         Type::Param(number) => variables.get(*number).cloned().unwrap_or(Type::Dyn),
@@ -198,7 +198,7 @@ fn with(of: &Type, variables: &[Type]) -> Type {
     }
 }
 
-/// The name of a function in a package, such as `sets.contains`.
+/// Returns the name of a function in a package, such as `sets.contains`.
 fn package(target: &Expr, function: &str) -> Option<String> {
     match &target.kind {
         Kind::Ident(_) => qualified(target, function),

@@ -1,4 +1,4 @@
-//! Lists, maps and macros.
+//! Type checking of lists, maps and macros.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::program::{FoldMacro, Node};
 use crate::types::Type;
 
 impl Checker<'_> {
-    /// An element and its contribution to the type of its list or map.
+    /// Checks an element, and returns its contribution to the type of its list or map.
     fn item(&mut self, item: Item) -> (Node, Type, bool) {
         let at = item.value.at;
         let (node, of) = self.expression(item.value);
@@ -21,8 +21,8 @@ impl Checker<'_> {
         (node, inside, true)
     }
 
-    /// The type of elements of `known` and of `next`.
-    fn joined(&mut self, at: usize, known: Option<Type>, next: Type) -> Type {
+    /// Joins the type of earlier elements, `known`, with that of the next one.
+    fn join_types(&mut self, at: usize, known: Option<Type>, next: Type) -> Type {
         let Some(known) = known else {
             return next;
         };
@@ -48,7 +48,7 @@ impl Checker<'_> {
         for item in items {
             let at = item.value.at;
             let (node, next, optional) = self.item(item);
-            of = Some(self.joined(at, of, next));
+            of = Some(self.join_types(at, of, next));
             nodes.push((node, optional));
         }
         let of = of.unwrap_or_else(|| self.types.fresh());
@@ -61,9 +61,9 @@ impl Checker<'_> {
         for (key, item) in entries {
             let (at, value_at) = (key.at, item.value.at);
             let (key, key_type) = self.expression(key);
-            keys = Some(self.joined(at, keys, key_type));
+            keys = Some(self.join_types(at, keys, key_type));
             let (value, value_type, optional) = self.item(item);
-            values = Some(self.joined(value_at, values, value_type));
+            values = Some(self.join_types(value_at, values, value_type));
             nodes.push((key, value, optional));
         }
         let keys = keys.unwrap_or_else(|| self.types.fresh());
@@ -96,7 +96,7 @@ impl Checker<'_> {
         let (key, value) = self.elements(range_at, &of);
         let pairs = fold.variables.len() == 2;
         let known = self.locals.len();
-        // The one variable of a fold over a map is its key.
+        // In a fold over a map, the only variable is the key.
         let single = if matches!(self.types.resolve(&of, false), Type::Map(_)) {
             key.clone()
         } else {
@@ -143,7 +143,7 @@ impl Checker<'_> {
         (Node::Fold(Box::new(folding)), result)
     }
 
-    /// Types of the variables of a fold over `of`: key (or index) and value.
+    /// Returns the types of the variables of a fold over `of`: key (or index) and value.
     fn elements(&mut self, at: usize, of: &Type) -> (Type, Type) {
         match self.types.resolve(of, false) {
             Type::List(element) => (Type::Int, (*element).clone()),
@@ -206,14 +206,14 @@ impl Checker<'_> {
         let inside = self.types.resolve(&inside, false);
         self.locals.push((variable, inside));
         let body_at = body.at;
-        let (body, gives) = self.expression(body);
+        let (body, body_type) = self.expression(body);
         self.locals.pop();
         let result = if flat {
-            let wanted = Type::optional(self.types.fresh());
-            self.expect(body_at, &gives, &wanted);
-            self.types.resolve(&wanted, false)
+            let optional = Type::optional(self.types.fresh());
+            self.expect(body_at, &body_type, &optional);
+            self.types.resolve(&optional, false)
         } else {
-            Type::optional(gives)
+            Type::optional(body_type)
         };
         let node = Node::OptMap {
             flat,

@@ -1,4 +1,4 @@
-//! Macros over the elements of a list or the keys of a map.
+//! Evaluation of macros over the elements of a list or the keys of a map.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::value::{Key, Map, Value};
 
 /// Result of the elements so far.
 struct FoldResult<'a> {
-    /// A condition that could not be judged of an element.
+    /// Error of a condition that could not be evaluated for an element.
     failure: Option<Error>,
     count: usize,
     list: Vec<Value<'a>>,
@@ -23,7 +23,7 @@ struct FoldResult<'a> {
 impl<'a> Evaluator<'a, '_> {
     pub(super) fn fold(&mut self, folding: &'a FoldMacro) -> Outcome<'a> {
         let range = self.value(&folding.range)?;
-        // The cost of upstream's macro expansion in addition to the elements.
+        // The cost of cel-go's macro expansion, in addition to the elements.
         self.meter.charge(match folding.comprehension {
             Comprehension::Map | Comprehension::Filter | Comprehension::SortBy => 11,
             Comprehension::MapValues | Comprehension::MapEntries => 31,
@@ -37,11 +37,11 @@ impl<'a> Evaluator<'a, '_> {
             map: BTreeMap::new(),
         };
         let base = self.locals.len();
-        let ended = self.elements(folding, &range, &mut gathered);
+        let outcome = self.elements(folding, &range, &mut gathered);
         self.locals.truncate(base);
-        match ended? {
+        match outcome? {
             Some(value) => Ok(value),
-            None => self.folded(folding.comprehension, gathered),
+            None => self.finish(folding.comprehension, gathered),
         }
     }
 
@@ -79,7 +79,8 @@ impl<'a> Evaluator<'a, '_> {
         Ok(None)
     }
 
-    /// One element; `index` is a variable only of macros over pairs. A value ends the fold.
+    /// Evaluates one element; `index` is a variable only in macros over pairs. A returned value ends the
+    /// fold.
     fn element(
         &mut self,
         folding: &'a FoldMacro,
@@ -92,12 +93,12 @@ impl<'a> Evaluator<'a, '_> {
             self.locals.push(index);
         }
         self.locals.push(element.clone());
-        let ended = self.judged(folding, element, gathered);
+        let outcome = self.judge_element(folding, element, gathered);
         self.locals.truncate(base);
-        ended
+        outcome
     }
 
-    fn judged(
+    fn judge_element(
         &mut self,
         folding: &'a FoldMacro,
         element: Value<'a>,
@@ -161,7 +162,7 @@ impl<'a> Evaluator<'a, '_> {
         Ok(None)
     }
 
-    fn folded(&mut self, comprehension: Comprehension, gathered: FoldResult<'a>) -> Outcome<'a> {
+    fn finish(&mut self, comprehension: Comprehension, gathered: FoldResult<'a>) -> Outcome<'a> {
         if let Some(failure) = gathered.failure {
             return Err(failure);
         }

@@ -1,5 +1,4 @@
-//! Variables that are expressions themselves: evaluated when the first expression asks for them, and then
-//! remembered.
+//! Variables that are themselves expressions: they are evaluated on first use, and the value is cached.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -10,31 +9,31 @@ use crate::program::Program;
 use crate::review::Decisions;
 use crate::value::Value;
 
-/// Longest chain of variables that use one another. Each takes a part of the stack.
+/// Longest chain of variables that depend on one another. Each needs some of the stack.
 const DEEPEST: usize = 32;
 
 /// A variable that is an expression.
 #[derive(Debug)]
 pub struct Variable {
-    /// Its name, without the part before the dot.
+    /// Name of the variable, without the part before the dot.
     pub name: String,
     /// The expression, or the reason why it could not be compiled.
     pub program: Result<Program, String>,
 }
 
-/// Variables with expressions, for several evaluations over the same values. Each may use earlier ones.
+/// Variables with expressions, for several evaluations with the same values. Each may use earlier ones.
 pub struct Lazy<'a> {
     variables: &'a [Variable],
     globals: &'a [Value<'a>],
     decisions: Arc<Decisions>,
     limit: u64,
-    known: RefCell<Vec<Option<Outcome<'a>>>>,
+    values: RefCell<Vec<Option<Outcome<'a>>>>,
     cost: Cell<u64>,
     depth: Cell<usize>,
 }
 
 impl<'a> Lazy<'a> {
-    /// `variables` over `globals`; each may cost `limit`.
+    /// Creates `variables` in the scope of `globals`; each may cost `limit`.
     #[must_use]
     pub fn new(
         variables: &'a [Variable],
@@ -47,13 +46,13 @@ impl<'a> Lazy<'a> {
             globals,
             decisions,
             limit,
-            known: RefCell::new(vec![None; variables.len()]),
+            values: RefCell::new(vec![None; variables.len()]),
             cost: Cell::new(0),
             depth: Cell::new(0),
         }
     }
 
-    /// Cost of evaluating variables since this was last asked.
+    /// Returns the cost of evaluating variables since the last call.
     #[must_use]
     pub fn take_cost(&self) -> u64 {
         self.cost.take()
@@ -64,7 +63,7 @@ impl<'a> Lazy<'a> {
     }
 
     pub(super) fn value(&self, place: usize) -> Outcome<'a> {
-        if let Some(Some(known)) = self.known.borrow().get(place) {
+        if let Some(Some(known)) = self.values.borrow().get(place) {
             return known.clone();
         }
         let Some(Variable { name, program }) = self.variables.get(place) else {
@@ -93,7 +92,7 @@ impl<'a> Lazy<'a> {
             other => other,
         };
         self.cost.set(self.cost.get().saturating_add(evaluation.cost));
-        if let Some(known) = self.known.borrow_mut().get_mut(place) {
+        if let Some(known) = self.values.borrow_mut().get_mut(place) {
             *known = Some(value.clone());
         }
         value

@@ -1,8 +1,8 @@
-//! Literals: numbers, strings and bytes.
+//! Lexing of literals: numbers, strings and bytes.
 
 use super::Token;
 
-/// The number at the start of `rest`, and its length.
+/// Lexes the number at the start of `rest`, and returns its length.
 pub(super) fn number(rest: &str) -> Result<(Token, usize), String> {
     let hexadecimal = rest.strip_prefix("0x").or_else(|| rest.strip_prefix("0X"));
     if let Some(digits) = hexadecimal {
@@ -50,16 +50,16 @@ fn whole(digits: &str, radix: u32, after: &str, length: usize) -> Result<(Token,
         let value = value.map_err(|_| "invalid uint literal".to_owned())?;
         return Ok((Token::Uint(value), length + 1));
     }
-    // One more than the largest int is accepted here, as a minus may precede it.
+    // One more than the largest int is accepted here, since a minus may precede it.
     match value {
         Ok(value) if value <= 1 << 63 => Ok((Token::Int(value), length)),
         _ => Err("invalid int literal".to_owned()),
     }
 }
 
-/// The string or bytes at the start of `rest`, if there is one, and its length.
+/// Lexes the string or bytes at the start of `rest`, if there is one, and returns its length.
 pub(super) fn quoted(rest: &str) -> Result<Option<(Token, usize)>, String> {
-    // At most two letters come before a quote.
+    // At most two letters precede a quote.
     let quote = rest.bytes().take(3).position(|byte| matches!(byte, b'"' | b'\''));
     let Some(prefix) = quote.and_then(|length| rest.get(..length)) else {
         return Ok(None);
@@ -89,7 +89,7 @@ pub(super) fn quoted(rest: &str) -> Result<Option<(Token, usize)>, String> {
     Ok(Some((token, whole)))
 }
 
-/// Position of the closing `quote`.
+/// Returns the position of the closing `quote`.
 fn end_of(content: &str, quote: &str, raw: bool) -> Option<usize> {
     let mut skipped = false;
     for (at, character) in content.char_indices() {
@@ -106,7 +106,7 @@ fn end_of(content: &str, quote: &str, raw: bool) -> Option<usize> {
     None
 }
 
-/// The content with its escapes read.
+/// Decodes the escapes of the content.
 fn unescaped(content: &str, bytes: bool, raw: bool) -> Result<Vec<u8>, String> {
     let content = content.replace("\r\n", "\n").replace('\r', "\n");
     if raw {
@@ -146,7 +146,7 @@ fn push(read: &mut Vec<u8>, character: char) {
     read.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
-/// A character or byte by its number: `digits` more digits after `value`.
+/// Decodes a character or byte by its number: `digits` further digits after `value`.
 fn code(
     read: &mut Vec<u8>,
     characters: &mut std::str::Chars<'_>,

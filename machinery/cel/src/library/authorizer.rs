@@ -1,6 +1,6 @@
-//! Access reviews. An expression only names them. Their answers come from the reviews so far. A missing
-//! one ends the evaluation with [`Error::Unasked`], so that the caller can make the review and evaluate
-//! again.
+//! Access reviews. An expression only describes them; the answers come from the reviews made so far. A
+//! missing review ends the evaluation with [`Error::Unasked`], so that the caller can make the review and
+//! evaluate again.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use crate::value::{Access, Text, Value};
 
 /// Cost of a review, as in Kubernetes.
 const CHECK: usize = 350_000;
-/// The longest name of an object.
+/// Highest length of an object's name.
 const LONGEST_NAME: usize = 253;
-/// The longest name of a namespace.
+/// Highest length of a namespace's name.
 const LONGEST_LABEL: usize = 63;
 
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -55,7 +55,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("reason", &["Decision.() string"], reason),
 ];
 
-fn given<'a>(access: Access) -> Outcome<'a> {
+fn wrap<'a>(access: Access) -> Outcome<'a> {
     Ok(Value::Access(Arc::new(access)))
 }
 
@@ -67,7 +67,7 @@ fn text(value: &Value<'_>) -> Result<Arc<str>, Error> {
     }
 }
 
-/// Receiver of a function and its first argument, which is text.
+/// Returns the receiver of a function and its first argument, which is text.
 fn with_text<'v>(meter: &mut Meter, args: &'v [Value<'_>]) -> Result<(&'v Access, Arc<str>), Error> {
     meter.charge(1)?;
     match args {
@@ -79,14 +79,14 @@ fn with_text<'v>(meter: &mut Meter, args: &'v [Value<'_>]) -> Result<(&'v Access
 fn path<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     match with_text(meter, args)? {
         (_, path) if path.trim().is_empty() => Err(Error::failed("path must not be empty")),
-        (Access::Of(account), path) => given(Access::Check(account.clone(), ReviewSubject::Path(path))),
+        (Access::Of(account), path) => wrap(Access::Check(account.clone(), ReviewSubject::Path(path))),
         _ => Err(Error::no_such_overload()),
     }
 }
 
 fn group<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     match with_text(meter, args)? {
-        (Access::Of(account), group) => given(Access::Group(account.clone(), group)),
+        (Access::Of(account), group) => wrap(Access::Group(account.clone(), group)),
         _ => Err(Error::no_such_overload()),
     }
 }
@@ -102,10 +102,10 @@ fn service_account<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     if namespace.len() > LONGEST_LABEL || !is_label(&namespace) {
         return Err(Error::failed("Invalid service account namespace"));
     }
-    given(Access::Of(Some((namespace, name))))
+    wrap(Access::Of(Some((namespace, name))))
 }
 
-/// Whether `text` is a label of DNS, apart from its length.
+/// Whether `text` is a DNS label, except for its length.
 fn is_label(text: &str) -> bool {
     let plain = |letter: u8| letter.is_ascii_lowercase() || letter.is_ascii_digit();
     let bytes = text.as_bytes();
@@ -117,7 +117,7 @@ fn is_label(text: &str) -> bool {
 fn resource<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     match with_text(meter, args)? {
         (_, resource) if resource.trim().is_empty() => Err(Error::failed("resource must not be empty")),
-        (Access::Group(account, group), resource) => given(Access::Check(
+        (Access::Group(account, group), resource) => wrap(Access::Check(
             account.clone(),
             ReviewSubject::resource(group, &resource),
         )),
@@ -126,26 +126,26 @@ fn resource<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
 }
 
 /// Returns the receiver, an access check, with one more property set.
-fn said<'a>(
+fn with_property<'a>(
     meter: &mut Meter,
     args: &[Value<'a>],
     say: impl FnOnce(&mut ReviewSubject, Arc<str>),
 ) -> Outcome<'a> {
     match with_text(meter, args)? {
-        (Access::Check(account, asked), text) => {
-            let mut asked = asked.clone();
-            say(&mut asked, text);
-            given(Access::Check(account.clone(), asked))
+        (Access::Check(account, subject), text) => {
+            let mut subject = subject.clone();
+            say(&mut subject, text);
+            wrap(Access::Check(account.clone(), subject))
         }
         _ => Err(Error::no_such_overload()),
     }
 }
 
-macro_rules! said {
+macro_rules! with_property {
     ($($function:ident: $field:ident),* $(,)?) => {
         $(fn $function<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
-            said(meter, args, |asked, text| {
-                if let ReviewSubject::Resource { $field, .. } = asked {
+            with_property(meter, args, |subject, text| {
+                if let ReviewSubject::Resource { $field, .. } = subject {
                     *$field = text;
                 }
             })
@@ -153,7 +153,7 @@ macro_rules! said {
     };
 }
 
-said! {
+with_property! {
     subresource: subresource,
     namespace: namespace,
     name: name,
@@ -162,13 +162,13 @@ said! {
 }
 
 fn check<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
-    let (Access::Check(account, asked), verb) = with_text(meter, args)? else {
+    let (Access::Check(account, subject), verb) = with_text(meter, args)? else {
         return Err(Error::no_such_overload());
     };
     meter.charge(CHECK - 1)?;
-    let (account, on) = (account.clone(), asked.clone());
+    let (account, on) = (account.clone(), subject.clone());
     let decision = meter.decision(Review { account, verb, on })?;
-    given(Access::Decided(decision))
+    wrap(Access::Decided(decision))
 }
 
 fn decided<'v>(meter: &mut Meter, args: &'v [Value<'_>]) -> Result<&'v Decision, Error> {

@@ -1,4 +1,4 @@
-//! Conversions between types.
+//! Functions that convert between types.
 
 use super::{Function, Outcome, function};
 use crate::error::Error;
@@ -61,7 +61,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// One above the largest int.
+/// The largest int plus one, as a double.
 const TOP: f64 = 9_223_372_036_854_775_808.0;
 
 fn impossible(from: &Value<'_>, to: &str) -> Error {
@@ -98,7 +98,7 @@ fn to_double<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
         Value::Uint(number) => Value::Double(*number as f64),
         Value::String(text) => {
             let number: Option<f64> = text.parse().ok();
-            // A value that is too large for a double is not a number, unless it is infinity by name.
+            // A value that is too large for a double is invalid, unless it is named infinity.
             let named = text.to_ascii_lowercase().contains("inf");
             let number = number.filter(|number| named || !number.is_infinite());
             Value::Double(number.ok_or_else(|| impossible(&args[0], "double"))?)
@@ -136,7 +136,7 @@ fn to_uint<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     }))
 }
 
-/// A value as text.
+/// Converts a value to text.
 pub(super) fn to_string<'a>(meter: &mut Meter, value: &Value<'a>) -> Outcome<'a> {
     meter.bytes(value.size())?;
     Ok(match value {

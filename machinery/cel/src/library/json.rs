@@ -1,4 +1,4 @@
-//! `parseJSON`, a function of Open Cluster Management.
+//! The function `parseJSON` of Open Cluster Management.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,15 +13,15 @@ use crate::value::{Key, Map, Text, Value};
 pub(super) const FUNCTIONS: &[Function] = &[function("parseJSON", &["string.() dyn"], |meter, args| {
     let text = strings::text(args, 0)?;
     meter.bytes(text.len())?;
-    // Maximal number of parts of JSON with this number of bytes.
+    // The charge is the highest number of parts that JSON with this number of bytes can have.
     meter.charge(text.len() / 2)?;
     let json: Json = serde_json::from_str(text)
         .map_err(|error| Error::failed(format!("failed to parse json: {error}")))?;
-    owned(meter, json)
+    to_value(meter, json)
 })];
 
-/// JSON as Go reads it without a type: every number is a double.
-fn owned<'a>(meter: &mut Meter, json: Json) -> Outcome<'a> {
+/// Converts JSON as Go decodes it without a type: every number is a double.
+fn to_value<'a>(meter: &mut Meter, json: Json) -> Outcome<'a> {
     meter.charge(1)?;
     Ok(match json {
         Json::Null => Value::Null,
@@ -31,14 +31,14 @@ fn owned<'a>(meter: &mut Meter, json: Json) -> Outcome<'a> {
         Json::Array(list) => {
             let mut values = Vec::with_capacity(list.len());
             for element in list {
-                values.push(owned(meter, element)?);
+                values.push(to_value(meter, element)?);
             }
             values.into()
         }
         Json::Object(fields) => {
             let mut map = BTreeMap::new();
             for (name, field) in fields {
-                map.insert(Key::String(Text::Shared(name.into())), owned(meter, field)?);
+                map.insert(Key::String(Text::Shared(name.into())), to_value(meter, field)?);
             }
             Value::Map(Map::Values(Arc::new(map)))
         }

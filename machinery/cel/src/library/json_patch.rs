@@ -1,4 +1,4 @@
-//! Values that JSON Patches consist of.
+//! Functions for JSON Patches.
 
 use super::{Function, function};
 use crate::error::Error;
@@ -9,7 +9,7 @@ use crate::value::Value;
 pub(super) const FUNCTIONS: &[Function] =
     &[function("jsonpatch.escapeKey", &["(string) string"], escape_key)];
 
-/// A key as a step of a JSON Pointer.
+/// Escapes a key for use in a JSON Pointer.
 fn escape_key<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     let [Value::String(key)] = args else {
         return Err(Error::no_such_overload());

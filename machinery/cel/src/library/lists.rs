@@ -1,4 +1,4 @@
-//! Lists.
+//! Functions of lists.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -89,7 +89,7 @@ pub(super) const EXTENDED: &[Function] = &[
     function("distinct", &["list(A).() list(A)"], distinct),
 ];
 
-/// The list a function is called on.
+/// Returns the list that is the receiver.
 pub(super) fn list<'v, 'a>(args: &'v [Value<'a>]) -> Result<&'v List<'a>, Error> {
     match args.first() {
         Some(Value::List(list)) => Ok(list),
@@ -97,7 +97,7 @@ pub(super) fn list<'v, 'a>(args: &'v [Value<'a>]) -> Result<&'v List<'a>, Error>
     }
 }
 
-fn compared(one: &Value<'_>, other: &Value<'_>) -> Result<Ordering, Error> {
+fn compare(one: &Value<'_>, other: &Value<'_>) -> Result<Ordering, Error> {
     match one.order(other) {
         Some(Order::Is(order)) => Ok(order),
         Some(Order::Unordered) => Ok(Ordering::Equal),
@@ -111,7 +111,7 @@ fn is_sorted<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
         meter.charge(1)?;
         meter.bytes(element.size())?;
         if let Some(last) = &last
-            && compared(last, &element)?.is_gt()
+            && compare(last, &element)?.is_gt()
         {
             return Ok(Value::Bool(false));
         }
@@ -126,7 +126,7 @@ fn extreme<'a>(meter: &mut Meter, args: &[Value<'a>], name: &str, wanted: Orderi
         meter.charge(1)?;
         meter.bytes(element.size())?;
         let better = match &best {
-            Some(best) => compared(&element, best)? == wanted,
+            Some(best) => compare(&element, best)? == wanted,
             None => true,
         };
         if better {
@@ -209,8 +209,8 @@ fn flatten<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     Ok(flat.into())
 }
 
-/// Adds the elements of `list`, with nested lists flattened to this depth. Nesting is as deep as the
-/// expression that made it.
+/// Adds the elements of `list`, with nested lists flattened to this depth. The nesting is as deep as in the
+/// expression.
 fn spread<'a>(
     meter: &mut Meter,
     list: &List<'a>,
@@ -250,19 +250,19 @@ fn distinct<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     Ok(all.into())
 }
 
-/// `list` in the order of `keys`, which are one for each element.
+/// Returns `list` in the order of `keys`, with one key for each element.
 pub(crate) fn sorted_by<'a>(meter: &mut Meter, list: Vec<Value<'a>>, keys: Vec<Value<'a>>) -> Outcome<'a> {
-    // So many comparisons a sort takes, each as long as the keys.
+    // Number of comparisons of a sort for each element; each comparison is as long as the keys.
     let rounds = usize::try_from(list.len().checked_ilog2().unwrap_or_default()).unwrap_or_default() + 1;
     let mut length = 0;
     for pair in keys.windows(2) {
-        compared(&pair[0], &pair[1])?;
+        compare(&pair[0], &pair[1])?;
         length += pair[0].size();
     }
     meter.charge(list.len().saturating_mul(rounds))?;
     meter.bytes(length.saturating_mul(rounds))?;
     let mut pairs: Vec<(Value<'a>, Value<'a>)> = keys.into_iter().zip(list).collect();
-    pairs.sort_by(|(one, _), (other, _)| compared(one, other).unwrap_or(Ordering::Equal));
+    pairs.sort_by(|(one, _), (other, _)| compare(one, other).unwrap_or(Ordering::Equal));
     Ok(pairs
         .into_iter()
         .map(|(_, element)| element)

@@ -13,32 +13,36 @@ pub(super) const FUNCTIONS: &[Function] = &[
         Ok(found.map_or(Value::Optional(None), |name| Value::some(Value::Format(name))))
     }),
     function("format.dns1123Label", NONE, |meter, _| {
-        named(meter, "dns1123Label")
+        format_named(meter, "dns1123Label")
     }),
     function("format.dns1123Subdomain", NONE, |meter, _| {
-        named(meter, "dns1123Subdomain")
+        format_named(meter, "dns1123Subdomain")
     }),
     function("format.dns1035Label", NONE, |meter, _| {
-        named(meter, "dns1035Label")
+        format_named(meter, "dns1035Label")
     }),
     function("format.qualifiedName", NONE, |meter, _| {
-        named(meter, "qualifiedName")
+        format_named(meter, "qualifiedName")
     }),
     function("format.dns1123LabelPrefix", NONE, |meter, _| {
-        named(meter, "dns1123LabelPrefix")
+        format_named(meter, "dns1123LabelPrefix")
     }),
     function("format.dns1123SubdomainPrefix", NONE, |meter, _| {
-        named(meter, "dns1123SubdomainPrefix")
+        format_named(meter, "dns1123SubdomainPrefix")
     }),
     function("format.dns1035LabelPrefix", NONE, |meter, _| {
-        named(meter, "dns1035LabelPrefix")
+        format_named(meter, "dns1035LabelPrefix")
     }),
-    function("format.labelValue", NONE, |meter, _| named(meter, "labelValue")),
-    function("format.uri", NONE, |meter, _| named(meter, "uri")),
-    function("format.uuid", NONE, |meter, _| named(meter, "uuid")),
-    function("format.byte", NONE, |meter, _| named(meter, "byte")),
-    function("format.date", NONE, |meter, _| named(meter, "date")),
-    function("format.datetime", NONE, |meter, _| named(meter, "datetime")),
+    function("format.labelValue", NONE, |meter, _| {
+        format_named(meter, "labelValue")
+    }),
+    function("format.uri", NONE, |meter, _| format_named(meter, "uri")),
+    function("format.uuid", NONE, |meter, _| format_named(meter, "uuid")),
+    function("format.byte", NONE, |meter, _| format_named(meter, "byte")),
+    function("format.date", NONE, |meter, _| format_named(meter, "date")),
+    function("format.datetime", NONE, |meter, _| {
+        format_named(meter, "datetime")
+    }),
     function("validate", &["Format.(string) optional(list(string))"], validate),
 ];
 
@@ -60,7 +64,7 @@ const NAMES: [&str; 13] = [
     "datetime",
 ];
 
-fn named<'a>(meter: &mut Meter, name: &'static str) -> Outcome<'a> {
+fn format_named<'a>(meter: &mut Meter, name: &'static str) -> Outcome<'a> {
     meter.charge(1)?;
     Ok(Value::Format(name))
 }
@@ -78,10 +82,10 @@ fn validate<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     Ok(Value::some(list.into()))
 }
 
-/// Errors of `text` as one of `format`.
+/// Returns the errors of `text` as a value of `format`.
 fn problems(format: &str, text: &str) -> Vec<String> {
     let prefixed = |text: &str| match text.strip_suffix('-') {
-        // The format of a prefix: a name results from appending to it.
+        // The format of a prefix: the name with an appended letter must be valid.
         Some(start) => format!("{start}a"),
         None => text.to_owned(),
     };
@@ -118,7 +122,7 @@ fn lower(letter: char) -> bool {
     letter.is_ascii_lowercase() || letter.is_ascii_digit()
 }
 
-/// Whether `text` is of `inner` letters and begins and ends with `outer` ones.
+/// Whether `text` consists of `inner` characters and begins and ends with `outer` ones.
 fn framed(text: &str, outer: fn(char) -> bool, inner: fn(char) -> bool) -> bool {
     text.starts_with(outer) && text.ends_with(outer) && text.chars().all(inner)
 }
@@ -242,7 +246,7 @@ fn is_base64(text: &str) -> bool {
             .all(|digit| digit.is_ascii_alphanumeric() || matches!(digit, b'+' | b'/'))
 }
 
-/// RFC 3339, lower-case letters included, with a valid minute and second.
+/// Whether `text` has the form of RFC 3339, including lower-case letters, with a valid minute and second.
 fn is_moment(text: &str) -> bool {
     text.len() >= 4 && text.is_ascii() && Moment::read(&text.to_ascii_uppercase()).is_some()
 }

@@ -1,4 +1,4 @@
-//! IP addresses and ranges of them.
+//! Functions of IP addresses and their ranges.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -165,7 +165,7 @@ fn cidr(meter: &mut Meter, args: &[Value<'_>]) -> Result<(IpAddr, u8), Error> {
     }
 }
 
-fn within((range, length): (IpAddr, u8), address: IpAddr) -> bool {
+fn contains_address((range, length): (IpAddr, u8), address: IpAddr) -> bool {
     range.is_ipv4() == address.is_ipv4() && masked(range, length) == masked(address, length)
 }
 
@@ -175,7 +175,7 @@ fn contains_ip<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
         Value::Ip(address) => *address,
         _ => address(meter, &args[1..])?.map_err(Error::failed)?,
     };
-    Ok(Value::Bool(within(range, address)))
+    Ok(Value::Bool(contains_address(range, address)))
 }
 
 fn contains_cidr<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
@@ -184,5 +184,5 @@ fn contains_cidr<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
         Value::Cidr(address, length) => (*address, *length),
         _ => range(meter, args, 1)?.map_err(Error::failed)?,
     };
-    Ok(Value::Bool(outer.1 <= length && within(outer, address)))
+    Ok(Value::Bool(outer.1 <= length && contains_address(outer, address)))
 }

@@ -1,4 +1,4 @@
-//! Operators, under the names cel-go gives them.
+//! Operators, with the names of cel-go.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -162,7 +162,7 @@ pub(super) fn add<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     };
     match (one, other) {
         (Value::String(_), _) | (Value::Bytes(_), _) => meter.bytes(one.size() + other.size())?,
-        // Upstream chains lists; here they are copied.
+        // cel-go concatenates lists without copying; here they are copied.
         (Value::List(one), Value::List(other)) => meter.charge(1 + (one.len() + other.len()) / 4)?,
         _ => meter.charge(1)?,
     }
@@ -258,7 +258,7 @@ fn modulo<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     })
 }
 
-/// `in`.
+/// Evaluates the operator `in`.
 fn contains<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     match args {
         [wanted, Value::List(list)] => {
@@ -272,15 +272,15 @@ fn contains<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
         }
         [wanted, Value::Map(map)] => {
             meter.charge(1)?;
-            let found = Key::wanted(wanted).and_then(|key| map.get(&key));
-            Ok(Value::Bool(found.is_some()))
+            let element_at = Key::lookup_key(wanted).and_then(|key| map.get(&key));
+            Ok(Value::Bool(element_at.is_some()))
         }
         _ => Err(Error::no_such_overload()),
     }
 }
 
-/// The element of a list or map; an error where it is absent.
-fn found<'a>(of: &Value<'a>, at: &Value<'a>) -> Outcome<'a> {
+/// Returns the element of a list or map; an error if it is absent.
+fn element_at<'a>(of: &Value<'a>, at: &Value<'a>) -> Outcome<'a> {
     match of {
         Value::List(list) => {
             let place = match at {
@@ -293,22 +293,22 @@ fn found<'a>(of: &Value<'a>, at: &Value<'a>) -> Outcome<'a> {
             };
             let element = place.and_then(|place| list.get(place));
             element.ok_or_else(|| {
-                let shown = match at {
+                let described = match at {
                     Value::Int(place) => place.to_string(),
                     other => other.type_name().to_owned(),
                 };
-                Error::failed(format!("index out of bounds: {shown}"))
+                Error::failed(format!("index out of bounds: {described}"))
             })
         }
         Value::Map(map) => {
-            let key = Key::wanted(at).and_then(|key| map.get(&key));
+            let key = Key::lookup_key(at).and_then(|key| map.get(&key));
             key.ok_or_else(|| {
-                let shown = match at {
+                let described = match at {
                     Value::String(text) => text.to_string(),
                     Value::Int(number) => number.to_string(),
                     other => other.type_name().to_owned(),
                 };
-                Error::failed(format!("no such key: {shown}"))
+                Error::failed(format!("no such key: {described}"))
             })
         }
         _ => Err(Error::no_such_overload()),
@@ -318,19 +318,19 @@ fn found<'a>(of: &Value<'a>, at: &Value<'a>) -> Outcome<'a> {
 fn index<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     meter.charge(1)?;
     match args {
-        [Value::Optional(_), _] => present(args),
-        [of, at] => found(of, at),
+        [Value::Optional(_), _] => optional_element(args),
+        [of, at] => element_at(of, at),
         _ => Err(Error::no_such_overload()),
     }
 }
 
 fn optional_index<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     meter.charge(1)?;
-    present(args)
+    optional_element(args)
 }
 
-/// The element, if there is one, of a value that may itself be optional.
-fn present<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+/// Returns the element, if present, of a value that may itself be optional.
+fn optional_element<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     let [of, at] = args else {
         return Err(Error::no_such_overload());
     };
@@ -339,5 +339,5 @@ fn present<'a>(args: &[Value<'a>]) -> Outcome<'a> {
         Value::Optional(Some(of)) => of,
         of => of,
     };
-    Ok(found(of, at).map_or(Value::Optional(None), Value::some))
+    Ok(element_at(of, at).map_or(Value::Optional(None), Value::some))
 }

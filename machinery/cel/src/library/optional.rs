@@ -1,4 +1,4 @@
-//! Optional values.
+//! Functions of optional values.
 
 use super::{Function, Outcome, function, lists};
 use crate::error::Error;

@@ -1,4 +1,4 @@
-//! Quantities.
+//! Functions of quantities.
 
 use super::{Function, function, strings};
 use crate::error::Error;

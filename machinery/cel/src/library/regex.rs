@@ -37,7 +37,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// Charges for matching: the length of the text times the states of the pattern.
+/// Charges a match: the length of the text times the number of states of the pattern.
 fn charge(meter: &mut Meter, text: usize, pattern: usize, compiled: &Pattern) -> Result<(), Error> {
     let states = pattern.div_ceil(4) + compiled.weight().saturating_sub(pattern.saturating_mul(4));
     meter.charge((text + 1).div_ceil(10).saturating_mul(states))
@@ -55,10 +55,10 @@ fn find_all<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     let mut all = Vec::new();
     let mut behind = None;
     for found in pattern.regex().find_iter(text).take(most) {
-        // Each search for a match starts over, up to the end where there is none.
+        // Each search for a match is charged from its start, to the end of the text if there is none.
         meter.charge(1)?;
         meter.bytes(found.len())?;
-        // An empty match right after another match does not count, as in Go.
+        // As in Go, an empty match directly after another match is ignored.
         if found.is_empty() && behind == Some(found.start()) {
             continue;
         }

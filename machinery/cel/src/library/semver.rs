@@ -1,4 +1,4 @@
-//! Semantic versions.
+//! Functions of semantic versions.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(super) const NORMALIZED: &[Function] = &[
     }),
 ];
 
-/// A completed version: `v` is dropped, minor and patch are 0, leading zeros go.
+/// Completes a version: a leading `v` is removed, missing minor and patch are 0, leading zeros are removed.
 fn normalized(text: &str) -> Option<String> {
     let text = text.strip_prefix('v').unwrap_or(text);
     let mut parts: Vec<String> = text
@@ -59,7 +59,7 @@ fn normalized(text: &str) -> Option<String> {
     Some(parts.join("."))
 }
 
-/// The version in the first argument, normalized where the second asks for it.
+/// Parses the version in the first argument, normalized if the second argument requests it.
 fn read(meter: &mut Meter, args: &[Value<'_>]) -> Result<Result<Semver, Error>, Error> {
     let text = strings::text(args, 0)?;
     meter.bytes(text.len())?;

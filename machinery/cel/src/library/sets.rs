@@ -1,4 +1,4 @@
-//! Lists as sets.
+//! Functions of lists as sets.
 
 use super::{Function, Outcome, function, lists};
 use crate::error::Error;
@@ -7,11 +7,11 @@ use crate::value::{List, Value};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     function("sets.contains", &["(list(A), list(A)) bool"], |meter, args| {
-        let (one, other) = both(args)?;
+        let (one, other) = two_lists(args)?;
         Ok(Value::Bool(contains(meter, one, other)?))
     }),
     function("sets.equivalent", &["(list(A), list(A)) bool"], |meter, args| {
-        let (one, other) = both(args)?;
+        let (one, other) = two_lists(args)?;
         Ok(Value::Bool(
             contains(meter, one, other)? && contains(meter, other, one)?,
         ))
@@ -19,7 +19,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("sets.intersects", &["(list(A), list(A)) bool"], intersects),
 ];
 
-fn both<'v, 'a>(args: &'v [Value<'a>]) -> Result<(&'v List<'a>, &'v List<'a>), Error> {
+fn two_lists<'v, 'a>(args: &'v [Value<'a>]) -> Result<(&'v List<'a>, &'v List<'a>), Error> {
     Ok((lists::list(args)?, lists::list(&args[1..])?))
 }
 
@@ -44,7 +44,7 @@ fn contains<'a>(meter: &mut Meter, list: &List<'a>, all: &List<'a>) -> Result<bo
 }
 
 fn intersects<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
-    let (one, other) = both(args)?;
+    let (one, other) = two_lists(args)?;
     for wanted in other.iter() {
         meter.charge(1)?;
         if has(meter, one, &wanted)? {

@@ -1,4 +1,4 @@
-//! Text. Places are characters, never bytes.
+//! Functions of strings. Positions count characters, never bytes.
 
 mod format;
 
@@ -25,10 +25,10 @@ pub(super) const STANDARD: &[Function] = &[
     ),
     function("contains", &["string.(string) bool"], contains),
     function("startsWith", &["string.(string) bool"], |meter, args| {
-        tested(meter, args, |text, part| text.starts_with(part))
+        predicate(meter, args, |text, part| text.starts_with(part))
     }),
     function("endsWith", &["string.(string) bool"], |meter, args| {
-        tested(meter, args, |text, part| text.ends_with(part))
+        predicate(meter, args, |text, part| text.ends_with(part))
     }),
 ];
 
@@ -45,13 +45,13 @@ pub(super) const EXTENDED: &[Function] = &[
         last_index_of,
     ),
     function("lowerAscii", &["string.() string"], |meter, args| {
-        changed(meter, args, str::to_ascii_lowercase)
+        transform(meter, args, str::to_ascii_lowercase)
     }),
     function("upperAscii", &["string.() string"], |meter, args| {
-        changed(meter, args, str::to_ascii_uppercase)
+        transform(meter, args, str::to_ascii_uppercase)
     }),
     function("trim", &["string.() string"], |meter, args| {
-        changed(meter, args, |text| text.trim_matches(is_space).to_owned())
+        transform(meter, args, |text| text.trim_matches(is_space).to_owned())
     }),
     function(
         "replace",
@@ -81,20 +81,20 @@ pub(super) const EXTENDED: &[Function] = &[
     ),
     function("format", &["string.(list(dyn)) string"], format),
     function("strings.quote", &["(string) string"], |meter, args| {
-        changed(meter, args, format::quoted)
+        transform(meter, args, format::quoted)
     }),
 ];
 
 pub(super) const REVERSE: &[Function] = &[function("reverse", &["string.() string"], |meter, args| {
-    changed(meter, args, |text| text.chars().rev().collect())
+    transform(meter, args, |text| text.chars().rev().collect())
 })];
 
-/// White space as Unicode has it. The one character that Rust and Go see differently does not occur.
+/// Whether a character is Unicode white space. The one character on which Rust and Go differ does not occur.
 fn is_space(character: char) -> bool {
     character.is_whitespace()
 }
 
-/// The text an argument is.
+/// Returns the text of the argument at `place`.
 pub(super) fn text<'v, 'a>(args: &'v [Value<'a>], place: usize) -> Result<&'v Text<'a>, Error> {
     match args.get(place) {
         Some(Value::String(text)) => Ok(text),
@@ -102,7 +102,7 @@ pub(super) fn text<'v, 'a>(args: &'v [Value<'a>], place: usize) -> Result<&'v Te
     }
 }
 
-/// The whole number an argument is.
+/// Returns the whole number of the argument at `place`.
 pub(super) fn number(args: &[Value<'_>], place: usize) -> Result<i64, Error> {
     match args.get(place) {
         Some(Value::Int(number)) => Ok(*number),
@@ -130,13 +130,13 @@ fn contains<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     Ok(Value::Bool(text.contains(&**part)))
 }
 
-fn tested<'a>(meter: &mut Meter, args: &[Value<'a>], holds: fn(&str, &str) -> bool) -> Outcome<'a> {
+fn predicate<'a>(meter: &mut Meter, args: &[Value<'a>], holds: fn(&str, &str) -> bool) -> Outcome<'a> {
     let (text, part) = (text(args, 0)?, text(args, 1)?);
     meter.bytes(text.len())?;
     Ok(Value::Bool(holds(text, part)))
 }
 
-fn changed<'a>(meter: &mut Meter, args: &[Value<'a>], change: fn(&str) -> String) -> Outcome<'a> {
+fn transform<'a>(meter: &mut Meter, args: &[Value<'a>], change: fn(&str) -> String) -> Outcome<'a> {
     let text = text(args, 0)?;
     meter.bytes(text.len())?;
     Ok(change(text).into())
@@ -146,7 +146,7 @@ fn out_of_range(place: i64) -> Error {
     Error::failed(format!("index out of range: {place}"))
 }
 
-/// Byte offset of the character at `place`; the end of the text for the place behind the last.
+/// Returns the byte offset of the character at `place`; the end of the text for the position after the last.
 fn byte(text: &str, place: i64) -> Option<usize> {
     let place = usize::try_from(place).ok()?;
     let ends = std::iter::once(text.len());
@@ -194,7 +194,7 @@ fn last_index_of<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
                 Ok(Value::Int(-1))
             };
         };
-        // The last that begins there or before.
+        // The last occurrence that begins at or before `start`.
         let end = (start + part.len()).min(text.len());
         let end = (end..=text.len())
             .find(|at| text.is_char_boundary(*at))
@@ -209,7 +209,7 @@ fn last_index_of<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     Ok(found.map_or(Value::Int(-1), |at| count(text[..at].chars().count())))
 }
 
-/// Number of repetitions, `None` without bound.
+/// Returns the number of repetitions, `None` if unlimited.
 fn times(args: &[Value<'_>], place: usize) -> Result<Option<usize>, Error> {
     if args.len() <= place {
         return Ok(None);
@@ -226,7 +226,7 @@ fn replace<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     } else {
         text.matches(&**old).count()
     };
-    // The result is charged before it is made.
+    // The result is charged before it is created.
     let length = text
         .len()
         .saturating_add(found.min(most).saturating_mul(new.len()));
@@ -246,12 +246,12 @@ fn split<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     } else {
         text.splitn(most, &**by).collect()
     };
-    // An element of a list takes more than its text.
+    // An element of a list costs more than its text.
     meter.charge(parts.len())?;
     Ok(parts.into_iter().map(Value::from).collect::<Vec<_>>().into())
 }
 
-/// The characters of `text`, the last of `most` with the rest.
+/// Splits `text` into characters; the last of `most` contains the rest.
 fn characters(text: &str, most: usize) -> Vec<&str> {
     let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).take(most).collect();
     let ends = starts.iter().skip(1).copied().chain([text.len()]);

@@ -1,4 +1,4 @@
-//! Moments and lengths of time.
+//! Functions of timestamps and durations.
 
 use jiff::civil::DateTime;
 use jiff::tz::{Offset, TimeZone};
@@ -48,13 +48,13 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
 ];
 
-/// A part of a moment, in the time zone of the second argument.
+/// Returns a field of a timestamp, in the time zone of the second argument.
 fn field<'a>(meter: &mut Meter, args: &[Value<'a>], read: fn(&DateTime) -> i64) -> Outcome<'a> {
     meter.charge(1)?;
     let (moment, zone): (&Moment, _) = match args {
         [Value::Timestamp(moment)] => (moment, meter.utc().then_some(TimeZone::UTC)),
         [Value::Timestamp(moment), Value::String(zone)] => {
-            // Reading the rules of a zone costs more than its name.
+            // Loading the rules of a zone costs more than its name.
             meter.charge(if zone.contains(':') { 0 } else { 20 })?;
             (moment, Some(self::zone(zone)?))
         }
@@ -63,7 +63,7 @@ fn field<'a>(meter: &mut Meter, args: &[Value<'a>], read: fn(&DateTime) -> i64) 
     Ok(Value::Int(read(&moment.within(zone))))
 }
 
-/// A time zone by its name or its offset. The rules are those this program was built with.
+/// Returns a time zone by its name or its offset. The rules are compiled into the program.
 fn zone(name: &str) -> Result<TimeZone, Error> {
     if matches!(name, "" | "UTC" | "Local") {
         return Ok(TimeZone::UTC);
@@ -97,7 +97,7 @@ const UNITS: [(&str, i128); 8] = [
     ("h", 3_600_000_000_000),
 ];
 
-/// Reads a length of time as Go does: `1h30m`, `-1.5s`.
+/// Parses a duration as Go does: `1h30m`, `-1.5s`.
 pub(super) fn read(text: &str) -> Option<i64> {
     let negative = text.starts_with('-');
     let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);

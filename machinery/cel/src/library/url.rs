@@ -1,4 +1,5 @@
-//! URLs, as Go's `net/url` reads the URI of a request: absolute, or an absolute path.
+//! Functions of URLs, which are parsed like the URI of a request by Go's `net/url`: absolute, or an absolute
+//! path.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,10 +1,10 @@
-//! Macros: calls with variables and conditions as arguments.
+//! Expansion of macros: calls with variables and conditions as arguments.
 
 use super::Syntax;
 use crate::ast::{Comprehension, Expr, Fold, Kind, Select};
 use crate::text::Issue;
 
-/// `has(a.b)`.
+/// Expands `has(a.b)`.
 pub(super) fn has(at: usize, mut args: Vec<Expr>) -> Result<Expr, Issue> {
     let place = args.first().map_or(at, |argument| argument.at);
     let invalid = Issue::new(place, "invalid argument to has() macro");
@@ -28,8 +28,8 @@ pub(super) fn has(at: usize, mut args: Vec<Expr>) -> Result<Expr, Issue> {
     }
 }
 
-/// The macro of `name` with this number of arguments: the comprehension, the number of its variables,
-/// whether a condition comes before the body.
+/// Returns the macro `name` with this number of arguments: the comprehension, the number of its variables,
+/// and whether a condition precedes the body.
 fn fold(name: &str, arguments: usize, syntax: Syntax) -> Option<(Comprehension, usize, bool)> {
     let two = syntax.two_variables;
     Some(match (name, arguments) {
@@ -53,7 +53,7 @@ fn fold(name: &str, arguments: usize, syntax: Syntax) -> Option<(Comprehension, 
     })
 }
 
-/// The call of a member, expanded if it is a macro.
+/// Returns the call of a member, expanded if it is a macro.
 pub(super) fn member(
     at: usize,
     target: Expr,

@@ -1,4 +1,4 @@
-//! Expressions made to take time or memory end at the limit.
+//! Expensive expressions stop at the limit.
 
 use std::time::{Duration, Instant};
 
@@ -61,7 +61,7 @@ fn expressions_made_to_take_memory_or_time_end_at_the_limit() {
             assert_eq!(limit, PER_CALL_LIMIT);
             ended += 1;
         }
-        // Without optimization and beside other tests; optimized it is tens of milliseconds.
+        // Without optimization and in parallel with other tests; optimized, it is tens of milliseconds.
         assert!(took < Duration::from_secs(10), "{source} took {took:?}");
     }
     assert!(ended >= 12, "only {ended} met the limit");

@@ -1,4 +1,4 @@
-//! Features of admission policies: reviews, variables made of expressions, objects that expressions make.
+//! Features of admission policies: reviews, computed variables, constructed objects.
 
 use std::sync::Arc;
 
@@ -125,7 +125,7 @@ fn a_decision_has_reason_and_error_and_a_question_that_makes_no_sense_is_an_erro
             Ok("\"unreachable\""),
         ),
         ("authorizer.path('/x').check('get').errored()", Ok("true")),
-        // Both sides are asked for, and neither question is absorbed.
+        // Both sides are evaluated, and neither unknown is absorbed.
         (
             "authorizer.path('/x').check('get').allowed() || authorizer.path('/y').check('get').errored()",
             Ok("true"),
@@ -146,7 +146,7 @@ fn a_decision_has_reason_and_error_and_a_question_that_makes_no_sense_is_an_erro
             "authorizer.serviceAccount('a.b', 'x').path('/').check('get').allowed()",
             Err("Invalid service account namespace"),
         ),
-        // Three of 350,000 are more than one expression may cost.
+        // Three of 350,000 exceed the limit of one expression.
         (
             "authorizer.path('/x').check('get').allowed() || authorizer.path('/y').check('get').allowed() || authorizer.path('/z').check('get').allowed()",
             Err("operation cancelled: actual cost limit exceeded: it costs more than 1000000"),
@@ -158,7 +158,7 @@ fn a_decision_has_reason_and_error_and_a_question_that_makes_no_sense_is_an_erro
     }
 }
 
-/// Compiles `variables`, each of which sees those before it, and then `source`.
+/// Compiles `variables`, each of which can use the earlier ones, and then `source`.
 fn composed(variables: &[(&str, &str)], source: &str) -> (Vec<Variable>, Program) {
     let mut environment = Environment::policies(true);
     let mut programs = Vec::new();

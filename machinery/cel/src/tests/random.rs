@@ -1,4 +1,4 @@
-//! Anything at all is read without a panic, and costs no more than it may.
+//! Any input is parsed without a panic, and stays within its budget.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{Environment, Value};
 
-/// Pieces that expressions are made of.
+/// Fragments of expressions.
 const PIECES: &[&str] = &[
     "object",
     "request",
@@ -112,7 +112,7 @@ fn evaluated(environment: &Environment, source: &str) {
         Value::Unavailable("none"),
     ];
     let evaluation = program.evaluate(&variables, LIMIT);
-    // The charge that goes over the limit is the last.
+    // The charge that exceeds the limit is the last.
     assert!(evaluation.cost <= LIMIT || evaluation.value.is_err(), "{source}");
 }
 

@@ -1,4 +1,4 @@
-//! Expressions with what upstream's own programs make of them, over the same objects.
+//! Expressions with the results of upstream's programs for the same objects.
 
 use serde_json::Value as Json;
 
@@ -10,7 +10,7 @@ const DOCUMENTED: &str = include_str!("tables/documented.tsv");
 const WORLD: &str = include_str!("tables/world.json");
 const REQUEST: &str = include_str!("tables/request.json");
 
-/// Outcome of `source`, as the tables write it, and its cost.
+/// Outcome of `source` in the format of the tables, and its cost.
 fn outcome(environment: &Environment, source: &str, variables: &[Value<'_>]) -> (String, u64) {
     match environment.compile(source) {
         Err(error) => {
@@ -42,8 +42,8 @@ fn shown(value: &Value<'_>) -> String {
     }
 }
 
-/// Compares a table of more than `least` rows. What stands in `meant` differs on purpose: the expression,
-/// ours, why.
+/// Compares a table of more than `least` rows. The rows in `meant` differ on purpose: expression, our result,
+/// reason.
 fn compare(
     table: &str,
     environment: &Environment,
@@ -64,7 +64,7 @@ fn compare(
             .iter()
             .find(|(known, ..)| *known == source)
             .map_or(wanted, |(_, ours, _)| ours);
-        // The words of ANTLR are not ours.
+        // Our messages differ from ANTLR's.
         let given = if wanted == "compile" {
             given.split(' ').next().unwrap_or_default()
         } else {
@@ -146,7 +146,7 @@ fn costs_are_those_that_upstream_counts_or_near() {
     assert!(near * 20 >= rows * 19, "{near} of {rows} are near");
 }
 
-/// Newer versions of the library that upstream writes numbers with leave the blanks out.
+/// Newer versions of upstream's number formatting library omit the blanks.
 const BLANKS: &str = "as Kubernetes 1.36 has it";
 const KEYS: &str = "keys of maps are bool, int, uint or string, as the language says";
 

@@ -1,20 +1,20 @@
-//! The rights that an expression may ask about.
+//! Rights that an expression can check.
 
 use std::sync::Arc;
 
 use super::Value;
 use crate::review::{Decision, ReviewSubject};
 
-/// Rights of a user, or a part of a question about them.
+/// Rights of a user, or a part of an access review.
 #[derive(Clone, Debug)]
 pub enum Access {
-    /// `authorizer`, of the request's user or of a service account.
+    /// Rights of the request's user or of a service account: `authorizer`.
     Of(Option<(Arc<str>, Arc<str>)>),
-    /// `authorizer.group('apps')`
+    /// Rights to an API group: `authorizer.group('apps')`.
     Group(Option<(Arc<str>, Arc<str>)>, Arc<str>),
-    /// All parts but the verb.
+    /// Access review without a verb.
     Check(Option<(Arc<str>, Arc<str>)>, ReviewSubject),
-    /// A decision.
+    /// Answer of an access review.
     Decided(Arc<Decision>),
 }
 
@@ -31,15 +31,15 @@ impl Access {
 }
 
 impl Value<'_> {
-    /// `authorizer`: the rights of the user of the request.
+    /// Creates `authorizer`: the rights of the user of the request.
     #[must_use]
     pub fn authorizer() -> Self {
         Self::Access(Arc::new(Access::Of(None)))
     }
 
-    /// `authorizer.requestResource`: the user's rights to the written object.
+    /// Creates `authorizer.requestResource`: the user's rights to the written object.
     #[must_use]
-    pub fn authorizer_of(asked: ReviewSubject) -> Self {
-        Self::Access(Arc::new(Access::Check(None, asked)))
+    pub fn authorizer_of(subject: ReviewSubject) -> Self {
+        Self::Access(Arc::new(Access::Check(None, subject)))
     }
 }

@@ -1,4 +1,4 @@
-//! Equality and order.
+//! Equality and order of values.
 
 use std::cmp::Ordering;
 
@@ -9,19 +9,19 @@ use crate::meter::Meter;
 /// Order of two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// One before, equal to, or after the other.
+    /// The first value is less than, equal to, or greater than the other.
     Is(Ordering),
-    /// Neither: one is no number.
+    /// The values are not ordered: one of them is NaN.
     Unordered,
 }
 
-/// `number` as a whole number, if it is one.
+/// Returns `number` as an integer, if it is one.
 pub(super) fn whole(number: f64) -> Option<i128> {
     // Up to 2^100 a conversion is exact.
     (number.fract() == 0.0 && number.abs() < 1e30).then_some(number as i128)
 }
 
-/// A number's value.
+/// Value of a number.
 #[derive(Clone, Copy)]
 enum Number {
     Whole(i128),
@@ -48,7 +48,7 @@ fn numbers(one: Number, other: Number) -> Order {
 }
 
 impl<'a> Value<'a> {
-    /// The order of two values whose type has one.
+    /// Returns the order of two values, if their type has one.
     pub(crate) fn order(&self, other: &Value<'_>) -> Option<Order> {
         if let (Some(one), Some(other)) = (number(self), number(other)) {
             return Some(numbers(one, other));
@@ -64,8 +64,8 @@ impl<'a> Value<'a> {
         Some(Order::Is(order))
     }
 
-    /// Whether two values are equal. Values of different types are not, except numbers. Every element
-    /// compared costs.
+    /// Whether two values are equal. Values of different types are not equal, except numbers. Every compared
+    /// element is charged.
     pub(crate) fn equals(&self, other: &Value<'a>, meter: &mut Meter) -> Result<bool, Error> {
         meter.step()?;
         if let (Some(one), Some(other)) = (number(self), number(other)) {

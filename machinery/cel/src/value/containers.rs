@@ -12,7 +12,7 @@ use super::{Key, Text, Value};
 pub enum List<'a> {
     /// A JSON list.
     Json(&'a [Json]),
-    /// Made by an expression.
+    /// List created by an expression.
     Values(Arc<[Value<'a>]>),
 }
 
@@ -21,7 +21,7 @@ pub enum List<'a> {
 pub enum Map<'a> {
     /// A JSON object.
     Json(&'a serde_json::Map<String, Json>),
-    /// Made by an expression.
+    /// Map created by an expression.
     Values(Arc<BTreeMap<Key<'a>, Value<'a>>>),
 }
 
@@ -35,13 +35,13 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Whether it is empty.
+    /// Whether the list is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The element at `index`.
+    /// Returns the element at `index`.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<Value<'a>> {
         match self {
@@ -50,7 +50,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// The elements in order.
+    /// Iterates over the elements, in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Value<'a>> + use<'_, 'a> {
         (0..self.len()).filter_map(|index| self.get(index))
     }
@@ -66,13 +66,13 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// Whether it is empty.
+    /// Whether the map is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The value under a key that is text.
+    /// Returns the value of the text key `name`.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<Value<'a>> {
         match self {
@@ -81,7 +81,7 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// The value under `key`.
+    /// Returns the value of `key`.
     pub(crate) fn get(&self, key: &Key<'_>) -> Option<Value<'a>> {
         match (self, key) {
             (Self::Json(_), Key::String(name)) => self.field(name),
@@ -90,7 +90,7 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// The entries in the order of their keys.
+    /// Returns the entries, in the order of their keys.
     pub(crate) fn entries(&self) -> Vec<(Value<'a>, Value<'a>)> {
         match self {
             Self::Json(map) => map

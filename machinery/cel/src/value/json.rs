@@ -1,4 +1,4 @@
-//! Values as JSON, for results of expressions.
+//! Conversion of values to JSON, for results of expressions.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,10 +8,11 @@ use super::{Key, Map, Message, Value};
 use crate::error::Error;
 
 impl Value<'_> {
-    /// The value as JSON. Bytes are base64, durations and moments are strings in their parsed form.
+    /// Converts the value to JSON. Bytes become base64, durations and timestamps become strings in their
+    /// parsed form.
     ///
     /// # Errors
-    /// When it, or a part of it, has no JSON form.
+    /// When the value, or a part of it, has no JSON form.
     pub fn to_json(&self) -> Result<Json, Error> {
         Ok(match self {
             Self::Null => Json::Null,
@@ -55,14 +56,14 @@ impl Value<'_> {
         })
     }
 
-    /// The first object inside whose type is not named after the fields that lead to it: `Object.spec` under
-    /// `spec` of an `Object`. Lists and maps in between have no name.
+    /// Returns the first nested object whose type is not named after the path of fields to it: `Object.spec`
+    /// for the field `spec` of an `Object`. Lists and maps in between add no name.
     #[must_use]
     pub fn misnamed(&self) -> Option<String> {
         self.misnamed_under(None)
     }
 
-    /// `path` is the required type name of an object here; the outermost may have any.
+    /// Checks an object at `path`, which is its required type name; the outermost object may have any type.
     fn misnamed_under(&self, path: Option<&str>) -> Option<String> {
         match self {
             Self::Message(message) => message.misnamed(path),
@@ -88,7 +89,7 @@ impl Message<'_> {
                 self.name
             ));
         }
-        // The value of a patch has a nesting of its own.
+        // The value of a patch is named independently of the path to it.
         let within = |name: &str| (path != "JSONPatch").then(|| format!("{path}.{name}"));
         self.fields
             .iter()

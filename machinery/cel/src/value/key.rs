@@ -4,14 +4,14 @@ use std::cmp::Ordering;
 
 use super::{Text, Value};
 
-/// A key of a map. Whole numbers of different types are equal by value.
+/// A key of a map. Integers of different types are equal by value.
 #[derive(Clone, Debug)]
 pub enum Key<'a> {
-    /// `true` or `false`.
+    /// A bool.
     Bool(bool),
-    /// An `int`.
+    /// A key of type `int`.
     Int(i64),
-    /// A `uint`.
+    /// A key of type `uint`.
     Uint(u64),
     /// Text.
     String(Text<'a>),
@@ -49,7 +49,7 @@ impl Ord for Key<'_> {
 }
 
 impl<'a> Key<'a> {
-    /// The key `value` is, if values of its type can be keys.
+    /// Converts `value` to a key, if values of its type can be keys.
     pub(crate) fn of(value: &Value<'a>) -> Option<Self> {
         Some(match value {
             Value::Bool(flag) => Self::Bool(*flag),
@@ -60,8 +60,8 @@ impl<'a> Key<'a> {
         })
     }
 
-    /// The key for a look-up with `value`: doubles find whole numbers.
-    pub(crate) fn wanted(value: &Value<'a>) -> Option<Self> {
+    /// Converts `value` to a key for a lookup: doubles match equal integers.
+    pub(crate) fn lookup_key(value: &Value<'a>) -> Option<Self> {
         match value {
             Value::Double(number) => super::compare::whole(*number).and_then(|whole| {
                 i64::try_from(whole)

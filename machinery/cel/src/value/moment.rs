@@ -1,4 +1,4 @@
-//! Moments, with the offset they were written with.
+//! Timestamps with their original offset.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use jiff::tz::{Offset, TimeZone};
 
 use crate::error::Error;
 
-/// A moment of the years 1 to 9999, and the offset from UTC in its text.
+/// A timestamp in the years 1 to 9999, and the offset from UTC in its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
-    /// Nanoseconds after 1970 began.
+    /// Nanoseconds since the beginning of 1970.
     nanoseconds: i128,
     offset: Offset,
 }
@@ -22,11 +22,11 @@ const FIRST: i64 = -62_135_596_800;
 const LAST: i64 = 253_402_300_799;
 const SECOND: i128 = 1_000_000_000;
 const DAY: i64 = 86_400;
-/// Days from the first of January of the year 1 to that of 1970.
+/// Days from 1 January of the year 1 to 1 January 1970.
 const BEFORE: i64 = 719_162;
 
 impl Moment {
-    /// The moment so many nanoseconds after 1970 began.
+    /// Creates the timestamp `nanoseconds` after the beginning of 1970.
     #[must_use]
     pub fn new(nanoseconds: i128) -> Option<Self> {
         let seconds = nanoseconds.div_euclid(SECOND);
@@ -43,7 +43,7 @@ impl Moment {
         i64::try_from(self.nanoseconds.div_euclid(SECOND)).unwrap_or_default()
     }
 
-    /// The moment this number of nanoseconds later.
+    /// Returns the timestamp `by` nanoseconds later.
     pub(crate) fn moved(&self, by: i128) -> Result<Self, Error> {
         let moved = Self::new(self.nanoseconds + by).ok_or_else(|| Error::failed("timestamp overflow"))?;
         Ok(Self {
@@ -52,10 +52,10 @@ impl Moment {
         })
     }
 
-    /// Date and time of clocks and calendars in a time zone, or in that of the text.
+    /// Returns date and time in a time zone, or with the original offset.
     pub(crate) fn within(&self, zone: Option<TimeZone>) -> DateTime {
         let offset = match zone {
-            // The last day of the year 9999 is beyond the rules of zones: those of the day before are
+            // The last day of the year 9999 is beyond the rules of time zones: those of the day before are
             // used.
             Some(zone) => {
                 let seconds = self.seconds().min(Timestamp::MAX.as_second());
@@ -79,7 +79,7 @@ impl Moment {
         DateTime::from_parts(date, time.unwrap_or(Time::MIN))
     }
 
-    /// Reads RFC 3339.
+    /// Parses RFC 3339.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let mut digits = Digits { rest: text };
         let (year, month, day) = (
@@ -109,8 +109,7 @@ impl Moment {
     }
 }
 
-/// The year of the day this number of days after the first of January of the year 1, and the day's
-/// number in it.
+/// Returns the year of the day `days` after 1 January of the year 1, and the day's number in it.
 fn year_and_day(days: i64) -> (i16, i64) {
     let (centuries, days) = (days.div_euclid(146_097), days.rem_euclid(146_097));
     let century = (days / 36_524).min(3);
@@ -126,7 +125,7 @@ struct Digits<'s> {
 }
 
 impl Digits<'_> {
-    /// This number of digits, and the rest.
+    /// Parses a number of `length` digits, which the text `behind` must follow.
     fn number(&mut self, length: usize, behind: &str) -> Option<i32> {
         let digits = self.rest.get(..length)?;
         if !digits.bytes().all(|digit| digit.is_ascii_digit()) {
@@ -136,7 +135,7 @@ impl Digits<'_> {
         digits.parse().ok()
     }
 
-    /// Nanoseconds after a point or comma.
+    /// Parses the fraction of a second after a point or comma, in nanoseconds.
     fn fraction(&mut self) -> i32 {
         let Some(digits) = self.rest.strip_prefix(['.', ',']) else {
             return 0;
@@ -176,7 +175,7 @@ impl Digits<'_> {
 }
 
 impl fmt::Display for Moment {
-    /// RFC 3339 with as many digits of the second as it has.
+    /// Formats RFC 3339 with as many digits of the second as necessary.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let civil = self.within(None);
         write!(

@@ -2,18 +2,18 @@
 
 use std::cmp::Ordering;
 
-/// A quantity, in billionths.
+/// A quantity, in units of 10^-9.
 #[derive(Clone, Copy, Debug)]
 pub struct Quantity {
     pub(crate) nanos: i128,
-    /// Whether it was written without a fraction, in as many digits as Kubernetes counts in whole numbers.
+    /// Whether the text had no fraction, and no more digits than an integer in Kubernetes.
     whole: bool,
 }
 
 const NANO: i128 = 1_000_000_000;
 
 impl Quantity {
-    /// A whole number.
+    /// Creates a quantity from an integer.
     pub(crate) fn whole(number: i64) -> Self {
         Self {
             nanos: i128::from(number) * NANO,
@@ -70,7 +70,7 @@ impl Quantity {
     }
 }
 
-/// The base and the exponent of a suffix.
+/// Returns the base and the exponent of a suffix.
 fn suffixed(suffix: &str) -> Option<(i128, i32)> {
     let decimal = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
     if let Some(place) = decimal.iter().position(|known| *known == suffix) {
@@ -85,7 +85,7 @@ fn suffixed(suffix: &str) -> Option<(i128, i32)> {
     (-100..=100).contains(&exponent).then_some((10, exponent))
 }
 
-/// The number in billionths, a rest rounded up. `None` where it is too large.
+/// Converts a number to units of 10^-9, rounded up. `None` where it is too large.
 fn scaled(whole: &str, fraction: &str, base: i128, exponent: i32) -> Option<i128> {
     if whole.len() + fraction.len() > 60 {
         return None;
@@ -95,7 +95,7 @@ fn scaled(whole: &str, fraction: &str, base: i128, exponent: i32) -> Option<i128
     } else {
         1
     };
-    // Ten to this is one billionth.
+    // The power of ten of the result's unit, 10^-9, is added.
     let mut power = if base == 10 { exponent + 9 } else { 9 };
     power -= i32::try_from(fraction.trim_end_matches('0').len()).ok()?;
     let digits = format!("{whole}{}", fraction.trim_end_matches('0'));

@@ -2,14 +2,14 @@
 
 use std::cmp::Ordering;
 
-/// A semantic version. Build metadata is read and ignored.
+/// A semantic version. Build metadata is parsed and ignored.
 #[derive(Debug)]
 pub struct Semver {
     pub(crate) numbers: [u64; 3],
     prerelease: Vec<Identifier>,
 }
 
-/// A part of a prerelease: numbers come before text.
+/// A part of a prerelease: numbers precede text.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Identifier {
     Number(u64),

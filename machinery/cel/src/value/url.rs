@@ -1,4 +1,4 @@
-//! URLs, as Go reads them.
+//! URLs, parsed as in Go.
 
 /// A URL.
 #[derive(Debug, PartialEq, Eq)]
@@ -7,12 +7,13 @@ pub struct Url {
     pub(crate) host: String,
     pub(crate) path: String,
     pub(crate) query: String,
-    /// The other parts of the URL: before the host, behind the query, and URLs without a path.
+    /// The other parts of the URL: the part before the host, the part after the query, and the whole of a URL
+    /// without a path.
     pub(crate) rest: String,
 }
 
 impl Url {
-    /// Reads a URL with its fragment.
+    /// Parses a URL with its fragment.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         Self::request(text)?;
         match text.split_once('#') {
@@ -26,7 +27,7 @@ impl Url {
         }
     }
 
-    /// Reads the URI of a request.
+    /// Parses the URI of a request.
     pub(crate) fn request(text: &str) -> Result<Self, String> {
         let wrong = |why: &str| format!("parse {text:?}: {why}");
         if text.bytes().any(|byte| byte < b' ' || byte == 0x7f) {
@@ -67,7 +68,7 @@ impl Url {
                 return Err(wrong("net/url: invalid userinfo"));
             }
             user.clone_into(&mut url.rest);
-            url.host = hosted(host).map_err(|why| wrong(&why))?;
+            url.host = parse_host(host).map_err(|why| wrong(&why))?;
         }
         if unescaped(path, false).is_none() {
             return Err(wrong("invalid URL escape"));
@@ -76,7 +77,7 @@ impl Url {
         Ok(url)
     }
 
-    /// The host without its port, and the port.
+    /// Splits the host into the name and the port.
     pub(crate) fn split_host(&self) -> (String, String) {
         let (host, port) = match self.host.rsplit_once(':') {
             Some((host, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => (host, port),
@@ -86,22 +87,23 @@ impl Url {
         (inside.unwrap_or(host).to_owned(), port.to_owned())
     }
 
-    /// The path unchanged, if all its characters are allowed; else with the others escaped.
+    /// Returns the path unchanged, if all its characters are allowed; otherwise with the other characters
+    /// escaped.
     pub(crate) fn escaped_path(&self) -> String {
         let fine = |byte: u8| is_path(byte) || b"!'()*[]%".contains(&byte);
         if self.path.bytes().all(fine) {
             return self.path.clone();
         }
         let plain = unescaped(&self.path, false).unwrap_or_default();
-        let mut made = String::new();
+        let mut output = String::new();
         for byte in plain {
             if is_path(byte) {
-                made.push(char::from(byte));
+                output.push(char::from(byte));
             } else {
-                made.push_str(&format!("%{byte:02X}"));
+                output.push_str(&format!("%{byte:02X}"));
             }
         }
-        made
+        output
     }
 }
 
@@ -113,7 +115,7 @@ fn is_user(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._:~!$&'()*+,;=%@".contains(&byte)
 }
 
-/// The scheme, if there is one, and the rest.
+/// Splits the scheme, if there is one, from the rest.
 fn scheme(text: &str) -> Result<(&str, &str), &'static str> {
     for (at, letter) in text.char_indices() {
         match letter {
@@ -127,8 +129,8 @@ fn scheme(text: &str) -> Result<(&str, &str), &'static str> {
     Ok(("", text))
 }
 
-/// The host, if it is one.
-fn hosted(host: &str) -> Result<String, String> {
+/// Checks and unescapes the host.
+fn parse_host(host: &str) -> Result<String, String> {
     let port = if host.starts_with('[') {
         let end = host.rfind(']').ok_or("missing ']' in host")?;
         &host[end + 1..]
@@ -148,20 +150,20 @@ fn hosted(host: &str) -> Result<String, String> {
     String::from_utf8(plain).map_err(|_| "invalid URL escape".to_owned())
 }
 
-/// `text` with `%41` and the like read.
+/// Decodes percent escapes such as `%41` in `text`.
 pub(crate) fn unescaped(text: &str, plus_is_space: bool) -> Option<Vec<u8>> {
-    let mut made = Vec::with_capacity(text.len());
+    let mut output = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
         match byte {
             b'%' => {
                 let mut digit = || char::from(bytes.next()?).to_digit(16);
                 let (high, low) = (digit()?, digit()?);
-                made.push(u8::try_from(high * 16 + low).ok()?);
+                output.push(u8::try_from(high * 16 + low).ok()?);
             }
-            b'+' if plus_is_space => made.push(b' '),
-            other => made.push(other),
+            b'+' if plus_is_space => output.push(b' '),
+            other => output.push(other),
         }
     }
-    Some(made)
+    Some(output)
 }

@@ -10,11 +10,11 @@ fn the_status_is_applied_with_the_name_of_its_object_and_no_more() {
     let object = json!({"apiVersion": "g/v1", "kind": "K", "metadata": {"name": "a", "namespace": "n", "labels": {"x": "y"}},
         "spec": {"a": 1}});
     assert_eq!(
-        status_alone(&object, json!({"phase": "P"})),
+        status_config(&object, json!({"phase": "P"})),
         json!({"apiVersion": "g/v1", "kind": "K", "metadata": {"name": "a", "namespace": "n"}, "status": {"phase": "P"}})
     );
     let object = json!({"apiVersion": "g/v1", "kind": "K", "metadata": {"name": "a"}});
-    let alone = status_alone(&object, json!({}));
+    let alone = status_config(&object, json!({}));
     assert_eq!(alone["metadata"], json!({"name": "a"}));
 }
 

@@ -1,4 +1,4 @@
-//! kubeconfigs that are missing, or name what is.
+//! Missing kubeconfigs, and kubeconfigs with missing references.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! A server that is not ready, for a while or for good.
+//! A server that is not ready, temporarily or permanently.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,8 @@ use tower::service_fn;
 use super::*;
 use crate::Client;
 
-/// A client of a server that refuses with `code` so many times, then answers; and how often it was asked.
+/// A client of a server that refuses `times` requests with `code` and then answers; and the number of
+/// requests.
 fn refusing(code: u16, times: usize) -> (Client, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);
@@ -73,7 +74,7 @@ async fn patience_ends_with_the_servers_reason_and_later_requests_are_tried_once
 async fn other_refusals_are_answers_and_without_patience_so_is_this() {
     let (client, asked) = refusing(403, 1);
     let refused = client.waiting(Duration::from_secs(60), |_| {});
-    // The body says 503, and the code of the answer counts.
+    // The body says 503, but the code of the answer counts.
     assert!(refused.send(Method::GET, "/a", None).await.unwrap().is_err());
     assert_eq!(asked.load(Ordering::SeqCst), 1);
     let (client, asked) = refusing(503, 1);

@@ -1,4 +1,4 @@
-//! Texts that people write, and others that trip readers: each follows an object's `metadata`.
+//! Texts from practice, and difficult ones: each follows an object's `metadata`.
 
 pub(crate) const TEXTS: &[&str] = &[
     "",

@@ -1,4 +1,4 @@
-//! Generated texts. The seed is fixed: what differs today differs tomorrow.
+//! Generated texts. The seed is fixed, so differences are reproducible.
 
 use std::fmt::Write;
 
@@ -27,7 +27,7 @@ fn letters(text: &str) -> Vec<char> {
     text.chars().collect()
 }
 
-/// Scalars of the letters that numbers, words and dates are made of, as values and as keys.
+/// Scalars of the letters of numbers, words and dates, as values and as keys.
 pub(crate) fn scalars(count: usize) -> Vec<String> {
     let mut dice = Dice(1);
     let sets = [
@@ -52,7 +52,7 @@ pub(crate) fn scalars(count: usize) -> Vec<String> {
         .collect()
 }
 
-/// Maps and lists of scalars, in the styles that there are.
+/// Maps and lists of scalars, in all styles.
 pub(crate) fn values(count: usize) -> Vec<String> {
     let mut dice = Dice(2);
     (0..count)
@@ -101,7 +101,7 @@ fn gap(dice: &mut Dice, text: &mut String) {
     }
 }
 
-/// Writes a value as it follows a key or a dash.
+/// Writes a value after a key or a dash.
 fn block(dice: &mut Dice, text: &mut String, indent: usize, depth: usize) {
     let pad = " ".repeat(indent + dice.roll(2) * 2);
     match dice.roll(if depth == 0 { 4 } else { 9 }) {
@@ -177,7 +177,7 @@ fn flow(dice: &mut Dice, text: &mut String, depth: usize) {
     }
 }
 
-/// The texts of `corpus` with a letter or two put in, taken out, or doubled.
+/// The texts of `corpus` with one or two letters inserted, removed or doubled.
 pub(crate) fn changed(corpus: &[&str], count: usize) -> Vec<String> {
     let mut dice = Dice(3);
     let marks = letters(" \t\n-:#'\"[]{}&*!|>%@`,?a1~.\\<=");

@@ -1,4 +1,4 @@
-//! Backups are whole or refused.
+//! Backups are complete or refused.
 
 use tempfile::TempDir;
 
@@ -23,7 +23,7 @@ async fn a_restored_store_has_every_object_and_goes_on_after_the_backup() {
     let store = filled(&folder).await;
     let mut stream = Vec::new();
     let written = store.backups().write(&mut stream).unwrap();
-    // What comes later is not in it.
+    // Later writes are not in it.
     store.apply(vec![create(&thing("a", "later"), 1)]).await.unwrap();
     assert_eq!(check(&mut stream.as_slice()).unwrap(), written);
     let file = folder.path().join("restored.redb");

@@ -1,4 +1,4 @@
-//! Whole records are kept, whatever happened to the rest.
+//! Intact records are rescued, whatever the damage elsewhere.
 
 use berth_apimachinery::Key;
 use tempfile::TempDir;
@@ -34,7 +34,7 @@ fn left(file: &Path) -> BTreeSet<String> {
     objects.iter().map(|(key, _)| key.to_string()).collect()
 }
 
-/// Flips a bit of the value that was written for the object with this number.
+/// Flips a bit in the stored value of the object with this number.
 fn damage(file: &Path, number: i64) {
     let mut bytes = fs::read(file).unwrap();
     let text = number.to_string();
@@ -88,7 +88,7 @@ async fn the_file_of_a_server_that_was_killed_is_mended_as_well() {
     let store = open(&file).unwrap();
     let key = thing("a", "last");
     store.apply(vec![create(&key, 1)]).await.unwrap();
-    // As the disk has it while nobody has closed it.
+    // The file on disk before it is closed.
     fs::copy(&file, &killed).unwrap();
     drop(store);
     damage(&killed, 700_007);
@@ -117,7 +117,7 @@ async fn pages_that_cannot_be_read_cost_what_is_on_them_only() {
         if open(&file).is_ok() {
             continue;
         }
-        // The page of the roots: then there is nothing to be found, which is said.
+        // The page of the roots: without it nothing can be found, and the result says so.
         let Ok(found) = rescue(&file) else { continue };
         assert!(
             !found.problems().is_empty() || !found.damaged().is_empty(),

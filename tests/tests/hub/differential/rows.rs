@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use berth_apply::reference::{self, asked, expected};
+use berth_apply::reference::{self, expected, request};
 use berth_tests::hub::Hub;
 use berth_tests::{eventually, raw};
 use futures::{StreamExt as _, stream};
@@ -74,7 +74,7 @@ impl Widget<'_> {
     }
 
     async fn live(&self) -> Option<Value> {
-        let path = asked::path("v1", &self.name);
+        let path = request::path("v1", &self.name);
         let (code, object) = self
             .send(Method::GET, &path, "application/json", &Value::Null)
             .await;
@@ -83,7 +83,7 @@ impl Widget<'_> {
 
     /// Does what `step` says.
     async fn step(&self, step: &Value, live: Option<&Value>) -> (u16, Value) {
-        let asked = asked::asked(step, &self.name, live);
+        let asked = request::asked(step, &self.name, live);
         let method = asked.method.parse().expect("a method");
         let (code, answer) = self.send(method, &asked.path, asked.content, &asked.body).await;
         if !asked.seeds {
@@ -91,7 +91,7 @@ impl Widget<'_> {
         }
         let mut cleared = answer;
         cleared["metadata"]["managedFields"] = json!([{}]);
-        let one = asked::path("v1", &self.name);
+        let one = request::path("v1", &self.name);
         self.send(Method::PUT, &one, "application/json", &cleared).await
     }
 
@@ -109,7 +109,7 @@ impl Widget<'_> {
             let (code, answer) = self.step(step, before.as_ref()).await;
             assert_eq!(
                 u64::from(code),
-                asked::code(step, before.is_some()),
+                request::code(step, before.is_some()),
                 "{at}: {answer}"
             );
             let after = self.live().await;

@@ -1,4 +1,4 @@
-//! Ways to reach webhooks: order, rounds, Services, certificates, connections, timeouts.
+//! Calls of webhooks: order, rounds, Services, certificates, connections, timeouts.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::server::{allow, patch};
 use super::*;
 
-/// Appends the path to a label, so that the order shows.
+/// Appends the path to a label, so that the order is visible.
 fn append(path: &str, request: &Value) -> Reply {
     let before = request["object"]["metadata"]["labels"]["seen"].as_str();
     let seen = format!("{}{}", before.unwrap_or_default(), path.trim_start_matches('/'));

@@ -1,4 +1,4 @@
-//! A kind of the tests' own, with two versions.
+//! The kind of the tests, in two versions.
 
 use std::sync::LazyLock;
 

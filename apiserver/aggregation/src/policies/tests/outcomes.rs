@@ -5,7 +5,7 @@ use serde_json::json;
 use super::server::{allow, deny, patch, review};
 use super::*;
 
-/// Nothing listens there.
+/// Address where no server listens.
 fn nowhere() -> Value {
     json!({"url": "https://127.0.0.1:1/"})
 }

@@ -1,4 +1,4 @@
-//! A webhook over TLS on loopback that says what a test wants it to say, and remembers what it was asked.
+//! A webhook over TLS on loopback that answers as a test defines, and records its requests.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,7 +23,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
-/// An HTTP answer: the code and the body. `None` is none at all, ever.
+/// An HTTP answer: the code and the body. `None` means that no answer is ever sent.
 pub(crate) type Reply = Option<(u16, Value)>;
 /// Answer to the path and the `request` of a review.
 pub(crate) type Say = dyn Fn(&str, &Value) -> Reply + Send + Sync;
@@ -46,7 +46,7 @@ struct Seen {
 }
 
 impl Server {
-    /// Starts one whose certificate has `names` and that says what `say` says.
+    /// Starts a webhook whose certificate has `names` and that answers with `say`.
     pub(crate) async fn start(
         names: &[&str],
         now: Timestamp,
@@ -88,18 +88,18 @@ impl Server {
         json!({"url": format!("https://127.0.0.1:{}{path}", self.port), "caBundle": STANDARD.encode(&self.ca)})
     }
 
-    /// Reviews it was sent: path and query, and the review's request.
+    /// Received reviews: path and query, and the review's request.
     pub(crate) fn reviews(&self) -> Vec<(String, Value)> {
         self.locked().clone()
     }
 
-    /// The paths it was asked at, in order.
+    /// The paths of the received reviews, in order.
     pub(crate) fn paths(&self) -> Vec<String> {
         let of = |(path, _): &(String, Value)| path.split('?').next().unwrap_or_default().to_owned();
         self.locked().iter().map(of).collect()
     }
 
-    /// Number of connections that were made to it.
+    /// Number of accepted connections.
     pub(crate) fn connections(&self) -> usize {
         self.seen.connections.load(Ordering::SeqCst)
     }
@@ -131,7 +131,7 @@ async fn serve(listener: TcpListener, acceptor: TlsAcceptor, seen: Arc<Seen>) {
         seen.connections.fetch_add(1, Ordering::SeqCst);
         let (acceptor, router) = (acceptor.clone(), router.clone());
         tokio::spawn(async move {
-            // A client that does not like the certificate goes away; that is what some tests are about.
+            // A client that rejects the certificate closes the connection; some tests check that.
             let Ok(stream) = acceptor.accept(stream).await else {
                 return;
             };
@@ -171,12 +171,12 @@ pub(crate) fn review(request: &Value, fields: &Value) -> Reply {
     ))
 }
 
-/// Yes.
+/// Allows the request.
 pub(crate) fn allow(request: &Value) -> Reply {
     review(request, &json!({"allowed": true}))
 }
 
-/// No, with a code and a reason.
+/// Denies the request with a code and a reason.
 pub(crate) fn deny(request: &Value, code: u16, message: &str) -> Reply {
     review(
         request,
@@ -184,7 +184,7 @@ pub(crate) fn deny(request: &Value, code: u16, message: &str) -> Reply {
     )
 }
 
-/// Yes, with a JSON Patch.
+/// Allows the request with a JSON Patch.
 pub(crate) fn patch(request: &Value, operations: &Value) -> Reply {
     let patch = STANDARD.encode(operations.to_string());
     review(

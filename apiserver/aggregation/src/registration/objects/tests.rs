@@ -1,4 +1,4 @@
-//! Reading of a registration's objects, and patches to them.
+//! Parsing of a registration's objects, and patches to them.
 
 use super::*;
 
@@ -28,7 +28,7 @@ fn registered(template: Value) -> RegisteredObject {
 }
 
 fn judged(object: &Value) -> ObjectState {
-    registered(object.clone()).judged(object.clone(), &service())
+    registered(object.clone()).classify(object.clone(), &service())
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn only_what_is_for_the_service_is_filled_in() {
     let service = service();
     let ours = api_service("berth-system");
     assert_eq!(judged(&ours), ObjectState::Ours(ours.clone()));
-    let patch = filled(&ours, &service, "PEM").unwrap();
+    let patch = ca_patch(&ours, &service, "PEM").unwrap();
     assert_eq!(patch, json!({"spec": {"caBundle": STANDARD.encode("PEM")}}));
     assert!(!trusts(&ours, &service, "PEM"));
 
@@ -95,14 +95,14 @@ fn each_webhook_of_the_service_is_filled_in_and_no_other() {
         json!({"name": "a", "clientConfig": {"service": {"namespace": "berth-system", "name": "berth"}}});
     let foreign = json!({"name": "b", "clientConfig": {"url": "https://elsewhere"}});
     let object = json!({"kind": "MutatingWebhookConfiguration", "webhooks": [own, foreign]});
-    let patch = filled(&object, &service, "PEM").unwrap();
+    let patch = ca_patch(&object, &service, "PEM").unwrap();
     assert_eq!(
         patch["webhooks"][0]["clientConfig"]["caBundle"],
         STANDARD.encode("PEM")
     );
     assert_eq!(patch["webhooks"][1], foreign);
     assert_eq!(
-        filled(&json!({"kind": "X", "webhooks": [foreign]}), &service, "PEM"),
+        ca_patch(&json!({"kind": "X", "webhooks": [foreign]}), &service, "PEM"),
         None
     );
 }

@@ -12,14 +12,14 @@ use super::fields::{MutatingBindingFields, ValidatingBindingFields};
 use super::{UNSET, matching};
 use crate::core::value;
 
-/// Actions that may follow a validation that does not hold.
+/// Actions after a failed validation.
 const ACTIONS: [&str; 3] = ["Audit", "Deny", "Warn"];
 
-/// Puts a ValidatingAdmissionPolicy in force.
+/// The kind ValidatingAdmissionPolicyBinding, which puts a ValidatingAdmissionPolicy in force.
 #[derive(Clone, Copy, Debug)]
 pub struct ValidatingAdmissionPolicyBinding;
 
-/// Puts a MutatingAdmissionPolicy in force.
+/// The kind MutatingAdmissionPolicyBinding, which puts a MutatingAdmissionPolicy in force.
 #[derive(Clone, Copy, Debug)]
 pub struct MutatingAdmissionPolicyBinding;
 
@@ -102,7 +102,7 @@ fn params_shown(params: &Value) -> String {
     let name = value::text(params, &["name"]);
     if !name.is_empty() {
         let namespace = value::text(params, &["namespace"]);
-        // The scope of the parameters' kind is unknown here.
+        // The parameters' kind, and so its scope, is unknown here.
         let namespace = if namespace.is_empty() { "*" } else { namespace };
         return format!("{namespace}/{name}");
     }
@@ -138,17 +138,17 @@ fn params(by: &Value) -> Vec<FieldError> {
     const PATH: &str = "spec.paramRef";
     const BOTH: &str = "name and selector are mutually exclusive";
     let mut errors = Vec::new();
-    let (given, selector) = (value::text(by, &["name"]), &by["selector"]);
-    if !given.is_empty() {
-        if let Err(problem) = name::path_segment(given) {
-            errors.push(FieldError::invalid(format!("{PATH}.name"), given, problem));
+    let (param_name, selector) = (value::text(by, &["name"]), &by["selector"]);
+    if !param_name.is_empty() {
+        if let Err(problem) = name::path_segment(param_name) {
+            errors.push(FieldError::invalid(format!("{PATH}.name"), param_name, problem));
         }
         if !selector.is_null() {
             errors.push(FieldError::forbidden(format!("{PATH}.name"), BOTH));
         }
     }
     if selector.is_null() {
-        if given.is_empty() {
+        if param_name.is_empty() {
             errors.push(FieldError::required(
                 PATH,
                 "one of name or selector must be specified",
@@ -159,7 +159,7 @@ fn params(by: &Value) -> Vec<FieldError> {
         if let Ok(read) = LabelSelector::deserialize(selector) {
             errors.extend(Selector::compile(&read, &path).err().into_iter().flatten());
         }
-        if !given.is_empty() {
+        if !param_name.is_empty() {
             errors.push(FieldError::forbidden(path, BOTH));
         }
     }

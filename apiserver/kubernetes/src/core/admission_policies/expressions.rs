@@ -1,4 +1,4 @@
-//! Environment of the expressions of policies.
+//! Validation of the expressions of policies.
 
 use berth_apimachinery::FieldError;
 use berth_apimachinery::selector::validate_label_key;
@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use crate::core::value;
 
-/// The most match conditions of one policy.
+/// Highest number of match conditions of one policy.
 const MOST_CONDITIONS: usize = 64;
 
 /// Errors in the conditions and variables of the policy `new`, and in every expression that does not compile.
-/// A spec that is as in `old` is not judged again.
+/// An unchanged spec is not judged again.
 pub(super) fn errors(policy_type: PolicyType, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
     if old.is_some_and(|old| old["spec"] == new["spec"]) {
         return Vec::new();
@@ -27,7 +27,7 @@ pub(super) fn errors(policy_type: PolicyType, old: Option<&Value>, new: &Value) 
             .filter(|problem| !is_condition(problem))
             .filter_map(of_problem),
     );
-    // Match conditions come before variables, and do not see them.
+    // Match conditions are evaluated before variables, and cannot refer to them.
     let mut without = json!({"spec": {"matchConditions": spec["matchConditions"]}});
     if spec["paramKind"].is_object() {
         without["spec"]["paramKind"] = spec["paramKind"].clone();
@@ -41,23 +41,23 @@ fn is_condition(problem: &Problem) -> bool {
     problem.field.starts_with("spec.matchConditions")
 }
 
-/// Returns the error of `problem`; missing fields are reported elsewhere.
+/// Returns the error of `problem`; the validation of required fields reports missing ones.
 fn of_problem(problem: Problem) -> Option<FieldError> {
     let Problem { field, source, text } = problem;
     (!source.trim().is_empty()).then(|| FieldError::invalid(field, source, text))
 }
 
 fn conditions(spec: &Value) -> Vec<FieldError> {
-    let given = value::list(spec, &["matchConditions"]);
+    let condition_list = value::list(spec, &["matchConditions"]);
     let mut errors = Vec::new();
-    if given.len() > MOST_CONDITIONS {
+    if condition_list.len() > MOST_CONDITIONS {
         errors.push(FieldError::too_many(
             "spec.matchConditions",
-            given.len(),
+            condition_list.len(),
             MOST_CONDITIONS,
         ));
     }
-    for (index, one) in given.iter().enumerate() {
+    for (index, one) in condition_list.iter().enumerate() {
         let at = |field: &str| format!("spec.matchConditions[{index}].{field}");
         let (name, expression) = (value::text(one, &["name"]), value::text(one, &["expression"]));
         if expression.trim().is_empty() {
@@ -79,7 +79,7 @@ fn variables(spec: &Value) -> Vec<FieldError> {
         let at = |field: &str| format!("spec.variables[{index}].{field}");
         let (name, expression) = (value::text(one, &["name"]), value::text(one, &["expression"]));
         if one["name"].is_null() {
-            // The schema reports it.
+            // The schema reports the missing name.
         } else if name.trim().is_empty() {
             errors.push(FieldError::required(at("name"), "name is not specified"));
         } else if !is_identifier(name) {

@@ -1,4 +1,4 @@
-//! Rules on the writes that policies and bindings select.
+//! Validation of the rules by which policies and bindings select writes.
 
 use std::collections::BTreeSet;
 
@@ -9,23 +9,23 @@ use serde_json::Value;
 
 use crate::core::value;
 
-/// The operations a rule may name.
+/// Operations that a rule may name.
 pub(super) const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
-/// The operations with an object that can be changed.
+/// Operations with an object that can be changed.
 const CHANGES: [&str; 2] = ["CREATE", "UPDATE"];
 const SCOPES: [&str; 3] = ["*", "Cluster", "Namespaced"];
 
-/// A field that must be one of `supported`.
+/// Error unless the field is one of `supported`.
 pub(super) fn one_of(holder: &Value, path: &str, field: &str, supported: &[&str]) -> Option<FieldError> {
     let path = format!("{path}.{field}");
     match value::text(holder, &[field]) {
         "" => Some(FieldError::required(path, "")),
-        given if supported.contains(&given) => None,
-        given => Some(FieldError::not_supported(path, given, supported)),
+        actual if supported.contains(&actual) => None,
+        actual => Some(FieldError::not_supported(path, actual, supported)),
     }
 }
 
-/// Errors in the fields that both kinds of policies have, except their expressions.
+/// Errors in the fields of policies of both kinds, except their expressions.
 pub(super) fn policy(spec: &Value, operations: &[&str]) -> Vec<FieldError> {
     let mut errors: Vec<FieldError> = one_of(spec, "spec", "failurePolicy", &["Fail", "Ignore"])
         .into_iter()
@@ -49,13 +49,13 @@ pub(super) fn policy(spec: &Value, operations: &[&str]) -> Vec<FieldError> {
 fn param_kind(kind: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let path = "spec.paramKind.apiVersion";
-    let given = value::text(kind, &["apiVersion"]);
-    let (group, version) = given.split_once('/').unwrap_or(("", given));
-    if given.is_empty() {
+    let actual = value::text(kind, &["apiVersion"]);
+    let (group, version) = actual.split_once('/').unwrap_or(("", actual));
+    if actual.is_empty() {
         errors.push(FieldError::required(path, ""));
     } else if version.contains('/') {
-        let detail = format!("unexpected GroupVersion string: {given}");
-        errors.push(FieldError::invalid(path, given, detail));
+        let detail = format!("unexpected GroupVersion string: {actual}");
+        errors.push(FieldError::invalid(path, actual, detail));
     } else {
         if let Some(problem) = Some(group)
             .filter(|group| !group.is_empty())
@@ -64,23 +64,23 @@ fn param_kind(kind: &Value) -> Vec<FieldError> {
             errors.push(FieldError::invalid(path, group, problem));
         }
         if version.is_empty() {
-            errors.push(FieldError::invalid(path, given, "version must be specified"));
+            errors.push(FieldError::invalid(path, actual, "version must be specified"));
         } else if let Err(problem) = label_1035(version) {
             errors.push(FieldError::invalid(path, version, problem));
         }
     }
     let path = "spec.paramKind.kind";
-    let given = value::text(kind, &["kind"]);
-    if given.is_empty() {
+    let actual = value::text(kind, &["kind"]);
+    if actual.is_empty() {
         errors.push(FieldError::required(path, ""));
-    } else if let Err(problem) = label_1035(&given.to_lowercase()) {
+    } else if let Err(problem) = label_1035(&actual.to_lowercase()) {
         let detail = format!("may have mixed case, but should otherwise match: {problem}");
-        errors.push(FieldError::invalid(path, given, detail));
+        errors.push(FieldError::invalid(path, actual, detail));
     }
     errors
 }
 
-/// RFC 1035 label: one that begins with a letter.
+/// Checks that `text` is an RFC 1035 label, which begins with a letter.
 fn label_1035(text: &str) -> Result<(), String> {
     if text.len() > 63 {
         return Err("must be no more than 63 characters".to_owned());
@@ -103,7 +103,7 @@ pub(super) fn resources(of: &Value, path: &str, operations: &[&str]) -> Vec<Fiel
         .collect();
     for field in ["namespaceSelector", "objectSelector"] {
         let path = format!("{path}.{field}");
-        // The schema refuses wrong types.
+        // The schema rejects wrong types.
         match LabelSelector::deserialize(&of[field]) {
             _ if of[field].is_null() => errors.push(FieldError::required(path, "")),
             Ok(selector) => errors.extend(Selector::compile(&selector, &path).err().into_iter().flatten()),
@@ -121,30 +121,30 @@ pub(super) fn resources(of: &Value, path: &str, operations: &[&str]) -> Vec<Fiel
 fn rule(rule: &Value, path: &str, operations: &[&str]) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut known = BTreeSet::new();
-    for (index, given) in value::texts(rule, &["resourceNames"]).into_iter().enumerate() {
+    for (index, actual) in value::texts(rule, &["resourceNames"]).into_iter().enumerate() {
         let path = format!("{path}.resourceNames[{index}]");
-        if let Err(problem) = name::path_segment(given) {
-            errors.push(FieldError::invalid(path.as_str(), given, problem));
+        if let Err(problem) = name::path_segment(actual) {
+            errors.push(FieldError::invalid(path.as_str(), actual, problem));
         }
-        if !known.insert(given) {
-            errors.push(FieldError::duplicate(path, given));
+        if !known.insert(actual) {
+            errors.push(FieldError::duplicate(path, actual));
         }
     }
-    errors.extend(alone(rule, path, "operations", "operations"));
-    for (index, given) in value::texts(rule, &["operations"]).into_iter().enumerate() {
-        if !operations.contains(&given) {
+    errors.extend(wildcard_error(rule, path, "operations", "operations"));
+    for (index, actual) in value::texts(rule, &["operations"]).into_iter().enumerate() {
+        if !operations.contains(&actual) {
             let path = format!("{path}.operations[{index}]");
-            errors.push(FieldError::not_supported(path, given, operations));
+            errors.push(FieldError::not_supported(path, actual, operations));
         }
     }
-    errors.extend(alone(rule, path, "apiGroups", "API groups"));
-    errors.extend(alone(rule, path, "apiVersions", "API versions"));
-    for (index, given) in value::texts(rule, &["apiVersions"]).into_iter().enumerate() {
-        if given.is_empty() {
+    errors.extend(wildcard_error(rule, path, "apiGroups", "API groups"));
+    errors.extend(wildcard_error(rule, path, "apiVersions", "API versions"));
+    for (index, actual) in value::texts(rule, &["apiVersions"]).into_iter().enumerate() {
+        if actual.is_empty() {
             errors.push(FieldError::required(format!("{path}.apiVersions[{index}]"), ""));
         }
     }
-    errors.extend(named(rule, &format!("{path}.resources")));
+    errors.extend(resource_errors(rule, &format!("{path}.resources")));
     let scope = value::text(rule, &["scope"]);
     if rule.get("scope").is_some() && !SCOPES.contains(&scope) {
         errors.push(FieldError::not_supported(format!("{path}.scope"), scope, &SCOPES));
@@ -152,28 +152,28 @@ fn rule(rule: &Value, path: &str, operations: &[&str]) -> Vec<FieldError> {
     errors
 }
 
-/// A list that must not be empty, and in which `*` must be alone.
-fn alone(rule: &Value, path: &str, field: &str, what: &str) -> Option<FieldError> {
+/// Error when a list is empty, or has `*` together with other entries.
+fn wildcard_error(rule: &Value, path: &str, field: &str, what: &str) -> Option<FieldError> {
     let path = format!("{path}.{field}");
-    let given = value::texts(rule, &[field]);
-    if given.is_empty() {
+    let actual = value::texts(rule, &[field]);
+    if actual.is_empty() {
         return Some(FieldError::required(path, ""));
     }
-    (given.len() > 1 && given.contains(&"*")).then(|| {
+    (actual.len() > 1 && actual.contains(&"*")).then(|| {
         let detail = format!("if '*' is present, must not specify other {what}");
         FieldError::invalid(path, rule[field].clone(), detail)
     })
 }
 
 /// Errors in the resources and subresources of a rule.
-fn named(rule: &Value, path: &str) -> Vec<FieldError> {
-    let given = value::texts(rule, &["resources"]);
-    if given.is_empty() {
+fn resource_errors(rule: &Value, path: &str) -> Vec<FieldError> {
+    let actual = value::texts(rule, &["resources"]);
+    if actual.is_empty() {
         return vec![FieldError::required(path, "")];
     }
     let mut errors = Vec::new();
     let (mut all_of, mut of_all) = (BTreeSet::new(), BTreeSet::new());
-    for (index, one) in given.iter().enumerate() {
+    for (index, one) in actual.iter().enumerate() {
         let path = format!("{path}[{index}]");
         if one.is_empty() {
             errors.push(FieldError::required(path, ""));
@@ -198,16 +198,16 @@ fn named(rule: &Value, path: &str) -> Vec<FieldError> {
         }
     }
     let mut refuse = |detail: &str| errors.push(FieldError::invalid(path, rule["resources"].clone(), detail));
-    if given.len() > 1 && given.contains(&"*/*") {
+    if actual.len() > 1 && actual.contains(&"*/*") {
         refuse("if '*/*' is present, must not specify other resources");
     }
-    if given.contains(&"*") && given.iter().any(|one| *one != "*" && !one.contains('/')) {
+    if actual.contains(&"*") && actual.iter().any(|one| *one != "*" && !one.contains('/')) {
         refuse("if '*' is present, must not specify other resources without subresources");
     }
     errors
 }
 
-/// Operations of rules for which a mutation has no effect.
+/// Errors for operations of rules on which a mutation has no effect.
 pub(super) fn only_changes(of: &Value, path: &str) -> Vec<FieldError> {
     let rules = value::list(of, &["resourceRules"]).iter();
     let operations = rules.flat_map(|rule| value::texts(rule, &["operations"]));

@@ -1,4 +1,4 @@
-//! MutatingAdmissionPolicy.
+//! The kind MutatingAdmissionPolicy.
 
 use std::sync::LazyLock;
 
@@ -10,13 +10,13 @@ use super::fields::MutatingFields;
 use super::{expressions, matching, validating};
 use crate::core::value;
 
-/// The kinds of patches: the name of each, its field, and the field of the other kind.
+/// Types of patches: the name of each, its field, and the field of the other type.
 const PATCHES: [(&str, &str, &str); 2] = [
     ("ApplyConfiguration", "applyConfiguration", "jsonPatch"),
     ("JSONPatch", "jsonPatch", "applyConfiguration"),
 ];
 
-/// Changes what is written.
+/// The kind MutatingAdmissionPolicy, which changes written objects.
 #[derive(Clone, Copy, Debug)]
 pub struct MutatingAdmissionPolicy;
 
@@ -86,8 +86,8 @@ fn mutation(one: &Value, path: &str) -> Vec<FieldError> {
     let mut errors: Vec<FieldError> = matching::one_of(one, path, "patchType", &types)
         .into_iter()
         .collect();
-    let given = value::text(one, &["patchType"]);
-    let Some((name, own, other)) = PATCHES.into_iter().find(|(name, _, _)| *name == given) else {
+    let patch_type = value::text(one, &["patchType"]);
+    let Some((name, own, other)) = PATCHES.into_iter().find(|(name, _, _)| *name == patch_type) else {
         return errors;
     };
     if one[own].is_null() {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Everything wrong with `object`, after the defaults.
+/// All errors of `object`, with the defaults applied.
 fn errors(kind: &dyn Kind, old: Option<&Value>, mut object: Value) -> Vec<String> {
     let write = Write {
         via: old.map_or(Via::Create, |_| Via::Update),
@@ -204,7 +204,7 @@ fn a_policy_that_was_stored_with_an_expression_unknown_here_can_still_be_labelle
     let old = validating(&json!({"validations": [{"expression": "newer(object)"}]}));
     let mut new = old.clone();
     new["metadata"]["labels"] = json!({"a": "b"});
-    // Defaults come first, as on the way to the store.
+    // Defaults are applied first, as before storing.
     let mut stored = old.clone();
     ValidatingAdmissionPolicy.schema("v1").default(&mut stored);
     assert_eq!(errors(&ValidatingAdmissionPolicy, Some(&stored), new), [""; 0]);

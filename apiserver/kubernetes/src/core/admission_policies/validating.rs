@@ -1,4 +1,4 @@
-//! ValidatingAdmissionPolicy.
+//! The kind ValidatingAdmissionPolicy.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -12,14 +12,14 @@ use super::fields::ValidatingFields;
 use super::{UNSET, expressions, matching};
 use crate::core::value;
 
-/// The most audit annotations of one policy.
+/// Highest number of audit annotations of one policy.
 const MOST_ANNOTATIONS: usize = 20;
-/// The longest expression of an audit annotation, in bytes.
+/// Highest length of the expression of an audit annotation, in bytes.
 const LONGEST_ANNOTATION: usize = 5 * 1024;
-/// The reasons a refusal may have.
+/// Allowed reasons of a refusal.
 const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
 
-/// Judges writes.
+/// The kind ValidatingAdmissionPolicy, which judges writes.
 #[derive(Clone, Copy, Debug)]
 pub struct ValidatingAdmissionPolicy;
 
@@ -76,7 +76,10 @@ impl Kind for ValidatingAdmissionPolicy {
                 format!("must not have more than {MOST_ANNOTATIONS} auditAnnotations"),
             ));
         }
-        errors.extend(annotated(value::text(new, &["metadata", "name"]), annotations));
+        errors.extend(annotation_errors(
+            value::text(new, &["metadata", "name"]),
+            annotations,
+        ));
         errors.extend(expressions::errors(PolicyType::Validating, write.old, new));
         errors
     }
@@ -91,7 +94,7 @@ pub(super) fn count(policy: &Object, list: &str) -> Cell {
     Cell::Value(value::list(policy.value(), &["spec", list]).len().into())
 }
 
-/// The kind of the parameters of a policy.
+/// Table cell with the kind of a policy's parameters.
 pub(super) fn param_kind(policy: &Object) -> Cell {
     let kind = &policy.value()["spec"]["paramKind"];
     if !kind.is_object() {
@@ -131,7 +134,7 @@ fn validation(one: &Value, path: &str) -> Vec<FieldError> {
 }
 
 /// Errors in the audit annotations of the policy `name`, except expressions that do not compile.
-fn annotated(name: &str, annotations: &[Value]) -> Vec<FieldError> {
+fn annotation_errors(name: &str, annotations: &[Value]) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut known = BTreeSet::new();
     for (index, one) in annotations.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! The fields of a Deployment that its rules and `kubectl explain` know. Other fields are kept
-//! unchanged, for the cluster that runs the Pods.
+//! The fields of a Deployment that its rules and `kubectl explain` use. Other fields are stored unchanged,
+//! for the cluster that runs the Pods.
 
 use std::collections::BTreeMap;
 

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use super::number;
 use crate::core::value;
 
-/// Share of the Pods that a rolling update replaces at a time, by default.
+/// Default share of the Pods that a rolling update replaces at a time.
 const SHARE: &str = "25%";
 
-/// The strategy and its numbers. The cluster that runs the Pods fills in their missing fields.
+/// Fills in the strategy and its numbers. The cluster that runs the Pods fills in the other missing fields.
 pub(super) fn prepare(new: &mut Value) {
     let Some(spec) = new.get_mut("spec").filter(|spec| spec.is_object()) else {
         return;
@@ -66,7 +66,7 @@ pub(super) fn validate(old: Option<&Value>, new: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// All errors of an object whose Pods are found by a selector and never end. `numbers` must not be
+/// All errors of an object whose Pods are selected by labels and restarted always. `numbers` must not be
 /// negative.
 pub(crate) fn workload_errors(
     old: Option<&Value>,
@@ -84,7 +84,7 @@ pub(crate) fn workload_errors(
     errors
 }
 
-/// The values in `fields` of a spec that are below zero.
+/// Errors for negative values in `fields` of a spec.
 pub(crate) fn negative(spec: &Value, fields: &[&str]) -> Vec<FieldError> {
     let numbers = fields.iter().map(|field| (field, number(spec, &[field])));
     numbers
@@ -104,7 +104,7 @@ fn selector_changed(old: Option<&Value>, spec: &Value) -> Option<FieldError> {
     differs.then(|| FieldError::invalid("spec.selector", spec["selector"].clone(), "field is immutable"))
 }
 
-/// The selector must select something, and the Pods of the template.
+/// Checks that the selector is not empty and matches the labels of the template.
 fn selector(spec: &Value, kind: &str) -> Vec<FieldError> {
     let labels = value::object(spec, &["template", "metadata", "labels"]);
     let labels = labels.into_iter().flatten();
@@ -112,7 +112,7 @@ fn selector(spec: &Value, kind: &str) -> Vec<FieldError> {
         .filter_map(|(key, value)| Some((key, value.as_str()?)))
         .collect();
     let mut errors = validate_labels(labels.iter(), "spec.template.metadata.labels");
-    // The schema refuses wrong types.
+    // The schema rejects wrong types.
     let Ok(selector) = LabelSelector::deserialize(&spec["selector"]) else {
         return errors;
     };
@@ -171,7 +171,7 @@ fn strategy(strategy: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// A number, or the number of a share.
+/// Parses a number, or the number of a percentage.
 fn count(value: &Value) -> Result<i64, &'static str> {
     const SHARE: &str = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', \
                          regex used for validation is '[0-9]+%')";
@@ -189,10 +189,10 @@ fn count(value: &Value) -> Result<i64, &'static str> {
     }
 }
 
-/// The path of the Pod template.
+/// Path of the Pod spec in the template.
 const PATH: &str = "spec.template.spec";
 
-/// The essentials of the Pods: containers with names and images, restarted always.
+/// Errors in the required fields of the Pods: containers with names and images, restart policy Always.
 fn pods(template: &Value) -> Vec<FieldError> {
     let mut errors = container_errors(template);
     let policy = value::text(template, &["spec", "restartPolicy"]);

@@ -39,7 +39,7 @@ pub struct ScaleStatus {
 
 static SCHEMA: LazyLock<Arc<Schema>> = LazyLock::new(|| Arc::new(Schema::of::<ScaleFields>()));
 
-/// The subresource, whose writes go through `registry`.
+/// The subresource `scale`, whose writes use `registry`.
 #[must_use]
 pub fn subresource(registry: &Arc<Registry>) -> Subresource {
     Subresource {
@@ -56,12 +56,13 @@ pub fn subresource(registry: &Arc<Registry>) -> Subresource {
 struct Scale(Arc<Registry>);
 
 impl Part for Scale {
-    /// The number alone: a Scale's labels are not the Deployment's, and its status is for reading.
+    /// Converts the configuration of a server-side apply: only the number of Pods, since a Scale's labels are
+    /// not the Deployment's, and its status is read-only.
     fn of_object(&self, config: &Value) -> Value {
         let mut deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {}});
         for field in ["name", "namespace", "uid", "resourceVersion"] {
-            if let Some(given) = config["metadata"].get(field) {
-                deployment["metadata"][field] = given.clone();
+            if let Some(field_value) = config["metadata"].get(field) {
+                deployment["metadata"][field] = field_value.clone();
             }
         }
         if let Some(replicas) = config["spec"].get("replicas") {
@@ -71,7 +72,7 @@ impl Part for Scale {
     }
 
     fn shown(&self, object: &Object) -> Value {
-        shown(object)
+        scale_of(object)
     }
 }
 
@@ -87,26 +88,26 @@ impl SubresourceHandler for Scale {
 
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
         let key = Key::new(RESOURCE, &call.namespace, &call.name);
-        Ok(Reply::Value(shown(&*self.0.get(&key).await?)))
+        Ok(Reply::Value(scale_of(&*self.0.get(&key).await?)))
     }
 
     async fn update(&self, call: &Call, body: Value) -> Result<Reply, Status> {
-        // An empty body does not mean 0 Pods: a client that means 0 names the object.
+        // An empty body does not mean 0 Pods: a client that sends 0 sends the object's name as well.
         if value::text(&body, &["metadata", "name"]).is_empty() {
             return Err(Status::bad_request("name must be provided"));
         }
-        let wanted = number(&body, &["spec", "replicas"]);
-        if wanted < 0 {
+        let replicas = number(&body, &["spec", "replicas"]);
+        if replicas < 0 {
             let detail = "must be greater than or equal to 0";
-            let error = FieldError::invalid("spec.replicas", wanted, detail);
+            let error = FieldError::invalid("spec.replicas", replicas, detail);
             return Err(Status::invalid("autoscaling", "Scale", &call.name, &[error]));
         }
         let key = Key::new(RESOURCE, &call.namespace, &call.name);
         let mut deployment = self.0.get(&key).await?.parse();
-        deployment["spec"]["replicas"] = wanted.into();
+        deployment["spec"]["replicas"] = replicas.into();
         let revision = value::text(&body, &["metadata", "resourceVersion"]);
         match (revision, deployment["metadata"].as_object_mut()) {
-            // Without a revision the number is written over the present one.
+            // Without a resource version the number overwrites the present one.
             ("", Some(metadata)) => drop(metadata.remove("resourceVersion")),
             (revision, Some(metadata)) => {
                 metadata.insert("resourceVersion".to_owned(), revision.into());
@@ -117,17 +118,17 @@ impl SubresourceHandler for Scale {
             .0
             .update_subresource(call, &key, "scale", deployment, Vec::new())
             .await?;
-        Ok(Reply::Value(shown(&written)))
+        Ok(Reply::Value(scale_of(&written)))
     }
 }
 
-fn shown(deployment: &Object) -> Value {
+fn scale_of(deployment: &Object) -> Value {
     let meta = deployment.meta();
     let object = deployment.value();
     let mut spec = json!({});
-    // Go's type leaves a zero out.
-    if let wanted @ 1.. = number(object, &["spec", "replicas"]) {
-        spec["replicas"] = wanted.into();
+    // Go's type omits a zero.
+    if let replicas @ 1.. = number(object, &["spec", "replicas"]) {
+        spec["replicas"] = replicas.into();
     }
     json!({
         "apiVersion": "autoscaling/v1",

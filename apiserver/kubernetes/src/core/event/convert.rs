@@ -1,8 +1,8 @@
-//! The two forms of an Event. Fields not named here are called the same in both.
+//! Conversion between the two forms of an Event. Fields that are not named here have the same name in both.
 
 use serde_json::Value;
 
-/// A field in `v1`, and the same in `events.k8s.io/v1`.
+/// Field names in `v1`, each with its name in `events.k8s.io/v1`.
 const NAMES: [(&str, &str); 7] = [
     ("involvedObject", "regarding"),
     ("message", "note"),
@@ -27,7 +27,7 @@ pub(crate) fn to_new(value: &mut Value) {
     }
 }
 
-/// A field path of the stored form, as a client of `events.k8s.io/v1` knows it.
+/// Converts a field path of the stored form to its path in `events.k8s.io/v1`.
 pub(crate) fn served_path(path: &str) -> String {
     let end = path.find(['.', '[']).unwrap_or(path.len());
     let (first, rest) = path.split_at(end);

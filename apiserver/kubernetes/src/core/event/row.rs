@@ -1,11 +1,11 @@
-//! Table of Events: `LAST SEEN TYPE REASON OBJECT MESSAGE`, more with `-o wide`.
+//! Table of Events: `LAST SEEN TYPE REASON OBJECT MESSAGE`, and further columns with `-o wide`.
 
 use berth_apimachinery::{Cell, Column, Object, Timestamp};
 use serde_json::Value;
 
 use crate::core::value::{instant, text};
 
-/// The columns. An event's name has no information, so it comes last.
+/// Columns of the table. An event's name has no information, so it comes last.
 pub(crate) const COLUMNS: &[Column] = &[
     Column::text("Last Seen", "The time since it was last seen").computed(last_seen),
     Column::text("Type", "Normal or Warning").at(".type"),
@@ -26,7 +26,7 @@ pub(crate) const COLUMNS: &[Column] = &[
     Column::NAME.wide(),
 ];
 
-/// The reporting component: the source's, or the reporting controller.
+/// The reporting component: that of the source, or otherwise the reporting controller.
 pub(crate) fn component(event: &Value) -> &str {
     match text(event, &["source", "component"]) {
         "" => text(event, &["reportingComponent"]),

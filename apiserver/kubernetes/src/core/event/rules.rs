@@ -1,4 +1,4 @@
-//! The rules of Events. Paths are those of the stored form.
+//! The rules of Events. Field paths are those of the stored form.
 
 use berth_apimachinery::{FieldError, Write, name};
 use serde_json::Value;
@@ -9,13 +9,12 @@ use crate::core::value::text;
 const REASON_LIMIT: usize = 128;
 const NOTE_LIMIT: usize = 1024;
 
-/// The rules of `v1`: old reporters may leave out most fields; those with eventTime follow the newer
-/// rules.
+/// The rules of `v1`: older reporters may omit most fields; events with eventTime follow the newer rules.
 pub(crate) fn core(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     let mut errors: Vec<FieldError> = namespace(new).into_iter().collect();
     errors.extend(micro_time::problems(&MICRO_TIMES, new));
     if !text(new, &["eventTime"]).is_empty() {
-        errors.extend(reported(write, new));
+        errors.extend(report_errors(write, new));
     }
     errors
 }
@@ -23,7 +22,7 @@ pub(crate) fn core(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
 /// The rules of `events.k8s.io/v1`.
 pub(crate) fn new_api(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     let mut errors: Vec<FieldError> = namespace(new).into_iter().collect();
-    // The regarded object may be in any namespace here.
+    // In this API the regarded object may be in any namespace.
     errors.retain(|_| text(new, &["involvedObject", "namespace"]).is_empty());
     errors.extend(micro_time::problems(&MICRO_TIMES, new));
     errors.extend(series(new));
@@ -31,7 +30,7 @@ pub(crate) fn new_api(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         if text(new, &["eventTime"]).is_empty() {
             errors.push(FieldError::required("eventTime", ""));
         }
-        errors.extend(reported(write, new));
+        errors.extend(report_errors(write, new));
         for field in ["source", "firstTimestamp", "lastTimestamp", "count"] {
             if new.get(field).is_some_and(is_set) {
                 errors.push(FieldError::invalid(
@@ -68,7 +67,7 @@ pub(crate) fn new_api(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// A series has at least two events, and the last of them a time.
+/// Errors of a series: it has at least two events, and the time of the last one.
 fn series(new: &Value) -> Vec<FieldError> {
     let Some(series) = new.get("series").filter(|series| series.is_object()) else {
         return Vec::new();
@@ -83,10 +82,10 @@ fn series(new: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// The fields of `metav1.MicroTime`.
+/// Paths of the `metav1.MicroTime` fields.
 const MICRO_TIMES: [&[&str]; 2] = [&["eventTime"], &["series", "lastObservedTime"]];
 
-/// Writes these times in UTC, the served form.
+/// Converts the times to UTC, the served form.
 pub(crate) fn to_utc(new: &mut Value) {
     micro_time::to_utc(&MICRO_TIMES, new);
 }
@@ -101,7 +100,8 @@ fn is_set(value: &Value) -> bool {
     }
 }
 
-/// An event is in the namespace of its object; an event about a cluster-scoped object is in `default`.
+/// Error of the namespace: an event is in the namespace of its object; an event about a cluster-scoped object
+/// is in `default`.
 fn namespace(new: &Value) -> Option<FieldError> {
     let own = text(new, &["metadata", "namespace"]);
     let involved = text(new, &["involvedObject", "namespace"]);
@@ -118,8 +118,8 @@ fn namespace(new: &Value) -> Option<FieldError> {
     })
 }
 
-/// Errors of a report in the newer form.
-fn reported(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+/// Errors of an event in the newer form.
+fn report_errors(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let controller = text(new, &["reportingComponent"]);
     if controller.is_empty() {
@@ -149,7 +149,7 @@ fn reported(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// `[prefix/]name`, as label keys are.
+/// Checks that `text` has the form of a label key: `[prefix/]name`.
 pub(crate) fn qualified(text: &str) -> Result<(), String> {
     let name = match text.split_once('/') {
         Some((prefix, name)) => {

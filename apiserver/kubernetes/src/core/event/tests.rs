@@ -1,4 +1,4 @@
-//! Events: both APIs over one record.
+//! Events: both APIs over the same record.
 
 use berth_apimachinery::{Cell, Revision, Timestamp, Via};
 use serde_json::json;

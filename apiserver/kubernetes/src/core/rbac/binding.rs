@@ -56,11 +56,11 @@ pub struct RoleRef {
     pub name: String,
 }
 
-/// Grants a role in one namespace.
+/// The kind RoleBinding, which grants a role in one namespace.
 #[derive(Clone, Copy, Debug)]
 pub struct RoleBinding;
 
-/// Grants a role everywhere.
+/// The kind ClusterRoleBinding, which grants a role in all namespaces.
 #[derive(Clone, Copy, Debug)]
 pub struct ClusterRoleBinding;
 
@@ -176,7 +176,7 @@ fn subjects(binding: &Object, kind: &str) -> Cell {
     names.collect::<Vec<_>>().join(", ").into()
 }
 
-/// The API groups that may be left out.
+/// Fills in the API groups that a client may omit.
 fn fill_groups(new: &mut Value) {
     let fill = |holder: &mut Value| {
         if let Some(fields) = holder.as_object_mut()
@@ -201,7 +201,7 @@ fn fill_groups(new: &mut Value) {
 }
 
 fn errors(write: &Write<'_>, new: &Value, role_kinds: &[&str], namespaced: bool) -> Vec<FieldError> {
-    // The schema refuses a value that does not parse.
+    // The schema rejects a value that does not parse.
     let Ok(fields) = BindingFields::deserialize(new) else {
         return Vec::new();
     };

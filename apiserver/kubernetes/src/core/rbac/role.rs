@@ -85,11 +85,11 @@ pub struct AggregationRule {
     pub cluster_role_selectors: Vec<LabelSelector>,
 }
 
-/// Permissions in a namespace.
+/// The kind Role: permissions in one namespace.
 #[derive(Clone, Copy, Debug)]
 pub struct Role;
 
-/// Permissions anywhere.
+/// The kind ClusterRole: permissions in any namespace.
 #[derive(Clone, Copy, Debug)]
 pub struct ClusterRole;
 
@@ -167,7 +167,7 @@ impl Kind for ClusterRole {
 fn rule_errors(new: &Value, namespaced: bool) -> Vec<FieldError> {
     let rules = crate::core::value::list(new, &["rules"]);
     let parsed = rules.iter().map(|rule| PolicyRule::deserialize(rule).ok());
-    // A rule that does not parse is the schema's to refuse.
+    // The schema rejects a rule that does not parse.
     parsed
         .enumerate()
         .filter_map(|(index, rule)| Some(one_rule(&rule?, &format!("rules[{index}]"), namespaced)))

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::core::value;
 
-/// A port without a targetPort leads to the same port of the workloads.
+/// Fills in the targetPort of a port without one: the same number.
 pub(super) fn prepare(new: &mut Value) {
     let ports = new.pointer_mut("/spec/ports").and_then(Value::as_array_mut);
     for port in ports.into_iter().flatten() {
@@ -22,7 +22,7 @@ pub(super) fn prepare(new: &mut Value) {
     }
 }
 
-/// A name in DNS as old resolvers take it: it begins with a letter.
+/// Checks a name as older DNS resolvers accept it: it begins with a letter.
 pub(super) fn name(name: &str) -> Result<(), NameError> {
     names::dns_label(name)?;
     if name.starts_with(|first: char| first.is_ascii_digit()) {
@@ -132,7 +132,7 @@ fn node_port(port: &Value, kind: &str, path: &str) -> Option<FieldError> {
     number(port, "nodePort", path)
 }
 
-/// Labels that no workload could have.
+/// Errors for labels in the selector that no workload can have.
 fn selector(new: &Value) -> Vec<FieldError> {
     let labels = value::object(new, &["spec", "selector"]).into_iter().flatten();
     let labels = labels.filter_map(|(key, value)| Some((key, value.as_str()?)));

@@ -1,4 +1,4 @@
-//! Whether rights cover others, without writing them all out.
+//! Whether rights cover others, without expanding them.
 
 use super::*;
 

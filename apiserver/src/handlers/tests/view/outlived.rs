@@ -1,4 +1,4 @@
-//! Rules that no longer hold, and the watches by them.
+//! Expired rules, and the watches that use them.
 
 use std::sync::atomic::AtomicBool;
 
@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use super::*;
 use crate::view::ViewSource;
 
-/// The view of a team for a while.
+/// The view of a team with a limited lifetime.
 struct ForAWhile {
     team: Team,
     since: Revision,
@@ -72,13 +72,13 @@ async fn a_watch_ends_when_its_rules_do_and_does_not_begin_before_them() {
     let early = source.watch(scope(), Revision(since.0 - 1)).err().unwrap();
     assert!(is_over(&early), "{early}");
 
-    // One that is idle is woken.
+    // An idle watch is woken.
     let mut idle = source.watch(scope(), since).unwrap();
     ended.notify_one();
     let over = idle.next(10).await.unwrap_err();
     assert!(is_over(&over), "{over}");
 
-    // One that has something to show does not show it by rules that no longer hold.
+    // A watch with pending events does not return them under expired rules.
     let mut watch = source.watch(scope(), since).unwrap();
     client.team_widget("b", "red").await;
     assert_eq!(watch.next(10).await.unwrap().len(), 1);

@@ -1,4 +1,4 @@
-//! `format`: a text with inserted values.
+//! The function `format`, which inserts values into a text.
 
 use super::text;
 use crate::error::Error;
@@ -7,9 +7,9 @@ use crate::library::convert::to_string;
 use crate::meter::Meter;
 use crate::value::{List, Value};
 
-/// Digits behind the point, by default.
+/// Default number of digits after the point.
 const PRECISION: usize = 6;
-/// The most digits behind the point.
+/// Highest number of digits after the point.
 const MOST_PRECISION: usize = 1000;
 
 pub(super) fn format<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
@@ -17,23 +17,23 @@ pub(super) fn format<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
         return Err(Error::no_such_overload());
     };
     meter.bytes(text.len())?;
-    let mut made = String::new();
+    let mut output = String::new();
     let mut used = 0;
     let mut rest = &**text;
     while let Some(at) = rest.find('%') {
-        made.push_str(&rest[..at]);
+        output.push_str(&rest[..at]);
         rest = &rest[at + 1..];
         if let Some(after) = rest.strip_prefix('%') {
-            made.push('%');
+            output.push('%');
             rest = after;
             continue;
         }
         let (precision, verb) = clause(&mut rest)?;
         let value = argument(list, used)?;
         used += 1;
-        put(meter, &mut made, verb, precision, &value)?;
+        put(meter, &mut output, verb, precision, &value)?;
     }
-    made.push_str(rest);
+    output.push_str(rest);
     if used < list.len() {
         let text = format!(
             "too many arguments supplied to string.format (expected {used}, got {})",
@@ -41,7 +41,7 @@ pub(super) fn format<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
         );
         return Err(Error::failed(text));
     }
-    Ok(made.into())
+    Ok(output.into())
 }
 
 fn argument<'a>(list: &List<'a>, place: usize) -> Result<Value<'a>, Error> {
@@ -49,7 +49,7 @@ fn argument<'a>(list: &List<'a>, place: usize) -> Result<Value<'a>, Error> {
         .ok_or_else(|| Error::failed(format!("index {place} out of range")))
 }
 
-/// The precision and the letter of a clause.
+/// Parses the precision and the letter of a clause.
 fn clause(rest: &mut &str) -> Result<(Option<usize>, char), Error> {
     let mut precision = None;
     if let Some(digits) = rest.strip_prefix('.') {
@@ -73,44 +73,44 @@ fn clause(rest: &mut &str) -> Result<(Option<usize>, char), Error> {
     Ok((precision, verb))
 }
 
-fn wrong(clause: &str, takes: &str, value: &Value<'_>) -> Error {
-    let given = value.type_name();
+fn wrong(clause: &str, accepted: &str, value: &Value<'_>) -> Error {
+    let actual = value.type_name();
     Error::failed(format!(
-        "error during formatting: {clause} clause can only be used on {takes}, was given {given}"
+        "error during formatting: {clause} clause can only be used on {accepted}, was given {actual}"
     ))
 }
 
 fn put(
     meter: &mut Meter,
-    made: &mut String,
+    output: &mut String,
     verb: char,
     precision: Option<usize>,
     value: &Value<'_>,
 ) -> Result<(), Error> {
     meter.charge(1 + precision.unwrap_or_default() / 10)?;
     match (verb, value) {
-        ('s', value) => shown(meter, made, value, false)?,
-        ('d', Value::Int(number)) => made.push_str(&number.to_string()),
-        ('d', Value::Uint(number)) => made.push_str(&number.to_string()),
+        ('s', value) => write_value(meter, output, value, false)?,
+        ('d', Value::Int(number)) => output.push_str(&number.to_string()),
+        ('d', Value::Uint(number)) => output.push_str(&number.to_string()),
         ('d', value) => return Err(wrong("decimal", "integers", value)),
         ('f' | 'e', value) => {
             let clause = if verb == 'f' { "fixed-point" } else { "scientific" };
             let number = double(value).ok_or_else(|| wrong(clause, "doubles", value))?;
-            let shown = match unusual(number) {
+            let formatted = match unusual(number) {
                 Some(word) => word.to_owned(),
                 None if verb == 'f' => grouped(number, precision.unwrap_or(PRECISION)),
                 None => scientific(number),
             };
-            made.push_str(&shown);
+            output.push_str(&formatted);
         }
-        ('b', Value::Bool(flag)) => made.push(if *flag { '1' } else { '0' }),
+        ('b', Value::Bool(flag)) => output.push(if *flag { '1' } else { '0' }),
         ('b' | 'o' | 'x' | 'X', Value::Int(number)) => {
-            made.push_str(if *number < 0 { "-" } else { "" });
-            made.push_str(&based(number.unsigned_abs(), verb));
+            output.push_str(if *number < 0 { "-" } else { "" });
+            output.push_str(&in_base(number.unsigned_abs(), verb));
         }
-        ('b' | 'o' | 'x' | 'X', Value::Uint(number)) => made.push_str(&based(*number, verb)),
-        ('x' | 'X', Value::String(text)) => bytes(meter, made, text.as_bytes(), verb)?,
-        ('x' | 'X', Value::Bytes(all)) => bytes(meter, made, all, verb)?,
+        ('b' | 'o' | 'x' | 'X', Value::Uint(number)) => output.push_str(&in_base(*number, verb)),
+        ('x' | 'X', Value::String(text)) => bytes(meter, output, text.as_bytes(), verb)?,
+        ('x' | 'X', Value::Bytes(all)) => bytes(meter, output, all, verb)?,
         ('b', value) => return Err(wrong("binary", "integers and bools", value)),
         ('o', value) => return Err(wrong("octal", "integers", value)),
         ('x' | 'X', value) => return Err(wrong("hex", "integers, byte buffers, and strings", value)),
@@ -145,7 +145,7 @@ fn unusual(number: f64) -> Option<&'static str> {
         .then_some(if number > 0.0 { "\u{221e}" } else { "-\u{221e}" })
 }
 
-fn based(number: u64, verb: char) -> String {
+fn in_base(number: u64, verb: char) -> String {
     match verb {
         'b' => format!("{number:b}"),
         'o' => format!("{number:o}"),
@@ -154,79 +154,79 @@ fn based(number: u64, verb: char) -> String {
     }
 }
 
-fn bytes(meter: &mut Meter, made: &mut String, all: &[u8], verb: char) -> Result<(), Error> {
+fn bytes(meter: &mut Meter, output: &mut String, all: &[u8], verb: char) -> Result<(), Error> {
     meter.bytes(2 * all.len())?;
     for byte in all {
-        let shown = if verb == 'x' {
+        let formatted = if verb == 'x' {
             format!("{byte:02x}")
         } else {
             format!("{byte:02X}")
         };
-        made.push_str(&shown);
+        output.push_str(&formatted);
     }
     Ok(())
 }
 
-/// A number with commas between its thousands, as in American English.
+/// Formats a number with commas between its thousands, as in American English.
 fn grouped(number: f64, precision: usize) -> String {
-    let shown = format!("{number:.precision$}");
-    let (sign, rest) = match shown.strip_prefix('-') {
+    let formatted = format!("{number:.precision$}");
+    let (sign, rest) = match formatted.strip_prefix('-') {
         Some(rest) => ("-", rest),
-        None => ("", &shown[..]),
+        None => ("", &formatted[..]),
     };
     let (whole, fraction) = rest.split_at(rest.find('.').unwrap_or(rest.len()));
-    let mut made = sign.to_owned();
+    let mut output = sign.to_owned();
     for (index, digit) in whole.chars().enumerate() {
         if index > 0 && (whole.len() - index).is_multiple_of(3) {
-            made.push(',');
+            output.push(',');
         }
-        made.push(digit);
+        output.push(digit);
     }
-    made + fraction
+    output + fraction
 }
 
-/// A number with its power of ten. The precision of the clause is not considered, as upstream.
+/// Formats a number with its power of ten. As in cel-go, the precision of the clause is ignored.
 fn scientific(number: f64) -> String {
-    let shown = format!("{number:.PRECISION$e}");
-    let (digits, exponent) = shown.split_once('e').unwrap_or((&shown, "0"));
+    let formatted = format!("{number:.PRECISION$e}");
+    let (digits, exponent) = formatted.split_once('e').unwrap_or((&formatted, "0"));
     let exponent: i32 = exponent.parse().unwrap_or_default();
-    let mut made = format!("{digits}\u{d7}10");
+    let mut output = format!("{digits}\u{d7}10");
     if exponent < 0 {
-        made.push('\u{207b}');
+        output.push('\u{207b}');
     }
     for digit in format!("{:02}", exponent.abs()).chars() {
         let high = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
-        made.push(high[digit.to_digit(10).unwrap_or_default() as usize]);
+        output.push(high[digit.to_digit(10).unwrap_or_default() as usize]);
     }
-    made
+    output
 }
 
-/// A value for `%s`; within lists and maps as an expression would name it.
-fn shown(meter: &mut Meter, made: &mut String, value: &Value<'_>, inside: bool) -> Result<(), Error> {
+/// Formats a value for `%s`; within lists and maps in the form of an expression.
+fn write_value(meter: &mut Meter, output: &mut String, value: &Value<'_>, inside: bool) -> Result<(), Error> {
     meter.charge(1)?;
     meter.bytes(value.size())?;
     match value {
-        Value::Null => made.push_str("null"),
+        Value::Null => output.push_str("null"),
         Value::List(list) => {
-            made.push('[');
+            output.push('[');
             for (index, element) in list.iter().enumerate() {
-                made.push_str(if index > 0 { ", " } else { "" });
-                shown(meter, made, &element, true)?;
+                output.push_str(if index > 0 { ", " } else { "" });
+                write_value(meter, output, &element, true)?;
             }
-            made.push(']');
+            output.push(']');
         }
         Value::Map(map) => {
-            made.push('{');
+            output.push('{');
             for (index, (key, element)) in map.entries().into_iter().enumerate() {
-                made.push_str(if index > 0 { ", " } else { "" });
-                shown(meter, made, &key, true)?;
-                made.push(':');
-                shown(meter, made, &element, true)?;
+                output.push_str(if index > 0 { ", " } else { "" });
+                write_value(meter, output, &key, true)?;
+                output.push(':');
+                write_value(meter, output, &element, true)?;
             }
-            made.push('}');
+            output.push('}');
         }
-        Value::Type(name) => made.push_str(name),
-        Value::Double(number) if inside && number.is_finite() => made.push_str(&format!("{number:.6}")),
+        Value::Type(name) => output.push_str(name),
+        Value::Double(number) if inside && number.is_finite() => output.push_str(&format!("{number:.6}")),
         Value::Bool(_)
         | Value::Int(_)
         | Value::Uint(_)
@@ -239,11 +239,11 @@ fn shown(meter: &mut Meter, made: &mut String, value: &Value<'_>, inside: bool) 
                 return Err(Error::no_such_overload());
             };
             match value {
-                Value::String(_) | Value::Double(_) if inside => made.push_str(&quoted(&text)),
-                Value::Bytes(_) if inside => made.push_str(&format!("b{}", quoted(&text))),
-                Value::Timestamp(_) if inside => made.push_str(&format!("timestamp(\"{}\")", &*text)),
-                Value::Duration(_) if inside => made.push_str(&format!("duration(\"{}\")", &*text)),
-                _ => made.push_str(&text),
+                Value::String(_) | Value::Double(_) if inside => output.push_str(&quoted(&text)),
+                Value::Bytes(_) if inside => output.push_str(&format!("b{}", quoted(&text))),
+                Value::Timestamp(_) if inside => output.push_str(&format!("timestamp(\"{}\")", &*text)),
+                Value::Duration(_) if inside => output.push_str(&format!("duration(\"{}\")", &*text)),
+                _ => output.push_str(&text),
             }
         }
         other => {
@@ -257,24 +257,24 @@ fn shown(meter: &mut Meter, made: &mut String, value: &Value<'_>, inside: bool) 
     Ok(())
 }
 
-/// Text in quotes, with the escapes that CEL reads.
+/// Quotes a text, with the escapes of CEL.
 pub(super) fn quoted(text: &str) -> String {
-    let mut made = String::with_capacity(text.len() + 2);
-    made.push('"');
+    let mut output = String::with_capacity(text.len() + 2);
+    output.push('"');
     for character in text.chars() {
         match character {
-            '\u{7}' => made.push_str("\\a"),
-            '\u{8}' => made.push_str("\\b"),
-            '\u{c}' => made.push_str("\\f"),
-            '\n' => made.push_str("\\n"),
-            '\r' => made.push_str("\\r"),
-            '\t' => made.push_str("\\t"),
-            '\u{b}' => made.push_str("\\v"),
-            '\\' => made.push_str("\\\\"),
-            '"' => made.push_str("\\\""),
-            other => made.push(other),
+            '\u{7}' => output.push_str("\\a"),
+            '\u{8}' => output.push_str("\\b"),
+            '\u{c}' => output.push_str("\\f"),
+            '\n' => output.push_str("\\n"),
+            '\r' => output.push_str("\\r"),
+            '\t' => output.push_str("\\t"),
+            '\u{b}' => output.push_str("\\v"),
+            '\\' => output.push_str("\\\\"),
+            '"' => output.push_str("\\\""),
+            other => output.push(other),
         }
     }
-    made.push('"');
-    made
+    output.push('"');
+    output
 }

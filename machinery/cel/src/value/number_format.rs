@@ -1,6 +1,6 @@
-//! Numbers as Go writes them.
+//! Formatting of numbers, as in Go.
 
-/// A double in the fewest digits that identify it, with an exponent below -4 or above 5.
+/// Formats a double in the fewest digits that identify it, with an exponent below -4 or above 5.
 pub(crate) fn double(value: f64) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
@@ -8,8 +8,8 @@ pub(crate) fn double(value: f64) -> String {
     if value.is_infinite() {
         return if value > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
     }
-    let shown = format!("{value:e}");
-    let (digits, exponent) = shown.split_once('e').unwrap_or((&shown, "0"));
+    let scientific = format!("{value:e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or_default();
     if (-4..6).contains(&exponent) {
         return format!("{value}");
@@ -18,7 +18,7 @@ pub(crate) fn double(value: f64) -> String {
     format!("{digits}e{sign}{:02}", exponent.abs())
 }
 
-/// A length of time in seconds.
+/// Formats a duration in seconds.
 pub(crate) fn duration(nanoseconds: i64) -> String {
     let sign = if nanoseconds < 0 { "-" } else { "" };
     let all = nanoseconds.unsigned_abs();

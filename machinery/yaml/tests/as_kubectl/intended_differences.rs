@@ -1,8 +1,7 @@
-//! Differences between us and kubectl, and why they are meant: what nobody writes, or what would be
-//! lost without a word.
+//! Intended differences between us and kubectl: unusual texts, and texts that kubectl truncates silently.
 
-/// Why `text` may be read in another way, if there is a reason.
-pub(crate) fn meant(text: &str) -> Option<&'static str> {
+/// Reason for a difference in `text`, if it is intended.
+pub(crate) fn intended_difference(text: &str) -> Option<&'static str> {
     let has = |any: &[&str]| any.iter().any(|one| text.contains(one));
     let brackets = has(&["{", "["]);
     if has(&["\u{85}", "\u{2028}", "\u{2029}"]) {
@@ -61,7 +60,7 @@ pub(crate) fn meant(text: &str) -> Option<&'static str> {
     None
 }
 
-/// Whether an anchor or an alias has a name of other letters.
+/// Whether an anchor or an alias has unusual letters in its name.
 fn names(text: &str) -> bool {
     let mut after = text.split(['&', '*']).skip(1);
     after.any(|rest| {

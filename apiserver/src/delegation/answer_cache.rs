@@ -1,4 +1,4 @@
-//! Answers that are kept for a while. Concurrent callers with the same question wait for one answer.
+//! Cached answers. Concurrent callers with the same question wait for one answer.
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use moka::future::Cache;
 
 use super::DelegationError;
 
-/// Most answers that are kept; those not asked for longest go first.
+/// Highest number of cached answers; the least recently used ones are dropped first.
 const CAPACITY: u64 = 8192;
 
-/// Answers by question.
+/// Cache of answers by question.
 pub(crate) struct AnswerCache<K, V> {
     cache: Cache<K, CachedAnswer<V>>,
     clock: Arc<dyn Clock>,
@@ -21,7 +21,7 @@ pub(crate) struct AnswerCache<K, V> {
 #[derive(Clone)]
 struct CachedAnswer<V> {
     answer: Result<V, DelegationError>,
-    /// Time from which the question is asked again, in milliseconds since 1970.
+    /// Time at which the answer expires, in milliseconds since 1970.
     until: i64,
 }
 
@@ -37,8 +37,8 @@ where
         }
     }
 
-    /// The answer to `question`. It is requested only when no answer is kept, and kept for the time
-    /// that `keep` returns. A failure goes to all waiters, and is not kept.
+    /// Returns the answer to `question`. It is requested only when none is cached, and then cached for the
+    /// time that `keep` returns. A failure is returned to all waiting callers, and is not cached.
     pub(crate) async fn get(
         &self,
         question: K,
@@ -46,7 +46,7 @@ where
         ask: impl Future<Output = Result<V, DelegationError>>,
     ) -> Result<V, DelegationError> {
         let now = self.now();
-        let asked = async {
+        let request = async {
             let answer = ask.await;
             let until = match &answer {
                 Ok(value) => self
@@ -57,7 +57,7 @@ where
             CachedAnswer { answer, until }
         };
         let entry = self.cache.entry(question);
-        let entry = entry.or_insert_with_if(asked, |kept| kept.until <= now).await;
+        let entry = entry.or_insert_with_if(request, |kept| kept.until <= now).await;
         entry.into_value().answer
     }
 

@@ -1,4 +1,4 @@
-//! Stored policies.
+//! The set of stored policies and bindings.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use serde_json::Value;
 pub struct StoredSet {
     /// MutatingAdmissionPolicies.
     pub mutating: Vec<Arc<Value>>,
-    /// Their bindings.
+    /// Bindings of the MutatingAdmissionPolicies.
     pub mutating_bindings: Vec<Arc<Value>>,
     /// ValidatingAdmissionPolicies.
     pub validating: Vec<Arc<Value>>,
-    /// Their bindings.
+    /// Bindings of the ValidatingAdmissionPolicies.
     pub validating_bindings: Vec<Arc<Value>>,
 }
 

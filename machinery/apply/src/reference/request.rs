@@ -1,23 +1,22 @@
-//! A step of `rows.json` as a request: for players of the rows on a server.
+//! A step of `rows.json` as a request, for runners with a server.
 
 use serde_json::{Value, json};
 
-/// A request.
+/// A request of a step.
 pub struct ReferenceRequest {
-    /// Its method.
+    /// HTTP method.
     pub method: &'static str,
-    /// Its path and query.
+    /// Path and query.
     pub path: String,
-    /// The type of its body.
+    /// Media type of the body.
     pub content: &'static str,
-    /// Its body.
+    /// Body of the request.
     pub body: Value,
-    /// Whether the resulting object is stored without managed fields: then the stored fields have no
-    /// owner.
+    /// Whether the resulting object is stored without managed fields: the stored fields then have no owner.
     pub seeds: bool,
 }
 
-/// Path of Widgets, and of the one with `name` where that is not empty.
+/// Path of Widgets, or of the Widget `name` if it is not empty.
 #[must_use]
 pub fn path(version: &str, name: &str) -> String {
     let all = format!("/apis/example.dev/{version}/namespaces/default/widgets");
@@ -27,10 +26,10 @@ pub fn path(version: &str, name: &str) -> String {
     }
 }
 
-/// Request of `step` about the Widget `name`, which is `live` where it exists.
+/// Returns the request of `step` about the Widget `name`, which is `live` if it exists.
 ///
 /// # Panics
-/// When the step does nothing.
+/// When the step has no action.
 #[must_use]
 pub fn asked(step: &Value, name: &str, live: Option<&Value>) -> ReferenceRequest {
     let of = |verb: &'static str| step[verb].as_str().map(|manager| (verb, manager));
@@ -76,7 +75,7 @@ pub fn asked(step: &Value, name: &str, live: Option<&Value>) -> ReferenceRequest
     }
 }
 
-/// The expected code for `step`, where the object `is_there` before it.
+/// Returns the expected status code of `step`; `is_there` is true if the object exists before it.
 #[must_use]
 pub fn code(step: &Value, is_there: bool) -> u64 {
     let creates = !is_there && step["SEED"].is_null();
