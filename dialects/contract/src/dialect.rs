@@ -7,13 +7,13 @@ use berth_apimachinery::{GroupResource, Key, Kind};
 use serde_json::Value;
 
 use crate::configuration::{Configuration, NoSettings};
+use crate::extra_views::ExtraViews;
 use crate::guarded::GuardedResources;
 use crate::inventory::Inventory;
 use crate::on_hub::OnHub;
 use crate::own_place::OwnPlace;
 use crate::reach::Reach;
 use crate::reconciler::{Controllers, NoReconcilers};
-use crate::shown::ExtraViews;
 
 /// A kind of object that wants a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

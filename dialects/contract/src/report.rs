@@ -6,7 +6,7 @@ mod counts;
 mod funnel;
 mod steps;
 mod wire;
-mod written;
+mod writer;
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -25,7 +25,7 @@ pub use wire::{
     AmountEntry, Candidate, ChangeEntry, Condition, CurrentEntry, FunnelStep, Pick, ReasonCount,
     RejectionEntry, Report, RulesInForce, Score, Token, WriteEntry,
 };
-pub use written::{StreamedCandidates, Writer};
+pub use writer::{StreamedCandidates, Writer};
 
 /// The report of `decision`, made on `inventory` (at `revision`) by the dialect named `dialect`.
 #[must_use]

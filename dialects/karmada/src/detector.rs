@@ -7,7 +7,7 @@
 
 mod binding;
 mod claim;
-mod stored;
+mod stored_object;
 #[cfg(test)]
 mod tests;
 
@@ -18,7 +18,7 @@ use berth_apimachinery::write::{Verb, Write};
 use berth_apimachinery::{Change, GroupResource, Key, Object};
 use berth_dialect_contract::{Context, Reconciler, Step};
 
-use self::stored::stripped;
+use self::stored_object::stripped;
 use crate::fleet::Fleet;
 use crate::fleet::policies::PolicyRecord;
 use crate::names::{

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use berth_apimachinery::{Key, Object};
 use serde_json::{Value, json};
 
-use super::stored::stripped;
+use super::stored_object::stripped;
 use crate::fleet::Fleet;
 use crate::fleet::policies::PolicyRecord;
 use crate::names::{CLAIMS, CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLICIES};
