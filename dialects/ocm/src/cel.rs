@@ -13,7 +13,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use berth_apimachinery::Timestamp;
 use berth_cel::{Environment, Error, Function, Key, Map, Meter, Outcome, Program, Text, Type, Value};
 
-use crate::scored::ScoredCluster;
+use crate::scored::ClusterScores;
 
 pub(crate) use results::{ExpressionVerdict, ObjectReadings, Results};
 
@@ -44,7 +44,7 @@ pub(crate) struct ScoreReader {
     /// Name of the cluster whose scores they are.
     pub(crate) cluster: Arc<str>,
     /// Its AddOnPlacementScores, where it has any.
-    pub(crate) objects: Option<Arc<ScoredCluster>>,
+    pub(crate) objects: Option<Arc<ClusterScores>>,
     /// The instant: expired scores count as missing.
     pub(crate) now: Timestamp,
 }

@@ -12,7 +12,7 @@ use berth_scheduling::Ix;
 use crate::cel::{Expression, ExpressionVerdict, ObjectReadings, ScoreReader};
 use crate::cluster::Cluster;
 use crate::fleet::Fleet;
-use crate::scored::ScoredCluster;
+use crate::scored::ClusterScores;
 
 /// Cost that the expressions of one predicate may have together on one cluster, as in OCM.
 const PER_PREDICATE: u64 = 10_000_000;
@@ -173,7 +173,7 @@ impl<'a> Evaluator<'a> {
             .scored
             .get(&cluster.name)
             .filter(|_| expression.uses_scores);
-        let expired = |scored: &Arc<ScoredCluster>| {
+        let expired = |scored: &Arc<ClusterScores>| {
             let objects = scored.objects.iter();
             objects.filter(|scores| scores.until < self.now).count()
         };

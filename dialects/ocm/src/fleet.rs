@@ -16,7 +16,7 @@ use crate::columns::moved::Records;
 use crate::names::{PLACEMENTS, SCORES};
 use crate::policy::Mention;
 use crate::record::{ClusterSet, DecisionRecord, PlacementRecord};
-use crate::scored::{ScoredCluster, Scores};
+use crate::scored::{ClusterScores, Scores};
 use crate::tally::Tally;
 
 /// All objects of a hub that the dialect knows.
@@ -40,7 +40,7 @@ pub(crate) struct Fleet {
     owned: imbl::OrdSet<(Arc<str>, Arc<str>, Arc<str>)>,
     scores: imbl::OrdMap<Key, Arc<Scores>>,
     /// The clusters that have any.
-    pub(crate) scored: imbl::HashMap<Arc<str>, Arc<ScoredCluster>>,
+    pub(crate) scored: imbl::HashMap<Arc<str>, Arc<ClusterScores>>,
     pub(crate) tally: Tally,
     pub(crate) unusable: UnusableObjects,
     /// The columns; empty when clusters were added or removed since the last read.
@@ -141,7 +141,7 @@ impl Fleet {
             self.scored.remove(cluster);
         } else {
             self.scored
-                .insert(Arc::clone(cluster), Arc::new(ScoredCluster::new(objects)));
+                .insert(Arc::clone(cluster), Arc::new(ClusterScores::new(objects)));
         }
     }
 

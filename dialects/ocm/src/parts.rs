@@ -21,7 +21,7 @@ pub use crate::outline::{Outline, Range};
 
 /// A cluster that fits, with its score.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Standing {
+pub struct ScoredCluster {
     /// The weighted total; more is better.
     pub total: Reverse<i64>,
     /// The name of the cluster; of equal totals the first name is better.
@@ -48,23 +48,26 @@ pub fn outline(part: &dyn Inventory, ask: &Ask<'_>) -> Option<Outline> {
 /// The clusters of `part` that the Placement in `ask` would choose if there were no others, best first, scored as
 /// clusters of a fleet with the outline `whole`.
 #[must_use]
-pub fn best(part: &dyn Inventory, ask: &Ask<'_>, whole: &Outline) -> Option<Vec<Standing>> {
+pub fn best(part: &dyn Inventory, ask: &Ask<'_>, whole: &Outline) -> Option<Vec<ScoredCluster>> {
     let fleet = fleet(part)?;
     let decision = decided(fleet, ask, Some(whole))?;
     let solved = &decision.solved;
-    let standing = |&candidate: &Ix| {
-        Some(Standing {
+    let scored = |&candidate: &Ix| {
+        Some(ScoredCluster {
             total: Reverse(solved.total_of(candidate)?),
             cluster: Arc::clone(&fleet.columns().row(candidate).name),
         })
     };
-    solved.picked.iter().map(standing).collect()
+    solved.picked.iter().map(scored).collect()
 }
 
 /// The best of the `best` of all parts: as many as the Placement wants, or all that fit.
 #[must_use]
-pub fn merge(best: impl IntoIterator<Item = Vec<Standing>>, wanted: Option<usize>) -> Vec<Standing> {
-    let mut all: Vec<Standing> = best.into_iter().flatten().collect();
+pub fn merge(
+    best: impl IntoIterator<Item = Vec<ScoredCluster>>,
+    wanted: Option<usize>,
+) -> Vec<ScoredCluster> {
+    let mut all: Vec<ScoredCluster> = best.into_iter().flatten().collect();
     all.sort_unstable();
     all.truncate(wanted.unwrap_or(usize::MAX));
     all

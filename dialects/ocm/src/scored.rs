@@ -10,14 +10,14 @@ use crate::kind;
 
 /// All AddOnPlacementScores of one cluster.
 #[derive(Debug)]
-pub(crate) struct ScoredCluster {
+pub(crate) struct ClusterScores {
     /// Unique to these readings of the objects, so that kept results are never used for others.
     pub(crate) stamp: u64,
     /// The objects, by name.
     pub(crate) objects: Vec<Arc<Scores>>,
 }
 
-impl ScoredCluster {
+impl ClusterScores {
     /// The scores in `objects`, by name.
     pub(crate) fn new(objects: Vec<Arc<Scores>>) -> Self {
         static STAMPS: AtomicU64 = AtomicU64::new(1);
