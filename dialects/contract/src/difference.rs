@@ -1,10 +1,10 @@
 //! The difference of two reports: clusters with another verdict, amount or score, and added and removed
 //! reasons.
 //!
-//! Pure, over two [`Report`]s of one demand: before and after a change, yesterday and today, one fleet
-//! and another. Ranks are left out, since one better cluster moves every rank below it. Sentences about
-//! feasible clusters that were not picked are left out too, as they only count others; their tokens are
-//! compared.
+//! Pure, over two [`Report`]s of one demand: before and after a change, yesterday and today, one fleet and
+//! another. Ranks are not compared, since one better cluster moves every rank below it. The sentences about
+//! feasible clusters that were not picked are not compared either, as they only count other clusters; their
+//! tokens are.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub struct ValueChange<T> {
 }
 
 impl<T: PartialEq> ValueChange<T> {
-    /// `None` where both are the same.
+    /// The change from `from` to `to`; `None` if they are equal.
     #[must_use]
     pub fn of(from: T, to: T) -> Option<Self> {
         (from != to).then_some(Self { from, to })
@@ -32,13 +32,13 @@ impl<T: PartialEq> ValueChange<T> {
 /// Verdict of a report on one cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Verdict {
-    /// Not considered: the cluster does not exist, or nothing was decided.
+    /// The cluster was not considered: it does not exist, or nothing was decided.
     Absent,
-    /// A filter refuses it.
+    /// A filter refuses the cluster.
     Refused,
-    /// It fits, and others were preferred or enough.
+    /// The cluster fits, but others were preferred or sufficed.
     Feasible,
-    /// It is in the resulting set.
+    /// The cluster is in the resulting set.
     Picked,
 }
 

@@ -1,10 +1,9 @@
-//! Contract of a dialect: the one contract that every scheduling system implements, and the report for
-//! all readers.
+//! The contract that every dialect implements for its scheduling system, and the report that all readers
+//! share.
 //!
-//! A dialect is pure. It names the kinds that it serves, folds changes of objects into an
-//! [`Inventory`], and decides on a snapshot of it: `(inventory, demand, now, seed) -> Decision`. Text
-//! is made only in the view ([`report`]). Nothing here knows storage, HTTP or a clock. Start reading at
-//! [`dialect`].
+//! A dialect is pure. It names the kinds that it serves, folds changes of objects into an [`Inventory`], and
+//! decides on a snapshot of it: `(inventory, demand, now, seed) -> Decision`. Text is created only in the
+//! view ([`report`]). Nothing here knows storage, HTTP or a clock. Start reading at [`dialect`].
 //!
 //! The differences of two reports, for example, follow from their contents alone:
 //!
@@ -16,7 +15,7 @@
 //! assert_eq!((moved.from.as_str(), moved.to.as_str()), ("Refused", "Picked"));
 //! ```
 //!
-//! A whole dialect, small enough to be read in one go, is the crate `berth-dialect-toy`.
+//! The crate `berth-dialect-toy` is a whole dialect, small enough to be read in one go.
 
 pub mod amounts;
 pub mod config;

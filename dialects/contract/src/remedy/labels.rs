@@ -1,5 +1,5 @@
-//! Labels and the selectors that ask for them: the labels to change so that a selector matches, and the
-//! part of a selector that existing labels can satisfy.
+//! Labels and label selectors: the labels to change so that a selector matches, and the part of a selector
+//! that existing labels satisfy.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +13,19 @@ use serde_json::{Value, json};
 /// Labels to set, and (`None`) to remove.
 pub type Changes = BTreeMap<String, Option<String>>;
 
-/// The last parts of keys about a location, which advice does not change.
+/// The last parts of label keys about a location. Advice does not change such labels.
 const PLACES: [&str; 6] = ["region", "cloud", "provider", "country", "location", "datacenter"];
-/// Another key that does.
+/// Another label key about a location.
 const ZONE: &str = "topology.kubernetes.io/zone";
 
-/// Whether `key` is about a location: an object with another value would be wrong.
+/// Whether `key` is about a location: another value would be false.
 fn says_where(key: &str) -> bool {
     let last = key.rsplit(['/', '.']).next().unwrap_or(key);
     key == ZONE || PLACES.contains(&last)
 }
 
-/// Returns the changes of `labels` after which `selector` matches. `None` when no labels can match it,
-/// or when one about a location would have to change.
+/// Returns the changes of `labels` after which `selector` matches. `None` when no labels match the selector,
+/// or when a label about a location would have to change.
 #[must_use]
 pub fn to_match(selector: &Selector, labels: &impl LabelSet) -> Option<Changes> {
     let mut changes = Changes::new();
@@ -59,13 +59,14 @@ pub fn to_match(selector: &Selector, labels: &impl LabelSet) -> Option<Changes> 
     Some(changes)
 }
 
-/// `changes` as a merge patch.
+/// Returns `changes` as a merge patch.
 #[must_use]
 pub fn patch(changes: &Changes) -> Value {
     json!({"metadata": {"labels": changes}})
 }
 
-/// `label the cluster gpu=yes and take its label zone away`, with `what` for `the cluster`.
+/// The changes in words, such as `label the cluster gpu=yes and take its label zone away` if `what` is `the
+/// cluster`.
 #[must_use]
 pub fn words(what: &str, changes: &Changes) -> String {
     let (set, gone): (Vec<_>, Vec<_>) = changes.iter().partition(|(_, value)| value.is_some());
@@ -96,7 +97,7 @@ pub fn relax(selector: &mut Value, labels: &impl LabelSet) -> Vec<String> {
             gone.push(compiled.to_string());
             true
         }
-        // It cannot be parsed, so it is not from here.
+        // A requirement that cannot be parsed stays.
         Err(_) => false,
     };
     if let Some(wanted) = selector.get_mut("matchLabels").and_then(Value::as_object_mut) {

@@ -1,5 +1,5 @@
-//! The cause why no target fits, or no other one: labels that no target has, or the nearest target and
-//! its refusal.
+//! The cause why no target fits, or no further one: labels that no target has, or the nearest target and its
+//! refusals.
 
 use std::fmt;
 
@@ -21,32 +21,33 @@ pub struct Cause {
     pub nouns: [&'static str; 2],
     /// Whether others are picked.
     pub others: bool,
-    /// Number of targets to choose from.
+    /// Number of targets in scope.
     pub among: usize,
-    /// Any reason that keeps them away.
+    /// The reason why none of them fits.
     pub lack: Lack,
 }
 
-/// Any reason against the targets in scope.
+/// The reason why no target in scope fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lack {
-    /// No target has all requested labels. Each requirement, with the number of targets that meet it.
+    /// No target has all requested labels: the requirements, each with the number of targets that meet it.
     Labels(Vec<(Requirement, usize)>),
-    /// All are refused, for this reason or that.
+    /// All targets are refused, for various reasons: the target that is nearest to fitting.
     Nearest {
-        /// The system's name of the one that needs the fewest changes to fit; the first by name of several.
+        /// The system's name of the target that needs the fewest changes to fit; of several such targets,
+        /// the first by name.
         cluster_name: String,
         /// The sentences of its refusals, in the order of the filters.
         reasons: Vec<String>,
-        /// Number of others that need as few changes.
+        /// Number of other targets that need as few changes.
         as_near: usize,
-        /// The region that the request asks for, where this is the only target in it.
+        /// The requested region, if this is the only target in it.
         only_in: Option<String>,
     },
 }
 
-/// The cause why `decision` has no target, or no further ones. `None` where targets would fit, where
-/// none is in scope, and where the request was not judged.
+/// The cause why `decision` has no target, or no further ones. `None` where targets would fit, where none is
+/// in scope, and where the filters did not run.
 #[must_use]
 pub fn cause(inventory: &dyn Inventory, decision: &Decision) -> Option<Cause> {
     let solved = &decision.solved;
@@ -82,7 +83,7 @@ pub fn cause(inventory: &dyn Inventory, decision: &Decision) -> Option<Cause> {
     })
 }
 
-/// The labels that one filter asks for, where it refuses all targets.
+/// The labels that one filter requires, where it refuses all targets.
 fn labels(inventory: &dyn Inventory, decision: &Decision, refused: &[&[Rejection]]) -> Option<Lack> {
     let (first, rest) = refused.split_first()?;
     let by = |filter: u16, refusals: &[Rejection]| refusals.iter().any(|refusal| refusal.plugin == filter);
@@ -120,7 +121,7 @@ fn nearest(
         .iter()
         .filter(|refusals| !places.is_picked(refusals[0].candidate))
     {
-        // A refusal is a step at least.
+        // Each refusal is at least one step.
         if refusals.len() > least {
             continue;
         }
@@ -182,7 +183,7 @@ impl fmt::Display for Cause {
 /// `none has region=eu-west-9; 297 have cloud=gcp`, or `none has all of cloud=gcp (297), region=eu-west-1
 /// (12)`.
 fn unmet(f: &mut fmt::Formatter<'_>, requirements: &[(Requirement, usize)]) -> fmt::Result {
-    // "has" fits neither a label that must be absent nor a comparison.
+    // The word "has" fits neither a label that must be absent nor a comparison.
     let plain = |asked: &Requirement| match asked.operator {
         Operator::Exists => true,
         Operator::In => asked.values.len() == 1,

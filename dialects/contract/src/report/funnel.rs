@@ -8,7 +8,7 @@ use super::wire::FunnelStep;
 use crate::decision::Decision;
 use crate::inventory::Inventory;
 
-/// Refusals of one filter with the same words: their number, and the first of them.
+/// Refusals by one filter with the same wording: their number, and the first of them.
 struct Group<'a> {
     targets: i64,
     first: &'a Rejection,
@@ -32,7 +32,7 @@ pub(super) fn steps(inventory: &dyn Inventory, decision: &Decision) -> Vec<Funne
             let sentence = inventory.sentence(decision, candidate, filter, reason);
             (inventory.token(filter, reason), sentence)
         };
-        // Of equally many, those of the first target.
+        // Of equally large groups, the one with the first target.
         let commonest = own().max_by_key(|group| (group.targets, std::cmp::Reverse(group.first.candidate)));
         let (reason, message) = commonest.map(told).unwrap_or_default();
         FunnelStep {
@@ -46,7 +46,8 @@ pub(super) fn steps(inventory: &dyn Inventory, decision: &Decision) -> Vec<Funne
     filters.map(step).collect()
 }
 
-/// The first refusal of every target, in groups of one wording. Neighbours are mostly refused alike.
+/// The first refusal of every target, in groups of one wording. Consecutive targets mostly have the same
+/// refusal.
 fn grouped<'a>(inventory: &dyn Inventory, decision: &'a Decision) -> Vec<Group<'a>> {
     let of_one_target = |one: &Rejection, next: &Rejection| one.candidate == next.candidate;
     let refused = decision.solved.rejections.chunk_by(of_one_target);
