@@ -1,4 +1,5 @@
-//! The choice: filter, rank, select, divide; group of clusters after group until one takes all.
+//! The choice of clusters: filter, rank, select, divide. Groups of clusters are tried one after the other
+//! until one has room for all replicas.
 
 use std::collections::BTreeSet;
 
@@ -14,17 +15,17 @@ use crate::spread::{self, Terms};
 use crate::standing::RankedCluster;
 use crate::strategy::Strategy;
 
-/// The score of a cluster that the template is on already.
+/// The score of a cluster that has the template already.
 const LISTED: i64 = 100;
 
 /// Settings of Karmada's scheduler that change decisions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// `--enable-empty-workload-propagation`: selected clusters that get no replicas are listed with none.
+    /// `--enable-empty-workload-propagation`: whether selected clusters without replicas are listed, too.
     pub(crate) lists_empty: bool,
 }
 
-/// Outcome for one group of clusters, or for all without groups.
+/// Outcome for one group of clusters, or for all clusters where there are no groups.
 #[derive(Debug)]
 pub(crate) struct GroupOutcome {
     /// Every refusal of every filter.
@@ -33,7 +34,7 @@ pub(crate) struct GroupOutcome {
     pub(crate) feasible: Vec<Ix>,
     /// The clusters that fit, best first.
     pub(crate) ranked: Vec<RankedCluster>,
-    /// Bound of the room of each, aligned with `feasible`.
+    /// The limit of each cluster's room, aligned with `feasible`.
     pub(crate) bounds: Vec<RoomLimit>,
     /// The selected clusters, in the order of the division.
     pub(crate) selected: Vec<Ix>,
@@ -41,30 +42,31 @@ pub(crate) struct GroupOutcome {
     pub(crate) outcome: Result<Shares, Failure>,
 }
 
-/// A group that was tried and did not take all, or the one that did.
+/// A group that was tried, with or without success.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GroupAttempt {
-    /// The place of the group among all.
+    /// The index of the group.
     pub(crate) group: usize,
     /// Number of clusters that fit.
     pub(crate) feasible: usize,
-    /// Reason why it has no room for all.
+    /// Reason why the group has no room for all replicas; `None` where it has.
     pub(crate) failure: Option<Failure>,
 }
 
 /// Clusters with their replicas, or the reason why there are none.
 #[derive(Debug)]
 pub(crate) struct Choice {
-    /// Outcome of the group that took all, or of the one tried first.
+    /// Outcome of the group with room for all replicas, or else of the group that was tried first.
     pub(crate) run: GroupOutcome,
-    /// The place of that group; `None` without groups.
+    /// The index of that group; `None` without groups.
     pub(crate) group: Option<usize>,
     /// The groups that were tried, in order.
     pub(crate) tried: Vec<GroupAttempt>,
 }
 
-/// Chooses for `question`. Groups are tried from the observed one on, from the first one where none is
-/// observed or it is decided from scratch; earlier ones are not come back to.
+/// Chooses clusters for `question`. Groups are tried in order from the observed group on, or from the first
+/// one if none is observed or the binding is decided from scratch. Groups before the observed one are not
+/// tried.
 pub(crate) fn choose(question: &Question<'_>, settings: Settings) -> Choice {
     let common = Common::of(question);
     let groups = question.policy.groups();
@@ -103,7 +105,7 @@ pub(crate) fn choose(question: &Question<'_>, settings: Settings) -> Choice {
     let asked = Try::new(question, None);
     let mut all = run(&asked, &common, settings).judged(&asked);
     if question.policy.groups.is_some() {
-        // A list without groups takes everything, on no cluster.
+        // With an empty list of groups, the binding is scheduled, but on no cluster.
         (all.selected, all.outcome) = (Vec::new(), Ok(Shares::new()));
     }
     Choice {
@@ -113,11 +115,11 @@ pub(crate) fn choose(question: &Question<'_>, settings: Settings) -> Choice {
     }
 }
 
-/// Verdicts and figures that are the same whichever group is tried.
+/// Verdicts and measures that do not depend on the group.
 struct Common {
-    /// The clusters that no filter refuses but perhaps that of the group.
+    /// The clusters that pass every filter other than that of the group.
     passing: Bits,
-    /// The part of its room that a replica takes, by the shapes of clusters.
+    /// The share of a cluster's room that one replica takes, by the shape of the cluster.
     measures: Vec<Measure>,
 }
 
@@ -159,7 +161,7 @@ impl Common {
         let mut room = reserve
             .room(record.request.as_ref(), measure)
             .without(question.taken_of(candidate));
-        // An unknown number counts as the wanted one.
+        // Unknown room counts as room for the requested number.
         if room.replicas >= MOST {
             room.replicas = record.replicas();
         }
@@ -168,7 +170,7 @@ impl Common {
 }
 
 impl GroupOutcome {
-    /// With the verdict of every filter on every cluster.
+    /// Adds the verdict of every filter on every cluster.
     fn judged(self, asked: &Try<'_>) -> Self {
         let (feasible, rejections) =
             berth_scheduling::filter(asked, asked.question.columns.count(), &Plugin::ALL.each_ref());
@@ -177,8 +179,8 @@ impl GroupOutcome {
     }
 }
 
-/// Division among the `wanted` clusters alone, in the group of `whole`. Their selection stays: a caller
-/// who names clusters is responsible for their spread.
+/// Divides the replicas among the `wanted` clusters alone, in the group of `whole`. Spread constraints do
+/// not apply: a caller who names clusters is responsible for their spread.
 pub(crate) fn among(
     question: &Question<'_>,
     whole: &Choice,
@@ -204,8 +206,8 @@ pub(crate) fn among(
     (run, whole.group)
 }
 
-/// One group: the clusters that fit, the order, the selection, the division. [`GroupOutcome::judged`] has the
-/// refusals.
+/// Tries one group: filters, ranks and selects its clusters, and divides the replicas.
+/// [`GroupOutcome::judged`] adds the refusals.
 fn run(asked: &Try<'_>, common: &Common, settings: Settings) -> GroupOutcome {
     let mut feasible = asked.meant();
     feasible.intersect(&common.passing);
@@ -233,7 +235,7 @@ fn run(asked: &Try<'_>, common: &Common, settings: Settings) -> GroupOutcome {
     run
 }
 
-/// Standings of the `feasible`, and the bound of the room of each.
+/// The `feasible` clusters with the data for their ranking, and the limit of each one's room.
 fn stand(asked: &Try<'_>, common: &Common, feasible: &[Ix]) -> (Vec<RankedCluster>, Vec<RoomLimit>) {
     let question = asked.question;
     let mut standings = Vec::with_capacity(feasible.len());

@@ -20,7 +20,7 @@ use crate::policy::Policy;
 use crate::record::Record;
 use crate::words;
 
-/// Proposes changes that may lift `refusal`, or have a feasible cluster picked.
+/// Proposes changes that may lift `refusal`, or that get a feasible cluster picked.
 pub(crate) fn remedies(
     fleet: &Fleet,
     decision: &Decision,
@@ -91,12 +91,12 @@ impl ClusterPair<'_> {
         Remedy::new(Whose::Request, text, edit)
     }
 
-    /// The group that is tried, by its place.
+    /// The index of the group that is tried.
     fn group(&self) -> Option<usize> {
         self.decision.detail::<Detail>().and_then(|detail| detail.group)
     }
 
-    /// An edit of the affinity that is tried.
+    /// An edit of the affinity that is tried. `change` gets the affinity and the name of the cluster.
     fn affinity(&self, what: &str, change: impl FnOnce(&mut Value, &str)) -> Remedy {
         let name = &*self.cluster.name;
         let group = self.group();
@@ -159,7 +159,7 @@ impl ClusterPair<'_> {
         std::iter::once(relaxed).chain(labelled).collect()
     }
 
-    /// A constraint by a field that the cluster has not.
+    /// The remedy for a spread constraint by a field that the cluster does not have.
     fn field(&self, field: &str) -> Remedy {
         self.asked(
             format!("take the spread constraint by {field} out of the policy, or say in the Cluster which {field} it is in"),
@@ -171,7 +171,7 @@ impl ClusterPair<'_> {
         )
     }
 
-    /// Changes that may have a feasible cluster picked: less to place, other limits.
+    /// Changes that may get a feasible cluster picked: fewer replicas, other limits.
     fn shortage(&self) -> Vec<Remedy> {
         let Some(problem) = self.decision.detail::<Detail>().and_then(|detail| detail.failure) else {
             return Vec::new();

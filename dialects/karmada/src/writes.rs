@@ -1,6 +1,6 @@
-//! The writes of a decision (docs/systems/karmada.md, "What is written"): the group of clusters that is
-//! observed from now on, the clusters with the placement they were decided by, then the rest of the
-//! status. Edits start from the stored objects, so that unknown fields survive.
+//! The writes of a decision (docs/systems/karmada.md, "What is written"): first the observed group of
+//! clusters, then the clusters with the applied placement, then the rest of the status. Edits start from the
+//! stored objects, so that unknown fields survive.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::names::{APPLIED_PLACEMENT, SCHEDULED};
 use crate::record::{AppliedPlacement, Record};
 use crate::words;
 
-/// Reason of Karmada's scheduler where it succeeds.
+/// The reason of the condition if Karmada's scheduler succeeds.
 const SUCCESS: &str = "Success";
 
 /// All writes of `decision`, in order.
@@ -30,7 +30,7 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     let mut object = stripped(record);
     let mut writes = Vec::new();
     let mut push = |subresource, object: &Value| {
-        // The result of an earlier write of the list is taken unchanged.
+        // A write that follows another one of the list starts from that one's result.
         let base = writes.is_empty().then_some(record.object.revision());
         writes.push(Write {
             verb: Verb::Update,
@@ -40,7 +40,7 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
             base,
         });
     };
-    // This comes first: a later run could not tell their group from the clusters alone.
+    // The group is written first: a later run could not find it out from the clusters alone.
     if let Some(name) = group_name(record, detail)
         && name != record.status.scheduler_observed_affinity_name
     {
@@ -55,7 +55,8 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     if is_listed_anew || is_annotated {
         push("", &object);
     }
-    // A server counts a changed spec, too: the status refers to the result of the write before it.
+    // The server increments the generation for the changed spec. The status refers to the result of the
+    // write before it.
     let generation = record.object.meta().generation() + i64::from(is_listed_anew);
     if report(&mut object, record, detail, generation, decision) {
         push("status", &object);
@@ -63,7 +64,7 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     writes
 }
 
-/// The conditions as the status will list them: the scheduler's own.
+/// The scheduler's own conditions, as the status will list them.
 pub(crate) fn conditions(fleet: &Fleet, decision: &Decision) -> Vec<Value> {
     let parts = decision
         .detail::<Detail>()
@@ -91,8 +92,8 @@ fn wanted<'a>(fleet: &'a Fleet, shares: &Shares) -> BTreeMap<&'a str, i64> {
         .collect()
 }
 
-/// Lists the `wanted` clusters in `spec.clusters`, by name, unless they are listed in any order;
-/// returns whether anything differs. Other fields of an entry stay with its cluster.
+/// Lists the `wanted` clusters in `spec.clusters` by name, unless they are already listed in any order.
+/// Other fields of an entry are kept with its cluster. Returns whether `object` was changed.
 fn list(object: &mut Value, wanted: &BTreeMap<&str, i64>) -> bool {
     let spec = object["spec"].as_object_mut();
     let Some(spec) = spec else {
@@ -127,7 +128,7 @@ fn list(object: &mut Value, wanted: &BTreeMap<&str, i64>) -> bool {
     true
 }
 
-/// Records the placement of the decision, unless it is noted; returns whether it was not.
+/// Records the placement of the decision in the annotation. Returns whether it was changed.
 fn annotate(object: &mut Value, record: &Record) -> bool {
     let placement = record.spec.placement.as_ref();
     let is_noted = match &record.applied {
@@ -142,8 +143,8 @@ fn annotate(object: &mut Value, record: &Record) -> bool {
     true
 }
 
-/// Brings the status up to the decision, about an object of this generation; returns whether anything is
-/// different.
+/// Updates the status for the decision on an object of this generation. Returns whether anything was
+/// changed.
 fn report(
     object: &mut Value,
     record: &Record,
@@ -181,14 +182,14 @@ fn observe(object: &mut Value, field: &str, value: Value) {
     object["status"][field] = value;
 }
 
-/// The name of the group that took all, where there are groups and it was decided.
+/// The name of the chosen group, where there are groups and the binding was decided.
 fn group_name<'a>(record: &'a Record, detail: &Detail) -> Option<&'a str> {
     detail.shares.as_ref()?;
     let policy = record.policy.as_ref()?;
     Some(policy.groups().get(detail.group?)?.name.as_str())
 }
 
-/// The condition Scheduled; its time moves only with its status.
+/// The condition Scheduled. Its transition time changes only with its status.
 fn scheduled(record: &Record, detail: &Detail, now: Timestamp) -> Map<String, Value> {
     let (status, reason) = match detail.failure {
         None => ("True", SUCCESS),

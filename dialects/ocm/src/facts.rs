@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::kind::ManagedCluster;
 
-/// The provider that OCM's own add-ons fill in.
+/// The name of the access provider that OCM's own add-ons use.
 const PROVIDER: &str = "open-cluster-management";
 
 /// The facts of `target`, a ManagedCluster.

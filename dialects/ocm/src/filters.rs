@@ -15,7 +15,7 @@ use crate::fleet::Fleet;
 use crate::kind::{Taint, Toleration};
 use crate::policy::Predicate;
 
-/// Asks for membership in one of the sets chosen from.
+/// Requires membership in one of the sets to choose from.
 pub(crate) struct ClusterSet<'a>(pub(crate) &'a Bits);
 
 impl Filter<Columns> for ClusterSet<'_> {
@@ -32,7 +32,7 @@ impl Filter<Columns> for ClusterSet<'_> {
     }
 }
 
-/// Leaves clusters alone that are being deleted.
+/// Refuses clusters that are being deleted.
 pub(crate) struct Lifecycle;
 
 impl Filter<Columns> for Lifecycle {
@@ -51,11 +51,11 @@ impl Filter<Columns> for Lifecycle {
     }
 }
 
-/// Asks for one matching predicate. Selectors were judged for the whole fleet; expressions run where those
-/// match.
+/// Requires one matching predicate. Selectors are matched for the whole fleet at once; expressions are
+/// evaluated only where the selectors match.
 pub(crate) struct Predicates {
     matching: Option<Bits>,
-    /// The clusters that an expression costs too much on.
+    /// The clusters on which an expression exceeds a cost limit.
     costly: Option<Bits>,
     /// The expressions that fail on clusters to choose from.
     pub(crate) failing: Vec<FailingExpression>,
@@ -64,16 +64,17 @@ pub(crate) struct Predicates {
 /// An expression that fails on some clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FailingExpression {
-    /// The index of its predicate.
+    /// The index of the predicate.
     pub(crate) predicate: usize,
-    /// Its index in it.
+    /// The index of the expression in the predicate.
     pub(crate) place: usize,
-    /// Clusters that the expression fails on.
+    /// The clusters on which the expression fails.
     pub(crate) failures: Failures,
 }
 
 impl Predicates {
-    /// Judges `predicates` over the clusters of `fleet` at `now`; none lets everything pass.
+    /// Evaluates `predicates` over the clusters of `fleet` at `now`. Without predicates, every cluster
+    /// passes.
     pub(crate) fn judge(predicates: &[Predicate], fleet: &Fleet, now: Timestamp, scope: &Bits) -> Self {
         let mut failing = Vec::new();
         if predicates.is_empty() {
@@ -144,10 +145,10 @@ impl Filter<Columns> for Predicates {
     }
 }
 
-/// Asks that every taint is tolerated, and notes when the first toleration in use ends.
+/// Requires that every taint is tolerated, and records the time at which the first toleration in use ends.
 pub(crate) struct TaintToleration<'a> {
     tolerations: &'a [Toleration],
-    /// The clusters of the chosen sets: only the ends of their tolerations matter.
+    /// The clusters of the chosen sets. Only for these the ends of tolerations are recorded.
     scope: &'a Bits,
     /// The clusters this placement has selected already.
     held: &'a Bits,
@@ -155,19 +156,19 @@ pub(crate) struct TaintToleration<'a> {
     ends: Cell<Option<Timestamp>>,
 }
 
-/// Verdict on a list of taints, whichever cluster has it.
+/// A verdict on a list of taints, independent of the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TaintVerdict {
-    /// All are tolerated, for ever.
+    /// All taints are tolerated, for ever.
     Tolerated,
-    /// The one at this place is not.
+    /// The taint with this index is not tolerated.
     Untolerated(u32),
-    /// It depends on times, or on the present selection.
+    /// The verdict depends on times, or on the present selection.
     Depends,
 }
 
 impl<'a> TaintToleration<'a> {
-    /// The filter for a decision at `now`.
+    /// Creates the filter for a decision at `now`.
     pub(crate) fn new(
         tolerations: &'a [Toleration],
         scope: &'a Bits,
@@ -183,12 +184,12 @@ impl<'a> TaintToleration<'a> {
         }
     }
 
-    /// Time at which the first toleration ends that lets a cluster keep its place.
+    /// The first time at which a toleration in use ends.
     pub(crate) fn ends(&self) -> Option<Timestamp> {
         self.ends.get()
     }
 
-    /// Judges these taints alone.
+    /// Judges `taints` independent of their cluster.
     fn judge(&self, taints: &[Taint]) -> TaintVerdict {
         for (place, taint) in (0..).zip(taints) {
             if taint.effect == "PreferNoSelect" {
@@ -204,7 +205,8 @@ impl<'a> TaintToleration<'a> {
         TaintVerdict::Tolerated
     }
 
-    /// Whether `taint` of a cluster that is `held` or not is tolerated; notes when that ends.
+    /// Whether `taint` is tolerated; `held` tells whether its cluster is selected already. Records the end
+    /// of the toleration.
     fn tolerates(&self, taint: &Taint, held: bool, in_scope: bool) -> bool {
         if taint.effect == "PreferNoSelect" || (taint.effect == "NoSelectIfNew" && held) {
             return true;
@@ -228,14 +230,14 @@ impl<'a> TaintToleration<'a> {
         false
     }
 
-    /// The taints among `taints`, those of a cluster that is `held` or not, that are not tolerated.
+    /// The untolerated ones among `taints`; `held` tells whether their cluster is selected already.
     pub(crate) fn untolerated<'t>(&self, taints: &'t [Taint], held: bool) -> impl Iterator<Item = &'t Taint> {
         taints
             .iter()
             .filter(move |taint| !self.tolerates(taint, held, false))
     }
 
-    /// Reason why `candidate`, whose taints are `judged`, is refused.
+    /// Reason why `candidate` is refused; `judged` is the verdict on its list of taints.
     fn refusal(&self, columns: &Columns, candidate: Ix, judged: TaintVerdict) -> Option<Reason> {
         let place = match judged {
             TaintVerdict::Tolerated => None,
@@ -252,7 +254,7 @@ impl<'a> TaintToleration<'a> {
     }
 }
 
-/// End of a toleration of a taint.
+/// The end of a taint's toleration.
 enum End {
     Never,
     At(Timestamp),
@@ -263,7 +265,7 @@ fn end(toleration: &Toleration, taint: &Taint) -> End {
     let Some(seconds) = toleration.toleration_seconds else {
         return End::Never;
     };
-    // Without timeAdded the taint counts as added in the year 1: any number of seconds has run out.
+    // A taint without timeAdded counts as added in the year 1, so that any number of seconds has run out.
     let Some(added) = taint.time_added else {
         return End::Past;
     };
@@ -274,7 +276,7 @@ fn end(toleration: &Toleration, taint: &Taint) -> End {
     }
 }
 
-/// Whether `toleration` is about `taint`, time left aside.
+/// Whether `toleration` matches `taint`, regardless of time.
 fn matches(toleration: &Toleration, taint: &Taint) -> bool {
     let effect = toleration.effect.is_empty() || toleration.effect == taint.effect;
     let key = toleration.key.is_empty() || toleration.key == taint.key;

@@ -15,7 +15,7 @@ use crate::names::{BINDINGS, CLUSTERS, GROUP, SET_LABEL, SETS};
 use crate::policy::Predicate;
 use crate::record::{Membership, PlacementRecord};
 
-/// Maximal numbers of sets and of predicates that have remedies, for one refusal.
+/// Most sets, and most predicates, for which remedies are proposed per refusal.
 const MOST: usize = 4;
 /// Prefix of the keys of the taints that OCM itself sets on clusters.
 const OWN_TAINTS: [&str; 2] = [
@@ -23,7 +23,7 @@ const OWN_TAINTS: [&str; 2] = [
     "cluster.open-cluster-management.io/unreachable",
 ];
 
-/// Proposes changes that may lift `refusal`, or have a feasible cluster picked.
+/// Proposes changes that may lift `refusal`, or that get a feasible cluster picked.
 pub(crate) fn remedies(
     fleet: &Fleet,
     decision: &Decision,
@@ -71,7 +71,7 @@ impl ClusterPair<'_> {
         Key::new(CLUSTERS, "", &self.cluster.name)
     }
 
-    /// Labels on the cluster that `selector` matches.
+    /// The remedy that sets labels on the cluster so that `selector` matches.
     fn labelled(&self, selector: &Selector) -> Option<Remedy> {
         let changes = labels::to_match(selector, self.cluster.labels())?;
         let text = labels::words(&format!("ManagedCluster {}", self.cluster.name), &changes);
@@ -82,8 +82,8 @@ impl ClusterPair<'_> {
         Some(Remedy::new(Whose::Target, text, edit))
     }
 
-    /// Remedies by sets: bind and choose a set that the cluster is in, or move the cluster into a set
-    /// that is bound and chosen.
+    /// Remedies by sets: bind and request a set of the cluster, or move the cluster into a set that is bound
+    /// and requested.
     fn sets(&self) -> Vec<Remedy> {
         let namespace = &self.decision.demand.namespace;
         let bound = self.fleet.bound_sets(namespace);
@@ -122,7 +122,7 @@ impl ClusterPair<'_> {
         remedies
     }
 
-    /// Remedy by the set that the label of the cluster names: create it if it is missing, and bind it.
+    /// The remedy for a missing set that the cluster's label names: create the set and bind it.
     fn made(&self, bound: &[std::sync::Arc<str>]) -> Option<Remedy> {
         let name: std::sync::Arc<str> = self.cluster.labels().get(SET_LABEL)?.into();
         if self.fleet.sets.contains_key(&name) || berth_apimachinery::name::dns_subdomain(&name).is_err() {
@@ -155,8 +155,8 @@ impl ClusterPair<'_> {
         })
     }
 
-    /// Binds the set `name` of the cluster where it is not bound, and adds it where the placement names
-    /// sets.
+    /// The remedy that opens the cluster's set `name` to the placement: bind the set if it is `unbound`, and
+    /// add it to the placement if that names sets.
     fn opened(&self, name: &std::sync::Arc<str>, unbound: bool) -> Option<Remedy> {
         let namespace = &self.decision.demand.namespace;
         let wanted = &self.record.policy.sets;
@@ -188,7 +188,7 @@ impl ClusterPair<'_> {
         })
     }
 
-    /// Remedies by predicates, each alone: labels on the cluster, or a weaker predicate.
+    /// Remedies for each predicate alone: labels on the cluster, or a weaker predicate.
     fn predicates(&self) -> Vec<Remedy> {
         let predicates = self.record.policy.predicates.as_deref().unwrap_or_default();
         let mut remedies = Vec::new();
@@ -202,7 +202,7 @@ impl ClusterPair<'_> {
         remedies
     }
 
-    /// The expressions that do not hold, by their places.
+    /// The indices of the expressions of `predicate` that are not true.
     fn failing(&self, predicate: &Predicate) -> Vec<usize> {
         let mut evaluator = Evaluator::new(self.fleet, self.decision.now);
         let expressions = predicate.expressions.iter().enumerate();
@@ -239,7 +239,7 @@ impl ClusterPair<'_> {
         (!gone.is_empty()).then(|| Remedy::new(Whose::Request, text, edit))
     }
 
-    /// Remedies for the taint at `place`: tolerate it, or remove it.
+    /// Remedies for the taint with index `place`: tolerate it, or remove it.
     fn taint(&self, place: usize) -> Vec<Remedy> {
         let Some(taint) = self.cluster.taints().get(place).map(Taint::from) else {
             return Vec::new();
@@ -258,7 +258,7 @@ impl ClusterPair<'_> {
         vec![tolerate, taints::removal(&taint, target, place, |_| true)]
     }
 
-    /// Remedy by number: enough clusters that this one is among the picked.
+    /// The remedy that increases the number of clusters until this one is picked.
     fn number(&self) -> Vec<Remedy> {
         let ranked = &self.decision.solved.ranked;
         let rank = ranked.iter().position(|&other| other == self.candidate);

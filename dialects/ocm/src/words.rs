@@ -1,4 +1,4 @@
-//! Sentences about a decision, made only for a reader.
+//! Sentences about a decision, rendered only for a reader.
 
 use std::fmt;
 
@@ -31,7 +31,8 @@ pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, code: C
     told.sentence(candidate, code)
 }
 
-/// A number for all that the sentence of a refusal takes from the candidate; `None` where that is not known.
+/// A number for the part of a refusal's sentence that depends on the candidate; `None` where that part is
+/// not known.
 pub(crate) fn alike(fleet: &Fleet, decision: &Decision, candidate: Ix, code: Code) -> Option<u32> {
     let policy = decision.detail::<Detail>()?.policy.as_deref()?;
     match code {
@@ -59,7 +60,7 @@ pub(crate) fn alike(fleet: &Fleet, decision: &Decision, candidate: Ix, code: Cod
     }
 }
 
-/// The labels of the one predicate of `decision`, where there is one and asks for nothing else.
+/// The label selector of the only predicate of `decision`, if there is only one and it tests nothing else.
 pub(crate) fn asked_labels(decision: &Decision) -> Option<&Selector> {
     let policy = decision.detail::<Detail>()?.policy.as_deref()?;
     match policy.predicates.as_deref().ok()? {
@@ -72,7 +73,7 @@ pub(crate) fn asked_labels(decision: &Decision) -> Option<&Selector> {
 pub(crate) struct RefusalFacts<'a> {
     /// All known objects.
     pub(crate) fleet: &'a Fleet,
-    /// Policy that the clusters were judged by.
+    /// The policy by which the clusters were judged.
     pub(crate) policy: Option<&'a Policy>,
     /// The clusters that were selected before.
     pub(crate) held: Option<&'a Bits>,
@@ -81,7 +82,7 @@ pub(crate) struct RefusalFacts<'a> {
 }
 
 impl RefusalFacts<'_> {
-    /// Every refusal of `candidate` as one text: the answer to a choice of targets.
+    /// All refusals of `candidate` as one text, for the error of a chosen target.
     pub(crate) fn refusals(&self, solved: &PipelineOutcome, candidate: Ix) -> String {
         let lines: Vec<String> = solved
             .rejections_of(candidate)
@@ -124,7 +125,7 @@ impl RefusalFacts<'_> {
         }
     }
 
-    /// All taints of the cluster that refuse it.
+    /// The sentence about all taints for which the cluster is refused.
     fn untolerated(&self, candidate: Ix) -> String {
         let columns = self.fleet.columns();
         let tolerations = self.policy.and_then(|policy| policy.tolerations.as_deref().ok());
@@ -136,8 +137,8 @@ impl RefusalFacts<'_> {
     }
 }
 
-/// Parts of each predicate that a cluster does not meet. Of a large fleet most refusals are these, so that
-/// nothing is made in between.
+/// The part of each predicate that a cluster does not meet, in words. In a large fleet most refusals are of
+/// this kind, so that the text is written without intermediate strings.
 struct UnmatchedParts<'a> {
     predicates: &'a [Predicate],
     fleet: &'a Fleet,
@@ -157,13 +158,13 @@ impl fmt::Display for UnmatchedParts<'_> {
     }
 }
 
-/// Part of a predicate that a cluster does not meet.
+/// A part of a predicate that a cluster does not meet.
 enum PredicatePart<'a> {
-    /// More than may be spent on it: each part is met.
+    /// The cost of the predicate exceeds its limit, although each part is met.
     TooMuch,
     Labels(&'a Selector),
     Claims(&'a Selector),
-    /// An expression, and why it is neither true nor false where it is neither.
+    /// An expression, with the reason if it is neither true nor false.
     Expression(&'a str, Option<String>),
 }
 
@@ -179,14 +180,14 @@ impl fmt::Display for PredicatePart<'_> {
     }
 }
 
-/// The first part of `predicate`, which refuses the cluster, that does not match.
+/// The first part of `predicate` that does not match the refused cluster.
 fn mismatch<'a>(
     predicate: &'a Predicate,
     fleet: &Fleet,
     candidate: Ix,
     evaluator: &mut Evaluator<'_>,
 ) -> PredicatePart<'a> {
-    // If it has only labels, the cluster need not be judged again: it has been refused.
+    // If the predicate only tests labels, these do not match: the cluster has been refused.
     if predicate.asks_for_labels_only() {
         return PredicatePart::Labels(&predicate.labels);
     }
@@ -285,7 +286,7 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     )
 }
 
-/// The decision groups with how many clusters each has, where there are several or they have names.
+/// The decision groups with their numbers of clusters, if there are several groups or they have names.
 fn groups(plan: &Plan) -> String {
     let is_whole = |group: &DecisionGroupStatus| group.decision_group_name.is_empty();
     if plan.groups.len() < 2 && plan.groups.iter().all(is_whole) {

@@ -1,7 +1,7 @@
-//! Refusals of a run, kept as the filters gave them.
+//! Refusals of a run, stored as the filters return them.
 //!
-//! A fleet has as many refusals as clusters, and most who decide look at none of them: they are told one by one
-//! when somebody asks.
+//! A fleet has as many refusals as clusters, and most callers read none of them. So the list of single
+//! refusals is built when it is first read.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,24 +15,24 @@ use crate::candidate::{Ix, Reason};
 pub struct Rejection {
     /// The candidate.
     pub candidate: Ix,
-    /// The number of the filter, as [`filters!`](crate::filters) gives it.
+    /// The number of the filter, assigned by [`filters!`](crate::filters).
     pub plugin: u16,
-    /// Why.
+    /// The reason of the refusal.
     pub reason: Reason,
 }
 
 /// Candidates that one filter refuses.
 #[derive(Clone, Debug)]
 pub enum Refusals<'a> {
-    /// These, in fleet order.
+    /// These candidates, in fleet order.
     These(Vec<(Ix, Reason)>),
-    /// All whose bits are not set, the lowest bit of the first word being the first candidate's, for one
-    /// reason.
+    /// All candidates whose bits are not set, for one reason. The lowest bit of the first word is that of
+    /// the first candidate.
     AllBut(&'a [u64], Reason),
 }
 
-/// Every refusal of every filter, by candidate, then by plugin: a slice of [`Rejection`]s that is made when it
-/// is first looked at.
+/// Every refusal of every filter, by candidate, then by plugin: a slice of [`Rejection`]s that is built when
+/// it is first read.
 #[derive(Clone, Default)]
 pub struct Rejections {
     /// Number of candidates.
@@ -45,14 +45,15 @@ pub struct Rejections {
 /// Candidates that one filter refuses.
 #[derive(Clone, Debug)]
 enum List {
-    /// These, in fleet order.
+    /// These candidates, in fleet order.
     These(Vec<(Ix, Reason)>),
-    /// All whose bits are not set, for one reason.
+    /// All candidates whose bits are not set, for one reason.
     AllBut(Box<[u64]>, Reason),
 }
 
 impl Rejections {
-    /// The refusals of filters, each with its number, in that order, over `count` candidates.
+    /// Creates the refusals over `count` candidates from the refusals of each filter, which are in the order
+    /// of the filters' numbers.
     pub(crate) fn of(count: Ix, lists: Vec<(u16, Refusals<'_>)>) -> Self {
         let owned = |(plugin, refused)| {
             let list = match refused {
@@ -77,14 +78,14 @@ impl Rejections {
         }
     }
 
-    /// Whether nobody is refused.
+    /// Whether no candidate is refused.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The refusals of `candidate`, in pipeline order. Of one that is not refused nothing is told of the others
-    /// either.
+    /// The refusals of `candidate`, in pipeline order. For a candidate without refusals, the list of all
+    /// refusals is not built.
     #[must_use]
     pub fn of_candidate(&self, candidate: Ix) -> &[Rejection] {
         if self.told.get().is_none() && !self.lists.iter().any(|(_, list)| list.has(candidate)) {
@@ -96,8 +97,9 @@ impl Rejections {
         &told[start..end]
     }
 
-    /// Numbers of the refused by filter and reason, those with details apart. A candidate that the filter `scope`
-    /// refuses counts there alone. Nothing is told one by one for it.
+    /// Numbers of refused candidates by filter and reason; reasons with different details are separate. A
+    /// candidate that the filter `scope` refuses is counted for that filter alone. The list of all refusals
+    /// is not built for this.
     #[must_use]
     pub fn groups(&self, scope: Option<u16>) -> Vec<Group> {
         let mut groups = Groups::default();
@@ -157,13 +159,13 @@ impl Rejections {
         groups.all
     }
 
-    /// All of them.
+    /// All refusals, by candidate, then by plugin.
     #[must_use]
     pub fn as_slice(&self) -> &[Rejection] {
         self.told.get_or_init(|| self.tell())
     }
 
-    /// The candidates that nobody refuses, in fleet order.
+    /// The candidates that no filter refuses, in fleet order.
     pub(crate) fn feasible(&self) -> Vec<Ix> {
         let most = self.lists.iter().map(|(_, list)| list.many(self.count)).max();
         let mut feasible = Vec::with_capacity((self.count as usize).saturating_sub(most.unwrap_or_default()));
@@ -193,7 +195,7 @@ impl Rejections {
                     at_work.push((place, bits));
                 }
             }
-            // Mostly one filter refuses.
+            // Mostly only one filter refuses candidates of a word.
             if let [(place, bits)] = *at_work {
                 let head = &mut heads[place];
                 rejections.extend(ones(bits).map(|bit| head.refuse(first + bit)));
@@ -215,8 +217,8 @@ impl Rejections {
             .collect()
     }
 
-    /// Calls `each` with the number of every word of candidates, its first one, and the bits of those that there
-    /// are.
+    /// Calls `each` for every word of 64 candidates, with the number of the word, its first candidate, and
+    /// the bits of its existing candidates.
     fn each_word(&self, mut each: impl FnMut(usize, Ix, u64)) {
         for (word, first) in (0..self.count).step_by(u64::BITS as usize).enumerate() {
             each(
@@ -231,18 +233,18 @@ impl Rejections {
 /// Candidates that one filter refuses for one reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// The refusal of the first of them.
+    /// The refusal of the first candidate of the group.
     pub first: Rejection,
-    /// Number of them.
+    /// Number of candidates in the group.
     pub count: usize,
 }
 
-/// Groups, and the place of each.
+/// Groups, with the place of each by filter and reason.
 #[derive(Default)]
 struct Groups {
     all: Vec<Group>,
     places: HashMap<(u16, Reason), usize>,
-    /// Place of the last one: neighbours are mostly refused alike.
+    /// Place of the group that was used last: consecutive candidates mostly have the same refusal.
     last: usize,
 }
 
@@ -318,11 +320,11 @@ pub fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Length to which one filter's refusals are told.
+/// A position in the refusals of one filter.
 struct Head<'a> {
     plugin: u16,
     refused: &'a List,
-    /// The refusals of a list that are left.
+    /// The refusals of a list from this position on.
     rest: &'a [(Ix, Reason)],
 }
 
@@ -339,7 +341,8 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// Refused candidates of a word, as far as they are `there`; `first` is its first.
+    /// Bits of the refused candidates of a word. `there` has the bits of its existing candidates, and
+    /// `first` is its first candidate.
     fn look(&self, word: usize, first: Ix, there: u64) -> u64 {
         match self.refused {
             List::AllBut(passing, _) => there & !passing[word],
@@ -351,14 +354,14 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// Passes the refusals of the candidates of `bits`, which are the next ones.
+    /// Skips the refusals of the candidates in `bits`, which are the next ones of the list.
     fn skip(&mut self, bits: u64) {
         if let List::These(_) = self.refused {
             self.rest = &self.rest[bits.count_ones() as usize..];
         }
     }
 
-    /// The next refusal, which is of `candidate`.
+    /// Returns the next refusal, which is that of `candidate`.
     #[inline]
     fn refuse(&mut self, candidate: Ix) -> Rejection {
         let reason = match (self.refused, self.rest) {
@@ -394,7 +397,7 @@ impl<'a> IntoIterator for &'a Rejections {
     }
 }
 
-/// Refusals that somebody told one by one, by candidate, then by plugin.
+/// Converts a list of refusals, by candidate, then by plugin.
 impl From<Vec<Rejection>> for Rejections {
     fn from(told: Vec<Rejection>) -> Self {
         Self {

@@ -1,4 +1,5 @@
-//! When a hub must ask about bindings: whenever a user other than the scheduler changes its decision.
+//! The writes of bindings about which a hub must ask: those by which a user other than the scheduler changes
+//! a decision.
 
 use berth_admission::{Operation, Phase};
 use berth_dialect_contract::hub_rule::cel;
@@ -7,7 +8,7 @@ use berth_dialect_contract::{Condition, HubRule};
 use super::REPORTED;
 use crate::names::{ACTOR, APPLIED_PLACEMENT, BINDINGS, CLUSTER_BINDINGS, SCHEDULED};
 
-/// The rules.
+/// All rules for a hub.
 pub(crate) fn all() -> Vec<HubRule> {
     let noted = format!("key == {}", cel::text(APPLIED_PLACEMENT));
     let condition = format!("item.type == {}", cel::text(SCHEDULED));

@@ -21,7 +21,7 @@ const CLUSTER_NAME: &str = "clusterpropagationpolicy.karmada.io/name";
 const ID: &str = CLAIMS[0];
 const CLUSTER_ID: &str = CLAIMS[1];
 
-/// Whether templates of `namespace` are Karmada's own or Kubernetes'.
+/// Whether `namespace` is one of Karmada's own or Kubernetes', whose templates no policy claims.
 pub(super) fn is_reserved(namespace: &str) -> bool {
     ["karmada-system", "karmada-cluster"].contains(&namespace)
         || ["karmada-es-", "kube-"]
@@ -45,7 +45,7 @@ pub(super) fn claimed_by(object: &Object) -> Option<Key> {
     Some(Key::new(CLUSTER_PROPAGATION_POLICIES, "", &name))
 }
 
-/// The policy of `template`: the one that claims it while it still selects it, else the best one.
+/// The policy of `template`: the policy that claims and still selects it, else the best one.
 pub(super) fn policy<'a>(
     fleet: &'a Fleet,
     kind: &TemplateKind,
@@ -57,8 +57,8 @@ pub(super) fn policy<'a>(
         .or_else(|| best(fleet, kind, template))
 }
 
-/// The best policy that selects `template`: one of its namespace before cluster-wide ones; then
-/// priority, precision of the selector, name.
+/// The best policy that selects `template`: policies of its namespace before cluster-wide ones, then by
+/// priority, precision of the selector, and name.
 fn best<'a>(fleet: &'a Fleet, kind: &TemplateKind, template: &Object) -> Option<&'a Arc<PolicyRecord>> {
     let meta = template.meta();
     let of = |resource, namespace: &str| {
@@ -81,7 +81,7 @@ fn best<'a>(fleet: &'a Fleet, kind: &TemplateKind, template: &Object) -> Option<
     own.or_else(|| of(CLUSTER_PROPAGATION_POLICIES, ""))
 }
 
-/// `object` with the claim of `policy`, and without another one.
+/// Returns `object` with the claim of `policy` in place of any other claim.
 pub(super) fn put_on(object: &Value, policy: &PolicyRecord) -> Value {
     let mut object = without(object);
     let Key { namespace, name, .. } = &policy.key;
@@ -104,7 +104,7 @@ fn set(object: &mut Value, list: &str, key: &str, value: &str) {
     list[key] = value.into();
 }
 
-/// `object` without the claim that it has; `None` where it has none.
+/// Returns `object` without its claim; `None` where it has none.
 pub(super) fn taken_off(object: &Object) -> Option<Value> {
     let labels = object.meta().labels();
     let claimed = [ID, CLUSTER_ID].iter().any(|id| labels.contains_key(id));

@@ -6,19 +6,19 @@ use std::collections::BinaryHeap;
 
 use berth_scheduling::Ix;
 
-/// A cluster that replicas are given to.
+/// A cluster that gets replicas.
 #[derive(Clone, Copy, Debug)]
 struct Party {
     place: usize,
     candidate: Ix,
     weight: i64,
     seats: i64,
-    /// Whether of names that tie the later one comes first.
+    /// Whether the later name wins a tie.
     is_descending: bool,
 }
 
 impl Party {
-    /// The claim on the next replica, as a 64-bit float: so does Karmada count.
+    /// The claim on the next replica, as a 64-bit float like Karmada's.
     #[expect(
         clippy::cast_precision_loss,
         reason = "Karmada's claims are floats, and near ties fall as its do"
@@ -57,13 +57,13 @@ impl PartialEq for Party {
 
 impl Eq for Party {}
 
-/// Divides `amount` among the parties in proportion to their weights, which are not negative: the seats of
-/// each, in their order. Each seat goes to the largest weight / (2 × seats + 1); of two that tie to the one
-/// with fewer seats, then by name, which is the order of candidates, descending where `is_descending`.
-/// If all weights are 0, no party gets a seat.
+/// Divides `amount` among the parties in proportion to their weights, which are not negative. Returns the
+/// seats of each party, in the order of `parties`. Each seat goes to the party with the largest weight / (2
+/// × seats + 1). A tie is won by the party with fewer seats, then by name: by the lower candidate, or by the
+/// higher one if `is_descending`. If all weights are 0, no party gets a seat.
 ///
-/// Work grows with the number of parties, not with the amount: the seats that each party gets in any
-/// case are given at once.
+/// The cost grows with the number of parties, not with the amount: seats that a party gets in any case are
+/// assigned at once.
 #[must_use]
 pub(crate) fn seats(amount: i64, parties: &[(Ix, i64)], is_descending: bool) -> Vec<i64> {
     let mut given = vec![0; parties.len()];
@@ -71,7 +71,7 @@ pub(crate) fn seats(amount: i64, parties: &[(Ix, i64)], is_descending: bool) -> 
     if total <= 0 || amount <= 0 {
         return given;
     }
-    // With a divisor that gives fewer than `amount` seats, no party gets more than in the end.
+    // A divisor that assigns fewer than `amount` seats assigns no party more seats than it gets in the end.
     let many = i128::try_from(parties.len()).unwrap_or(i128::MAX);
     let sure = (i128::from(amount) - many).max(0);
     let mut left = amount;
@@ -102,8 +102,8 @@ pub(crate) fn seats(amount: i64, parties: &[(Ix, i64)], is_descending: bool) -> 
     given
 }
 
-/// Whether ties between names fall to the later one: where the FNV-1a hash of `uid`, 32 bits wide, is odd.
-/// Without a uid they fall to the earlier one.
+/// Whether a tie is won by the cluster with the later name: if the 32-bit FNV-1a hash of `uid` is odd.
+/// Without a uid, the earlier name wins.
 #[must_use]
 pub(crate) fn is_descending(uid: &str) -> bool {
     const BASIS: u32 = 2_166_136_261;
@@ -120,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    /// One seat after the other.
+    /// Assigns one seat after the other.
     fn one_by_one(amount: i64, parties: &[(Ix, i64)], is_descending: bool) -> Vec<i64> {
         let mut given = vec![0; parties.len()];
         for _ in 0..amount {

@@ -15,10 +15,10 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// The request of `requirements`.
+    /// Parses the request in `requirements`.
     ///
     /// # Errors
-    /// The amount that is not a quantity.
+    /// When an amount is not a quantity.
     pub(crate) fn read(requirements: &ReplicaRequirements) -> Result<Self, String> {
         let mut request = Self::default();
         for (name, text) in &requirements.resource_request {

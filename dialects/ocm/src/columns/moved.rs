@@ -1,5 +1,5 @@
-//! The columns after clusters were added and removed: stretches of the former columns are copied, and
-//! only added clusters are read. One pass per column at most.
+//! The columns after clusters were added and removed. Stretches of the former columns are copied, and only
+//! added clusters are read, in at most one pass per column.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use crate::record::ClusterSet;
 use crate::scored::Scores;
 use crate::tally::Tally;
 
-/// The records for new columns.
+/// The records from which new columns are built.
 pub(crate) struct Records<'a> {
-    /// The clusters there are now.
+    /// The present clusters.
     pub(crate) clusters: &'a imbl::OrdMap<Arc<str>, Arc<Cluster>>,
     /// The sets.
     pub(crate) sets: &'a imbl::OrdMap<Arc<str>, Arc<ClusterSet>>,
     /// The scores.
     pub(crate) scores: &'a imbl::OrdMap<Key, Arc<Scores>>,
-    /// The decisions by cluster.
+    /// The number of decisions by cluster.
     pub(crate) tally: &'a Tally,
 }
 
@@ -43,8 +43,8 @@ impl Records<'_> {
 }
 
 impl Columns {
-    /// The columns after the clusters in `names` (ascending) were added or removed, as in `records`.
-    /// The rest of `self` is up to date already.
+    /// Returns the columns after the clusters in `names` (ascending) were added or removed, as in `records`.
+    /// The other rows of `self` must be up to date.
     pub(crate) fn moved<'a>(
         &self,
         names: impl Iterator<Item = &'a Arc<str>> + Clone,
@@ -140,14 +140,14 @@ impl Columns {
         columns
     }
 
-    /// Forgets the name of a cluster that went.
+    /// Frees the slot of a removed cluster.
     fn forget(&mut self, name: &Arc<str>) {
         if let Some(slot) = self.index.remove(name) {
             self.free.push_back(slot);
         }
     }
 
-    /// All data of an added cluster but its attributes and scores.
+    /// Sets all data of an added cluster except its attributes and scores.
     fn fill_in(&mut self, candidate: Ix, row: &Arc<Cluster>, records: &Records<'_>) {
         let places = Arc::make_mut(&mut self.places);
         let slot = self.free.pop_back().unwrap_or_else(|| {
@@ -169,7 +169,7 @@ impl Columns {
     }
 }
 
-/// Values of `read` for each cluster that came, with its number.
+/// The values of `read` for each added cluster, with its number.
 fn numbered<'a, T>(
     fresh: &[Ix],
     came: &[&'a Arc<Cluster>],

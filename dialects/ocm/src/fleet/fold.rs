@@ -1,5 +1,4 @@
-//! Taking in one change: parse the object once, edit the records, keep the columns up to date, return
-//! the due demands.
+//! Folding one change: parse the object once, edit the records, update the columns, return the due demands.
 
 use std::sync::Arc;
 
@@ -30,7 +29,8 @@ pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Consequences {
     }
 }
 
-/// Reads `object` with `read`; an object that cannot be read is listed and left out.
+/// Parses `object` with `read`. An object that cannot be parsed is not in the fleet, and is listed as
+/// unusable.
 fn read<T: DeserializeOwned, R>(
     fleet: &mut Fleet,
     key: &Key,
@@ -90,8 +90,8 @@ fn set(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequenc
 }
 
 fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
-    // Placements use the binding's name (docs/systems/ocm.md, "API objects"); the view only proves that
-    // it is one.
+    // Placements use the binding's name (docs/systems/ocm.md, "API objects"). The object is parsed only to
+    // make sure that it is a valid binding.
     let new = read(fleet, key, object, |_, _: kind::ManagedClusterSetBinding| Ok(()));
     let entry = (Arc::clone(&key.namespace), Arc::clone(&key.name));
     let swapped = (Arc::clone(&key.name), Arc::clone(&key.namespace));
@@ -144,7 +144,7 @@ fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Cons
     }
 }
 
-/// Takes in that a placement of `namespace` is gone.
+/// Counts a deleted placement of `namespace`.
 fn leave(fleet: &mut Fleet, namespace: &Arc<str>) {
     if let Some(count) = fleet.namespaces.get_mut(namespace) {
         *count -= 1;
@@ -154,7 +154,7 @@ fn leave(fleet: &mut Fleet, namespace: &Arc<str>) {
     }
 }
 
-/// Records the selectors of the placement at `key`.
+/// Updates the index of selectors for the placement at `key`.
 fn mention(fleet: &mut Fleet, key: &Key, old: Option<&PlacementRecord>, new: Option<&PlacementRecord>) {
     if old
         .zip(new)
@@ -236,7 +236,7 @@ fn placement_key(decision: &Key, name: Arc<str>) -> Key {
     }
 }
 
-/// Moves the counts from `old` to `new`; returns the clusters whose count changed.
+/// Updates the counts of decisions from `old` to `new`. Returns the clusters whose count changed.
 fn recount(fleet: &mut Fleet, old: Option<&DecisionRecord>, new: Option<&DecisionRecord>) -> Vec<Arc<str>> {
     let listed = |record: Option<&DecisionRecord>| -> Vec<Arc<str>> {
         let mut names: Vec<Arc<str>> = record
