@@ -1,7 +1,7 @@
-//! Checks of a Shoot in the light of other objects (docs/systems/gardener.md, "Shoot" and "Binding"):
-//! its provider type is that of its cloud profile, which lists its region; it has only tolerations that
-//! its project allows; once it has a seed, its selector must match that seed; while that seed is being
-//! deleted, it can only move away.
+//! Checks of a Shoot against other objects (docs/systems/gardener.md, "Shoot" and "Binding"): the Shoot has
+//! the provider type of its cloud profile and one of the profile's regions; its project allows all its
+//! tolerations; its selector matches its seed, once it has one; and while the seed is being deleted, the
+//! Shoot can only move away.
 
 use berth_apimachinery::FieldError;
 use serde::Deserialize;
@@ -14,15 +14,15 @@ use crate::kind::shoot::spec::{CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE, Shoot, S
 
 const SELECTOR: &str = "spec.seedSelector";
 
-/// Judges the raw Shoot `new`, which is created, or replaces `old`.
+/// Validates the raw Shoot `new`, which is created or replaces `old`.
 pub(crate) fn of_shoot(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
-    // The kind refuses an unreadable object, with the exact field.
+    // The kind refuses an object that cannot be parsed, with the exact field.
     let Ok(shoot) = Shoot::deserialize(new) else {
         return Vec::new();
     };
     let text = |path: &str| new.pointer(path).and_then(Value::as_str);
     let namespace = text("/metadata/namespace").unwrap_or_default();
-    // The kind has judged an unreadable object.
+    // The kind has refused an object that cannot be parsed.
     let before = old.and_then(|old| Shoot::deserialize(old).ok());
     let before = before.as_ref().map(|shoot| &shoot.spec);
     let mut errors = by_profile(fleet, namespace, before, &shoot.spec);
@@ -34,8 +34,8 @@ pub(crate) fn of_shoot(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<F
     errors
 }
 
-/// Judges the raw Shoot `new` of some files, which may lack its Project. In that case its tolerations
-/// are not judged.
+/// Validates the raw Shoot `new` from files, among which its Project may be missing. Its tolerations are
+/// then not checked.
 pub(crate) fn of_file(fleet: &Fleet, new: &Value) -> Vec<FieldError> {
     let namespace = new.pointer("/metadata/namespace").and_then(Value::as_str);
     let mut errors = of_shoot(fleet, None, new);
@@ -45,7 +45,8 @@ pub(crate) fn of_file(fleet: &Fleet, new: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Judges the raw Seed `new`, to be stored over `old`: the zones and domains of the Shoots on it stay.
+/// Validates the raw Seed `new`, which replaces `old`: zones and domains in use by the Shoots on the Seed
+/// cannot be removed.
 pub(crate) fn of_seed(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
     let name = new["metadata"]["name"].as_str().unwrap_or_default();
     let (Some(old), 1..) = (old, fleet.shoots_on(name)) else {
@@ -104,7 +105,7 @@ pub(crate) fn of_seed(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<Fi
     errors
 }
 
-/// Errors by the shoot's profile. A missing profile gives no errors: such a shoot waits for it.
+/// Errors by the shoot's profile. A missing profile is no error: the shoot waits for the profile.
 fn by_profile(
     fleet: &Fleet,
     namespace: &str,
@@ -141,7 +142,8 @@ fn by_profile(
     errors
 }
 
-/// The profile changes between a CloudProfile and its NamespacedCloudProfiles.
+/// The error of a changed profile, which can only change between a CloudProfile and its
+/// NamespacedCloudProfiles.
 fn hierarchy(fleet: &Fleet, namespace: &str, before: &ShootSpec, spec: &ShootSpec) -> Option<FieldError> {
     let owned = |spec: &ShootSpec| {
         spec.profile()
@@ -174,7 +176,7 @@ fn hierarchy(fleet: &Fleet, namespace: &str, before: &ShootSpec, spec: &ShootSpe
     Some(FieldError::invalid(spec.profile_path(), to.1, detail))
 }
 
-/// Each new toleration is one that the shoot may have.
+/// Errors of new tolerations, each of which must be allowed for the shoot.
 fn tolerations(
     fleet: &Fleet,
     namespace: &str,
@@ -214,7 +216,7 @@ fn held(shoot: &Value) -> Option<&str> {
     name.filter(|name| !name.is_empty())
 }
 
-/// A shoot moves away from a seed that is being deleted, and changes in nothing else.
+/// The errors of a shoot whose seed is being deleted: it can move away, but nothing else can change.
 fn seed_goes(fleet: &Fleet, old: &Value, new: &Value) -> Option<FieldError> {
     let name = held(old).filter(|name| held(new) == Some(name))?;
     let (_, row) = fleet.seed(name)?;

@@ -1,4 +1,4 @@
-//! Checks of binding a shoot to a seed by hand.
+//! Checks of a manual binding of a shoot to a seed.
 
 mod live;
 
@@ -22,21 +22,22 @@ use crate::request::Request;
 use crate::words;
 use crate::writes::given;
 
-/// Judges the shoot `new` that is to be stored over `old` through `shoots/binding`, by Gardener's own rules,
-/// and writes into it the network ranges its seed gives. Returns the fences the write must pass.
+/// Validates the shoot `new`, which replaces `old` through `shoots/binding`, by Gardener's own rules, and
+/// sets the network ranges that the seed assigns. Returns the fences that the write must pass.
 ///
-/// Checked (docs/systems/gardener.md, "Binding"): the seed exists and is not being deleted, its taints
-/// are tolerated, it has room, the cloud profile's labels and its provider types fit, the networks are
-/// disjoint, it has zones for the control plane, and it offers the access restrictions. When a bound
-/// shoot moves, both seeds must have a backup and the domains of the shoot, and be alike where it moves
-/// while it runs. Not checked, so that an operator can bind on purpose: visibility, readiness, region,
-/// distance, DNS, zones of workers, the shoot's own labels and provider types, and whether its
-/// tolerations are allowed. Changes of the name itself are the kind's rule.
+/// Checked (docs/systems/gardener.md, "Binding"): the seed exists and is not being deleted, its taints are
+/// tolerated, it has room, its labels and provider type are those that the cloud profile requires, its
+/// networks and the shoot's are disjoint, it has zones for the control plane, and it offers the access
+/// restrictions. When a bound shoot moves, both seeds must have a backup and the domains of the shoot, and
+/// must be similar if the shoot moves while it runs. Not checked, so that an operator can bind on purpose:
+/// visibility, readiness, region, distance, DNS, zones of workers, the shoot's own labels and provider
+/// types, and whether its tolerations are allowed. Whether the name of the seed may change at all is a rule
+/// of the kind.
 ///
 /// # Errors
-/// [`Denial::Invalid`] with all objections to the binding, at `spec.seedName`.
+/// [`Denial::Invalid`] with all errors of the binding, at `spec.seedName`.
 pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<Arc<str>>, Denial> {
-    // A body that cannot be read, or names no seed, is refused by the kind with the exact field.
+    // The kind refuses a body that cannot be parsed or names no seed, with the exact field.
     let Ok(shoot) = Shoot::deserialize(&*new) else {
         return Ok(Vec::new());
     };
@@ -107,7 +108,7 @@ pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<
     Ok(vec![fence(name)])
 }
 
-/// Whether a filter applies to a binding by hand.
+/// Whether a filter applies to a manual binding.
 const fn is_asked(filter: Plugin) -> bool {
     match filter {
         Plugin::CloudProfileSelector
@@ -116,7 +117,8 @@ const fn is_asked(filter: Plugin) -> bool {
         | Plugin::Taints
         | Plugin::Networks
         | Plugin::Capacity => true,
-        // Deletion and the profile's provider types are judged apart, the rest is an operator's to overrule.
+        // Deletion and the profile's provider types are checked separately; an operator may overrule the
+        // other filters.
         Plugin::Usable
         | Plugin::Provider
         | Plugin::ShootSelector
@@ -131,7 +133,7 @@ fn refused(path: &str, value: &str, problem: String) -> Denial {
     Denial::Invalid(vec![FieldError::invalid(path, value, problem)])
 }
 
-/// A control plane moves by way of its backup.
+/// Problems of a move without backups: a control plane moves through its backup.
 fn backups(fleet: &Fleet, held: &str, row: &Row) -> Vec<String> {
     let without = |row: &Row| row.record.seed.spec.backup.is_none();
     let mut problems = Vec::new();
@@ -149,7 +151,7 @@ fn backups(fleet: &Fleet, held: &str, row: &Row) -> Vec<String> {
     problems
 }
 
-/// A control plane keeps the names that it has.
+/// Problems of a move between seeds with different domains: a control plane keeps its domain names.
 fn domains(fleet: &Fleet, held: &str, row: &Row, wants: &Wants) -> Vec<String> {
     let Some((_, from)) = fleet.seed(held) else {
         return Vec::new();

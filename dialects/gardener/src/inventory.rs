@@ -1,4 +1,4 @@
-//! The fleet as every dialect shows itself.
+//! The fleet as an [`Inventory`].
 
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ impl Inventory for Fleet {
             (Some(_), true) => Phase::Releasing,
             (Some(_), false) => Phase::Bound,
             (None, false) if shoot.wants.is_ours() => Phase::Pending,
-            // Its scheduler ignores it (from now on).
+            // The scheduler ignores the Shoot, or ignores it from now on.
             (None, _) => Phase::Ignored,
         };
         let placed = shoot.seed.iter().map(|name| PlacedCluster {
@@ -165,7 +165,7 @@ impl Words for Fleet {
         self.row(candidate).record.labels.get(key)
     }
 
-    /// A Seed does not move to another region or provider.
+    /// The steps to lift a refusal: a Seed does not move to another region or provider.
     fn steps(&self, reason: Reason) -> usize {
         words::steps(reason)
     }
@@ -190,7 +190,7 @@ impl Words for Fleet {
         words::message(self, decision)
     }
 
-    /// None: Gardener reports scheduling in events and in `status.lastOperation` (docs/systems/gardener.md,
+    /// Empty: Gardener reports scheduling in events and in `status.lastOperation` (docs/systems/gardener.md,
     /// "Events").
     fn conditions(&self, _decision: &Decision) -> Vec<Value> {
         Vec::new()
@@ -208,8 +208,8 @@ impl Control for Fleet {
 }
 
 impl Advisor for Fleet {
-    /// Gardener never moves a control plane by itself: the Seed is hidden, and each Shoot on it is taken off,
-    /// so that the plan shows where its migration would go.
+    /// Proposes to hide the Seed and to remove each Shoot from it, so that a plan shows the destinations of
+    /// migrations: Gardener never moves a control plane by itself.
     fn drain(&self, cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
         self.seed(cluster_name)?;
         let hide = Edit::Merge {

@@ -1,4 +1,4 @@
-//! The sentences for codes: made for a reader of a decision, never while deciding.
+//! Sentences for codes, rendered only for a reader of a decision.
 
 mod networks;
 mod places;
@@ -243,7 +243,7 @@ pub(crate) fn not_picked(fleet: &Fleet, decision: &Decision, candidate: Ix) -> (
     (TOKEN, sentence)
 }
 
-/// The summary line.
+/// The summary of a decision in one line.
 pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     let solved = &decision.solved;
     let held = decision.current.first().map(|current| &*current.cluster_name);
@@ -283,7 +283,7 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     }
 }
 
-/// The number of steps that make a seed fit that is refused for `reason`.
+/// The number of steps after which a seed that is refused for `reason` would fit.
 pub(crate) fn steps(reason: Reason) -> usize {
     match Code::of_reason(reason) {
         Code::Deleting
@@ -312,7 +312,7 @@ pub(crate) fn steps(reason: Reason) -> usize {
     }
 }
 
-/// The region of the shoot, where the seed `candidate` is the only one in it.
+/// The region of the shoot, if `candidate` is the only seed in it.
 pub(crate) fn only_in_region<'a>(fleet: &'a Fleet, decision: &Decision, candidate: Ix) -> Option<&'a str> {
     let region = fleet.shoot(&decision.demand)?.wants.region.as_str();
     let own = |candidate: &Ix| fleet.row(*candidate).record.seed.spec.provider.region == region;
@@ -320,7 +320,7 @@ pub(crate) fn only_in_region<'a>(fleet: &'a Fleet, decision: &Decision, candidat
     (there.next() == Some(candidate) && there.next().is_none()).then_some(region)
 }
 
-/// Warnings for the reader: seeds that a shoot without a seed only misses because of the order of
+/// Warnings for the reader: seeds that an unplaced shoot does not get only because of the order of
 /// Gardener's steps.
 pub(crate) fn warnings(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     if decision.outcome != Outcome::Unschedulable {
@@ -348,11 +348,12 @@ pub(crate) fn warnings(fleet: &Fleet, decision: &Decision) -> Vec<String> {
 /// Number of seeds that a warning names.
 const NAMED: usize = 5;
 
-/// Reason why a seed that would fit is refused.
+/// The clause of the warning with the reason why a seed that would fit is refused.
 const ORDER: &str = "but for other seeds that are preferred for their zones or their default domain, and refused by a later \
                      step: Gardener takes them out of the running before it judges taints, networks, capacity and distance";
 
-/// Note that the region of the seed is another one than the requested one, where that does not matter.
+/// A note that the seed is in another region than the requested one, if regions do not matter for the
+/// decision.
 fn far(fleet: &Fleet, decision: &Decision, row: &Row) -> String {
     let is_testing = decision.detail::<Detail>().and_then(|detail| detail.rule) == Some(Rule::SameProvider);
     let asked = fleet

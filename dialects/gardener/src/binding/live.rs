@@ -1,5 +1,5 @@
-//! Conditions of moving a control plane while it runs, in addition to those of every move
-//! (docs/systems/gardener.md, "Binding").
+//! Conditions of a live migration, in which a control plane moves while it runs, in addition to those of
+//! every move (docs/systems/gardener.md, "Binding").
 
 use serde_json::Value;
 
@@ -11,8 +11,7 @@ use crate::kind::common::Gardener;
 use crate::kind::shoot::spec::Shoot;
 use crate::names::{ALLOW_DISTANT_REGIONS, DISTANCES_LIMIT, LIVE_MIGRATE};
 
-/// Problems of moving the shoot `raw` from one seed to another while it runs, where its annotation asks for
-/// that.
+/// Problems of a live migration of the shoot `raw` from one seed to another, if its annotation requests one.
 pub(super) fn problems(
     fleet: &Fleet,
     [from, to]: [&Row; 2],
@@ -50,13 +49,13 @@ pub(super) fn problems(
     problems
 }
 
-/// Whether the annotation `name` is a yes as Go reads one.
+/// Whether the annotation `name` is true, as Go parses it.
 fn says_yes(raw: &Value, name: &str) -> bool {
     let value = raw["metadata"]["annotations"][name].as_str();
     value.is_some_and(|value| ["1", "t", "T", "true", "TRUE", "True"].contains(&value))
 }
 
-/// Both seeds are of one Gardener, which both have reported.
+/// The problem if the seeds do not report one common version of Gardener.
 fn versions(from: &Row, to: &Row) -> Option<String> {
     let [was, is] = [from, to].map(|row| version(row.record.seed.status.gardener.as_ref()));
     if !was.is_empty() && was == is {
@@ -80,13 +79,12 @@ fn version(gardener: Option<&Gardener>) -> &str {
     gardener.map_or("", |gardener| gardener.version.as_str())
 }
 
-/// The regions of both seeds are as near as the ConfigMap with the distances asks for.
+/// The problem if the regions of the seeds are further apart than the ConfigMap with the distances allows.
 fn distance(fleet: &Fleet, from: &Row, to: &Row, wants: &Wants) -> Option<String> {
     let [was, is] = [from, to].map(|row| row.record.seed.spec.provider.region.as_str());
     let why = match fleet.apart(wants, was, is) {
         RegionDistance::Near => return None,
-        // A server on a hub reads no ConfigMaps: the distance is for Gardener's own API server to judge
-        // there.
+        // On a hub Berth reads no ConfigMaps: Gardener's own API server checks the distance there.
         RegionDistance::NoMap if fleet.on_hub => return None,
         RegionDistance::NoMap => "no ConfigMap has distances for its profile".to_owned(),
         RegionDistance::Unknown(map) => format!("ConfigMap garden/{map} does not have that distance"),
@@ -112,7 +110,7 @@ mod tests {
     use crate::binding::check_binding;
     use crate::testing::{fleet, seed, shoot, with};
 
-    /// A seed of Gardener 1.150 that shoots can leave, and come to.
+    /// A seed of Gardener 1.150 with a backup, so that shoots can move from and to it.
     fn backed(name: &str, region: &str) -> Value {
         let seed = with(
             seed(name, "aws", region),
@@ -122,7 +120,7 @@ mod tests {
         with(seed, "/status/gardener", json!({"version": "v1.150.0"}))
     }
 
-    /// A highly available shoot that is to move while it runs.
+    /// A highly available shoot that requests a live migration.
     fn live() -> Value {
         let shoot = with(shoot("foo", "eu-west-1"), "/spec/seedName", json!("from"));
         let failures = json!({"failureTolerance": {"type": "node"}});

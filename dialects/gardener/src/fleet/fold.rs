@@ -116,12 +116,12 @@ impl Fleet {
         }
     }
 
-    /// The seed that the seed `name` runs on, where it is a shoot itself.
+    /// The seed on which the seed `name` runs, if `name` is a shoot itself.
     fn below(&self, name: &str) -> Option<Arc<str>> {
         self.shoot(self.managed.shoot_of(name)?)?.seed.clone()
     }
 
-    /// Labels the seed `name` with the seed that it runs on; returns whether that changed anything.
+    /// Labels the seed `name` with the seed on which it runs. Returns whether a fact of the row changed.
     fn relabel(&mut self, name: &str) -> bool {
         let Ok(place) = self.place(name) else {
             return false;
@@ -133,13 +133,13 @@ impl Fleet {
                 let old = self.rows.set(place, row);
                 self.rows[place].facts != old.facts
             }
-            // It was read before, on any seed.
+            // The object was parsed before, and the seed below does not matter for this.
             Err(_) => false,
         }
     }
 
-    /// Moves a shoot from seats to seats. Returns the seeds whose count changed, and whether a full seed got
-    /// room.
+    /// Moves a shoot from its seats `before` to `after`. Returns the seeds whose count changed, and whether
+    /// a full seed got room.
     fn move_seats(&mut self, before: &Seats, after: &Seats) -> (Vec<Arc<str>>, bool) {
         let mut touched = Vec::new();
         let mut freed = false;
@@ -208,7 +208,7 @@ impl Fleet {
         } else {
             self.all_waiting()
         };
-        // By other rules, other seeds are ready and hidden.
+        // If the rules change, readiness and visibility change for every seed.
         let alone = self.rules() == rules;
         Consequences {
             demands: decide.clone(),
@@ -257,7 +257,7 @@ impl Fleet {
         })
     }
 
-    /// No decision depends on a class: its requirements are part of a new shoot.
+    /// Applies an ExposureClass. It makes nothing due: its requirements are copied to new shoots.
     fn take_exposure_class(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let class = match new {
             Some(object) => self.unusable.note(key, Exposure::read(object)),
@@ -334,7 +334,7 @@ impl Fleet {
         self.due_that(|wants| grounds.iter().any(|ground| ***ground == *wants.namespace))
     }
 
-    /// Takes the namespace of a project from it.
+    /// Removes the claim of a project to its namespace.
     fn give_up(&mut self, project: &Project) {
         let Some(names) = self.grounds.get_mut(&project.namespace) else {
             return;
@@ -345,7 +345,7 @@ impl Fleet {
         }
     }
 
-    /// The shoots without a seed that `concerns` is true for are due.
+    /// Makes the waiting shoots due for whose requirements `concerns` returns true.
     fn due_that(&self, concerns: impl Fn(&Wants) -> bool) -> Consequences {
         let waiting = self
             .waiting
@@ -359,7 +359,8 @@ impl Fleet {
         }
     }
 
-    /// A bad configuration leaves the last good one in force; with none before it, nothing is decided.
+    /// Applies a configuration. If it is invalid, the last valid one stays in force; if there was none,
+    /// nothing is decided.
     fn take_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let before = (self.config.clone(), self.config_problem.clone(), self.choice);
         let rules = self.rules();
@@ -414,7 +415,7 @@ fn some(keys: Vec<Key>) -> AffectedDemands {
     }
 }
 
-/// The seats of a shoot that cannot be read otherwise: it takes them all the same.
+/// The seats of a shoot that cannot be parsed, which it takes in any case.
 fn seats_of(object: &Object) -> Seats {
     #[derive(Default, Deserialize)]
     #[serde(rename_all = "camelCase", default)]

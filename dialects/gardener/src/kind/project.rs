@@ -77,7 +77,7 @@ pub struct ProjectStatus {
 }
 
 impl Project {
-    /// The namespace of the project called `name`.
+    /// The namespace of the project named `name`.
     #[must_use]
     pub fn namespace(&self, name: &str) -> String {
         let given = self.spec.namespace.as_deref();
@@ -115,7 +115,7 @@ static DEFINITION: Definition = Definition {
     )
 };
 
-/// The most characters of a project's name.
+/// The most characters in a project's name.
 const NAME_LENGTH: usize = 10;
 
 /// The kind Project.
@@ -196,7 +196,7 @@ fn check_tolerations(errors: &mut Vec<FieldError>, given: &ProjectTolerations) {
     }
 }
 
-/// Gardener's own shoots tolerate the taint of protected seeds.
+/// Adds the toleration of protected seeds, which Gardener's own shoots have.
 fn tolerate_protected(spec: &mut Map<String, Value>) {
     let Some(tolerations) = child(spec, "tolerations") else {
         return;

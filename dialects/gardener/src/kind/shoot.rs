@@ -1,4 +1,4 @@
-//! Shoot: a cluster that a user ordered. Scheduling gives its control plane a seed.
+//! Shoot: a cluster that a user requests. Scheduling picks a seed for its control plane.
 
 pub mod binding;
 mod columns;
@@ -83,7 +83,7 @@ impl Kind for ShootKind {
         if let Some(networking) = shoot.spec.networking.as_ref().filter(|_| given) {
             errors.extend(rules::ranges(networking));
         }
-        // A stored object has passed these rules; an unreadable one cannot be compared.
+        // A stored object that cannot be parsed is not compared.
         let old: Option<(Shoot, &Value)> = write
             .old
             .and_then(|value| Some((view(self.schema(VERSION), value).ok()?, value)));

@@ -1,4 +1,4 @@
-//! Sentences about ranges: those of a shoot, those of its seed, and those that its status has.
+//! Sentences about ranges: those of a shoot, of its seed, and of its status.
 
 use crate::cidr::Range;
 use crate::filters::networks::{HELD, HELD_PAIRS};
@@ -7,7 +7,7 @@ use crate::fleet::shoot::Wants;
 
 const RANGES: [&str; 3] = ["nodes", "pods", "services"];
 
-/// The seed's ranges for shoots, as written: nodes (never), pods, services.
+/// The seed's default ranges for shoots as text: nodes (always none), pods, services.
 fn given(row: &Row) -> [Option<&str>; 3] {
     let defaults = row.record.seed.spec.networks.shoot_defaults.as_ref();
     [
@@ -22,7 +22,7 @@ fn named(bits: u32) -> impl Iterator<Item = usize> {
     (0..3).filter(move |bit| bits >> bit & 1 == 1)
 }
 
-/// The ranges of this kind in the status of the shoot, as written and read.
+/// The ranges of this kind in the status of the shoot, as text and parsed.
 fn held(wants: &Wants, kind: usize) -> impl Iterator<Item = (&str, Range)> {
     let held = wants.held.iter();
     held.flat_map(move |held| held.texts[kind].iter().zip(&held.networks[kind]))
@@ -59,7 +59,7 @@ pub(super) fn missing(bits: u32, row: &Row, wants: &Wants) -> String {
     texts.join(", ")
 }
 
-/// Owner and text of a range that the shoot gets: its own, or the seed's for shoots.
+/// Owner and text of a range that the shoot gets: its own range, or the seed's default.
 fn of_spec<'a>(kind: usize, row: &'a Row, wants: &'a Wants) -> (&'static str, &'a str) {
     match wants.ranges[kind].as_deref() {
         Some(text) => ("shoot's", text),
@@ -105,7 +105,7 @@ pub(super) fn overlaps(pairs: u32, row: &Row, wants: &Wants) -> String {
     format!("networks overlap: {}", texts.join(", "))
 }
 
-/// The pairs in `bits`: of the shoot and of the seed.
+/// The pairs in `bits`: the index of the shoot's range and that of the seed's range.
 fn met(bits: u32) -> impl Iterator<Item = (usize, usize)> {
     (0..9)
         .filter(move |bit| bits >> bit & 1 == 1)

@@ -9,7 +9,7 @@ use crate::fleet::Fleet;
 use crate::fleet::seed::Row;
 use crate::fleet::shoot::Wants;
 
-/// The sentence of one refusal for one of these.
+/// The sentence of one refusal for zones, access restrictions or a default domain.
 pub(super) fn sentence(fleet: &Fleet, row: &Row, wants: &Wants, reason: Reason) -> String {
     let zones = listed(&row.facts.zones);
     match Code::of_reason(reason) {

@@ -9,7 +9,7 @@ use super::spec::{Seed, SeedBackup, SeedNetworks};
 use crate::cidr::{FAMILIES, Families, Range};
 use crate::kind::common::{cidr, disjoint, immutable, ip_families, of_families, required, unreserved};
 
-/// Every rule, over the seed as it will be and as it was.
+/// Checks every rule on the new seed and the old one.
 pub(super) fn check(seed: &Seed, old: Option<&Seed>) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let provider = &seed.spec.provider;
@@ -61,9 +61,9 @@ fn unique_zones(errors: &mut Vec<FieldError>, zones: &[String]) {
     }
 }
 
-/// All ranges are CIDRs of the seed's families that overlap with none that Gardener reserves. Those of
-/// the seed do not overlap with one another, nor do its defaults for shoots; the latter may overlap
-/// with the seed's where they are of IPv4, which is mapped.
+/// Checks the ranges: all are CIDRs of the seed's families, and overlap with no range that Gardener
+/// reserves. The seed's ranges do not overlap with one another, nor do its defaults for shoots. Defaults of
+/// IPv4 may overlap with the seed's ranges, since they are mapped.
 fn networks(errors: &mut Vec<FieldError>, networks: &SeedNetworks) {
     required(
         errors,
@@ -111,7 +111,7 @@ fn networks(errors: &mut Vec<FieldError>, networks: &SeedNetworks) {
     apart(errors, &own, &given);
 }
 
-/// Refuses IPv6 ranges for shoots that meet those of the seed.
+/// Refuses IPv6 ranges for shoots that overlap with those of the seed.
 fn apart(
     errors: &mut Vec<FieldError>,
     own: &[(&'static str, Option<&str>)],

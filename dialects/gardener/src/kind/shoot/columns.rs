@@ -74,7 +74,7 @@ pub(super) const COLUMNS: &[Column] = &[
     Column::AGE,
 ];
 
-/// The shoot, unless its fields have other types than in the schema.
+/// Parses the shoot; `None` if its fields have other types than in the schema.
 fn read(object: &Object) -> Option<Shoot> {
     object.view().ok()
 }

@@ -7,10 +7,11 @@ use crate::kind::common::minor_version;
 use crate::kind::{child, fill};
 use crate::names::{DEFAULT_SCHEDULER, GARDEN_NAMESPACE, PROTECTED_TAINT, SEED_NAME_LABEL};
 
-/// The older form of naming the profile.
+/// The older field with the name of the profile.
 const OLD_FORM: &str = "cloudProfileName";
 
-/// Purpose, scheduler, both forms of naming the profile, and the toleration of Gardener's own shoots.
+/// Sets defaults: purpose, scheduler, both fields for the profile, and the toleration of Gardener's own
+/// shoots.
 pub(super) fn fill_in(root: &mut Map<String, Value>, old: Option<&Value>) {
     let in_garden = root
         .get("metadata")
@@ -33,8 +34,8 @@ pub(super) fn fill_in(root: &mut Map<String, Value>, old: Option<&Value>) {
     }
 }
 
-/// Sets one of the two fields for the profile from the other, as far as the Shoot's Kubernetes has
-/// both: both before 1.33, `cloudProfile` alone since 1.34.
+/// Sets one of the two fields for the profile from the other, depending on the Shoot's version of
+/// Kubernetes: both fields exist before 1.33, and only `cloudProfile` since 1.34.
 fn name_profile(spec: &mut Map<String, Value>, old: Option<&Value>) {
     let version = spec
         .get("kubernetes")
@@ -70,7 +71,7 @@ fn tolerate_protected(spec: &mut Map<String, Value>) {
     let Some(tolerations) = spec.get_mut("tolerations").and_then(Value::as_array_mut) else {
         return;
     };
-    // One with a value is another toleration; of several for one key the last counts.
+    // A toleration with a value is another one. If a key has several tolerations, the last counts.
     let is_plain = |toleration: &Value| {
         toleration.get("key").and_then(Value::as_str) == Some(PROTECTED_TAINT)
             && toleration.get("value").is_none_or(Value::is_null)
@@ -80,8 +81,8 @@ fn tolerate_protected(spec: &mut Map<String, Value>) {
     }
 }
 
-/// Writes `name.seed.gardener.cloud/<seed>=true` for the seeds of spec and status, and removes those of
-/// others.
+/// Sets the label `name.seed.gardener.cloud/<seed>=true` for the seeds of spec and status, and removes the
+/// labels of other seeds.
 pub(super) fn label_seeds(root: &mut Map<String, Value>) {
     let seed = |part: &str| {
         root.get(part)?
