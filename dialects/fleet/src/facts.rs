@@ -1,9 +1,10 @@
-//! Facts that a MemberCluster reports. Counts and costs change too fast for an inventory and are left out.
+//! Facts that a MemberCluster reports. Counts and costs are not among them, since they change too fast for
+//! an inventory.
 
 use berth_dialect_contract::Facts;
 use serde_json::Value;
 
-/// The property that carries the version of Kubernetes.
+/// The property with the version of Kubernetes.
 const VERSION: &str = "k8s.io/k8s-version";
 
 /// The facts of `target`, a MemberCluster.

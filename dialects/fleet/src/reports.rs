@@ -1,5 +1,5 @@
-//! The controller that shows the status of a ClusterResourcePlacement in its namespace
-//! (docs/systems/fleet.md, "Status in a namespace"). On a hub the hub agent does.
+//! The controller that copies the status of a ClusterResourcePlacement to its namespace
+//! (docs/systems/fleet.md, "Status in a namespace"). On a hub, the hub agent does this.
 
 #[cfg(test)]
 mod tests;
@@ -19,16 +19,16 @@ use crate::names::{NAMESPACES, PLACEMENT_API_VERSION, PLACEMENTS, REPORTED, REPO
 use crate::writes::edit::without_revision;
 use crate::writes::{ConditionContent, put_condition};
 
-/// See the module.
+/// The controller that copies the status of placements to their namespaces.
 pub(crate) struct Reports;
 
-/// Inventory of KubeFleet; `None` for another dialect's, which does not occur.
+/// The inventory of KubeFleet; `None` for that of another dialect, which does not occur.
 fn fleet<'a>(context: &Context<'a>) -> Option<&'a Fleet> {
     let any: &dyn Any = context.inventory;
     any.downcast_ref()
 }
 
-/// The report of the placement `name` in `namespace`.
+/// The key of the report of the placement `name` in `namespace`.
 fn report(namespace: &str, name: &str) -> Key {
     Key::new(REPORTS, namespace, name)
 }
@@ -60,8 +60,9 @@ impl Reconciler for Reports {
         true
     }
 
-    /// The reports of a placement, in its former and its present namespace; a report that another
-    /// client changed; the reports in a namespace that is created or deleted.
+    /// The keys that a change makes due: for a placement, its reports in the former and the present
+    /// namespace; for a report, the report itself, which another client changed; for a namespace that is
+    /// created or deleted, the reports in it.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         let Some(fleet) = fleet(context) else {
             return Vec::new();
@@ -114,7 +115,7 @@ impl Reconciler for Reports {
     }
 }
 
-/// Whether a report was made for a placement, and not by another client.
+/// Whether a report was created for a placement, and not by another client.
 fn is_of_a_placement(report: &Object) -> bool {
     let owners = report.meta().owner_references();
     owners
@@ -122,7 +123,7 @@ fn is_of_a_placement(report: &Object) -> bool {
         .any(|owner| owner.kind == "ClusterResourcePlacement" && owner.name == report.meta().name())
 }
 
-/// Writes that bring the report at `key` and the condition about it up to the placement's status.
+/// The writes that update the report at `key` and the condition about it to the placement's status.
 fn shown_as_it_is(
     key: &Key,
     record: &PlacementRecord,
@@ -138,8 +139,8 @@ fn shown_as_it_is(
     writes
 }
 
-/// Reason why nothing can be shown in the namespace, if there is one. A server that follows no namespaces
-/// judges none.
+/// Reason why the namespace cannot have a report; `None` where it can. Without watched Namespaces, every
+/// namespace can.
 fn problem(key: &Key, context: &Context<'_>) -> Option<String> {
     let name = &key.namespace;
     let namespace = context.objects.get(&Key::new(NAMESPACES, "", name));
@@ -153,7 +154,7 @@ fn problem(key: &Key, context: &Context<'_>) -> Option<String> {
     }
 }
 
-/// The write that brings the report up to the status of `placement`, if it differs.
+/// The write that updates the report to the status of `placement`, if it differs.
 fn brought_up(
     key: &Key,
     placement: &Arc<Object>,
@@ -165,7 +166,7 @@ fn brought_up(
         _ => json!({}),
     };
     if let Some(conditions) = status["conditions"].as_array_mut() {
-        // Or each report would be about the one before.
+        // Without this condition: otherwise each update of the report would lead to another update.
         conditions.retain(|condition| condition["type"] != REPORTED);
     }
     if status["conditions"].is_null()

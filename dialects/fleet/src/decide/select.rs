@@ -64,7 +64,7 @@ pub(super) fn select(
     }
 }
 
-/// The scores recorded with a binding.
+/// The rank of `candidate` by the scores that are recorded with its binding.
 fn recorded(candidate: Ix, binding: &BindingRecord) -> CandidateRank {
     let score = binding.decision.cluster_score.unwrap_or_default();
     CandidateRank {
@@ -76,17 +76,17 @@ fn recorded(candidate: Ix, binding: &BindingRecord) -> CandidateRank {
 }
 
 impl SelectionFacts<'_> {
-    /// The clusters the caller chose, with their places; `None` lets the policy pick.
+    /// The clusters that the caller chose; `None` lets the policy pick.
     fn chosen(&self) -> Option<&[String]> {
         self.ask.chosen.filter(|chosen| !chosen.is_empty())
     }
 
-    /// Whether there are bindings by the previous policy that may stay.
+    /// Whether `candidate` has a binding by an older policy.
     fn sticky(&self, candidate: Ix) -> bool {
         Classes::find(&self.classes.obsolete, candidate).is_some()
     }
 
-    /// PickAll and PickN.
+    /// Selects by the modes PickAll and PickN.
     fn scheduled(&self) -> Result<Selection, ChoiceRefusal> {
         let (columns, policy) = (self.columns, self.policy);
         let affinity_filter = ClusterAffinity::judge(&policy.required, columns);
@@ -164,7 +164,7 @@ impl SelectionFacts<'_> {
         Ok(self.rank(kept, picks, &affinity, &spread, feasible, rejections))
     }
 
-    /// The present bindings that stay: those that the caller chose, or all, up to the wanted number.
+    /// The present bindings that stay: those that the caller chose, or all up to the requested number.
     fn kept(&self, asked: Option<&Bits>) -> Vec<Ix> {
         let present = &self.classes.present;
         if let Some(asked) = asked {
@@ -186,8 +186,8 @@ impl SelectionFacts<'_> {
         stays.map(|(candidate, _)| *candidate).collect()
     }
 
-    /// The present bindings in the order scaling in lets them go: Scheduled ones first, then those without a
-    /// score, then the lowest scores, then the first names.
+    /// The present bindings in the order in which scaling in releases them: Scheduled ones first, then those
+    /// without a score, then by lowest scores, then by name.
     fn scale_in(&self) -> Vec<Ix> {
         let mut order: Vec<_> = self
             .classes
@@ -211,7 +211,7 @@ impl SelectionFacts<'_> {
         order.into_iter().map(|(.., candidate)| candidate).collect()
     }
 
-    /// Ranks: chosen clusters before the others, each best first.
+    /// Ranks the clusters: chosen ones before the others, and best first among each.
     fn rank(
         &self,
         kept: Vec<Ix>,
@@ -297,7 +297,7 @@ impl SelectionFacts<'_> {
         }
     }
 
-    /// The present bindings that are not kept, first one first.
+    /// The present bindings that are not kept, in the order of their release.
     fn let_go(&self, kept: &[Ix]) -> Vec<Ix> {
         if kept.len() == self.classes.present.len() {
             return Vec::new();
@@ -307,7 +307,7 @@ impl SelectionFacts<'_> {
         going
     }
 
-    /// The scorers in use and their columns. The system ranks by one after the other, in this order,
+    /// The scorers in use and their columns. KubeFleet ranks by one scorer after the other, in this order,
     /// and has no total.
     fn score(
         &self,
@@ -322,7 +322,7 @@ impl SelectionFacts<'_> {
         };
         let scorers: Vec<Ranking> = Ranking::ALL.into_iter().filter(has_a_say).collect();
         let mut columns = vec![vec![None; self.columns.count() as usize]; scorers.len()];
-        // A kept binding without a score was not scored when it was made.
+        // A kept binding without a score was not scored when it was created.
         let unscored = |standing: &&CandidateRank| {
             let binding = Classes::find(&self.classes.present, standing.candidate);
             binding.is_some_and(|binding| binding.decision.cluster_score.is_none())
@@ -338,7 +338,8 @@ impl SelectionFacts<'_> {
         (scorers, columns)
     }
 
-    /// PickFixed: the named clusters, if they are eligible. A named cluster with a binding keeps it.
+    /// Selects by the mode PickFixed: the named clusters, if they are eligible. A named cluster with a
+    /// binding keeps it.
     fn fixed(&self, names: &[Arc<str>]) -> Result<Selection, ChoiceRefusal> {
         let columns = self.columns;
         let mut named = Bits::none(columns.count());
@@ -414,7 +415,7 @@ impl SelectionFacts<'_> {
         })
     }
 
-    /// The clusters the caller chose; `None` where the policy picks. `refused` gives the reason why a
+    /// The clusters that the caller chose; `None` where the policy picks. `refused` returns the reason why a
     /// cluster cannot be bound.
     fn asked(&self, refused: impl Fn(Ix) -> Option<String>) -> Result<Option<Bits>, ChoiceRefusal> {
         let Some(chosen) = self.chosen() else {
@@ -449,8 +450,7 @@ impl SelectionFacts<'_> {
         }
     }
 
-    /// Checks that every cluster of the caller's choice is picked; only topology spread can still
-    /// refuse one.
+    /// Checks that every cluster that the caller chose is picked; only topology spread can still refuse one.
     fn all_placed(
         &self,
         asked: Option<&Bits>,

@@ -10,7 +10,7 @@ use crate::fleet::cluster::Cluster;
 use crate::fleet::record::PlacementRecord;
 use crate::policy::Mode;
 
-/// These, or none.
+/// The affected demands with these keys.
 pub(super) fn of(keys: Vec<Key>) -> AffectedDemands {
     if keys.is_empty() {
         AffectedDemands::None
@@ -19,7 +19,8 @@ pub(super) fn of(keys: Vec<Key>) -> AffectedDemands {
     }
 }
 
-/// `placement`, which has lost a live binding, unless it releases all of them anyway.
+/// The key of `placement`, which has lost a live binding, unless it is being deleted and releases all its
+/// bindings anyway.
 pub(super) fn gap(fleet: &Fleet, placement: &Key) -> Option<Key> {
     let staying = fleet
         .placements
@@ -28,9 +29,9 @@ pub(super) fn gap(fleet: &Fleet, placement: &Key) -> Option<Key> {
     staying.then(|| placement.clone())
 }
 
-/// `placement`, one of whose snapshots changed, where its newest snapshot is not as a decision leaves
-/// it. A snapshot of an older policy does not count: the new policy made the placement due already.
-/// `lost` means that the current snapshot is gone.
+/// The key of `placement`, one of whose snapshots changed, if its newest snapshot is not as a decision
+/// leaves it. A newest snapshot of an older policy does not count: the new policy has made the placement due
+/// already. `lost` means that the current snapshot was deleted.
 pub(super) fn snapshot(fleet: &Fleet, placement: &Key, lost: bool) -> Option<Key> {
     let record = fleet.placements.get(placement);
     let record = record.filter(|record| !record.deleting())?;
@@ -42,7 +43,7 @@ pub(super) fn snapshot(fleet: &Fleet, placement: &Key, lost: bool) -> Option<Key
     again.then(|| placement.clone())
 }
 
-/// A cluster changed.
+/// The consequences of a changed cluster.
 pub(super) fn cluster(
     fleet: &Fleet,
     name: &Arc<str>,
@@ -76,7 +77,7 @@ pub(super) fn cluster(
     }
 }
 
-/// Whether a placement could take `cluster` if it fitted.
+/// Whether a placement would request `cluster` if it fitted.
 fn wants(fleet: &Fleet, placement: &Key, record: &PlacementRecord, cluster: &Arc<str>) -> bool {
     if record.deleting() {
         return false;

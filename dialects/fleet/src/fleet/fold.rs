@@ -1,5 +1,4 @@
-//! Taking in one change: parse the object once, edit the records, keep the columns up to date, return
-//! the due demands.
+//! Folding one change: parse the object once, edit the records, update the columns, return the due demands.
 
 use std::sync::Arc;
 
@@ -28,7 +27,8 @@ pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Consequences {
     }
 }
 
-/// Reads `object` with `read`; an object that cannot be read is listed and left out.
+/// Parses `object` with `read`. An object that cannot be parsed is not in the fleet, and is listed as
+/// unusable.
 fn read<R>(
     fleet: &mut Fleet,
     key: &Key,
@@ -87,7 +87,7 @@ fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Cons
     }
 }
 
-/// Moves an object of a placement in one of the maps; returns the old reading with its placement.
+/// Updates an object of a placement in one of the maps. Returns the former record with its placement.
 fn place<T>(
     own: &mut imbl::HashMap<Key, ObjectsByName<T>>,
     parents: &mut imbl::HashMap<Key, Key>,
@@ -161,8 +161,8 @@ fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conseq
         .collect();
     demands.dedup();
     let removed = old.as_ref().filter(|(_, old)| {
-        // A binding set to Unscheduled was released on purpose; a live binding that is deleted, or
-        // begins to be, leaves a gap.
+        // A binding that becomes Unscheduled was released on purpose. A live binding leaves a gap when its
+        // deletion begins or it is deleted.
         old.live() && new.as_ref().is_none_or(|(_, new)| new.deleting())
     });
     Consequences {
@@ -177,7 +177,7 @@ fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conseq
     }
 }
 
-/// Counts one live binding of `placement` on `cluster` in or out.
+/// Adds one live binding of `placement` on `cluster` to the counts, or removes it.
 fn count(fleet: &mut Fleet, placement: &Key, cluster: &Arc<str>, up: bool) {
     let held = fleet.held.get(placement).copied().unwrap_or(0);
     let on = fleet.tally.get(cluster).copied().unwrap_or(0);
@@ -198,7 +198,7 @@ fn count(fleet: &mut Fleet, placement: &Key, cluster: &Arc<str>, up: bool) {
     }
 }
 
-/// A bad configuration leaves the last good one in force.
+/// Applies a configuration. If it is invalid, the last valid one stays in force.
 fn configuration(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let path = format!("spec.{DIALECT}");
     let limits = read(fleet, key, object, |object| {
