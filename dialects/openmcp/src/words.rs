@@ -1,4 +1,4 @@
-//! The sentences for codes: made for a reader of a decision, never while deciding.
+//! Sentences for codes, rendered only for a reader of a decision.
 
 use berth_dialect_contract::{Decision, Outcome};
 use berth_scheduling::{Ix, Reason};
@@ -91,7 +91,7 @@ pub(crate) fn not_picked(fleet: &Fleet, decision: &Decision, candidate: Ix) -> (
     (strategy.as_str(), sentence)
 }
 
-/// The summary line.
+/// The summary of a decision in one line.
 pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     let (Some(request), Some(detail)) = (fleet.request(&decision.demand), decision.detail::<Detail>()) else {
         return String::new();
@@ -103,11 +103,11 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
             Step::None if decision.outcome == Outcome::Unchanged => {
                 format!("bound to {place}; nothing to do")
             }
-            Step::None if request.said.cluster.is_some() => {
+            Step::None if request.status.cluster.is_some() => {
                 format!("bound to {place}; the request is brought up to date")
             }
             Step::None => format!("{place} carries the finalizer of the request; its status says so again"),
-            Step::Join if request.said.cluster.is_some() => {
+            Step::Join if request.status.cluster.is_some() => {
                 format!("bound to {place}; its lost finalizer is put back")
             }
             Step::Join => format!("{}; picked {place}", feasible()),

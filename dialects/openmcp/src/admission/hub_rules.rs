@@ -1,5 +1,5 @@
-//! When a hub must ask about ClusterRequests and Clusters: whenever the granted Cluster, or the
-//! finalizers that count, differ.
+//! The writes of ClusterRequests and Clusters about which a hub must ask: those that change the granted
+//! Cluster, or the scheduler's and requests' finalizers.
 
 use berth_admission::{Operation, Phase};
 use berth_dialect_contract::hub_rule::cel;
@@ -7,7 +7,7 @@ use berth_dialect_contract::{Condition, HubRule};
 
 use crate::names::{ACTOR, CLUSTERS, REQUEST_FINALIZER, REQUESTS, USE_FINALIZER};
 
-/// The rules.
+/// All rules for a hub.
 pub(crate) fn all() -> Vec<HubRule> {
     let finalizers = ["metadata", "finalizers"];
     let held = cel::element_differs(&finalizers, &format!("item == {}", cel::text(REQUEST_FINALIZER)));
@@ -19,7 +19,7 @@ pub(crate) fn all() -> Vec<HubRule> {
         &finalizers,
         &format!("item.startsWith({})", cel::text(USE_FINALIZER)),
     );
-    // A status that comes with a new object is dropped.
+    // A creation drops the status.
     let request = cel::any(&[held, format!("request.operation != 'CREATE' && ({granted})")]);
     let rule = |name, resource, operations, condition| HubRule {
         name,

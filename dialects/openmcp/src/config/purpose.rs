@@ -1,4 +1,4 @@
-//! One entry of `purposeMappings`: the rules that its schema cannot express, and its compiled form.
+//! One entry of `purposeMappings`: its compilation, and the rules that its schema cannot express.
 
 use berth_apimachinery::name::NameError;
 use berth_apimachinery::selector::{Selector, validate_label_key, validate_labels};
@@ -10,7 +10,8 @@ use super::{Mapping, Template, Tenancy, compiled};
 use crate::names::DELETE_LABEL;
 use crate::naming::Naming;
 
-/// Reads the mapping of `purpose` at `path`. `clusters` is `selectors.clusters`, if it could be read.
+/// Compiles the mapping of `purpose`, which is at `path`. `clusters` is `selectors.clusters`, if it could be
+/// compiled.
 pub(super) fn read(
     form: &mut ReadValue<Form>,
     purpose: &str,
@@ -57,7 +58,8 @@ pub(super) fn read(
     })
 }
 
-/// Clusters made from the template must match the selectors, or each request would create another one.
+/// Adds an error if Clusters created from the template do not match the selectors: each request would create
+/// another Cluster.
 fn finds_again(
     form: &mut ReadValue<Form>,
     metadata: &Metadata,
@@ -92,7 +94,7 @@ fn judge_metadata(form: &mut ReadValue<Form>, metadata: &Metadata, path: &str) {
         }
     };
     judge("name", &metadata.name, &name::dns_subdomain);
-    // A prefix may end where a name may not.
+    // A prefix may end with characters with which a name may not end.
     judge("generateName", &metadata.generate_name, &|prefix| {
         name::dns_subdomain(&format!("{prefix}x"))
     });
@@ -108,7 +110,8 @@ fn judge_metadata(form: &mut ReadValue<Form>, metadata: &Metadata, path: &str) {
     }
 }
 
-/// Judges the parts that the spec of every Cluster needs, and that a template may lack as a whole.
+/// Adds errors of fields that the spec of every Cluster needs. The schema does not require them in a
+/// template.
 fn judge_spec(form: &mut ReadValue<Form>, spec: &Map<String, Value>, path: &str) {
     let needed = [
         ("profile", "the name of a ClusterProfile"),
@@ -128,7 +131,7 @@ fn judge_spec(form: &mut ReadValue<Form>, spec: &Map<String, Value>, path: &str)
     }
 }
 
-/// The spec with `purpose` at the end of its purposes, unless it is among them.
+/// Returns `spec` with `purpose` added to its purposes, unless it is among them.
 fn with_purpose(mut spec: Map<String, Value>, purpose: &str) -> Map<String, Value> {
     let slot = spec.entry("purposes").or_insert_with(|| json!([]));
     if let Some(list) = slot.as_array_mut()
@@ -139,7 +142,7 @@ fn with_purpose(mut spec: Map<String, Value>, purpose: &str) -> Map<String, Valu
     spec
 }
 
-/// The selector that asks for all that `a` and `b` ask for.
+/// The selector that matches what both `a` and `b` match.
 fn both(a: &Selector, b: &Selector) -> Selector {
     let mut requirements = a.requirements.clone();
     requirements.extend(

@@ -1,4 +1,4 @@
-//! Warnings about configurations that are legal and surely not intended (docs/systems/openmcp.md,
+//! Warnings about configurations that are valid but surely not intended (docs/systems/openmcp.md,
 //! "Configuration").
 
 use berth_apimachinery::name;
@@ -9,7 +9,7 @@ use super::SCHEMA;
 use super::form::Form;
 use crate::naming::Naming;
 
-/// Fields of ObjectMeta that new Clusters do not take over.
+/// Fields of ObjectMeta that are not copied to new Clusters.
 pub(super) const UNUSED: &[&str] = &[
     "creationTimestamp",
     "deletionGracePeriodSeconds",
@@ -24,7 +24,7 @@ pub(super) const UNUSED: &[&str] = &[
 ];
 
 /// Warnings about `spec`, the dialect's part of a SchedulerConfiguration: values that are valid under
-/// `rules`, but surely not intended. One sentence each, with the path of the field below `spec`.
+/// `rules`, but surely not intended. Each warning is one sentence with the path of the field below `spec`.
 /// Invalid values are not reported here.
 #[must_use]
 pub fn warnings(spec: &Value, rules: RulesChoice) -> Vec<String> {
@@ -53,7 +53,7 @@ pub fn warnings(spec: &Value, rules: RulesChoice) -> Vec<String> {
     list
 }
 
-/// The warning of a scope that is not set: releases of openMCP differ in its meaning, and so in the
+/// The warning about a missing scope: the default differs between releases of openMCP, and with it the
 /// clusters that are shared.
 const fn absent_scope(rules: RulesChoice) -> &'static str {
     match rules {
