@@ -5,27 +5,27 @@ use berth_scheduling::Ix;
 
 use crate::{Bits, Chunks};
 
-/// A stretch of candidates that stay, and its new beginning.
+/// A stretch of candidates that stay, with its new start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stretch {
-    /// The first.
+    /// The first candidate.
     start: Ix,
-    /// One after the last.
+    /// The candidate after the last one.
     end: Ix,
-    /// The first one's number afterwards.
+    /// The new number of the first candidate.
     to: Ix,
 }
 
 /// An entry of a column that not every candidate has.
 pub trait NumberedEntry: Copy {
-    /// The candidate.
+    /// Returns the candidate.
     fn number(self) -> Ix;
 
-    /// Returns the value for another candidate.
+    /// Returns the entry with the number of `candidate`.
     fn numbered(self, candidate: Ix) -> Self;
 }
 
-/// Candidate and value.
+/// An entry of candidate and value.
 impl NumberedEntry for (Ix, u32) {
     fn number(self) -> Ix {
         self.0
@@ -36,17 +36,17 @@ impl NumberedEntry for (Ix, u32) {
     }
 }
 
-/// Old numbers to new ones.
+/// A mapping from old numbers of candidates to new ones.
 #[derive(Clone, Debug)]
 pub struct Renumbering {
     stretches: Vec<Stretch>,
-    /// Number of candidates afterwards.
+    /// The new number of candidates.
     count: Ix,
 }
 
 impl Renumbering {
-    /// Removes the candidates in `gone` of `count`, and inserts a new one before each old index in `came`
-    /// (`count` appends). Both are ascending.
+    /// Creates the renumbering of `count` candidates that removes those in `gone`, and inserts a new
+    /// candidate before each old index in `came` (`count` appends). Both lists are ascending.
     pub fn new(count: Ix, gone: &[Ix], came: &[Ix]) -> Self {
         let mut stretches = Vec::with_capacity(gone.len() + came.len() + 1);
         let (mut gone, mut came) = (gone.iter().copied().peekable(), came.iter().copied().peekable());
@@ -79,7 +79,8 @@ impl Renumbering {
         (0..).zip(came).map(number).collect()
     }
 
-    /// Each of `numbers`, in any order, afterwards. Those of candidates that leave are meaningless.
+    /// The new numbers of the candidates in `numbers`, which may be in any order. The results for removed
+    /// candidates are meaningless.
     pub fn numbers(&self, numbers: &[Ix]) -> Vec<Ix> {
         let before = self.stretches.last().map_or(0, |stretch| stretch.end);
         let mut table = vec![0; before as usize];
@@ -96,8 +97,8 @@ impl Renumbering {
             .collect()
     }
 
-    /// The entries of candidates that stay, with their new numbers, and `more` of new candidates; all are
-    /// ascending.
+    /// The entries of candidates that stay, with their new numbers, merged with `more` for new candidates.
+    /// All lists are ascending.
     pub fn entries<T: NumberedEntry>(&self, entries: &[T], more: Vec<T>) -> Vec<T> {
         let mut moved = Vec::with_capacity(entries.len() + more.len());
         let mut more = more.into_iter().peekable();
@@ -121,7 +122,7 @@ impl Renumbering {
         moved
     }
 
-    /// The column afterwards; new candidates have `fresh`.
+    /// Returns the renumbered column, in which new candidates have the value `fresh`.
     pub fn column<T: Copy>(&self, column: &[T], fresh: T) -> Vec<T> {
         let mut moved = Vec::with_capacity(self.count as usize);
         for stretch in &self.stretches {
@@ -132,13 +133,13 @@ impl Renumbering {
         moved
     }
 
-    /// The column afterwards; new candidates have `fresh`.
+    /// Returns the renumbered column, in which new candidates have the value `fresh`.
     pub fn chunks<T: Copy>(&self, column: &Chunks<T>, fresh: T) -> Chunks<T> {
         let values: Vec<T> = column.iter().collect();
         self.column(&values, fresh).into_iter().collect()
     }
 
-    /// The set afterwards, without new candidates.
+    /// Returns the renumbered set, without new candidates.
     pub fn bits(&self, bits: &Bits) -> Bits {
         let mut moved = Bits::none(self.count);
         for stretch in &self.stretches {
@@ -152,7 +153,7 @@ impl Renumbering {
 mod tests {
     use super::*;
 
-    /// Renumbering one candidate at a time, to compare with: `None` is new.
+    /// A slow renumbering of one candidate at a time, for comparison. `None` is a new candidate.
     fn slowly(count: Ix, gone: &[Ix], came: &[Ix]) -> Vec<Option<Ix>> {
         let mut list = Vec::new();
         for old in 0..=count {

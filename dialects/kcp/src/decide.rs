@@ -1,4 +1,4 @@
-//! Deciding about one namespace, as the placement controller.
+//! Decisions on a namespace, as by the placement controller.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::placement::{Form, Placement, State, StoredPlacement};
 use crate::select::{self, Choice, ClusterVerdicts, KeptEntries};
 use crate::words;
 
-/// Delay before a namespace that got no cluster is considered again (docs/systems/kcp.md, "Selection").
+/// The delay before a namespace without a cluster is decided again (docs/systems/kcp.md, "Selection").
 const RETRY: SignedDuration = SignedDuration::from_mins(2);
 
 impl Fleet {
-    /// Decides about the namespace of `ask`.
+    /// Decides the namespace in `ask`.
     pub(crate) fn decide_namespace(&self, ask: &Ask<'_>) -> Option<Result<Decision, ChoiceRefusal>> {
         let record = Arc::clone(self.namespace(ask.demand)?);
         Some(self.judge_namespace(&record, ask))
@@ -56,7 +56,7 @@ impl Fleet {
     }
 }
 
-/// One question.
+/// The data for one decision.
 struct PlacementFacts<'a> {
     fleet: &'a Fleet,
     record: &'a Record,
@@ -64,7 +64,7 @@ struct PlacementFacts<'a> {
 }
 
 impl PlacementFacts<'_> {
-    /// A decision that never ran the pipeline and changes nothing.
+    /// A decision without a run of the pipeline and without changes.
     fn unjudged(&self, outcome: Outcome, reason: &'static str) -> Decision {
         let entries = self.record.reading.placement.0.iter();
         let current = entries.map(|(place, state)| Current {
@@ -90,7 +90,7 @@ impl PlacementFacts<'_> {
         }
     }
 
-    /// A namespace that is labelled to stay where it is: only its condition is kept up to date.
+    /// The decision on a namespace whose label disables scheduling: only its condition is updated.
     fn frozen(&self) -> Decision {
         let condition = condition::namespace_scheduled(true, &self.record.reading);
         let mut decision = self.unjudged(Outcome::Ignored, "SchedulingDisabled");
@@ -101,14 +101,15 @@ impl PlacementFacts<'_> {
         decision
     }
 
-    /// A namespace that is no longer placed: its entries are removed, each by legal transitions.
+    /// The decision on a namespace that is no longer selected: its entries are removed, each by legal
+    /// transitions.
     fn drained(&self) -> Decision {
         let kept = self.fleet.keep(self.record, false, self.ask.now);
         let mut decision = self.unjudged(Outcome::Released, "Released");
         decision.changes = changes(&self.record.reading.placement, &kept.placement);
         let mut detail = self.detail(&kept.placement);
-        // A namespace that is no longer placed gets no condition, but an existing one stays true to the
-        // end.
+        // A namespace that is no longer selected gets no new condition, but an existing one is updated to
+        // the end.
         detail.condition = detail.condition.filter(|_| self.record.has_condition);
         decision.detail = Box::new(detail);
         decision
@@ -178,7 +179,8 @@ impl PlacementFacts<'_> {
         }
     }
 
-    /// Time only removes clusters: an eviction starts. A namespace without a cluster is tried again.
+    /// The next time at which the decision may change: when a cluster starts an eviction, or when a
+    /// namespace without a cluster is retried.
     fn due_at(&self, kept: &KeptEntries, choices: &[Choice], lacking: bool) -> Option<Timestamp> {
         let retry = if lacking {
             self.ask.now.checked_add(RETRY).ok()
@@ -192,11 +194,11 @@ impl PlacementFacts<'_> {
         evictions.chain(kept.evicted_at).chain(retry).min()
     }
 
-    /// Writes that set the annotation to `placement`.
+    /// The detail for writes that set the annotation to `placement`.
     fn detail(&self, placement: &Placement) -> Detail {
         let reading = &self.record.reading;
         let write = match &reading.form {
-            // An unreadable annotation stays unless there is a placement to write.
+            // An annotation that cannot be parsed stays unless there is a placement to write.
             Form::Malformed(_) => !placement.0.is_empty(),
             Form::Absent | Form::Null => true,
             Form::Map => *placement != reading.placement || !reading.dropped.is_empty(),
@@ -213,8 +215,8 @@ impl PlacementFacts<'_> {
         }
     }
 
-    /// The clusters the caller names: clusters of the namespace stay, the others must be feasible, and
-    /// at most the wanted number.
+    /// The clusters that the caller chose. Clusters that the namespace has stay; others must be feasible,
+    /// and at most the requested number.
     fn asked(
         &self,
         kept: &KeptEntries,
@@ -295,7 +297,7 @@ fn refuse_all(names: &[String], problem: &str) -> ChoiceRefusal {
     }
 }
 
-/// The picked first: those kept, then the new ones; then the rest, by name.
+/// The outcome with picked clusters ranked first, kept ones before new ones, and then the rest by name.
 fn solved(judged: ClusterVerdicts, choices: &[Choice]) -> PipelineOutcome {
     let mut picked = judged.held;
     picked.extend(choices.iter().map(|&(_, candidate)| candidate));
@@ -314,7 +316,8 @@ fn solved(judged: ClusterVerdicts, choices: &[Choice]) -> PipelineOutcome {
     }
 }
 
-/// Changes of clusters, by identifier: a cluster may move from one location to another in one write.
+/// The changes of clusters, by identifier, since a cluster may move from one location to another in one
+/// write.
 fn changes(before: &Placement, after: &Placement) -> Vec<BindingChange> {
     let states = |placement: &Placement| -> BTreeMap<Arc<str>, State> {
         let entries = placement.0.iter();

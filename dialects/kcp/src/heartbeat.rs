@@ -1,9 +1,9 @@
-//! Report of the heartbeat controller about a WorkloadCluster (docs/systems/kcp.md, "Heartbeats"):
-//! whether its syncer sends heartbeats, in the condition HeartbeatHealthy, and the effect on the
-//! condition Ready. A pure function over the stored object.
+//! The heartbeat controller, as a pure function over a stored WorkloadCluster (docs/systems/kcp.md,
+//! "Heartbeats"). It reports in the condition HeartbeatHealthy whether the syncer sends heartbeats, and
+//! adjusts the condition Ready.
 //!
-//! A cluster whose syncer never sent a heartbeat has the same time from its creation on, and is not
-//! healthy then, unless another program reports that it is ready: without a syncer, that program
+//! If a syncer has never sent a heartbeat, the threshold applies from the cluster's creation on. The cluster
+//! is then not healthy, unless another program reports that it is ready: without a syncer, that program
 //! reports readiness.
 
 use berth_apimachinery::Timestamp;
@@ -25,19 +25,19 @@ fn heard(cluster: &Value) -> Option<Timestamp> {
         .and_then(berth_apimachinery::time::parse)
 }
 
-/// Deadline of the next heartbeat of the syncer of `cluster`, counted from the last heartbeat, or from
-/// the cluster's creation.
+/// The instant since which a heartbeat of the syncer of `cluster` is awaited: the last heartbeat, or else
+/// the creation of the cluster.
 #[must_use]
 pub fn awaited_since(cluster: &Value) -> Option<Timestamp> {
     let created = || cluster["metadata"]["creationTimestamp"].as_str();
     heard(cluster).or_else(|| created().and_then(berth_apimachinery::time::parse))
 }
 
-/// `cluster` with its conditions at `now`; `None` when they are the same already. Exactly at the
-/// threshold a heartbeat is still healthy.
+/// Returns `cluster` with its conditions at `now`; `None` if they do not change. A heartbeat whose age is
+/// exactly the threshold is still healthy.
 ///
-/// Silence makes Ready False. When it ends, Ready follows its parts again, unless Ready is False for
-/// another reason: then it is left to the program that set it.
+/// A missing heartbeat makes Ready False. When heartbeats resume, Ready follows its parts again. If Ready is
+/// False for another reason, it is left to the program that has set it.
 #[must_use]
 pub fn judge(cluster: &Value, threshold: SignedDuration, now: Timestamp) -> Option<Value> {
     let last = heard(cluster);
@@ -72,7 +72,7 @@ pub fn judge(cluster: &Value, threshold: SignedDuration, now: Timestamp) -> Opti
     })
 }
 
-/// Content of a condition.
+/// The content of a condition.
 struct ConditionText {
     status: bool,
     severity: String,
@@ -123,7 +123,7 @@ impl Conditions {
         }
     }
 
-    /// Sets the condition of `type`; its time changes only with its content.
+    /// Sets the condition with this type. Its time changes only with its content.
     fn put(&mut self, r#type: &str, said: &ConditionText, now: Timestamp) {
         let mut fields = Map::new();
         fields.insert("type".to_owned(), r#type.into());
@@ -144,7 +144,7 @@ impl Conditions {
         let text = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
         let leave = |old: &str, new: &str| match SENTENCES.has(new) {
             true => SENTENCES.leave(old, new),
-            // The words of a part.
+            // The message is copied from a part of Ready.
             false => old == new,
         };
         if let Some(old) = &slot
@@ -162,7 +162,7 @@ impl Conditions {
         }
     }
 
-    /// Summary of the parts of Ready: the worst that is False, else True.
+    /// The summary of the parts of Ready: the most severe one that is False, or else True.
     fn summary(&self) -> ConditionText {
         let text = |part: &Value, name: &str| part[name].as_str().unwrap_or_default().to_owned();
         let parts = PARTS.into_iter().filter_map(|part| self.find(part));

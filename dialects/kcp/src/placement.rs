@@ -1,8 +1,8 @@
 //! The annotation `scheduling.kcp.dev/placement`: a JSON object from location strings to states
 //! (docs/systems/kcp.md, "Location strings" and "The placement annotation").
 //!
-//! Two readers: [`Placement::parse`] is strict and names every error, for judging a write;
-//! [`StoredPlacement::of`] uses as much of a stored value as possible, for the controllers.
+//! There are two parsers. [`Placement::parse`] is strict and returns every error, for the validation of
+//! writes. [`StoredPlacement::of`] uses as much of a stored value as possible, for the controllers.
 
 mod pairs;
 
@@ -19,21 +19,21 @@ use pairs::Pairs;
 /// The state of one entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
-    /// Chosen, waits for the namespace controller to adopt it.
+    /// The cluster is chosen, and waits for its adoption by the namespace controller.
     Pending,
-    /// Adopted: the cluster's syncer syncs the namespace.
+    /// The entry is adopted: the cluster's syncer syncs the namespace.
     Bound,
-    /// The namespace is to leave the cluster.
+    /// The namespace has to leave the cluster.
     Removing,
-    /// The cluster has released it; the entry will be removed.
+    /// The cluster has released the namespace; the entry will be removed.
     Unbound,
 }
 
 impl State {
-    /// Every state, in the order of a life.
+    /// Every state, in the order of an entry's life.
     pub const ALL: [Self; 4] = [Self::Pending, Self::Bound, Self::Removing, Self::Unbound];
 
-    /// The word.
+    /// The state's word.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -44,19 +44,20 @@ impl State {
         }
     }
 
-    /// The state of this exact word.
+    /// The state with this exact word.
     #[must_use]
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.as_str() == word)
     }
 
-    /// Whether the namespace is on its way to the cluster or there.
+    /// Whether the namespace is on the cluster, or on its way there.
     #[must_use]
     pub const fn is_active(self) -> bool {
         matches!(self, Self::Pending | Self::Bound)
     }
 
-    /// Weight among two entries with one identifier: the one that has most to do with the cluster.
+    /// The weight for a choice between two entries with one identifier: the state that matters most to the
+    /// cluster has the largest weight.
     const fn weight(self) -> u8 {
         match self {
             Self::Unbound => 0,
@@ -73,7 +74,7 @@ impl fmt::Display for State {
     }
 }
 
-/// Problem of one entry, or (without an entry) of the whole value.
+/// A problem of one entry, or (without an entry) of the whole value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The entry's key in the annotation.
@@ -104,7 +105,8 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The entries, by location string. At most one per identifier, since labels know identifiers only.
+/// The entries by location string. There is at most one entry per identifier, since labels only contain
+/// identifiers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placement(pub BTreeMap<LocationString, State>);
 
