@@ -111,10 +111,10 @@ impl fmt::Display for Problem {
 pub struct Placement(pub BTreeMap<LocationString, State>);
 
 impl Placement {
-    /// Reads an annotation's value strictly.
+    /// Parses the annotation's value strictly.
     ///
     /// # Errors
-    /// Everything wrong with it.
+    /// All errors in the value.
     pub fn parse(text: &str) -> Result<Self, Vec<Problem>> {
         let pairs = Pairs::parse(text).map_err(|problem| vec![Problem::whole(problem)])?;
         let Some(pairs) = pairs else {
@@ -151,7 +151,7 @@ impl Placement {
         }
     }
 
-    /// The canonical text: compact JSON, sorted by location string; `{}` without entries.
+    /// The canonical text: compact JSON, sorted by location string, and `{}` without entries.
     #[must_use]
     pub fn to_text(&self) -> String {
         let entries = self.0.iter();
@@ -178,32 +178,32 @@ fn entry(key: &str, word: &str) -> Result<(LocationString, State), String> {
     Ok((place, state))
 }
 
-/// Form of the annotation.
+/// The form of the annotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Form {
     /// The annotation is absent or empty.
     Absent,
-    /// It is `null`, which counts as no entries.
+    /// The annotation is `null`, which counts as no entries.
     Null,
-    /// It is a JSON object of strings.
+    /// The annotation is a JSON object of strings.
     Map,
-    /// It is anything else, which counts as no placement.
+    /// The annotation is anything else, for this reason, and counts as no placement.
     Malformed(String),
 }
 
-/// Valid content of a stored annotation.
+/// The valid content of a stored annotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredPlacement {
-    /// The form of the whole.
+    /// The form of the annotation.
     pub form: Form,
-    /// The entries that can be understood.
+    /// The entries that can be parsed.
     pub placement: Placement,
-    /// The entries that cannot; the placement controller takes them out.
+    /// The entries that cannot be parsed, and that the placement controller removes.
     pub dropped: Vec<Problem>,
 }
 
 impl StoredPlacement {
-    /// Reads the annotation's value (`None`: absent).
+    /// Parses the annotation's value; `None` if it is absent.
     #[must_use]
     pub fn of(text: Option<&str>) -> Self {
         let mut reading = Self {
@@ -225,7 +225,7 @@ impl StoredPlacement {
         reading
     }
 
-    /// Of duplicate keys the last one counts, as JSON readers have it.
+    /// Takes over the entries. If a key is repeated, the last one counts, as in JSON parsers.
     fn take(&mut self, pairs: Pairs) {
         let last: BTreeMap<String, String> = pairs.0.into_iter().collect();
         let mut by_identifier: BTreeMap<Arc<str>, (LocationString, State)> = BTreeMap::new();

@@ -1,8 +1,8 @@
-//! The controllers in addition to the placement controller, with their computations: their watches, the
-//! keys that a change makes due, and their writes (docs/systems/kcp.md, "Controllers").
+//! The controllers in addition to the placement controller, with their computations: their watches, the keys
+//! that a change makes due, and their writes (docs/systems/kcp.md, "Controllers").
 //!
-//! Each makes a key due only when its computation would write, so that own writes, heartbeats and edits
-//! of contents cost nothing.
+//! Each controller makes a key due only if its computation would write, so that its own writes, heartbeats,
+//! and changes of objects' contents cost nothing.
 
 mod heartbeats;
 mod locations;
@@ -24,7 +24,7 @@ use crate::names::WORKLOAD_CLUSTERS;
 
 pub(crate) use resources::Resources;
 
-/// The controllers, with the given one of resources; `targets_url` is the URL of all Targets, where it
+/// All controllers. `resources` is the one of resources, and `targets_url` is the URL of all Targets, if it
 /// is known.
 pub(crate) fn all(resources: Resources, targets_url: Option<Arc<str>>) -> Vec<Arc<dyn Reconciler>> {
     vec![
@@ -35,14 +35,14 @@ pub(crate) fn all(resources: Resources, targets_url: Option<Arc<str>>) -> Vec<Ar
     ]
 }
 
-/// Fleet of kcp. `None` when the inventory is another dialect's, which does not occur.
+/// The fleet of kcp. `None` if the inventory is that of another dialect, which does not occur.
 fn fleet<'a>(context: &Context<'a>) -> Option<&'a Fleet> {
     let any: &dyn Any = context.inventory;
     any.downcast_ref()
 }
 
-/// Whether there is a WorkloadCluster with this identifier. An unreadable one counts, too: it must not
-/// lose its objects.
+/// Whether there is a WorkloadCluster with this identifier. One that cannot be parsed counts, too: it must
+/// not lose its objects.
 fn exists(fleet: &Fleet, context: &Context<'_>, wanted: &str) -> bool {
     let unreadable = || {
         let objects = fleet.unreadable(WORKLOAD_CLUSTERS);
@@ -86,7 +86,7 @@ fn outline_differs(change: &Change) -> bool {
         || old.uid() != new.uid()
 }
 
-/// The stored object, to be changed.
+/// The stored object as the base of an update.
 fn editable(object: &Object) -> Value {
     let mut value = object.parse();
     if let Some(metadata) = value["metadata"].as_object_mut() {

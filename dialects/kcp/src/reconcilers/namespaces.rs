@@ -1,4 +1,5 @@
-//! The namespace controller: adopts placed namespaces, and asks clusters to release those that leave.
+//! The namespace controller: adopts placed namespaces, and requests the release of leaving ones from their
+//! clusters.
 
 use berth_apimachinery::{Change, GroupResource, Key};
 use berth_dialect_contract::{Context, Reconciler, Step};
@@ -9,7 +10,7 @@ use crate::machine::Actor;
 use crate::names::{NAMESPACES, WORKLOAD_CLUSTERS};
 use crate::namespace_controller::reconcile;
 
-/// See the module.
+/// The namespace controller.
 pub(super) struct Namespaces;
 
 impl Namespaces {
@@ -43,7 +44,7 @@ impl Reconciler for Namespaces {
         vec![NAMESPACES]
     }
 
-    /// A namespace whose metadata changed, or whose workload cluster came or went.
+    /// The keys of namespaces whose metadata changed, or whose workload cluster was added or removed.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         if change.key.resource == NAMESPACES {
             let due = outline_differs(change) && Self::has_work(&change.key, context);

@@ -15,13 +15,13 @@ use crate::machine::Actor;
 use crate::names::{DELETION, NAMESPACES, STATE, WORKLOAD_CLUSTERS, is_system_namespace};
 use crate::resource_controller::{self, clear, reconcile};
 
-/// See the module.
+/// The resource controller.
 pub(crate) struct Resources {
     /// The resources that follow their namespace.
     pub(crate) synced: Vec<GroupResource>,
-    /// The ones that a coordination controller gets first.
+    /// The synced resources that a coordination controller handles first.
     pub(crate) coordinated: Vec<GroupResource>,
-    /// Resources that do not follow it, but may have done so under an earlier configuration.
+    /// Resources that do not follow their namespace, but may have done so under an earlier configuration.
     pub(crate) former: Vec<GroupResource>,
 }
 
@@ -62,7 +62,8 @@ fn hands_on_differently(change: &Change) -> bool {
 }
 
 impl Resources {
-    /// Verdict on an object of `resource` in `namespace`, both given by (at least) their metadata.
+    /// Returns the update of an object of `resource` in `namespace`, if it needs one. Both need only have
+    /// their metadata.
     fn judge(
         &self,
         resource: GroupResource,
@@ -118,8 +119,8 @@ impl Resources {
         })
     }
 
-    /// Every object with keys of a workload cluster that was added or removed. No index finds objects
-    /// by cluster, so all are checked; clusters seldom come or go.
+    /// Every object with keys of a workload cluster that was added or removed. There is no index of objects
+    /// by cluster, so that all are checked; clusters are seldom added or removed.
     fn about(&self, change: &Change, fleet: &Fleet, context: &Context<'_>) -> Vec<Key> {
         let moved = came_or_went(change);
         if moved.is_empty() {
@@ -166,8 +167,8 @@ impl Reconciler for Resources {
         self.synced.clone()
     }
 
-    /// A resource whose metadata changed; those in a changed namespace; those with keys of a workload
-    /// cluster that was created or deleted.
+    /// The keys of resources whose metadata changed, that are in a changed namespace, or that have keys of a
+    /// workload cluster that was created or deleted.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         let (key, Some(fleet)) = (&change.key, fleet(context)) else {
             return Vec::new();

@@ -1,8 +1,8 @@
-//! The copy of an object on a workload cluster: its content, whether it is up to date, and the status
-//! for the way back (docs/systems/kcp.md, "Downstream copies").
+//! The copy of an object on a workload cluster: its content, whether it is up to date, and the status to be
+//! reported upstream (docs/systems/kcp.md, "Downstream copies").
 //!
-//! A copy has a record of its copied fields: clusters fill in defaults and write labels of their own,
-//! so the present object is compared with that record and not with the upstream object.
+//! A copy has a record of its copied fields. Clusters set defaults and their own labels, so that the present
+//! object is compared with this record and not with the upstream object.
 
 use std::collections::BTreeSet;
 
@@ -17,16 +17,16 @@ use crate::names::{
     STATUS_OF,
 };
 
-/// Annotation of downstream objects: the copied fields, as a [`Record`].
+/// The annotation of downstream objects with the copied fields, as a [`Record`].
 pub const SYNCED: &str = "internal.workloads.kcp.dev/synced";
 
-/// Origin of a copy.
+/// The record of a copy's origin and copied fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Record {
-    /// The name of the object upstream.
+    /// The name of the upstream object.
     pub name: String,
-    /// The hash of the wanted copy.
+    /// The hash of the intended copy.
     pub hash: String,
     /// The top-level fields that were copied.
     pub fields: BTreeSet<String>,
@@ -68,9 +68,9 @@ impl Record {
     }
 }
 
-/// Fields that are copied with changes, or not copied.
+/// Top-level fields that are copied with changes, or not copied.
 const NO_CONTENT: [&str; 4] = ["apiVersion", "kind", "metadata", "status"];
-/// Fields of the metadata that are each server's own.
+/// Fields of the metadata that each server sets itself.
 const SERVERS_OWN: [&str; 10] = [
     "uid",
     "resourceVersion",
@@ -90,8 +90,7 @@ pub fn owner(down: &Value) -> Option<&str> {
     text(down, LABELS, DOWNSTREAM_CLUSTER)
 }
 
-/// The name of the copy: objects that every Kubernetes cluster makes in each namespace get another
-/// name.
+/// The name of the copy. Objects that every Kubernetes cluster creates in each namespace get another name.
 #[must_use]
 pub fn copy_name(kind: &str, name: &str) -> String {
     match kind {
@@ -101,7 +100,8 @@ pub fn copy_name(kind: &str, name: &str) -> String {
     }
 }
 
-/// The copy of `up`, which a syncer sees, in `namespace` of the cluster `identifier`, with its record.
+/// Returns the copy of `up`, which is in the form of the view, for `namespace` on the cluster `identifier`,
+/// with its record.
 #[must_use]
 pub fn copy(identifier: &str, up: &Value, namespace: &str) -> Value {
     let mut copy = up.clone();
@@ -140,22 +140,22 @@ fn is_ours(key: &str) -> bool {
     key == PLACEMENT || key == SYNCED || prefixes.iter().any(|prefix| key.starts_with(prefix))
 }
 
-/// The fields whose keys are all the writer's: nothing else fills them in, so unwanted keys are
+/// The fields whose keys all come from upstream: no other program sets keys in them, so that other keys are
 /// removed.
 const CONTENT: [&str; 2] = ["data", "binaryData"];
 
-/// Whether `object` is one whose [`CONTENT`] is compared exactly.
+/// Whether the fields [`CONTENT`] of `object` are compared exactly.
 fn has_content(object: &Value) -> bool {
     matches!(object["kind"].as_str(), Some("ConfigMap" | "Secret"))
 }
 
-/// Whether `down` cannot become `copy` and has to go first.
+/// Whether `down` cannot be updated to `copy`, and has to be deleted first.
 #[must_use]
 pub fn is_another(copy: &Value, down: &Value) -> bool {
     allocated::is_another(copy, down)
 }
 
-/// Whether `down` has exactly the content of `copy`, where that is compared exactly.
+/// Whether `down` has exactly the content of `copy`, if the content is compared exactly.
 fn same_content(down: &Value, copy: &Value) -> bool {
     let given =
         |object: &'_ Value, field: &str| object.get(field).filter(|value| !is_nothing(value)).cloned();
@@ -165,8 +165,8 @@ fn same_content(down: &Value, copy: &Value) -> bool {
             .all(|field| given(down, field) == given(copy, field))
 }
 
-/// `down` updated to `copy`. Formerly copied fields that are no longer copied are removed, and fields
-/// of others stay. `None` when it is up to date.
+/// Returns `down` updated to `copy`; `None` if it is up to date. Fields that were copied before and are no
+/// longer copied are removed, and fields of other programs stay.
 #[must_use]
 pub fn brought_up_to_date(copy: &Value, down: &Value) -> Option<Value> {
     let (old, new) = (Record::of(down), Record::of(copy));
@@ -219,7 +219,7 @@ fn contains(actual: &Value, wanted: &Value) -> bool {
     }
 }
 
-/// Whether servers may leave the value out.
+/// Whether servers may omit the value.
 fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -230,10 +230,10 @@ fn is_nothing(value: &Value) -> bool {
     }
 }
 
-/// The status that `down` reports, as it reads upstream; `None` where it reports none.
+/// The status that `down` reports, translated for upstream; `None` where it reports none.
 ///
-/// Each side has its own generations. An observed generation downstream counts upstream as the
-/// generation that `down` is a copy of, which is that of `up` when it is up to date.
+/// Each side has its own generations. An observed generation of `down` is translated to the upstream
+/// generation of which `down` is a copy: that of `up`, if `down` is up to date.
 #[must_use]
 pub fn status_for(up: &Value, down: &Value, up_to_date: bool) -> Option<Value> {
     let mut status = down.get("status").filter(|status| !is_nothing(status))?.clone();
