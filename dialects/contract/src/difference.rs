@@ -175,15 +175,15 @@ fn considered(report: &Report) -> Vec<Candidate> {
         .iter()
         .map(|candidate| &*candidate.cluster_name)
         .collect();
-    let made = report
+    let created = report
         .picked
         .iter()
         .filter(|pick| !known.contains(&*pick.cluster_name));
-    list.extend(made.map(made_candidate));
+    list.extend(created.map(created_candidate));
     list
 }
 
-fn made_candidate(pick: &Pick) -> Candidate {
+fn created_candidate(pick: &Pick) -> Candidate {
     Candidate {
         cluster_name: pick.cluster_name.clone(),
         target: pick.target.clone(),

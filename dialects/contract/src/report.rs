@@ -370,12 +370,12 @@ impl View<'_> {
         let current = self.decision.current.iter();
         let mut held: HashSet<&str> = current.map(|current| &*current.cluster_name).collect();
         // A restored cluster was on its way out before.
-        let again = self
+        let restored = self
             .decision
             .changes
             .iter()
             .filter(|change| matches!(change.action, crate::Action::Bind | crate::Action::Restore));
-        again.for_each(|change| {
+        restored.for_each(|change| {
             held.remove(&*change.cluster_name);
         });
         let picks = self.decision.solved.picked.iter();
@@ -395,12 +395,12 @@ impl View<'_> {
                 }
             })
             .collect();
-        let made = self
+        let created = self
             .decision
             .changes
             .iter()
             .filter(|change| change.action == crate::Action::Create);
-        list.extend(made.map(|change| Pick {
+        list.extend(created.map(|change| Pick {
             cluster_name: Arc::clone(&change.cluster_name),
             target: self.target_of(&change.cluster_name),
             rank: None,

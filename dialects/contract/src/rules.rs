@@ -62,8 +62,8 @@ impl RulesChoice {
     /// The choice of a stored SchedulerConfiguration.
     #[must_use]
     pub fn of(configuration: &Value) -> Self {
-        let said = configuration["spec"][Self::FIELD].as_str();
-        said.and_then(Self::named).unwrap_or_default()
+        let token = configuration["spec"][Self::FIELD].as_str();
+        token.and_then(Self::named).unwrap_or_default()
     }
 }
 

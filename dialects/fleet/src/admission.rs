@@ -49,16 +49,16 @@ impl DecisionGuard {
                 false => keeps_status(request, object),
             };
         }
-        let whose = request.old.into_iter().chain(object).find_map(parent);
+        let placement = request.old.into_iter().chain(object).find_map(parent);
         let kind = Form::of(request.resource).placement;
-        let whose = whose.map_or_else(|| format!("a {kind}"), |name| format!("{kind} \"{name}\""));
+        let placement = placement.map_or_else(|| format!("a {kind}"), |name| format!("{kind} \"{name}\""));
         let rollout: Vec<&str> = self.users.names().collect();
         let who = match is_binding(request) && !rollout.is_empty() {
             true => format!("{ACTOR} writes, and of which {} rolls out", rollout.join(" or ")),
             false => format!("{ACTOR} writes"),
         };
         Err(Denial::Forbidden(format!(
-            "it holds the decision of {whose}, which only {who}; change the placement instead, or bind it through its \
+            "it holds the decision of {placement}, which only {who}; change the placement instead, or bind it through its \
              binding subresource"
         )))
     }

@@ -12,11 +12,11 @@ use crate::kind::PlacementPolicy;
 pub(crate) fn policy(policy: Option<&PlacementPolicy>) -> String {
     let json = serde_json::to_string(&policy.map(PlacementPolicy::without_number))
         .expect("a policy has no map that JSON cannot carry");
-    STANDARD.encode(hex(&Sha256::digest(as_go_writes(&json))))
+    STANDARD.encode(hex(&Sha256::digest(escape_html(&json))))
 }
 
 /// Escapes the characters in `json` that Go's encoder escapes for HTML, and which only occur in strings.
-fn as_go_writes(json: &str) -> String {
+fn escape_html(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for letter in json.chars() {
         match letter {

@@ -76,7 +76,7 @@ struct ClusterPair<'a> {
 
 impl ClusterPair<'_> {
     /// An edit of the policy.
-    fn asked(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
+    fn policy_edit(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
         let demand = self.decision.demand.clone();
         let edit = Edit::of(demand, &self.record.object, |placement| {
             let policy = &mut placement["spec"]["policy"];
@@ -125,19 +125,19 @@ impl ClusterPair<'_> {
     /// The remedy that removes the requirements from the term at `index` that the cluster does not meet. If
     /// no requirement is left, all terms are removed.
     fn relaxed(&self, index: usize, failing: &[usize]) -> Option<Remedy> {
-        let mut gone = Vec::new();
-        let remedy = self.asked(String::new(), |policy| {
+        let mut removed = Vec::new();
+        let remedy = self.policy_edit(String::new(), |policy| {
             let affinity = &mut policy["affinity"]["clusterAffinity"];
             let term = &mut affinity[REQUIRED]["clusterSelectorTerms"][index];
             if let Some(selector) = term.get_mut("labelSelector") {
-                gone.extend(labels::relax(selector, self.cluster.labels()));
+                removed.extend(labels::relax(selector, self.cluster.labels()));
             }
             let tests = term.pointer_mut("/propertySelector/matchExpressions");
             if let Some(tests) = tests.and_then(Value::as_array_mut) {
                 for &place in failing.iter().rev() {
                     if place < tests.len() {
                         let test = tests.remove(place);
-                        gone.push(format!(
+                        removed.push(format!(
                             "the property {}",
                             test["name"].as_str().unwrap_or_default()
                         ));
@@ -150,8 +150,11 @@ impl ClusterPair<'_> {
                 fields.remove(REQUIRED);
             }
         });
-        let text = format!("take {} out of clusterSelectorTerms[{index}]", gone.join(" and "));
-        (!gone.is_empty()).then_some(Remedy { text, ..remedy })
+        let text = format!(
+            "take {} out of clusterSelectorTerms[{index}]",
+            removed.join(" and ")
+        );
+        (!removed.is_empty()).then_some(Remedy { text, ..remedy })
     }
 
     /// Remedies for the taint of `cluster` with index `place`: tolerate it, or remove it.
@@ -159,7 +162,7 @@ impl ClusterPair<'_> {
         let Some(taint) = cluster.taints.get(place).map(Taint::from) else {
             return Vec::new();
         };
-        let tolerate = self.asked(taints::tolerate(&taint), |policy| {
+        let tolerate = self.policy_edit(taints::tolerate(&taint), |policy| {
             push(&mut policy["tolerations"], taints::toleration(&taint));
         });
         let key = Key::new(CLUSTERS, "", &cluster.name);
@@ -202,13 +205,13 @@ impl ClusterPair<'_> {
         if let Some((own, least)) = counts {
             let skew = (i64::from(own) + 1 - i64::from(least)).max(constraint.max_skew + 1);
             remedies.push(
-                self.asked(format!("raise maxSkew of {over} to {skew}"), |policy| {
+                self.policy_edit(format!("raise maxSkew of {over} to {skew}"), |policy| {
                     policy["topologySpreadConstraints"][place]["maxSkew"] = skew.into();
                 }),
             );
         }
         let text = format!("set whenUnsatisfiable of {over} to ScheduleAnyway");
-        remedies.push(self.asked(text, |policy| {
+        remedies.push(self.policy_edit(text, |policy| {
             policy["topologySpreadConstraints"][place]["whenUnsatisfiable"] = "ScheduleAnyway".into();
         }));
         remedies.extend(self.emptiest(place));
@@ -218,7 +221,7 @@ impl ClusterPair<'_> {
     /// The remedy that adds the cluster to the names of PickFixed.
     fn named(&self) -> Remedy {
         let name = &self.cluster.name;
-        self.asked(format!("add {name} to spec.policy.clusterNames"), |policy| {
+        self.policy_edit(format!("add {name} to spec.policy.clusterNames"), |policy| {
             push(&mut policy["clusterNames"], json!(name));
         })
     }
@@ -234,7 +237,7 @@ impl ClusterPair<'_> {
             return Vec::new();
         };
         let text = format!("raise spec.policy.numberOfClusters to {number}");
-        vec![self.asked(text, |policy| policy["numberOfClusters"] = number.into())]
+        vec![self.policy_edit(text, |policy| policy["numberOfClusters"] = number.into())]
     }
 }
 

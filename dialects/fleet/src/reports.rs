@@ -87,11 +87,11 @@ impl Reconciler for Reports {
     }
 
     fn all(&self, context: &Context<'_>) -> Vec<Key> {
-        let wanted = fleet(context).into_iter().flat_map(Fleet::all_shown);
-        let wanted = wanted.map(|(namespace, placement)| report(namespace, placement));
-        let there = context.objects.list(REPORTS, None);
-        let there = there.map(|object| report(object.meta().namespace(), object.meta().name()));
-        wanted.chain(there).collect()
+        let expected = fleet(context).into_iter().flat_map(Fleet::all_shown);
+        let expected = expected.map(|(namespace, placement)| report(namespace, placement));
+        let present = context.objects.list(REPORTS, None);
+        let present = present.map(|object| report(object.meta().namespace(), object.meta().name()));
+        expected.chain(present).collect()
     }
 
     fn step(&self, key: &Key, context: &Context<'_>) -> Step {
@@ -101,7 +101,7 @@ impl Reconciler for Reports {
         let shown =
             record.filter(|record| record.shown_in.as_deref() == Some(&key.namespace) && !record.deleting());
         let writes = match (shown, stored) {
-            (Some(record), stored) => shown_as_it_is(key, record, stored, context),
+            (Some(record), stored) => report_writes(key, record, stored, context),
             (None, Some(stored)) if is_of_a_placement(stored) => vec![Write {
                 verb: Verb::Delete,
                 key: key.clone(),
@@ -124,18 +124,18 @@ fn is_of_a_placement(report: &Object) -> bool {
 }
 
 /// The writes that update the report at `key` and the condition about it to the placement's status.
-fn shown_as_it_is(
+fn report_writes(
     key: &Key,
     record: &PlacementRecord,
     stored: Option<&Arc<Object>>,
     context: &Context<'_>,
 ) -> Vec<Write> {
-    let told = problem(key, context);
+    let problem_text = problem(key, context);
     let mut writes = Vec::new();
-    if told.is_none() {
-        writes.extend(brought_up(key, &record.object, stored, context.now));
+    if problem_text.is_none() {
+        writes.extend(report_update(key, &record.object, stored, context.now));
     }
-    writes.extend(condition_of(key, record, told, context.now));
+    writes.extend(condition_of(key, record, problem_text, context.now));
     writes
 }
 
@@ -155,7 +155,7 @@ fn problem(key: &Key, context: &Context<'_>) -> Option<String> {
 }
 
 /// The write that updates the report to the status of `placement`, if it differs.
-fn brought_up(
+fn report_update(
     key: &Key,
     placement: &Arc<Object>,
     stored: Option<&Arc<Object>>,
@@ -203,35 +203,40 @@ fn brought_up(
 }
 
 /// The write of the placement's condition about its report, if it differs.
-fn condition_of(key: &Key, record: &PlacementRecord, told: Option<String>, now: Timestamp) -> Option<Write> {
+fn condition_of(
+    key: &Key,
+    record: &PlacementRecord,
+    problem: Option<String>,
+    now: Timestamp,
+) -> Option<Write> {
     let generation = record.object.meta().generation();
-    let (status, reason) = match told {
+    let (status, reason) = match problem {
         None => ("True", "StatusSyncSucceeded"),
         Some(_) => ("False", "StatusSyncFailed"),
     };
-    let message = told.unwrap_or_else(|| {
+    let message = problem.unwrap_or_else(|| {
         format!(
             "the status is in the ClusterResourcePlacementStatus {} of the namespace {}",
             key.name, key.namespace
         )
     });
-    let is_said = |known: &Condition| {
+    let is_equal = |known: &Condition| {
         known.status == status
             && known.reason == reason
             && known.message == message
             && known.observed_generation == Some(generation)
     };
-    if condition(&record.conditions, REPORTED).is_some_and(is_said) {
+    if condition(&record.conditions, REPORTED).is_some_and(is_equal) {
         return None;
     }
     let mut object = without_revision(&record.object);
-    let told = ConditionContent {
+    let content = ConditionContent {
         r#type: REPORTED,
         status,
         reason,
         message: &message,
     };
-    put_condition(&mut object, told.fields(&record.conditions, generation, now));
+    put_condition(&mut object, content.fields(&record.conditions, generation, now));
     Some(Write {
         verb: Verb::Update,
         key: Key::new(PLACEMENTS, "", &key.name),

@@ -38,8 +38,8 @@ pub(crate) fn conditions(decision: &Decision) -> Vec<Value> {
         return Vec::new();
     };
     let (known, generation) = observed(&plan.snapshot);
-    let told = ConditionContent::of(SCHEDULED, satisfied);
-    vec![Value::Object(told.fields(known, generation, decision.now))]
+    let content = ConditionContent::of(SCHEDULED, satisfied);
+    vec![Value::Object(content.fields(known, generation, decision.now))]
 }
 
 /// The stored conditions of the current snapshot, and its generation.
@@ -230,8 +230,8 @@ impl Writer<'_> {
             let mut object = without_revision(&self.record.object);
             let generation = self.record.object.meta().generation();
             let known = &self.record.conditions;
-            let told = ConditionContent::of(self.form().scheduled, satisfied);
-            put_condition(&mut object, told.fields(known, generation, self.now));
+            let content = ConditionContent::of(self.form().scheduled, satisfied);
+            put_condition(&mut object, content.fields(known, generation, self.now));
             let stored = Some(&self.record.object);
             self.push(Verb::Update, self.placement.resource, "status", object, stored);
         }
@@ -296,13 +296,13 @@ impl Writer<'_> {
             "spec": spec,
         });
         self.annotate(&mut object);
-        self.stand_beside(&mut object, true);
+        self.set_owner(&mut object, true);
         object
     }
 
     /// Sets the placement's namespace on a new object and makes the placement its owner, so that the object
     /// is deleted with the placement.
-    fn stand_beside(&self, object: &mut Value, controller: bool) {
+    fn set_owner(&self, object: &mut Value, controller: bool) {
         if !self.placement.namespace.is_empty() {
             object["metadata"]["namespace"] = (&*self.placement.namespace).into();
         }
@@ -367,7 +367,7 @@ impl Writer<'_> {
                 "targetCluster": cluster,
             },
         });
-        self.stand_beside(&mut object, false);
+        self.set_owner(&mut object, false);
         object
     }
 }

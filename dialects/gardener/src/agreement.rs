@@ -28,7 +28,7 @@ pub(crate) fn of_shoot(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<F
     let mut errors = by_profile(fleet, namespace, before, &shoot.spec);
     errors.extend(tolerations(fleet, namespace, before, &shoot.spec));
     if let Some(old) = old {
-        errors.extend(seed_goes(fleet, old, new));
+        errors.extend(seed_deletion_error(fleet, old, new));
         errors.extend(seed_selector(fleet, old, new, &shoot.spec));
     }
     errors
@@ -67,14 +67,14 @@ pub(crate) fn of_seed(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<Fi
         };
         items.filter_map(text).collect()
     };
-    let gone = |list: &str, field: &str| -> Vec<String> {
+    let removed = |list: &str, field: &str| -> Vec<String> {
         let kept = texts(new, list, field);
         let mut had = texts(old, list, field);
         had.retain(|one| !kept.contains(one));
         had
     };
     let mut errors = Vec::new();
-    let zones = gone("/spec/provider/zones", "");
+    let zones = removed("/spec/provider/zones", "");
     if !zones.is_empty() {
         let detail = format!(
             "Shoots use the Seed, so that {} may not be removed",
@@ -88,7 +88,7 @@ pub(crate) fn of_seed(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<Fi
             "may not change while Shoots use the Seed: the names of their control planes are below it";
         errors.push(FieldError::forbidden("spec.dns.internal.domain", detail));
     }
-    for domain in gone("/spec/dns/defaults", "domain") {
+    for domain in removed("/spec/dns/defaults", "domain") {
         let below = format!(".{domain}");
         let user = fleet.sitting_on(name).find(|key| {
             let own = fleet.shoot(key).and_then(|shoot| shoot.wants.domain.as_deref());
@@ -217,7 +217,7 @@ fn held(shoot: &Value) -> Option<&str> {
 }
 
 /// The errors of a shoot whose seed is being deleted: it can move away, but nothing else can change.
-fn seed_goes(fleet: &Fleet, old: &Value, new: &Value) -> Option<FieldError> {
+fn seed_deletion_error(fleet: &Fleet, old: &Value, new: &Value) -> Option<FieldError> {
     let name = held(old).filter(|name| held(new) == Some(name))?;
     let (_, row) = fleet.seed(name)?;
     row.facts.deleting.then(|| {

@@ -82,7 +82,10 @@ pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<
             Code::ProviderMismatch.with(0),
         ));
     }
-    for filter in Plugin::ALL.into_iter().filter(|filter| is_asked(*filter)) {
+    for filter in Plugin::ALL
+        .into_iter()
+        .filter(|filter| applies_to_bindings(*filter))
+    {
         if let Verdict::Reject(reason) = filter.check(&request, candidate)
             && Code::of_reason(reason) != Code::ZoneMismatch
         {
@@ -109,7 +112,7 @@ pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<
 }
 
 /// Whether a filter applies to a manual binding.
-const fn is_asked(filter: Plugin) -> bool {
+const fn applies_to_bindings(filter: Plugin) -> bool {
     match filter {
         Plugin::CloudProfileSelector
         | Plugin::Zones

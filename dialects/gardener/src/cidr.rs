@@ -77,10 +77,10 @@ impl Range {
         // A range that could not be parsed only overlaps with the ranges of the other side, not with
         // reserved ones.
         let is_read = !matches!(self.family, Family::Any);
-        let met = RESERVED
+        let reserved = RESERVED
             .iter()
             .find(|(range, _)| is_read && self.overlaps(*range));
-        met.map(|(_, purpose)| *purpose)
+        reserved.map(|(_, purpose)| *purpose)
     }
 
     /// Whether the range is of IPv4.

@@ -40,8 +40,8 @@ impl Filter<Request<'_>> for Plugin {
                 None => Verdict::Pass,
             },
             Self::Dns => {
-                let is_asked = wants.dns && request.rules == Rules::Documented;
-                Code::DnsDisabled.unless(facts.dns || !is_asked)
+                let is_needed = wants.dns && request.rules == Rules::Documented;
+                Code::DnsDisabled.unless(facts.dns || !is_needed)
             }
             Self::Networks => networks::check(row, wants, request.rules),
             Self::Capacity => Code::Full.unless(row.has_room(request.own_seats(candidate))),

@@ -300,8 +300,8 @@ fn readiness(row: &Row, rules: Rules) -> (&'static str, &'static str, String) {
         }
         return ("True", "SeedReady", "the seed can run control planes".to_owned());
     };
-    let said = condition(&seed.status.conditions, name).map(|condition| condition.message.as_str());
-    let said = said
+    let detail = condition(&seed.status.conditions, name).map(|condition| condition.message.as_str());
+    let detail = detail
         .filter(|message| !message.is_empty())
         .map(|message| format!(": {message}"))
         .unwrap_or_default();
@@ -314,12 +314,12 @@ fn readiness(row: &Row, rules: Rules) -> (&'static str, &'static str, String) {
         "Unknown" => (
             "Unknown",
             "SeedUnknown",
-            format!("condition {name} is Unknown{said}"),
+            format!("condition {name} is Unknown{detail}"),
         ),
         other => (
             "False",
             "SeedNotReady",
-            format!("condition {name} is {other}{said}"),
+            format!("condition {name} is {other}{detail}"),
         ),
     }
 }

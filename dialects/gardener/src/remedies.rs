@@ -268,12 +268,12 @@ impl SeedPair<'_> {
     }
 
     fn shoot_labels(&self) -> Vec<Remedy> {
-        let mut gone = Vec::new();
+        let mut removed = Vec::new();
         let mut relaxed = self.of_shoot(String::new(), |shoot| {
-            gone = labels::relax(&mut shoot["spec"]["seedSelector"], &self.row.record.labels);
+            removed = labels::relax(&mut shoot["spec"]["seedSelector"], &self.row.record.labels);
         });
-        relaxed.text = format!("take {} out of spec.seedSelector", gone.join(" and "));
-        let relaxed = Some(relaxed).filter(|_| !gone.is_empty());
+        relaxed.text = format!("take {} out of spec.seedSelector", removed.join(" and "));
+        let relaxed = Some(relaxed).filter(|_| !removed.is_empty());
         relaxed
             .into_iter()
             .chain(self.labelled(&self.shoot.wants.selector))
@@ -392,21 +392,21 @@ impl SeedPair<'_> {
             return self.held();
         }
         let mut taken = Vec::new();
-        let mut given = Vec::new();
+        let mut free_ranges = Vec::new();
         for range in (0..3).filter(|range| bits >> range & 1 == 1) {
             let Some(free) = self.free(&taken) else {
                 return vec![Remedy::none("no range is left that meets none of the seed's")];
             };
             taken.push(Range::of(Some(&free)));
-            given.push((RANGES[range], free));
+            free_ranges.push((RANGES[range], free));
         }
-        let words: Vec<String> = given
+        let words: Vec<String> = free_ranges
             .iter()
             .map(|(name, free)| format!("{name} {free}"))
             .collect();
         let text = format!("give the shoot a range of its own: {}", words.join(", "));
         vec![self.of_shoot(text, |shoot| {
-            for (name, free) in given {
+            for (name, free) in free_ranges {
                 shoot["spec"]["networking"][name] = free.into();
             }
         })]

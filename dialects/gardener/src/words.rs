@@ -265,12 +265,12 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
         Outcome::Invalid => invalid(fleet, decision),
         Outcome::Unchanged => {
             let seed = held.unwrap_or_default();
-            let gone = if fleet.seed(seed).is_none() {
+            let note = if fleet.seed(seed).is_none() {
                 ", which does not exist"
             } else {
                 ""
             };
-            format!("bound to {seed}{gone}; nothing to do")
+            format!("bound to {seed}{note}; nothing to do")
         }
         _ => match solved.picked.first() {
             Some(&picked) => {
@@ -316,8 +316,8 @@ pub(crate) fn steps(reason: Reason) -> usize {
 pub(crate) fn only_in_region<'a>(fleet: &'a Fleet, decision: &Decision, candidate: Ix) -> Option<&'a str> {
     let region = fleet.shoot(&decision.demand)?.wants.region.as_str();
     let own = |candidate: &Ix| fleet.row(*candidate).record.seed.spec.provider.region == region;
-    let mut there = (0..fleet.seeds()).filter(own);
-    (there.next() == Some(candidate) && there.next().is_none()).then_some(region)
+    let mut in_region = (0..fleet.seeds()).filter(own);
+    (in_region.next() == Some(candidate) && in_region.next().is_none()).then_some(region)
 }
 
 /// Warnings for the reader: seeds that an unplaced shoot does not get only because of the order of

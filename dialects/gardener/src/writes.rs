@@ -57,8 +57,8 @@ fn pending(fleet: &Fleet, decision: &Decision) -> Option<Write> {
     let mut object = without_version(shoot);
     let status = child(object.as_object_mut()?, "status")?;
     let operation = child(status, "lastOperation")?;
-    let says = |field: &str, text: &str| operation.get(field).and_then(Value::as_str) == Some(text);
-    if says("type", "Create") && says("state", "Pending") && says("description", &description) {
+    let has = |field: &str, text: &str| operation.get(field).and_then(Value::as_str) == Some(text);
+    if has("type", "Create") && has("state", "Pending") && has("description", &description) {
         return None;
     }
     operation.insert("type".to_owned(), "Create".into());

@@ -61,8 +61,8 @@ impl Plugin for DecisionGuard {
         if old["spec"]["clusters"] != new["spec"]["clusters"] {
             changed.push("spec.clusters".to_owned());
         }
-        let noted = |object: &Value| object["metadata"]["annotations"][APPLIED_PLACEMENT].clone();
-        if noted(old) != noted(new) {
+        let applied = |object: &Value| object["metadata"]["annotations"][APPLIED_PLACEMENT].clone();
+        if applied(old) != applied(new) {
             changed.push(format!("metadata.annotations[{APPLIED_PLACEMENT}]"));
         }
         // A creation drops the status, so that only updates are checked.

@@ -98,11 +98,11 @@ impl Affinity {
 
     /// The clusters of `columns` that match.
     pub(crate) fn select(&self, columns: &Columns) -> Bits {
-        let mut meant = Bits::all(columns.count());
+        let mut matching = Bits::all(columns.count());
         for (_, passing) in self.parts(columns) {
-            meant.intersect(&passing);
+            matching.intersect(&passing);
         }
-        meant
+        matching
     }
 
     /// Parts that may exclude clusters, in the order of Karmada's tests, each with the clusters of `columns`

@@ -78,8 +78,8 @@ pub(crate) fn choose(question: &Question<'_>, settings: Settings) -> Choice {
     let mut first = None;
     let mut tried = Vec::new();
     for (place, group) in groups.iter().enumerate().skip(start.unwrap_or(0)) {
-        let asked = Try::new(question, Some(group));
-        let run = run(&asked, &common, settings);
+        let attempt = Try::new(question, Some(group));
+        let run = run(&attempt, &common, settings);
         tried.push(GroupAttempt {
             group: place,
             feasible: run.feasible.len(),
@@ -87,7 +87,7 @@ pub(crate) fn choose(question: &Question<'_>, settings: Settings) -> Choice {
         });
         if run.outcome.is_ok() {
             return Choice {
-                run: run.judged(&asked),
+                run: run.judged(&attempt),
                 group: Some(place),
                 tried,
             };
@@ -95,15 +95,15 @@ pub(crate) fn choose(question: &Question<'_>, settings: Settings) -> Choice {
         first.get_or_insert((place, run));
     }
     if let Some((place, run)) = first {
-        let asked = Try::new(question, groups.get(place));
+        let attempt = Try::new(question, groups.get(place));
         return Choice {
-            run: run.judged(&asked),
+            run: run.judged(&attempt),
             group: Some(place),
             tried,
         };
     }
-    let asked = Try::new(question, None);
-    let mut all = run(&asked, &common, settings).judged(&asked);
+    let attempt = Try::new(question, None);
+    let mut all = run(&attempt, &common, settings).judged(&attempt);
     if question.policy.groups.is_some() {
         // With an empty list of groups, the binding is scheduled, but on no cluster.
         (all.selected, all.outcome) = (Vec::new(), Ok(Shares::new()));
@@ -126,13 +126,13 @@ struct Common {
 impl Common {
     fn of(question: &Question<'_>) -> Self {
         let columns = question.columns;
-        let asked = Try::new(question, None);
+        let attempt = Try::new(question, None);
         let mut passing = Bits::all(columns.count());
         let others = Plugin::ALL
             .iter()
             .filter(|plugin| **plugin != Plugin::ClusterAffinity);
         for plugin in others {
-            match plugin.refuse(&asked, columns.count()) {
+            match plugin.refuse(&attempt, columns.count()) {
                 Refusals::These(refused) => {
                     let refused = refused.into_iter();
                     refused.for_each(|(candidate, _)| passing.set(candidate, false));
@@ -171,9 +171,9 @@ impl Common {
 
 impl GroupOutcome {
     /// Adds the verdict of every filter on every cluster.
-    fn judged(self, asked: &Try<'_>) -> Self {
+    fn judged(self, attempt: &Try<'_>) -> Self {
         let (feasible, rejections) =
-            berth_scheduling::filter(asked, asked.question.columns.count(), &Plugin::ALL.each_ref());
+            berth_scheduling::filter(attempt, attempt.question.columns.count(), &Plugin::ALL.each_ref());
         debug_assert_eq!(feasible, self.feasible, "filters say the same alone and together");
         Self { rejections, ..self }
     }
@@ -188,7 +188,7 @@ pub(crate) fn among(
     settings: Settings,
 ) -> (GroupOutcome, Option<usize>) {
     let group = whole.group.and_then(|place| question.policy.groups().get(place));
-    let asked = Try::new(question, group);
+    let attempt = Try::new(question, group);
     let ranked = whole.run.ranked.iter();
     let selected: Vec<RankedCluster> = ranked
         .clone()
@@ -201,18 +201,18 @@ pub(crate) fn among(
         ranked: ranked.copied().collect(),
         bounds: whole.run.bounds.clone(),
         selected: selected.iter().map(|standing| standing.candidate).collect(),
-        outcome: share(&asked, &selected, settings),
+        outcome: share(&attempt, &selected, settings),
     };
     (run, whole.group)
 }
 
 /// Tries one group: filters, ranks and selects its clusters, and divides the replicas.
 /// [`GroupOutcome::judged`] adds the refusals.
-fn run(asked: &Try<'_>, common: &Common, settings: Settings) -> GroupOutcome {
-    let mut feasible = asked.meant();
+fn run(attempt: &Try<'_>, common: &Common, settings: Settings) -> GroupOutcome {
+    let mut feasible = attempt.matching();
     feasible.intersect(&common.passing);
     let feasible: Vec<Ix> = feasible.iter().collect();
-    let (mut ranked, bounds) = stand(asked, common, &feasible);
+    let (mut ranked, bounds) = rank_candidates(attempt, common, &feasible);
     ranked.sort_by_key(RankedCluster::rank);
     let mut run = GroupOutcome {
         rejections: Rejections::default(),
@@ -225,26 +225,30 @@ fn run(asked: &Try<'_>, common: &Common, settings: Settings) -> GroupOutcome {
     if run.feasible.is_empty() {
         return run;
     }
-    match select(asked, &run.ranked) {
+    match select(attempt, &run.ranked) {
         Err(failure) => run.outcome = Err(failure),
         Ok(selected) => {
             run.selected = selected.iter().map(|standing| standing.candidate).collect();
-            run.outcome = share(asked, &selected, settings);
+            run.outcome = share(attempt, &selected, settings);
         }
     }
     run
 }
 
 /// The `feasible` clusters with the data for their ranking, and the limit of each one's room.
-fn stand(asked: &Try<'_>, common: &Common, feasible: &[Ix]) -> (Vec<RankedCluster>, Vec<RoomLimit>) {
-    let question = asked.question;
+fn rank_candidates(
+    attempt: &Try<'_>,
+    common: &Common,
+    feasible: &[Ix],
+) -> (Vec<RankedCluster>, Vec<RoomLimit>) {
+    let question = attempt.question;
     let mut standings = Vec::with_capacity(feasible.len());
     let mut bounds = Vec::with_capacity(feasible.len());
     for &candidate in feasible {
         let Room { replicas, bound } = common.room(question, candidate);
         standings.push(RankedCluster {
             candidate,
-            tier: asked.tier(candidate),
+            tier: attempt.tier(candidate),
             score: if question.is_listed(candidate) { LISTED } else { 0 },
             room: replicas,
             held: question.held_by(candidate),
@@ -254,20 +258,20 @@ fn stand(asked: &Try<'_>, common: &Common, feasible: &[Ix]) -> (Vec<RankedCluste
     (standings, bounds)
 }
 
-fn select(asked: &Try<'_>, ranked: &[RankedCluster]) -> Result<Vec<RankedCluster>, Failure> {
-    let policy = asked.question.policy;
+fn select(attempt: &Try<'_>, ranked: &[RankedCluster]) -> Result<Vec<RankedCluster>, Failure> {
+    let policy = attempt.question.policy;
     let terms = Terms {
-        columns: asked.question.columns,
+        columns: attempt.question.columns,
         constraints: &policy.raw.spread_constraints,
         is_ignored: policy.ignores_spread,
         is_duplicated: matches!(policy.strategy, Strategy::Duplicated),
-        replicas: asked.question.record.replicas(),
+        replicas: attempt.question.record.replicas(),
     };
     spread::select(ranked.to_vec(), &terms)
 }
 
-fn share(asked: &Try<'_>, selected: &[RankedCluster], settings: Settings) -> Result<Shares, Failure> {
-    let question = asked.question;
+fn share(attempt: &Try<'_>, selected: &[RankedCluster], settings: Settings) -> Result<Shares, Failure> {
+    let question = attempt.question;
     let nothing = || selected.iter().map(|standing| (standing.candidate, 0));
     if !question.record.divides() {
         return Ok(nothing().collect());
@@ -279,7 +283,7 @@ fn share(asked: &Try<'_>, selected: &[RankedCluster], settings: Settings) -> Res
         is_fresh: question.record.is_rescheduled(),
         is_descending: seats::is_descending(&question.record.spec.resource.uid),
     };
-    let tiers = asked.group.is_some_and(|group| group.overflow.is_some());
+    let tiers = attempt.group.is_some_and(|group| group.overflow.is_some());
     let mut shares = divide::divide(&wish, selected, question.columns, tiers)?;
     if settings.lists_empty {
         for (candidate, none) in nothing() {

@@ -194,8 +194,8 @@ fn of_template(fleet: &Fleet, kind: &'static TemplateKind, key: &Key, context: &
     let Some(template) = context.objects.get(key) else {
         // The garbage collector would delete the binding, too, where it runs.
         let binding = context.objects.get(&binding_key);
-        let made = binding.filter(|binding| claim::claimed_by(binding).is_some());
-        return made
+        let claimed_binding = binding.filter(|binding| claim::claimed_by(binding).is_some());
+        return claimed_binding
             .map(|binding| deletion(&binding_key, binding))
             .into_iter()
             .collect();

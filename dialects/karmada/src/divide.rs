@@ -99,7 +99,9 @@ fn by_rules(
         .map(|(affinity, weight)| (affinity.select(columns), *weight))
         .collect();
     let weight = |standing: &RankedCluster| {
-        let matching = rules.iter().filter(|(meant, _)| meant.has(standing.candidate));
+        let matching = rules
+            .iter()
+            .filter(|(clusters, _)| clusters.has(standing.candidate));
         matching.map(|(_, weight)| *weight).max().unwrap_or(0)
     };
     let mut weights: Vec<(Ix, i64)> = selected
@@ -110,11 +112,11 @@ fn by_rules(
     if weights.is_empty() {
         weights = selected.iter().map(|standing| (standing.candidate, 1)).collect();
     }
-    give(wish.replicas, &weights, wish.is_descending)
+    divide_by_weights(wish.replicas, &weights, wish.is_descending)
 }
 
 /// Divides `amount` among candidates with their weights, and omits candidates without a replica.
-fn give(amount: i64, weights: &[(Ix, i64)], is_descending: bool) -> Shares {
+fn divide_by_weights(amount: i64, weights: &[(Ix, i64)], is_descending: bool) -> Shares {
     let seats = seats::seats(amount, weights, is_descending);
     let all = weights.iter().map(|(candidate, _)| *candidate).zip(seats);
     all.filter(|(_, seats)| *seats > 0).collect()
@@ -124,13 +126,15 @@ fn give(amount: i64, weights: &[(Ix, i64)], is_descending: bool) -> Shares {
 /// and an unchanged number stays.
 fn by_room(wish: &ReplicaDemand<'_>, selected: &[RankedCluster]) -> Result<Shares, Failure> {
     let listed: BTreeMap<Ix, i64> = wish.held.iter().copied().collect();
-    let there: BTreeSet<Ix> = selected
+    let present: BTreeSet<Ix> = selected
         .iter()
         .map(|standing| standing.candidate)
         .filter(|candidate| listed.contains_key(candidate))
         .collect();
     let held = wish.held.iter().copied();
-    let held: Vec<(Ix, i64)> = held.filter(|(candidate, _)| there.contains(candidate)).collect();
+    let held: Vec<(Ix, i64)> = held
+        .filter(|(candidate, _)| present.contains(candidate))
+        .collect();
     let has: i64 = held.iter().map(|(_, replicas)| replicas).sum();
     let kept: Shares = held.iter().copied().collect();
     let room = selected
@@ -185,5 +189,5 @@ fn dispense(
         });
         weights.truncate(enough.map_or(weights.len(), |last| last + 1));
     }
-    Ok(give(amount, &weights, wish.is_descending))
+    Ok(divide_by_weights(amount, &weights, wish.is_descending))
 }

@@ -26,15 +26,15 @@ impl Filter<Try<'_>> for Plugin {
         self.number()
     }
 
-    fn check(&self, asked: &Try<'_>, candidate: Ix) -> Verdict {
-        let question = asked.question;
+    fn check(&self, attempt: &Try<'_>, candidate: Ix) -> Verdict {
+        let question = attempt.question;
         let cluster = question.cluster(candidate);
         let is_listed = question.is_listed(candidate);
         let refusal = match self {
             Self::ClusterDeletion => return Code::Deleting.unless(!cluster.is_leaving()),
             Self::ApiEnablement => api(question, &cluster.apis).filter(|_| !is_listed),
             Self::TaintToleration => taint(question, &cluster.taints).filter(|_| !is_listed),
-            Self::ClusterAffinity => asked.miss(candidate).map(affinity),
+            Self::ClusterAffinity => attempt.miss(candidate).map(affinity),
             Self::SpreadConstraint => constrained(question)
                 .find(|(field, _)| !cluster.fields.contains_key(field))
                 .map(|(_, code)| code.with(0)),
@@ -45,18 +45,18 @@ impl Filter<Try<'_>> for Plugin {
         refusal.map_or(Verdict::Pass, Verdict::Reject)
     }
 
-    fn refuse(&self, asked: &Try<'_>, count: Ix) -> Refusals<'_> {
-        let question = asked.question;
+    fn refuse(&self, attempt: &Try<'_>, count: Ix) -> Refusals<'_> {
+        let question = attempt.question;
         let columns = question.columns;
         let refused: Vec<(Ix, Reason)> = match self {
             Self::ClusterDeletion => all(&columns.leaving, Code::Deleting),
             Self::ApiEnablement => fresh(question, columns.apis.each(|apis| api(question, apis))),
             Self::TaintToleration => fresh(question, columns.taints.each(|taints| taint(question, taints))),
             Self::ClusterAffinity => {
-                let parts = asked.parts().into_iter();
+                let parts = attempt.parts().into_iter();
                 let parts: Vec<(Bits, Reason)> =
                     parts.map(|(miss, passing)| (passing, affinity(miss))).collect();
-                first(&asked.meant(), &parts, count)
+                first(&attempt.matching(), &parts, count)
             }
             Self::SpreadConstraint => {
                 let parts = constrained(question);

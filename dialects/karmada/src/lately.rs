@@ -34,8 +34,8 @@ impl Load {
         let each = asked
             .filter(|(_, wanted)| wanted.0 > 0)
             .map(|(resource, wanted)| {
-                let taken = self.amounts.get(resource).copied().unwrap_or_default();
-                i64::try_from(taken.div_euclid(wanted.0) + i128::from(taken.rem_euclid(wanted.0) > 0))
+                let used = self.amounts.get(resource).copied().unwrap_or_default();
+                i64::try_from(used.div_euclid(wanted.0) + i128::from(used.rem_euclid(wanted.0) > 0))
                     .unwrap_or(i64::MAX)
             });
         each.fold(self.pods, i64::max)

@@ -112,7 +112,7 @@ pub(crate) struct Try<'a> {
     /// workloads.
     affinities: Vec<&'a Affinity>,
     /// The clusters that match each affinity.
-    meant: Vec<Bits>,
+    matching: Vec<Bits>,
 }
 
 impl<'a> Try<'a> {
@@ -128,7 +128,7 @@ impl<'a> Try<'a> {
         Self {
             question,
             group,
-            meant: affinities
+            matching: affinities
                 .iter()
                 .map(|affinity| affinity.select(question.columns))
                 .collect(),
@@ -137,8 +137,8 @@ impl<'a> Try<'a> {
     }
 
     /// The clusters that match any of the affinities; all clusters where there is none.
-    pub(crate) fn meant(&self) -> Bits {
-        let mut all = self.meant.iter();
+    pub(crate) fn matching(&self) -> Bits {
+        let mut all = self.matching.iter();
         let Some(mut any) = all.next().cloned() else {
             return Bits::all(self.question.columns.count());
         };
@@ -167,7 +167,9 @@ impl<'a> Try<'a> {
     /// The index of the first affinity that matches `candidate`: 0 for the group's own, then the overflows
     /// in their order.
     pub(crate) fn tier(&self, candidate: Ix) -> u32 {
-        let found = (0..).zip(&self.meant).find(|(_, meant)| meant.has(candidate));
+        let found = (0..)
+            .zip(&self.matching)
+            .find(|(_, matching)| matching.has(candidate));
         found.map_or(0, |(tier, _)| tier)
     }
 }

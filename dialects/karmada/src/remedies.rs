@@ -84,7 +84,7 @@ fn remove(list: &mut Value, name: &str) {
 
 impl ClusterPair<'_> {
     /// An edit of the binding's placement.
-    fn asked(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
+    fn binding_edit(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
         let edit = Edit::of(self.decision.demand.clone(), &self.record.object, |binding| {
             change(&mut binding["spec"]["placement"]);
         });
@@ -104,7 +104,7 @@ impl ClusterPair<'_> {
             Some(group) => format!("{what} in the policy's group \"{}\"", group.name),
             None => format!("{what} in the policy's clusterAffinity"),
         };
-        self.asked(text, |placement| match group {
+        self.binding_edit(text, |placement| match group {
             Some(place) => change(&mut placement["clusterAffinities"][place], name),
             None => change(&mut placement["clusterAffinity"], name),
         })
@@ -125,7 +125,7 @@ impl ClusterPair<'_> {
             return Vec::new();
         };
         let taint = words::shown(taint);
-        let tolerated = self.asked(
+        let tolerated = self.binding_edit(
             format!("{} in the policy's clusterTolerations", taints::tolerate(&taint)),
             |placement| push(&mut placement["clusterTolerations"], taints::toleration(&taint)),
         );
@@ -161,7 +161,7 @@ impl ClusterPair<'_> {
 
     /// The remedy for a spread constraint by a field that the cluster does not have.
     fn field(&self, field: &str) -> Remedy {
-        self.asked(
+        self.binding_edit(
             format!("take the spread constraint by {field} out of the policy, or say in the Cluster which {field} it is in"),
             |placement| {
                 if let Some(constraints) = placement["spreadConstraints"].as_array_mut() {
@@ -209,7 +209,7 @@ impl ClusterPair<'_> {
 
     fn more_groups(&self) -> Remedy {
         let all = i64::try_from(self.decision.solved.feasible.len()).unwrap_or(i64::MAX);
-        self.asked(
+        self.binding_edit(
             format!("raise maxGroups of the policy's spread constraints to {all}"),
             |placement| {
                 let constraints = placement["spreadConstraints"].as_array_mut();
@@ -221,7 +221,7 @@ impl ClusterPair<'_> {
     }
 
     fn fewer_groups(&self, field: &str, feasible: usize) -> Remedy {
-        self.asked(
+        self.binding_edit(
             format!("lower minGroups of the policy's spread constraint by {field} to {feasible}"),
             |placement| {
                 let constraints = placement["spreadConstraints"].as_array_mut();

@@ -158,8 +158,8 @@ impl Config {
     ) -> Result<Self, Vec<FieldError>> {
         let config = Self::read(spec, path)?;
         // Without the field, the resources of the program's flag are synced.
-        let says = spec.is_some_and(|spec| !spec["syncedResources"].is_null());
-        let Some(syncable) = syncable.filter(|_| says) else {
+        let is_set = spec.is_some_and(|spec| !spec["syncedResources"].is_null());
+        let Some(syncable) = syncable.filter(|_| is_set) else {
             return Ok(config);
         };
         let known: Vec<String> = syncable.iter().map(ToString::to_string).collect();

@@ -120,9 +120,9 @@ impl PlacementFacts<'_> {
         let judged = select::judge(self.fleet, &kept, self.ask.now);
         let (choices, unmet) = match self.ask.chosen.filter(|names| !names.is_empty()) {
             Some(names) => {
-                let choices = self.asked(&kept, &judged, names)?;
-                let met = |location: &&Arc<str>| !choices.iter().any(|(name, _)| name == *location);
-                let unmet = kept.reschedule.iter().filter(met).cloned().collect();
+                let choices = self.caller_choices(&kept, &judged, names)?;
+                let lacks = |location: &&Arc<str>| !choices.iter().any(|(name, _)| name == *location);
+                let unmet = kept.reschedule.iter().filter(lacks).cloned().collect();
                 (choices, unmet)
             }
             None => select::choose(self.fleet, &kept, &judged, self.ask.seed),
@@ -217,7 +217,7 @@ impl PlacementFacts<'_> {
 
     /// The clusters that the caller chose. Clusters that the namespace has stay; others must be feasible,
     /// and at most the requested number.
-    fn asked(
+    fn caller_choices(
         &self,
         kept: &KeptEntries,
         judged: &ClusterVerdicts,
@@ -282,8 +282,8 @@ impl Detail {
     /// Whether the stored condition of `record` differs.
     pub(crate) fn condition_changes(&self, record: &Record) -> bool {
         let stored = condition::stored(record.object.value());
-        let said = self.condition.as_ref();
-        said.is_some_and(|said| !stored.is_some_and(|stored| said.is(stored)))
+        let new = self.condition.as_ref();
+        new.is_some_and(|new| !stored.is_some_and(|stored| new.is(stored)))
     }
 }
 

@@ -37,8 +37,8 @@ impl Kcp {
     /// The settings under a configuration, whose `syncedResources` override the program's flags.
     fn settings(&self, spec: Option<&Value>) -> Settings {
         let mut settings = self.settings.clone();
-        let said = spec.filter(|spec| !spec["syncedResources"].is_null());
-        if let Some(Ok(config)) = said.map(|spec| Config::read(Some(spec), "")) {
+        let configured = spec.filter(|spec| !spec["syncedResources"].is_null());
+        if let Some(Ok(config)) = configured.map(|spec| Config::read(Some(spec), "")) {
             settings.synced_resources = config.synced_resources;
         }
         settings
@@ -156,10 +156,10 @@ impl Controllers for Kcp {
 
     fn reconcilers(&self, spec: Option<&Value>) -> Vec<Arc<dyn Reconciler>> {
         let synced = self.settings(spec).synced_resources;
-        let said = Config::read(spec, "")
+        let configured = Config::read(spec, "")
             .ok()
             .and_then(|config| config.coordinated_resources);
-        let coordinated = said.unwrap_or_else(|| {
+        let coordinated = configured.unwrap_or_else(|| {
             let known = self
                 .settings
                 .users

@@ -19,7 +19,7 @@ pub const ERROR_HEARTBEAT: &str = "ErrorHeartbeat";
 const SENTENCES: Sentences = Sentences(&["no heartbeat of the syncer since "]);
 
 /// Time of the last heartbeat of the syncer of `cluster`.
-fn heard(cluster: &Value) -> Option<Timestamp> {
+fn last_heartbeat(cluster: &Value) -> Option<Timestamp> {
     cluster["status"]["lastSyncerHeartbeatTime"]
         .as_str()
         .and_then(berth_apimachinery::time::parse)
@@ -30,7 +30,7 @@ fn heard(cluster: &Value) -> Option<Timestamp> {
 #[must_use]
 pub fn awaited_since(cluster: &Value) -> Option<Timestamp> {
     let created = || cluster["metadata"]["creationTimestamp"].as_str();
-    heard(cluster).or_else(|| created().and_then(berth_apimachinery::time::parse))
+    last_heartbeat(cluster).or_else(|| created().and_then(berth_apimachinery::time::parse))
 }
 
 /// Returns `cluster` with its conditions at `now`; `None` if they do not change. A heartbeat whose age is
@@ -40,26 +40,26 @@ pub fn awaited_since(cluster: &Value) -> Option<Timestamp> {
 /// False for another reason, it is left to the program that has set it.
 #[must_use]
 pub fn judge(cluster: &Value, threshold: SignedDuration, now: Timestamp) -> Option<Value> {
-    let last = heard(cluster);
+    let last = last_heartbeat(cluster);
     let until = awaited_since(cluster)?.checked_add(threshold);
     let in_time = until.is_ok_and(|until| now <= until);
     let healthy = last.is_some() && in_time;
     let list = cluster["status"]["conditions"].as_array();
     let mut conditions = Conditions(list.cloned().unwrap_or_default());
-    if last.is_none() && (in_time || conditions.are_anothers()) {
+    if last.is_none() && (in_time || conditions.is_reported_elsewhere()) {
         return None;
     }
-    let said = if healthy {
+    let text = if healthy {
         ConditionText::truth()
     } else {
         ConditionText::silence(last)
     };
-    conditions.put(HEARTBEAT_HEALTHY, &said, now);
+    conditions.put(HEARTBEAT_HEALTHY, &text, now);
     let is_ready = conditions.find(READY);
     let is_false = is_ready.is_some_and(|ready| ready["status"] == "False");
     let blamed = is_ready.is_some_and(|ready| ready["reason"] == ERROR_HEARTBEAT);
     if !healthy && (!is_false || blamed) {
-        conditions.put(READY, &said, now);
+        conditions.put(READY, &text, now);
     } else if healthy && (is_ready.is_none() || is_false && blamed) {
         let summary = conditions.summary();
         conditions.put(READY, &summary, now);
@@ -114,7 +114,7 @@ impl Conditions {
     }
 
     /// Whether another program reports the readiness of the cluster.
-    fn are_anothers(&self) -> bool {
+    fn is_reported_elsewhere(&self) -> bool {
         match self.find(READY) {
             Some(ready) => ready["reason"] != ERROR_HEARTBEAT,
             None => PARTS.into_iter().any(|part| {
@@ -124,17 +124,17 @@ impl Conditions {
     }
 
     /// Sets the condition with this type. Its time changes only with its content.
-    fn put(&mut self, r#type: &str, said: &ConditionText, now: Timestamp) {
+    fn put(&mut self, r#type: &str, content: &ConditionText, now: Timestamp) {
         let mut fields = Map::new();
         fields.insert("type".to_owned(), r#type.into());
         fields.insert(
             "status".to_owned(),
-            if said.status { "True" } else { "False" }.into(),
+            if content.status { "True" } else { "False" }.into(),
         );
         let optional = [
-            ("severity", &said.severity),
-            ("reason", &said.reason),
-            ("message", &said.message),
+            ("severity", &content.severity),
+            ("reason", &content.reason),
+            ("message", &content.message),
         ];
         for (name, text) in optional.into_iter().filter(|(_, text)| !text.is_empty()) {
             fields.insert(name.to_owned(), text.as_str().into());

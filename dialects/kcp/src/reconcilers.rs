@@ -53,7 +53,7 @@ fn exists(fleet: &Fleet, context: &Context<'_>, wanted: &str) -> bool {
 }
 
 /// The identifiers of workload clusters that a change of a WorkloadCluster adds or removes.
-fn came_or_went(change: &Change) -> BTreeSet<Arc<str>> {
+fn added_or_removed(change: &Change) -> BTreeSet<Arc<str>> {
     let of = |object: &Option<Arc<Object>>| {
         let named = object.as_ref().map(|object| identifier(object.meta()).into());
         named.into_iter().collect::<BTreeSet<Arc<str>>>()

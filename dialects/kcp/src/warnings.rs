@@ -61,11 +61,11 @@ fn of_entry(fleet: &Fleet, identifier: &Arc<str>, state: State, now: Timestamp) 
 /// The message of a cluster's syncer about its failures.
 fn not_synced(row: &Row) -> Option<String> {
     let condition = find(&row.record.view.status.conditions, SYNCED)?;
-    let told = match condition.message.as_str() {
+    let detail = match condition.message.as_str() {
         "" => &condition.reason,
         message => message,
     };
-    (condition.status == "False").then(|| format!("not everything is synced: {told}"))
+    (condition.status == "False").then(|| format!("not everything is synced: {detail}"))
 }
 
 #[cfg(test)]

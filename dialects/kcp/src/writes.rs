@@ -54,8 +54,8 @@ pub(crate) fn conditions(fleet: &Fleet, decision: &Decision) -> Vec<Value> {
 
 fn condition_of(record: &Record, detail: &Detail, decision: &Decision) -> Option<Value> {
     let stored = condition::stored(record.object.value());
-    let said = detail.condition.as_ref()?;
-    Some(said.to_json(stored, decision.now))
+    let content = detail.condition.as_ref()?;
+    Some(content.to_json(stored, decision.now))
 }
 
 fn put_condition(object: &mut Value, record: &Record, detail: &Detail, decision: &Decision) {

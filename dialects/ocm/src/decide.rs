@@ -274,11 +274,11 @@ impl PlacementFacts<'_> {
         prioritizers: &[Prioritizer],
         feasible: &[Ix],
     ) -> (Vec<berth_scheduling::ScoreColumn>, Vec<i64>, Option<Timestamp>) {
-        let mut mine: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
         for cluster in self.own.iter().flat_map(|decision| &decision.clusters) {
-            *mine.entry(&cluster.name).or_default() += 1;
+            *counts.entry(&cluster.name).or_default() += 1;
         }
-        let own: Vec<(Ix, u32)> = mine
+        let own: Vec<(Ix, u32)> = counts
             .iter()
             .filter_map(|(name, &count)| Some((self.columns.candidate(name)?, count)))
             .collect();
@@ -292,7 +292,7 @@ impl PlacementFacts<'_> {
                         ScoreSource::Balance => Box::new(Balance {
                             weight,
                             own: &own,
-                            highest: self.fleet.tally.highest_without(&mine),
+                            highest: self.fleet.tally.highest_without(&counts),
                         }),
                         ScoreSource::Steady => Box::new(Steady {
                             weight,
@@ -344,13 +344,13 @@ impl PlacementFacts<'_> {
                     errors.push(FieldError::invalid(path, name.as_str(), detail));
                 }
                 Some(candidate) if solved.row_of(candidate).is_none() => {
-                    let told = words::RefusalFacts {
+                    let facts = words::RefusalFacts {
                         fleet: self.fleet,
                         policy: Some(self.policy),
                         held: Some(&self.held),
                         now: self.ask.now,
                     };
-                    let reasons = told.refusals(solved, candidate);
+                    let reasons = facts.refusals(solved, candidate);
                     errors.push(FieldError::invalid(path, name.as_str(), reasons));
                 }
                 Some(candidate) => {
@@ -496,11 +496,11 @@ impl PlacementFacts<'_> {
             };
             changes.push(change(action, Arc::clone(&self.columns.row(candidate).name)));
         }
-        let gone = self
+        let released = self
             .current
             .iter()
             .filter(|name| !self.columns.candidate(name).is_some_and(|known| stays.has(known)));
-        changes.extend(gone.map(|name| change(Action::Unbind, Arc::clone(name))));
+        changes.extend(released.map(|name| change(Action::Unbind, Arc::clone(name))));
         changes
     }
 }

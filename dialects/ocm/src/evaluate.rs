@@ -189,10 +189,10 @@ impl<'a> Evaluator<'a> {
         &self,
         expression: &Expression,
         cluster: &Cluster,
-        told: impl FnOnce(Evaluation<'_>) -> R,
+        read: impl FnOnce(Evaluation<'_>) -> R,
     ) -> R {
         let variables = [Value::from(&**cluster.object.value())];
-        told(match expression.uses_scores {
+        read(match expression.uses_scores {
             false => expression.program.evaluate(&variables, PER_CALL_LIMIT),
             true => {
                 let scored = ScoreReader {

@@ -137,8 +137,8 @@ impl Filter<Columns> for Predicates {
             (Some(matching), None) => Refusals::AllBut(matching.words(), Code::PredicateMismatch.with(0)),
             (Some(matching), Some(_)) => {
                 let refused = (0..count).filter(|candidate| !matching.has(*candidate));
-                let told = refused.map(|candidate| (candidate, self.refusal(candidate).with(0)));
-                Refusals::These(told.collect())
+                let refusals = refused.map(|candidate| (candidate, self.refusal(candidate).with(0)));
+                Refusals::These(refusals.collect())
             }
             (None, _) => Refusals::These(Vec::new()),
         }

@@ -50,14 +50,14 @@ fn too_costly(fleet: &Fleet, decision: &Decision, detail: Option<&Detail>) -> Op
         .failing
         .iter()
         .filter(|failing| failing.failures.costly > 0);
-    let told: Vec<String> = costly
+    let texts: Vec<String> = costly
         .filter_map(|failing| failure(fleet, decision, policy, failing))
         .collect();
-    (!told.is_empty()).then(|| Note {
+    (!texts.is_empty()).then(|| Note {
         r#type: NoteType::Warning,
         reason: "ExpressionTooCostly",
         action: "Evaluating",
-        text: told.join("; "),
+        text: texts.join("; "),
         related: None,
     })
 }

@@ -14,7 +14,7 @@ pub(crate) fn known(fleet: &Fleet, decision: &Decision) -> Option<&'static str> 
         return Some("OCM empties the decisions of a misconfigured Placement, Berth keeps its clusters");
     }
     let policy = detail.policy.as_deref()?;
-    if steps_aside(policy) {
+    if avoids_selected(policy) {
         return Some("with a negative weight of Steady every decision may select other clusters");
     }
     has_expired(fleet, decision, policy).then_some(
@@ -23,7 +23,7 @@ pub(crate) fn known(fleet: &Fleet, decision: &Decision) -> Option<&'static str> 
 }
 
 /// Whether the weight of Steady is negative, so that clusters are worse if they are selected already.
-fn steps_aside(policy: &Policy) -> bool {
+fn avoids_selected(policy: &Policy) -> bool {
     let mut prioritizers = policy.prioritizers.iter().flatten();
     prioritizers
         .any(|prioritizer| matches!(prioritizer.scoring, ScoreSource::Steady) && prioritizer.weight < 0)

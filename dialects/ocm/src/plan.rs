@@ -240,11 +240,11 @@ fn divide(columns: &Columns, groups: &Groups, picked: &[Ix]) -> Vec<Group> {
         );
     };
     for group in &groups.named {
-        let (taken, left): (Vec<Ix>, Vec<Ix>) = rest.into_iter().partition(|&candidate| {
+        let (matching, left): (Vec<Ix>, Vec<Ix>) = rest.into_iter().partition(|&candidate| {
             let row = columns.row(candidate);
             group.labels.matches(row.labels()) && group.claims.matches(&row.claims)
         });
-        cut(&group.name, &taken);
+        cut(&group.name, &matching);
         rest = left;
     }
     cut(&Arc::from(""), &rest);

@@ -62,7 +62,7 @@ struct ClusterPair<'a> {
 
 impl ClusterPair<'_> {
     /// An edit of the placement.
-    fn asked(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
+    fn placement_edit(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
         let edit = Edit::of(self.decision.demand.clone(), &self.record.object, change);
         Remedy::new(Whose::Request, text, edit)
     }
@@ -98,9 +98,9 @@ impl ClusterPair<'_> {
             .iter()
             .filter(is_in)
             .take(MOST)
-            .filter_map(|(name, _)| self.opened(name, !bound.contains(name)))
+            .filter_map(|(name, _)| self.open_set(name, !bound.contains(name)))
             .collect();
-        remedies.extend(self.made(&bound));
+        remedies.extend(self.missing_set(&bound));
         let chosen = bound
             .iter()
             .filter(|set| wanted.is_empty() || wanted.contains(set));
@@ -123,7 +123,7 @@ impl ClusterPair<'_> {
     }
 
     /// The remedy for a missing set that the cluster's label names: create the set and bind it.
-    fn made(&self, bound: &[std::sync::Arc<str>]) -> Option<Remedy> {
+    fn missing_set(&self, bound: &[std::sync::Arc<str>]) -> Option<Remedy> {
         let name: std::sync::Arc<str> = self.cluster.labels().get(SET_LABEL)?.into();
         if self.fleet.sets.contains_key(&name) || berth_apimachinery::name::dns_subdomain(&name).is_err() {
             return None;
@@ -132,7 +132,7 @@ impl ClusterPair<'_> {
             .fleet
             .missing_sets(&self.decision.demand.namespace)
             .contains(&name);
-        let opened = self.opened(&name, !is_bound && !bound.contains(&name));
+        let open_set = self.open_set(&name, !is_bound && !bound.contains(&name));
         let set = Edit::Create {
             key: Key::new(SETS, "", &name),
             object: json!({
@@ -144,9 +144,9 @@ impl ClusterPair<'_> {
         };
         let mut text = format!("make ManagedClusterSet {name}");
         let mut edits = vec![set];
-        if let Some(opened) = opened {
-            text.push_str(&format!(" and {}", opened.text));
-            edits.extend(opened.edits);
+        if let Some(open_set) = open_set {
+            text.push_str(&format!(" and {}", open_set.text));
+            edits.extend(open_set.edits);
         }
         Some(Remedy {
             text,
@@ -157,7 +157,7 @@ impl ClusterPair<'_> {
 
     /// The remedy that opens the cluster's set `name` to the placement: bind the set if it is `unbound`, and
     /// add it to the placement if that names sets.
-    fn opened(&self, name: &std::sync::Arc<str>, unbound: bool) -> Option<Remedy> {
+    fn open_set(&self, name: &std::sync::Arc<str>, unbound: bool) -> Option<Remedy> {
         let namespace = &self.decision.demand.namespace;
         let wanted = &self.record.policy.sets;
         let unnamed = !wanted.is_empty() && !wanted.contains(name);
@@ -214,7 +214,7 @@ impl ClusterPair<'_> {
 
     /// The predicate at `index` without the requirements that the cluster does not meet.
     fn relaxed(&self, index: usize, failing: &[usize]) -> Option<Remedy> {
-        let mut gone = Vec::new();
+        let mut removed = Vec::new();
         let demand = self.decision.demand.clone();
         let edit = Edit::of(demand, &self.record.object, |placement| {
             let selector = &mut placement["spec"]["predicates"][index]["requiredClusterSelector"];
@@ -223,20 +223,20 @@ impl ClusterPair<'_> {
                 ("claimSelector", &self.cluster.claims),
             ] {
                 if let Some(part) = selector.get_mut(field) {
-                    gone.extend(labels::relax(part, have));
+                    removed.extend(labels::relax(part, have));
                 }
             }
             let expressions = selector.pointer_mut("/celSelector/celExpressions");
             if let Some(list) = expressions.and_then(Value::as_array_mut) {
                 for &place in failing.iter().rev() {
                     if place < list.len() {
-                        gone.push(list.remove(place).as_str().unwrap_or_default().to_owned());
+                        removed.push(list.remove(place).as_str().unwrap_or_default().to_owned());
                     }
                 }
             }
         });
-        let text = format!("take {} out of spec.predicates[{index}]", gone.join(" and "));
-        (!gone.is_empty()).then(|| Remedy::new(Whose::Request, text, edit))
+        let text = format!("take {} out of spec.predicates[{index}]", removed.join(" and "));
+        (!removed.is_empty()).then(|| Remedy::new(Whose::Request, text, edit))
     }
 
     /// Remedies for the taint with index `place`: tolerate it, or remove it.
@@ -244,7 +244,7 @@ impl ClusterPair<'_> {
         let Some(taint) = self.cluster.taints().get(place).map(Taint::from) else {
             return Vec::new();
         };
-        let tolerate = self.asked(taints::tolerate(&taint), |placement| {
+        let tolerate = self.placement_edit(taints::tolerate(&taint), |placement| {
             push(&mut placement["spec"]["tolerations"], taints::toleration(&taint));
         });
         if OWN_TAINTS.contains(&taint.key.as_str()) {
@@ -269,7 +269,7 @@ impl ClusterPair<'_> {
             return Vec::new();
         };
         vec![
-            self.asked(format!("raise spec.numberOfClusters to {number}"), |placement| {
+            self.placement_edit(format!("raise spec.numberOfClusters to {number}"), |placement| {
                 placement["spec"]["numberOfClusters"] = number.into();
             }),
         ]

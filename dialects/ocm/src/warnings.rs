@@ -54,10 +54,10 @@ pub(crate) fn score(fleet: &Fleet, decision: &Decision, candidate: Ix, scorer: u
         candidate,
         decision.now,
     )?;
-    Some(told(absence, resource, score))
+    Some(absence_text(absence, resource, score))
 }
 
-fn told(absence: Absence, resource: &str, score: &str) -> String {
+fn absence_text(absence: Absence, resource: &str, score: &str) -> String {
     match absence {
         Absence::Expired(until) => format!("expired since {}", berth_apimachinery::time::rfc3339(until)),
         Absence::NoObject => format!("there is no AddOnPlacementScore {resource}"),
@@ -146,7 +146,7 @@ fn absences(fleet: &Fleet, decision: &Decision, prioritizer: &Prioritizer) -> Op
         .map(|(absence, clusters)| {
             format!(
                 "{} ({})",
-                told(absence, resource, score),
+                absence_text(absence, resource, score),
                 listing::clusters(clusters.into_iter())
             )
         })

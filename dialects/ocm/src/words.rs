@@ -22,13 +22,13 @@ use crate::policy::{Policy, Predicate};
 /// The sentence of a refusal.
 pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, code: Code) -> String {
     let detail = decision.detail::<Detail>();
-    let told = RefusalFacts {
+    let facts = RefusalFacts {
         fleet,
         policy: detail.and_then(|detail| detail.policy.as_deref()),
         held: detail.and_then(|detail| detail.held.as_ref()),
         now: decision.now,
     };
-    told.sentence(candidate, code)
+    facts.sentence(candidate, code)
 }
 
 /// A number for the part of a refusal's sentence that depends on the candidate; `None` where that part is

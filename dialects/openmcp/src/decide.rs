@@ -320,11 +320,11 @@ impl<'a> DecisionParts<'a> {
 
     fn release(&self) -> Decision {
         let mut decision = self.without_a_run(Outcome::Released, "Released");
-        let gone = decision
+        let released = decision
             .current
             .iter()
             .map(|current| change(Action::Unbind, current, ""));
-        decision.changes = gone.collect();
+        decision.changes = released.collect();
         self.plan(
             &mut decision,
             Plan::Release(Release::of(self.fleet, self.request)),

@@ -35,7 +35,7 @@ impl Release {
             .filter(|place| {
                 let deleted = leaves.iter().any(|(leave, deleted)| leave == *place && *deleted);
                 fleet.cluster(place).is_some_and(|object| {
-                    stays_a_while(object, holder, deleted) && waits(fleet, request, place)
+                    is_held_back(object, holder, deleted) && waits(fleet, request, place)
                 })
             })
             .cloned();
@@ -45,7 +45,7 @@ impl Release {
 
 /// Whether a Cluster stays for a while because of other finalizers, although it is deleted with its last
 /// request; `deleted` tells whether the release deletes it.
-fn stays_a_while(object: &Arc<Object>, holder: &str, deleted: bool) -> bool {
+fn is_held_back(object: &Arc<Object>, holder: &str, deleted: bool) -> bool {
     let meta: &Meta = object.meta();
     let own = format!("{USE_FINALIZER}{holder}");
     let others = holders_of(meta).into_iter().any(|other| other != holder);

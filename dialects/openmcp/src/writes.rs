@@ -42,18 +42,18 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     match &detail.plan {
         Plan::Nothing => {}
         Plan::Grant { place, step, lacks } => {
-            let object = own_up(request, decision, &mut list);
+            let object = with_scheduler_finalizer(request, decision, &mut list);
             cluster(fleet, request, place, (*step, *lacks), &mut list);
             if !request.status.grants(place, request.wants.generation) {
                 list.push(status(request, decision, object, Some(place)));
             }
         }
         Plan::Fail { reason, message } => {
-            let object = own_up(request, decision, &mut list);
-            let told = request.status.cause.as_ref().is_some_and(|cause| {
+            let object = with_scheduler_finalizer(request, decision, &mut list);
+            let is_reported = request.status.cause.as_ref().is_some_and(|cause| {
                 cause[0] == "False" && cause[1] == *reason && SENTENCES.leave(&cause[2], message)
             });
-            if !(told
+            if !(is_reported
                 && request.status.phase == PENDING
                 && request.status.observed == request.wants.generation)
             {
@@ -121,7 +121,7 @@ fn update(object: &Arc<Object>, key: berth_apimachinery::Key, value: Value) -> W
 
 /// Returns the request with the scheduler's finalizer and without the annotation `reconcile`. Adds the write
 /// to `list` if anything changes.
-fn own_up(request: &Record, decision: &Decision, list: &mut Vec<Write>) -> Value {
+fn with_scheduler_finalizer(request: &Record, decision: &Decision, list: &mut Vec<Write>) -> Value {
     let mut value = stored(&request.object);
     if !request.finalized {
         finalizers(&mut value).push(REQUEST_FINALIZER.into());
@@ -168,7 +168,7 @@ fn cluster(
         Step::Create | Step::Recreate => {
             if let Some(mapping) = fleet.mapping(request) {
                 let generated = step == Step::Create && request.wants.random;
-                let mut object = made(place, mapping, &finalizer, generated);
+                let mut object = new_cluster(place, mapping, &finalizer, generated);
                 if mapping.tenancy == Tenancy::Exclusive {
                     pass_on(&request.wants.metadata, &mut object);
                 }
@@ -201,7 +201,7 @@ fn pass_on(metadata: &PassedOn, cluster: &mut Value) {
 }
 
 /// A new Cluster. If its name is random, it keeps its `generateName`.
-fn made(place: &Place, mapping: &Mapping, finalizer: &str, generated: bool) -> Value {
+fn new_cluster(place: &Place, mapping: &Mapping, finalizer: &str, generated: bool) -> Value {
     let template = &mapping.template;
     let mut metadata = json!({
         "namespace": &*place.namespace, "name": &*place.name, "labels": template.labels, "finalizers": [finalizer],

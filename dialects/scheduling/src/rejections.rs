@@ -39,7 +39,7 @@ pub struct Rejections {
     count: Ix,
     /// Refusals of each filter, in the order of their numbers.
     lists: Vec<(u16, List)>,
-    told: OnceLock<Vec<Rejection>>,
+    listed: OnceLock<Vec<Rejection>>,
 }
 
 /// Candidates that one filter refuses.
@@ -65,15 +65,15 @@ impl Rejections {
         Self {
             count,
             lists: lists.into_iter().map(owned).collect(),
-            told: OnceLock::new(),
+            listed: OnceLock::new(),
         }
     }
 
     /// Number of refusals.
     #[must_use]
     pub fn len(&self) -> usize {
-        match self.told.get() {
-            Some(told) => told.len(),
+        match self.listed.get() {
+            Some(listed) => listed.len(),
             None => self.lists.iter().map(|(_, list)| list.many(self.count)).sum(),
         }
     }
@@ -88,13 +88,13 @@ impl Rejections {
     /// refusals is not built.
     #[must_use]
     pub fn of_candidate(&self, candidate: Ix) -> &[Rejection] {
-        if self.told.get().is_none() && !self.lists.iter().any(|(_, list)| list.has(candidate)) {
+        if self.listed.get().is_none() && !self.lists.iter().any(|(_, list)| list.has(candidate)) {
             return &[];
         }
-        let told = self.as_slice();
-        let start = told.partition_point(|rejection| rejection.candidate < candidate);
-        let end = told.partition_point(|rejection| rejection.candidate <= candidate);
-        &told[start..end]
+        let listed = self.as_slice();
+        let start = listed.partition_point(|rejection| rejection.candidate < candidate);
+        let end = listed.partition_point(|rejection| rejection.candidate <= candidate);
+        &listed[start..end]
     }
 
     /// Numbers of refused candidates by filter and reason; reasons with different details are separate. A
@@ -103,8 +103,8 @@ impl Rejections {
     #[must_use]
     pub fn groups(&self, scope: Option<u16>) -> Vec<Group> {
         let mut groups = Groups::default();
-        if let Some(told) = self.told.get() {
-            for refusals in told.chunk_by(|one, next| one.candidate == next.candidate) {
+        if let Some(listed) = self.listed.get() {
+            for refusals in listed.chunk_by(|one, next| one.candidate == next.candidate) {
                 let outside = refusals.iter().find(|refusal| Some(refusal.plugin) == scope);
                 let counted = outside.map_or(refusals, std::slice::from_ref);
                 counted.iter().for_each(|refusal| groups.add(*refusal, 1));
@@ -162,7 +162,7 @@ impl Rejections {
     /// All refusals, by candidate, then by plugin.
     #[must_use]
     pub fn as_slice(&self) -> &[Rejection] {
-        self.told.get_or_init(|| self.tell())
+        self.listed.get_or_init(|| self.list_all())
     }
 
     /// The candidates that no filter refuses, in fleet order.
@@ -181,7 +181,7 @@ impl Rejections {
         feasible
     }
 
-    fn tell(&self) -> Vec<Rejection> {
+    fn list_all(&self) -> Vec<Rejection> {
         let mut rejections = Vec::with_capacity(self.len());
         let mut heads = self.heads();
         let mut at_work = Vec::with_capacity(heads.len());
@@ -399,9 +399,9 @@ impl<'a> IntoIterator for &'a Rejections {
 
 /// Converts a list of refusals, by candidate, then by plugin.
 impl From<Vec<Rejection>> for Rejections {
-    fn from(told: Vec<Rejection>) -> Self {
+    fn from(listed: Vec<Rejection>) -> Self {
         Self {
-            told: OnceLock::from(told),
+            listed: OnceLock::from(listed),
             ..Self::default()
         }
     }
@@ -409,9 +409,9 @@ impl From<Vec<Rejection>> for Rejections {
 
 impl From<Rejections> for Vec<Rejection> {
     fn from(mut rejections: Rejections) -> Self {
-        match rejections.told.take() {
-            Some(told) => told,
-            None => rejections.tell(),
+        match rejections.listed.take() {
+            Some(listed) => listed,
+            None => rejections.list_all(),
         }
     }
 }

@@ -19,7 +19,7 @@ const PLACES: [&str; 6] = ["region", "cloud", "provider", "country", "location",
 const ZONE: &str = "topology.kubernetes.io/zone";
 
 /// Whether `key` is about a location: another value would be false.
-fn says_where(key: &str) -> bool {
+fn is_about_location(key: &str) -> bool {
     let last = key.rsplit(['/', '.']).next().unwrap_or(key);
     key == ZONE || PLACES.contains(&last)
 }
@@ -43,7 +43,7 @@ pub fn to_match(selector: &Selector, labels: &impl LabelSet) -> Option<Changes> 
         if meets(labels.value(key)) {
             continue;
         }
-        if says_where(key) && labels.value(key).is_some_and(|value| !value.is_empty()) {
+        if is_about_location(key) && labels.value(key).is_some_and(|value| !value.is_empty()) {
             return None;
         }
         let named = of_key
@@ -69,19 +69,19 @@ pub fn patch(changes: &Changes) -> Value {
 /// cluster`.
 #[must_use]
 pub fn words(what: &str, changes: &Changes) -> String {
-    let (set, gone): (Vec<_>, Vec<_>) = changes.iter().partition(|(_, value)| value.is_some());
+    let (set, removed): (Vec<_>, Vec<_>) = changes.iter().partition(|(_, value)| value.is_some());
     let set: Vec<String> = set
         .iter()
         .map(|(key, value)| format!("{key}={}", value.as_deref().unwrap_or_default()))
         .collect();
-    let gone: Vec<&str> = gone.iter().map(|(key, _)| key.as_str()).collect();
-    match (set.is_empty(), gone.is_empty()) {
+    let removed: Vec<&str> = removed.iter().map(|(key, _)| key.as_str()).collect();
+    match (set.is_empty(), removed.is_empty()) {
         (false, false) => format!(
             "label {what} {} and take its label {} away",
             set.join(","),
-            gone.join(",")
+            removed.join(",")
         ),
-        (true, _) => format!("take the label {} of {what} away", gone.join(",")),
+        (true, _) => format!("take the label {} of {what} away", removed.join(",")),
         (false, true) => format!("label {what} {}", set.join(",")),
     }
 }
@@ -90,11 +90,11 @@ pub fn words(what: &str, changes: &Changes) -> String {
 /// form; other fields stay. Returns the removed requirements in the short form, or nothing when all are
 /// met.
 pub fn relax(selector: &mut Value, labels: &impl LabelSet) -> Vec<String> {
-    let mut gone = Vec::new();
+    let mut removed = Vec::new();
     let mut unmet = |one: &LabelSelector| match Selector::compile(one, "") {
         Ok(compiled) if compiled.matches(labels) => false,
         Ok(compiled) => {
-            gone.push(compiled.to_string());
+            removed.push(compiled.to_string());
             true
         }
         // A requirement that cannot be parsed stays.
@@ -126,12 +126,12 @@ pub fn relax(selector: &mut Value, labels: &impl LabelSet) -> Vec<String> {
             value.as_object().is_some_and(serde_json::Map::is_empty)
                 || value.as_array().is_some_and(Vec::is_empty)
         };
-        if !gone.is_empty()
+        if !removed.is_empty()
             && selector.get(field).is_some_and(is_empty)
             && let Some(fields) = selector.as_object_mut()
         {
             fields.remove(field);
         }
     }
-    gone
+    removed
 }

@@ -12,7 +12,7 @@ use crate::decision::{Decision, Outcome};
 use crate::inventory::Inventory;
 
 /// Most reasons of the nearest target that the sentence names.
-const TOLD: usize = 2;
+const LISTED: usize = 2;
 
 /// The cause, and the number of targets in scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,13 +87,13 @@ pub fn cause(inventory: &dyn Inventory, decision: &Decision) -> Option<Cause> {
 fn labels(inventory: &dyn Inventory, decision: &Decision, refused: &[&[Rejection]]) -> Option<Lack> {
     let (first, rest) = refused.split_first()?;
     let by = |filter: u16, refusals: &[Rejection]| refusals.iter().any(|refusal| refusal.plugin == filter);
-    let asks = |filter: u16| -> Option<&Selector> {
+    let selector_of = |filter: u16| -> Option<&Selector> {
         let selector = inventory.asked_labels(decision, filter)?;
         rest.iter()
             .all(|refusals| by(filter, refusals))
             .then_some(selector)
     };
-    let selector = first.iter().find_map(|refusal| asks(refusal.plugin))?;
+    let selector = first.iter().find_map(|refusal| selector_of(refusal.plugin))?;
     let asked = LabelDemands::of(inventory, selector);
     let meet = |number: usize| {
         let candidates = refused.iter().map(|refusals| refusals[0].candidate);
@@ -160,9 +160,9 @@ impl fmt::Display for Cause {
                 as_near,
                 only_in,
             } => {
-                let told = &reasons[..reasons.len().min(TOLD)];
-                write!(f, ". Nearest: {cluster_name}: {}", told.join("; "))?;
-                match reasons.len() - told.len() {
+                let listed = &reasons[..reasons.len().min(LISTED)];
+                write!(f, ". Nearest: {cluster_name}: {}", listed.join("; "))?;
+                match reasons.len() - listed.len() {
                     0 => {}
                     1 => f.write_str("; and 1 more reason")?,
                     more => write!(f, "; and {more} more reasons")?,

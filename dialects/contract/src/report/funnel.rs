@@ -25,7 +25,7 @@ pub(super) fn steps(inventory: &dyn Inventory, decision: &Decision) -> Vec<Funne
         let refused: i64 = own().map(|group| group.targets).sum();
         let before = left;
         left -= refused;
-        let told = |group: &Group<'_>| {
+        let words = |group: &Group<'_>| {
             let Rejection {
                 candidate, reason, ..
             } = *group.first;
@@ -34,7 +34,7 @@ pub(super) fn steps(inventory: &dyn Inventory, decision: &Decision) -> Vec<Funne
         };
         // Of equally large groups, the one with the first target.
         let commonest = own().max_by_key(|group| (group.targets, std::cmp::Reverse(group.first.candidate)));
-        let (reason, message) = commonest.map(told).unwrap_or_default();
+        let (reason, message) = commonest.map(words).unwrap_or_default();
         FunnelStep {
             plugin: (*plugin).into(),
             before,

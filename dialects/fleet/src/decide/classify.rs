@@ -90,12 +90,12 @@ fn once<'a>(list: &mut ByCandidate<'a>) -> Vec<&'a Arc<BindingRecord>> {
     let mut surplus = Vec::new();
     let mut last = None;
     list.retain(|&(candidate, binding)| {
-        let again = last == Some(candidate);
-        if again {
+        let is_repeated = last == Some(candidate);
+        if is_repeated {
             surplus.push(binding);
         }
         last = Some(candidate);
-        !again
+        !is_repeated
     });
     surplus
 }

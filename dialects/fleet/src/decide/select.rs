@@ -106,7 +106,7 @@ impl SelectionFacts<'_> {
             Mode::Number(_) => scores::affinity(&policy.preferred, columns),
             Mode::All | Mode::Fixed(_) => vec![0; columns.count() as usize],
         };
-        let asked = self.asked(|candidate| {
+        let asked = self.caller_choice(|candidate| {
             let passes = self.held.has(candidate) || pickable.has(candidate);
             (!passes).then(|| {
                 let filters: [&dyn Filter<Columns>; 4] =
@@ -230,11 +230,11 @@ impl SelectionFacts<'_> {
             })
             .chain(picks.iter().copied())
             .collect();
-        let mut taken = Bits::none(count);
+        let mut chosen_bits = Bits::none(count);
         chosen
             .iter()
-            .for_each(|standing| taken.set(standing.candidate, true));
-        let rest = feasible.iter().filter(|&&candidate| !taken.has(candidate));
+            .for_each(|standing| chosen_bits.set(standing.candidate, true));
+        let rest = feasible.iter().filter(|&&candidate| !chosen_bits.has(candidate));
         let mut others: Vec<CandidateRank> = rest
             .map(|&candidate| CandidateRank {
                 topology: spread.score(candidate),
@@ -290,7 +290,7 @@ impl SelectionFacts<'_> {
             },
             others,
             recorded,
-            chosen: taken,
+            chosen: chosen_bits,
             columns: Arc::clone(self.columns),
             kept,
             picks,
@@ -315,12 +315,12 @@ impl SelectionFacts<'_> {
         others: &[CandidateRank],
         feasible: &[Ix],
     ) -> (Vec<Ranking>, Vec<berth_scheduling::ScoreColumn>) {
-        let has_a_say = |scorer: &Ranking| match scorer {
+        let is_in_use = |scorer: &Ranking| match scorer {
             Ranking::Spread => !self.policy.spread.is_empty(),
             Ranking::Affinity => true,
             Ranking::Sticky => !self.classes.obsolete.is_empty(),
         };
-        let scorers: Vec<Ranking> = Ranking::ALL.into_iter().filter(has_a_say).collect();
+        let scorers: Vec<Ranking> = Ranking::ALL.into_iter().filter(is_in_use).collect();
         let mut columns = vec![vec![None; self.columns.count() as usize]; scorers.len()];
         // A kept binding without a score was not scored when it was created.
         let unscored = |standing: &&CandidateRank| {
@@ -361,7 +361,7 @@ impl SelectionFacts<'_> {
         let bound = |candidate| {
             self.held.has(candidate) || Classes::find(&self.classes.obsolete, candidate).is_some()
         };
-        let asked = self.asked(|candidate| {
+        let asked = self.caller_choice(|candidate| {
             let passes = named.has(candidate) && (bound(candidate) || self.eligibility.passes(candidate));
             (!passes).then(|| self.refusals(&[&fixed], candidate))
         })?;
@@ -417,7 +417,7 @@ impl SelectionFacts<'_> {
 
     /// The clusters that the caller chose; `None` where the policy picks. `refused` returns the reason why a
     /// cluster cannot be bound.
-    fn asked(&self, refused: impl Fn(Ix) -> Option<String>) -> Result<Option<Bits>, ChoiceRefusal> {
+    fn caller_choice(&self, refused: impl Fn(Ix) -> Option<String>) -> Result<Option<Bits>, ChoiceRefusal> {
         let Some(chosen) = self.chosen() else {
             return Ok(None);
         };

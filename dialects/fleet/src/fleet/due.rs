@@ -35,12 +35,12 @@ pub(super) fn gap(fleet: &Fleet, placement: &Key) -> Option<Key> {
 pub(super) fn snapshot(fleet: &Fleet, placement: &Key, lost: bool) -> Option<Key> {
     let record = fleet.placements.get(placement);
     let record = record.filter(|record| !record.deleting())?;
-    let again = match fleet.newest_snapshot(placement) {
+    let is_due = match fleet.newest_snapshot(placement) {
         None => true,
         Some(newest) if newest.has_policy_of(record) => newest.lags(record),
         Some(_) => lost,
     };
-    again.then(|| placement.clone())
+    is_due.then(|| placement.clone())
 }
 
 /// The consequences of a changed cluster.
@@ -66,7 +66,7 @@ pub(super) fn cluster(
             let wanting = fleet
                 .placements
                 .iter()
-                .filter(|(key, record)| concerned(key, record) && wants(fleet, key, record, name));
+                .filter(|(key, record)| concerned(key, record) && requests(fleet, key, record, name));
             decide.extend(wanting.map(|(key, _)| key.clone()));
         }
     }
@@ -78,7 +78,7 @@ pub(super) fn cluster(
 }
 
 /// Whether a placement would request `cluster` if it fitted.
-fn wants(fleet: &Fleet, placement: &Key, record: &PlacementRecord, cluster: &Arc<str>) -> bool {
+fn requests(fleet: &Fleet, placement: &Key, record: &PlacementRecord, cluster: &Arc<str>) -> bool {
     if record.deleting() {
         return false;
     }

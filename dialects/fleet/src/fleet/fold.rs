@@ -76,12 +76,12 @@ fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Cons
         shown(&old).and_then(|entry| fleet.shown.remove(&entry));
         shown(&new).and_then(|entry| fleet.shown.insert(entry));
     }
-    let again = match (&old, &new) {
+    let is_due = match (&old, &new) {
         (Some(old), Some(new)) => !old.decides_like(new),
         (_, new) => new.is_some(),
     };
     Consequences {
-        decide: due::of(if again { vec![key.clone()] } else { Vec::new() }),
+        decide: due::of(if is_due { vec![key.clone()] } else { Vec::new() }),
         demands: AffectedDemands::Some(vec![key.clone()]),
         targets: Some(Vec::new()),
     }
@@ -123,11 +123,11 @@ fn snapshot(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conse
         .collect();
     parents.dedup();
     let lost = old.as_ref().is_some_and(|(_, old)| old.latest) && new.is_none();
-    let again = parents
+    let due_keys = parents
         .into_iter()
         .filter_map(|parent| due::snapshot(fleet, parent, lost));
     Consequences {
-        decide: due::of(again.collect()),
+        decide: due::of(due_keys.collect()),
         ..Consequences::nothing()
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn problems(
     shoot: &Shoot,
     wants: &Wants,
 ) -> Vec<String> {
-    if !says_yes(raw, LIVE_MIGRATE) {
+    if !is_true(raw, LIVE_MIGRATE) {
         return Vec::new();
     }
     let mut problems = Vec::new();
@@ -43,14 +43,14 @@ pub(super) fn problems(
         ));
     }
     problems.extend(versions(from, to));
-    if !says_yes(raw, ALLOW_DISTANT_REGIONS) {
+    if !is_true(raw, ALLOW_DISTANT_REGIONS) {
         problems.extend(distance(fleet, from, to, wants));
     }
     problems
 }
 
 /// Whether the annotation `name` is true, as Go parses it.
-fn says_yes(raw: &Value, name: &str) -> bool {
+fn is_true(raw: &Value, name: &str) -> bool {
     let value = raw["metadata"]["annotations"][name].as_str();
     value.is_some_and(|value| ["1", "t", "T", "true", "TRUE", "True"].contains(&value))
 }
@@ -61,7 +61,7 @@ fn versions(from: &Row, to: &Row) -> Option<String> {
     if !was.is_empty() && was == is {
         return None;
     }
-    let told = |version: &str| match version {
+    let words = |version: &str| match version {
         "" => "says none".to_owned(),
         version => format!("has {version}"),
     };
@@ -69,9 +69,9 @@ fn versions(from: &Row, to: &Row) -> Option<String> {
         "a control plane moves while it runs between seeds of one version of Gardener only (status.gardener.version), and seed \
          \"{}\" {}, seed \"{}\" {}",
         from.name,
-        told(was),
+        words(was),
         to.name,
-        told(is)
+        words(is)
     ))
 }
 

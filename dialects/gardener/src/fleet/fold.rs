@@ -73,7 +73,7 @@ impl Fleet {
         let was = old.as_ref().and_then(|resident| resident.record.as_ref());
         let is = resident.as_ref().and_then(|resident| resident.record.as_ref());
         let waits = is.is_some_and(|record| record.waits());
-        let again =
+        let is_due =
             waits && !was.is_some_and(|was| was.waits() && is.is_some_and(|is| is.wants == was.wants));
         if waits {
             self.waiting.insert(key.clone());
@@ -87,7 +87,7 @@ impl Fleet {
         let relabelled: Vec<Arc<str>> = moved.into_iter().filter(|seed| self.relabel(seed)).collect();
         let decide = if freed || !relabelled.is_empty() {
             self.all_waiting()
-        } else if again {
+        } else if is_due {
             AffectedDemands::Some(vec![key.clone()])
         } else {
             AffectedDemands::None
@@ -320,7 +320,7 @@ impl Fleet {
             return Consequences::nothing();
         }
         if let Some(old) = &old {
-            self.give_up(old);
+            self.remove_claim(old);
         }
         if let Some(new) = &project {
             let names = self.grounds.entry(Arc::clone(&new.namespace)).or_default();
@@ -335,7 +335,7 @@ impl Fleet {
     }
 
     /// Removes the claim of a project to its namespace.
-    fn give_up(&mut self, project: &Project) {
+    fn remove_claim(&mut self, project: &Project) {
         let Some(names) = self.grounds.get_mut(&project.namespace) else {
             return;
         };

@@ -70,13 +70,13 @@ impl OwnProfile {
     /// The reason why the object cannot be parsed.
     pub(crate) fn read(object: &Object) -> Result<Self, String> {
         let profile: NamespacedCloudProfile = object.view().map_err(|error| error.to_string())?;
-        let made = profile.status.and_then(|status| status.cloud_profile_spec);
+        let merged = profile.status.and_then(|status| status.cloud_profile_spec);
         // Gardener first stores an empty merged profile.
-        let made = made.filter(|made| !made.r#type.is_empty());
-        let made = made.map(|made| Profile::of(made, "status.cloudProfileSpec"));
+        let merged = merged.filter(|merged| !merged.r#type.is_empty());
+        let merged = merged.map(|merged| Profile::of(merged, "status.cloudProfileSpec"));
         Ok(Self {
             parent: profile.spec.parent.name,
-            made: made.transpose()?.map(Arc::new),
+            merged: merged.transpose()?.map(Arc::new),
         })
     }
 }
@@ -95,7 +95,7 @@ impl Fleet {
             NAMESPACED_CLOUD_PROFILE => {
                 let own = self.own_profile(namespace, name)?;
                 let parent = || self.profiles.get(own.parent.as_str());
-                own.made.as_ref().or_else(parent)
+                own.merged.as_ref().or_else(parent)
             }
             _ => None,
         }

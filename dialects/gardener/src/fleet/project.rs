@@ -92,12 +92,12 @@ pub(crate) fn judge(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<Fiel
     if old.and_then(namespace).is_some_and(|before| before == wanted) {
         return Vec::new();
     }
-    let taken = fleet.project_of(&wanted).filter(|other| *other.name != *name);
-    let taken = taken.map(|other| {
+    let owner = fleet.project_of(&wanted).filter(|other| *other.name != *name);
+    let owner = owner.map(|other| {
         let detail = format!("the namespace is that of Project \"{}\"", other.name);
         FieldError::invalid("spec.namespace", wanted, detail)
     });
-    taken.into_iter().collect()
+    owner.into_iter().collect()
 }
 
 impl Fleet {

@@ -171,7 +171,7 @@ impl Row {
 
 /// The first condition that keeps the seed from being ready, and its status (empty when it is missing).
 pub(crate) fn unready(seed: &Seed, rules: Rules) -> Option<(&'static str, &str)> {
-    let is_asked = |name: &str, is_there: bool| match name {
+    let is_required = |name: &str, is_there: bool| match name {
         "Bootstrapped" => is_there && rules == Rules::Documented,
         "BackupBucketsReady" => seed.spec.backup.is_some(),
         _ => true,
@@ -181,15 +181,15 @@ pub(crate) fn unready(seed: &Seed, rules: Rules) -> Option<(&'static str, &str)>
         .find_map(|name| {
             let found = condition(&seed.status.conditions, name);
             let status = found.map_or("", |condition| condition.status.as_str());
-            (is_asked(name, found.is_some()) && status != "True").then_some((name, status))
+            (is_required(name, found.is_some()) && status != "True").then_some((name, status))
         })
 }
 
 /// The taints that require a toleration. Taints that also exist as settings of the seed required none in
 /// v1.8.
 fn taints(seed: &Seed, rules: Rules) -> Arc<[SeedTaint]> {
-    let asks = |taint: &&SeedTaint| rules == Rules::Current || !is_special_taint(&taint.key);
-    seed.spec.taints.iter().filter(asks).cloned().collect()
+    let counts = |taint: &&SeedTaint| rules == Rules::Current || !is_special_taint(&taint.key);
+    seed.spec.taints.iter().filter(counts).cloned().collect()
 }
 
 fn zone_mode(seed: &Seed) -> ZoneMode {

@@ -69,15 +69,15 @@ fn of_spec<'a>(kind: usize, row: &'a Row, wants: &'a Wants) -> (&'static str, &'
 
 pub(super) fn reserved(bits: u32, row: &Row, wants: &Wants) -> String {
     let spec = named(bits).map(|kind| {
-        let (whose, text) = of_spec(kind, row, wants);
+        let (owner, text) = of_spec(kind, row, wants);
         let purpose = Range::of(Some(text)).reserved_for().unwrap_or_default();
-        format!("{whose} {} {text} meets {purpose}", RANGES[kind])
+        format!("{owner} {} {text} meets {purpose}", RANGES[kind])
     });
     let status = named(bits >> HELD).filter_map(|kind| {
         let (text, purpose) =
             held(wants, kind).find_map(|(text, range)| Some((text, range.reserved_for()?)))?;
-        let told = bits >> kind & 1 == 1 && of_spec(kind, row, wants).1 == text;
-        (!told).then(|| format!("{} {text} in the shoot's status meets {purpose}", RANGES[kind]))
+        let is_repeated = bits >> kind & 1 == 1 && of_spec(kind, row, wants).1 == text;
+        (!is_repeated).then(|| format!("{} {text} in the shoot's status meets {purpose}", RANGES[kind]))
     });
     spec.chain(status).collect::<Vec<_>>().join(", ")
 }
@@ -89,24 +89,24 @@ pub(super) fn overlaps(pairs: u32, row: &Row, wants: &Wants) -> String {
         networks.pods.as_str(),
         networks.services.as_str(),
     ];
-    let spec = met(pairs).map(|(shoot, seed)| {
-        let (whose, text) = of_spec(shoot, row, wants);
-        let of_shoot = format!("{whose} {} {text}", RANGES[shoot]);
+    let spec = pairs_of(pairs).map(|(shoot, seed)| {
+        let (owner, text) = of_spec(shoot, row, wants);
+        let of_shoot = format!("{owner} {} {text}", RANGES[shoot]);
         format!("{of_shoot} and seed's {} {}", RANGES[seed], seeds[seed])
     });
-    let status = met(pairs >> HELD_PAIRS).filter_map(|(shoot, seed)| {
+    let status = pairs_of(pairs >> HELD_PAIRS).filter_map(|(shoot, seed)| {
         let other = row.facts.networks[seed];
         let (text, _) = held(wants, shoot).find(|(_, range)| range.overlaps(other))?;
-        let told = pairs >> (shoot * 3 + seed) & 1 == 1 && of_spec(shoot, row, wants).1 == text;
+        let is_repeated = pairs >> (shoot * 3 + seed) & 1 == 1 && of_spec(shoot, row, wants).1 == text;
         let of_shoot = format!("{} {text} in the shoot's status", RANGES[shoot]);
-        (!told).then(|| format!("{of_shoot} and seed's {} {}", RANGES[seed], seeds[seed]))
+        (!is_repeated).then(|| format!("{of_shoot} and seed's {} {}", RANGES[seed], seeds[seed]))
     });
     let texts: Vec<String> = spec.chain(status).collect();
     format!("networks overlap: {}", texts.join(", "))
 }
 
 /// The pairs in `bits`: the index of the shoot's range and that of the seed's range.
-fn met(bits: u32) -> impl Iterator<Item = (usize, usize)> {
+fn pairs_of(bits: u32) -> impl Iterator<Item = (usize, usize)> {
     (0..9)
         .filter(move |bit| bits >> bit & 1 == 1)
         .map(|bit| (bit / 3, bit % 3))

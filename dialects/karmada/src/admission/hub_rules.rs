@@ -10,11 +10,11 @@ use crate::names::{ACTOR, APPLIED_PLACEMENT, BINDINGS, CLUSTER_BINDINGS, SCHEDUL
 
 /// All rules for a hub.
 pub(crate) fn all() -> Vec<HubRule> {
-    let noted = format!("key == {}", cel::text(APPLIED_PLACEMENT));
+    let key = format!("key == {}", cel::text(APPLIED_PLACEMENT));
     let condition = format!("item.type == {}", cel::text(SCHEDULED));
     let mut parts = vec![
         cel::differs(&["spec", "clusters"]),
-        cel::entry_differs(&["metadata", "annotations"], &noted),
+        cel::entry_differs(&["metadata", "annotations"], &key),
         cel::element_differs(&["status", "conditions"], &condition),
     ];
     parts.extend(REPORTED.iter().map(|field| cel::differs(&["status", field])));

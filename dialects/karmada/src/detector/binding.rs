@@ -53,9 +53,9 @@ pub(super) fn of_template(
         }
     }
     // A recorded resourceVersion of the template is kept: decisions do not read it.
-    let noted = &new["spec"]["resource"]["resourceVersion"];
-    if !noted.is_null() {
-        resource["resourceVersion"] = noted.clone();
+    let version = &new["spec"]["resource"]["resourceVersion"];
+    if !version.is_null() {
+        resource["resourceVersion"] = version.clone();
     }
     let wants = template::wants(kind, template.value());
     if let Some(spec) = new["spec"].as_object_mut() {

@@ -113,14 +113,14 @@ pub(super) fn taken_off(object: &Object) -> Option<Value> {
 
 fn without(object: &Value) -> Value {
     let mut object = object.clone();
-    let gone = [
+    let keys = [
         ("labels", ID),
         ("labels", CLUSTER_ID),
         ("annotations", NAMESPACE),
         ("annotations", NAME),
         ("annotations", CLUSTER_NAME),
     ];
-    for (list, key) in gone {
+    for (list, key) in keys {
         let metadata = object["metadata"].as_object_mut();
         if let Some(metadata) = metadata
             && let Some(entries) = metadata.get_mut(list).and_then(Value::as_object_mut)

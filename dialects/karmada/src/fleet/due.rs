@@ -31,7 +31,7 @@ pub(super) fn cluster(fleet: &Fleet, old: Option<&Cluster>, new: Option<&Cluster
         return AffectedDemands::None;
     }
     let looks = fleet.bindings.iter().filter(|(_, record)| {
-        let Some(affinity) = looked_at(record) else {
+        let Some(affinity) = limiting_affinity(record) else {
             return record.policy.is_some();
         };
         affinity.matches(new) || differs && affinity.matches(old)
@@ -41,7 +41,7 @@ pub(super) fn cluster(fleet: &Fleet, old: Option<&Cluster>, new: Option<&Cluster
 
 /// The affinity that limits the clusters of `record`: that of the observed group, or else of the first
 /// group. `None` matches every cluster.
-fn looked_at(record: &Record) -> Option<&Affinity> {
+fn limiting_affinity(record: &Record) -> Option<&Affinity> {
     let policy = record.policy.as_ref()?;
     let observed = &record.status.scheduler_observed_affinity_name;
     let groups = policy.groups();
@@ -64,9 +64,9 @@ pub(super) fn binding(
     let Some(new) = new else {
         return AffectedDemands::None;
     };
-    let again = match old {
+    let is_due = match old {
         None => true,
-        Some(old) if asks_otherwise(old, new) => true,
+        Some(old) if requests_differ(old, new) => true,
         Some(old) if old.spec.clusters != new.spec.clusters => {
             // A decision from scratch depends on the present clusters, and is not repeated after its own
             // write.
@@ -80,16 +80,18 @@ pub(super) fn binding(
         }
         Some(_) => false,
     };
-    of(if again { vec![key.clone()] } else { Vec::new() })
+    of(if is_due { vec![key.clone()] } else { Vec::new() })
 }
 
 /// Whether `new` has another request than `old`; decisions are not compared.
-fn asks_otherwise(old: &Record, new: &Record) -> bool {
-    let asks = |record: &Record| {
+fn requests_differ(old: &Record, new: &Record) -> bool {
+    let request = |record: &Record| {
         let mut spec = record.spec.clone();
         spec.clusters.clear();
         spec.resource.resource_version.clear();
         spec
     };
-    old.is_claimed() != new.is_claimed() || old.is_leaving() != new.is_leaving() || asks(old) != asks(new)
+    old.is_claimed() != new.is_claimed()
+        || old.is_leaving() != new.is_leaving()
+        || request(old) != request(new)
 }

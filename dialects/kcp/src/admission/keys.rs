@@ -263,14 +263,14 @@ pub(super) fn judge_syncer(
     // State labels and deletion annotations are checked as for all users. A syncer may remove its cluster's
     // status and spec annotations.
     let judged = |key: &str| key.starts_with(STATE) || key.starts_with(DELETION);
-    let mine = |key: &str| {
+    let is_own = |key: &str| {
         [STATUS_OF, SPEC_DIFF]
             .iter()
             .any(|prefix| key.strip_prefix(prefix) == Some(own))
     };
     for part in [LABELS, ANNOTATIONS] {
         for change in differing(old, new, part) {
-            if !judged(change.key) && !mine(change.key) {
+            if !judged(change.key) && !is_own(change.key) {
                 findings.forbid(&change.path, "a syncer changes the status and its own keys only");
             }
         }

@@ -100,7 +100,7 @@ impl Row {
     }
 
     /// The time of the last heartbeat.
-    fn heard(&self) -> Option<Timestamp> {
+    fn last_heartbeat(&self) -> Option<Timestamp> {
         self.record.view.status.last_syncer_heartbeat_time
     }
 
@@ -108,14 +108,16 @@ impl Row {
     /// makes no difference, but one after a gap does.
     pub(crate) fn decides_like(&self, older: &Self) -> bool {
         let (new, old) = (&self.facts, &older.facts);
-        let unbroken = self.heard().is_none_or(|heard| heard <= old.fresh_until);
+        let unbroken = self
+            .last_heartbeat()
+            .is_none_or(|last_heartbeat| last_heartbeat <= old.fresh_until);
         self.identifier == older.identifier
             && new.ready == old.ready
             && new.unschedulable == old.unschedulable
             && new.evict_after == old.evict_after
             && new.deleting == old.deleting
             && new.locations == old.locations
-            && (self.heard().is_some() == older.heard().is_some() && unbroken)
+            && (self.last_heartbeat().is_some() == older.last_heartbeat().is_some() && unbroken)
     }
 }
 

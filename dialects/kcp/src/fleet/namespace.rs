@@ -34,9 +34,10 @@ impl Record {
             .labels()
             .get(SCHEDULING_DISABLED)
             .is_some_and(|value| value == "true");
-        let said = condition::namespace_scheduled(disabled, &reading);
+        let expected = condition::namespace_scheduled(disabled, &reading);
         let stored = condition::stored(object.value());
-        let condition_differs = said.is_some_and(|said| !stored.is_some_and(|stored| said.is(stored)));
+        let condition_differs =
+            expected.is_some_and(|expected| !stored.is_some_and(|stored| expected.is(stored)));
         Self {
             object: Arc::clone(object),
             reading,
@@ -96,7 +97,7 @@ impl Record {
     }
 
     /// Whether the annotation has entries to remove.
-    fn is_littered(&self) -> bool {
+    fn has_removable_entries(&self) -> bool {
         let reading = &self.reading;
         !reading.dropped.is_empty()
             || !matches!(reading.form, Form::Map)
@@ -115,13 +116,13 @@ impl Record {
                 !legal.into_iter().any(|actor| may(actor, from, state))
             };
             let kept = after.iter().map(|(place, state)| (place, Some(*state)));
-            let gone = before
+            let removed = before
                 .keys()
                 .filter(|place| !after.contains_key(*place))
                 .map(|place| (place, None));
-            kept.chain(gone).any(foreign)
+            kept.chain(removed).any(foreign)
         };
-        let annotation = self.reading != old.reading && (self.is_littered() || moved());
+        let annotation = self.reading != old.reading && (self.has_removable_entries() || moved());
         let conditions = || condition::stored(self.object.value()) != condition::stored(old.object.value());
         self.object.meta().uid() != old.object.meta().uid()
             || self.disabled != old.disabled

@@ -21,7 +21,7 @@ impl Fleet {
             None => self.namespaces.remove(key),
         };
         let targets = self.move_entries(key, old.as_deref(), record.as_deref());
-        let again = match (&old, &record) {
+        let is_due = match (&old, &record) {
             (Some(old), Some(new)) => {
                 let selected = self.is_subject(new) != self.is_subject(old);
                 self.is_demand(new) && (selected || new.decides_unlike(old))
@@ -30,7 +30,7 @@ impl Fleet {
             (_, None) => false,
         };
         Consequences {
-            decide: if again {
+            decide: if is_due {
                 AffectedDemands::Some(vec![key.clone()])
             } else {
                 AffectedDemands::None

@@ -44,9 +44,9 @@ impl Pairs {
     /// Each duplicate key, once.
     pub(super) fn duplicates(&self) -> impl Iterator<Item = &str> {
         let mut seen = BTreeSet::new();
-        let again = self.0.iter().filter(move |(key, _)| !seen.insert(key));
-        let again: BTreeSet<&str> = again.map(|(key, _)| key.as_str()).collect();
-        again.into_iter()
+        let repeated = self.0.iter().filter(move |(key, _)| !seen.insert(key));
+        let repeated: BTreeSet<&str> = repeated.map(|(key, _)| key.as_str()).collect();
+        repeated.into_iter()
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) struct Heartbeats {
 impl Heartbeats {
     /// Returns `cluster` with the URL of its syncer's view (`status.virtualWorkspaces`); `None` if it has
     /// the URL already.
-    fn pointing_home(&self, cluster: &Value, name: &str) -> Option<Value> {
+    fn with_view_url(&self, cluster: &Value, name: &str) -> Option<Value> {
         let targets = self.targets_url.as_ref()?;
         let views = json!([{"url": format!("{targets}/{name}.{DIALECT}/proxy")}]);
         (cluster["status"]["virtualWorkspaces"] != views).then(|| {
@@ -81,7 +81,7 @@ impl Reconciler for Heartbeats {
         let fresh_until = awaited_since(&value).map(|at| at.checked_add(threshold).unwrap_or(Timestamp::MAX));
         let stale_at = fresh_until.and_then(|at| at.checked_add(std::time::Duration::from_nanos(1)).ok());
         let judged = judge(&value, threshold, context.now);
-        let pointing = self.pointing_home(judged.as_ref().unwrap_or(&value), &key.name);
+        let pointing = self.with_view_url(judged.as_ref().unwrap_or(&value), &key.name);
         let write = pointing.or(judged).map(|new| {
             let mut write = update(key, object, new);
             write.subresource = "status";

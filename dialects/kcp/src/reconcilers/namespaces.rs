@@ -4,7 +4,7 @@
 use berth_apimachinery::{Change, GroupResource, Key};
 use berth_dialect_contract::{Context, Reconciler, Step};
 
-use super::{came_or_went, editable, exists, fleet, outline, outline_differs, update};
+use super::{added_or_removed, editable, exists, fleet, outline, outline_differs, update};
 use crate::admission::user_of;
 use crate::machine::Actor;
 use crate::names::{NAMESPACES, WORKLOAD_CLUSTERS};
@@ -50,7 +50,7 @@ impl Reconciler for Namespaces {
             let due = outline_differs(change) && Self::has_work(&change.key, context);
             return due.then(|| change.key.clone()).into_iter().collect();
         }
-        let moved = came_or_went(change);
+        let moved = added_or_removed(change);
         let Some(fleet) = fleet(context).filter(|_| !moved.is_empty()) else {
             return Vec::new();
         };

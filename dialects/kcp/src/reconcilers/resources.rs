@@ -7,7 +7,7 @@ use berth_apimachinery::{Change, GroupResource, Key, Object};
 use berth_dialect_contract::{Context, Reconciler, Step};
 use serde_json::Value;
 
-use super::{came_or_went, editable, exists, fleet, outline, outline_differs, update};
+use super::{added_or_removed, editable, exists, fleet, outline, outline_differs, update};
 use crate::admission::user_of;
 use crate::edit::{mentions, mentions_any};
 use crate::fleet::Fleet;
@@ -40,7 +40,7 @@ fn home<'a>(key: &Key, context: &Context<'a>) -> Option<&'a Arc<Object>> {
 }
 
 /// Whether a change of a namespace affects its resources.
-fn hands_on_differently(change: &Change) -> bool {
+fn changes_resources(change: &Change) -> bool {
     let (Some(old), Some(new)) = (&change.old, &change.new) else {
         return change.new.is_some();
     };
@@ -122,7 +122,7 @@ impl Resources {
     /// Every object with keys of a workload cluster that was added or removed. There is no index of objects
     /// by cluster, so that all are checked; clusters are seldom added or removed.
     fn about(&self, change: &Change, fleet: &Fleet, context: &Context<'_>) -> Vec<Key> {
-        let moved = came_or_went(change);
+        let moved = added_or_removed(change);
         if moved.is_empty() {
             return Vec::new();
         }
@@ -177,7 +177,7 @@ impl Reconciler for Resources {
             return self.about(change, fleet, context);
         }
         if key.resource == NAMESPACES {
-            let namespace = context.objects.get(key).filter(|_| hands_on_differently(change));
+            let namespace = context.objects.get(key).filter(|_| changes_resources(change));
             return namespace.map_or_else(Vec::new, |namespace| self.in_namespace(namespace, fleet, context));
         }
         let due = outline_differs(change) && self.has_work(key, fleet, context);

@@ -175,8 +175,8 @@ pub fn brought_up_to_date(copy: &Value, down: &Value) -> Option<Value> {
     }
     let mut next = down.clone();
     let fields = next.as_object_mut()?;
-    for gone in old.fields.difference(&new.fields) {
-        fields.remove(gone);
+    for removed in old.fields.difference(&new.fields) {
+        fields.remove(removed);
     }
     for field in &new.fields {
         fields.insert(field.clone(), copy[field].clone());
@@ -189,8 +189,8 @@ pub fn brought_up_to_date(copy: &Value, down: &Value) -> Option<Value> {
     for (map, before) in [(LABELS, &old.labels), (ANNOTATIONS, &old.annotations)] {
         let wanted = part(copy, map);
         let kept = |key: &str| wanted.is_some_and(|wanted| wanted.contains_key(key));
-        for gone in before.iter().filter(|key| !kept(key)) {
-            set(&mut next, map, gone, None);
+        for removed in before.iter().filter(|key| !kept(key)) {
+            set(&mut next, map, removed, None);
         }
         for (key, value) in wanted.into_iter().flatten() {
             set(&mut next, map, key, value.as_str());

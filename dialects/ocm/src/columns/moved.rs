@@ -50,22 +50,22 @@ impl Columns {
         names: impl Iterator<Item = &'a Arc<str>> + Clone,
         records: &Records<'_>,
     ) -> Self {
-        let gone: Vec<Ix> = names.clone().filter_map(|name| self.candidate(name)).collect();
-        let came: Vec<&Arc<Cluster>> = names.filter_map(|name| records.clusters.get(name)).collect();
-        let places: Vec<Ix> = came.iter().map(|row| self.place(&row.name)).collect();
-        let renumbering = Renumbering::new(self.count(), &gone, &places);
-        let fresh = renumbering.fresh(&gone, &places);
+        let removed: Vec<Ix> = names.clone().filter_map(|name| self.candidate(name)).collect();
+        let added_rows: Vec<&Arc<Cluster>> = names.filter_map(|name| records.clusters.get(name)).collect();
+        let places: Vec<Ix> = added_rows.iter().map(|row| self.place(&row.name)).collect();
+        let renumbering = Renumbering::new(self.count(), &removed, &places);
+        let fresh = renumbering.fresh(&removed, &places);
         let mut columns = Self {
-            rows: self.moved_rows(&gone, &fresh, &came),
+            rows: self.moved_rows(&removed, &fresh, &added_rows),
             index: self.index.clone(),
             places: Arc::new(renumbering.numbers(&self.places)),
             free: self.free.clone(),
             labels: self
                 .labels
-                .moved(&renumbering, numbered(&fresh, &came, |row| row.labels())),
+                .moved(&renumbering, numbered(&fresh, &added_rows, |row| row.labels())),
             claims: self
                 .claims
-                .moved(&renumbering, numbered(&fresh, &came, |row| &row.claims)),
+                .moved(&renumbering, numbered(&fresh, &added_rows, |row| &row.claims)),
             terminating: renumbering.bits(&self.terminating),
             taints: self.taints.moved(&renumbering),
             cpu: renumbering.chunks(&self.cpu, f64::NAN),
@@ -76,12 +76,12 @@ impl Columns {
                 .iter()
                 .map(|(name, members)| (Arc::clone(name), Arc::new(renumbering.bits(members))))
                 .collect(),
-            scores: self.moved_scores(&renumbering, &fresh, &came, records),
+            scores: self.moved_scores(&renumbering, &fresh, &added_rows, records),
         };
-        for &candidate in &gone {
+        for &candidate in &removed {
             columns.forget(&self.row(candidate).name);
         }
-        for (&candidate, row) in fresh.iter().zip(&came) {
+        for (&candidate, row) in fresh.iter().zip(&added_rows) {
             columns.fill_in(candidate, row, records);
         }
         columns
@@ -94,12 +94,17 @@ impl Columns {
         Ix::try_from(place).unwrap_or(Ix::MAX)
     }
 
-    fn moved_rows(&self, gone: &[Ix], fresh: &[Ix], came: &[&Arc<Cluster>]) -> imbl::Vector<Arc<Cluster>> {
+    fn moved_rows(
+        &self,
+        removed: &[Ix],
+        fresh: &[Ix],
+        added_rows: &[&Arc<Cluster>],
+    ) -> imbl::Vector<Arc<Cluster>> {
         let mut rows = self.rows.clone();
-        for &candidate in gone.iter().rev() {
+        for &candidate in removed.iter().rev() {
             rows.remove(candidate as usize);
         }
-        for (&candidate, row) in fresh.iter().zip(came) {
+        for (&candidate, row) in fresh.iter().zip(added_rows) {
             rows.insert(candidate as usize, Arc::clone(row));
         }
         rows
@@ -109,11 +114,11 @@ impl Columns {
         &self,
         renumbering: &Renumbering,
         fresh: &[Ix],
-        came: &[&Arc<Cluster>],
+        added_rows: &[&Arc<Cluster>],
         records: &Records<'_>,
     ) -> imbl::HashMap<(Arc<str>, Arc<str>), Arc<ScoreColumn>> {
         let mut added: BTreeMap<(Arc<str>, Arc<str>), ScoreColumn> = BTreeMap::new();
-        for (&candidate, row) in fresh.iter().zip(came) {
+        for (&candidate, row) in fresh.iter().zip(added_rows) {
             for scores in records.scores_of(&row.name) {
                 for (name, &value) in &scores.values {
                     let coordinate = (Arc::clone(&scores.resource), Arc::clone(name));
@@ -172,9 +177,9 @@ impl Columns {
 /// The values of `read` for each added cluster, with its number.
 fn numbered<'a, T>(
     fresh: &[Ix],
-    came: &[&'a Arc<Cluster>],
+    added_rows: &[&'a Arc<Cluster>],
     read: impl Fn(&'a Cluster) -> &'a T,
 ) -> Vec<(Ix, &'a T)> {
-    let rows = came.iter().map(|row| read(row));
+    let rows = added_rows.iter().map(|row| read(row));
     fresh.iter().copied().zip(rows).collect()
 }

@@ -129,12 +129,12 @@ fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Cons
         _ => {}
     }
     mention(fleet, key, old.as_deref(), new.as_deref());
-    let again = match (&old, &new) {
+    let is_due = match (&old, &new) {
         (Some(old), Some(new)) => !old.decides_like(new),
         (_, new) => new.is_some(),
     };
     Consequences {
-        decide: if again {
+        decide: if is_due {
             AffectedDemands::Some(vec![key.clone()])
         } else {
             AffectedDemands::None
@@ -247,7 +247,7 @@ fn recount(fleet: &mut Fleet, old: Option<&DecisionRecord>, new: Option<&Decisio
         names
     };
     let (old, new) = (listed(old), listed(new));
-    let (mut gone, mut came) = (Vec::new(), Vec::new());
+    let (mut removed, mut added) = (Vec::new(), Vec::new());
     let (mut left, mut right) = (old.into_iter().peekable(), new.into_iter().peekable());
     loop {
         match (left.peek(), right.peek()) {
@@ -255,14 +255,14 @@ fn recount(fleet: &mut Fleet, old: Option<&DecisionRecord>, new: Option<&Decisio
                 left.next();
                 right.next();
             }
-            (Some(a), Some(b)) if a > b => came.extend(right.next()),
-            (Some(_), _) => gone.extend(left.next()),
-            (None, Some(_)) => came.extend(right.next()),
+            (Some(a), Some(b)) if a > b => added.extend(right.next()),
+            (Some(_), _) => removed.extend(left.next()),
+            (None, Some(_)) => added.extend(right.next()),
             (None, None) => break,
         }
     }
-    let mut changed = Vec::with_capacity(gone.len() + came.len());
-    for (names, up) in [(gone, false), (came, true)] {
+    let mut changed = Vec::with_capacity(removed.len() + added.len());
+    for (names, up) in [(removed, false), (added, true)] {
         for name in names {
             let count = if up {
                 fleet.tally.add(&name)

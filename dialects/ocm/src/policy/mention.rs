@@ -31,9 +31,9 @@ impl Mention {
 
 /// The keys that only one of the two has, or with different values.
 fn changed<'a>(old: &'a Labels, new: &'a Labels) -> impl Iterator<Item = &'a str> {
-    let gone = old.keys().filter(|key| !new.contains_key(key));
+    let removed = old.keys().filter(|key| !new.contains_key(key));
     let set = new.iter().filter(|(key, value)| old.get(key) != Some(*value));
-    gone.chain(set.map(|(key, _)| key))
+    removed.chain(set.map(|(key, _)| key))
 }
 
 impl Policy {

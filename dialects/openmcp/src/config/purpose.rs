@@ -35,7 +35,7 @@ pub(super) fn read(
         .entry(DELETE_LABEL.to_owned())
         .or_insert_with(|| "true".to_owned());
     let own = compiled(form, &mapping.selector, &format!("{path}.selector"));
-    finds_again(form, &metadata, &metadata_at, clusters, own.as_ref());
+    check_selectors(form, &metadata, &metadata_at, clusters, own.as_ref());
     let tenancy = match count {
         _ if exclusive => Tenancy::Exclusive,
         0 => Tenancy::Shared(None),
@@ -60,7 +60,7 @@ pub(super) fn read(
 
 /// Adds an error if Clusters created from the template do not match the selectors: each request would create
 /// another Cluster.
-fn finds_again(
+fn check_selectors(
     form: &mut ReadValue<Form>,
     metadata: &Metadata,
     path: &str,
@@ -71,14 +71,14 @@ fn finds_again(
     if !form.is_sound(&path) {
         return;
     }
-    let whose = [
+    let selectors = [
         (clusters, "selectors.clusters"),
         (own, "the selector of the purpose"),
     ];
-    for (selector, whose) in whose {
+    for (selector, name) in selectors {
         if let Some(selector) = selector.filter(|selector| !selector.matches(&metadata.labels)) {
             let detail = format!(
-                "do not match {whose} ({selector}), so that clusters made from the template would not be found again"
+                "do not match {name} ({selector}), so that clusters made from the template would not be found again"
             );
             form.refuse(FieldError::invalid(path.as_str(), json!(metadata.labels), detail));
         }

@@ -89,7 +89,7 @@ impl Fleet {
         if let (Some(row), Err(position)) = (row, self.position(&place)) {
             self.rows.insert(position, row);
         }
-        let (decide, mut demands) = self.shaken_by(&shift, &had);
+        let (decide, mut demands) = self.affected_by(&shift, &had);
         demands.extend(decide.iter().cloned());
         Consequences {
             decide: some(decide),
@@ -118,7 +118,7 @@ impl Fleet {
     /// The requests to decide again, and the requests with a changed view. `had` are the former holders. The
     /// scheduler's own writes for a request do not make it due again: they add its finalizer, or remove it
     /// while the request is being deleted.
-    fn shaken_by(&self, shift: &Shift, had: &BTreeSet<Arc<str>>) -> (BTreeSet<Key>, BTreeSet<Key>) {
+    fn affected_by(&self, shift: &Shift, had: &BTreeSet<Arc<str>>) -> (BTreeSet<Key>, BTreeSet<Key>) {
         let (mut decide, mut demands) = (BTreeSet::new(), BTreeSet::new());
         let Some(place) = &shift.place else {
             return (decide, demands);
@@ -127,12 +127,12 @@ impl Fleet {
         for (key, record) in at(&self.by_cluster, place).filter_map(|key| Some((key, self.request(key)?))) {
             let held = had.contains(&record.wants.holder);
             let lacks = !self.holds(&record.wants.holder, place);
-            let again = if record.wants.deleting {
+            let is_due = if record.wants.deleting {
                 !held && !shift.exists
             } else {
                 lacks && (held || moved) && !self.ignores(record)
             };
-            if again {
+            if is_due {
                 decide.insert(key.clone());
             }
             if moved {
@@ -182,7 +182,7 @@ impl Fleet {
                 None
             }
         };
-        let again = match (&old, &record) {
+        let is_due = match (&old, &record) {
             (_, None) => false,
             (None, Some(_)) => true,
             (Some(old), Some(new)) => self.differs(old, new),
@@ -192,7 +192,7 @@ impl Fleet {
             self.requests.insert(key.clone(), record);
         }
         Consequences {
-            decide: if again {
+            decide: if is_due {
                 AffectedDemands::Some(vec![key.clone()])
             } else {
                 AffectedDemands::None
