@@ -117,11 +117,11 @@ pub struct Note {
 /// kube-scheduler. `wrote` tells whether the decision has changed anything.
 #[must_use]
 pub fn default_notes(inventory: &(impl Words + ?Sized), decision: &Decision, wrote: bool) -> Vec<Note> {
-    let anew =
+    let is_new =
         |change: &BindingChange| matches!(change.action, Action::Bind | Action::Restore | Action::Resize);
     let scheduled = match decision.outcome {
         Outcome::Scheduled | Outcome::Provision => wrote,
-        Outcome::Partial => wrote && decision.changes.iter().any(anew),
+        Outcome::Partial => wrote && decision.changes.iter().any(is_new),
         _ => false,
     };
     let failed = matches!(

@@ -94,12 +94,12 @@ impl Ineligible {
             Self::NotJoined => "the member agent has not joined".to_owned(),
             Self::HealthUnknown => "the member agent has not reported the health of the cluster".to_owned(),
             Self::Unhealthy => {
-                let begun = match standing.health {
-                    Health::Bad(begun) => since(begun),
+                let start = match standing.health {
+                    Health::Bad(start) => since(start),
                     Health::Unknown | Health::Good => since(Timestamp::MIN),
                 };
                 format!(
-                    "the cluster has been unhealthy since {begun}, more than {:#} ago",
+                    "the cluster has been unhealthy since {start}, more than {:#} ago",
                     limits.health
                 )
             }
@@ -166,13 +166,13 @@ impl EligibilityReports {
     /// Whether the change from `old` to these reports may have made the cluster eligible. A heartbeat may do
     /// so if it follows a gap longer than the limit.
     pub(crate) fn improves_on(&self, old: &Self, limits: Limits) -> bool {
-        let spoke_again =
+        let has_resumed =
             self.heartbeat > old.heartbeat && self.heartbeat.duration_since(old.heartbeat) > limits.heartbeat;
         !self.leaving
             && (old.leaving
                 || (self.agent && !old.agent)
                 || (self.joined && !old.joined)
-                || spoke_again
+                || has_resumed
                 || (self.health != old.health && self.health != Health::Unknown))
     }
 }

@@ -183,8 +183,8 @@ pub(crate) fn not_found(name: &str) -> String {
 /// (docs/systems/fleet.md, "Differences from upstream").
 pub(crate) fn known_difference(fleet: &Fleet, decision: &Decision) -> Option<&'static str> {
     let policy = fleet.placements.get(&decision.demand)?.policy.as_ref();
-    let names_nothing = matches!(policy, Ok(Policy { mode: Mode::Fixed(names), .. }) if names.is_empty());
-    names_nothing.then_some(
+    let is_empty_list = matches!(policy, Ok(Policy { mode: Mode::Fixed(names), .. }) if names.is_empty());
+    is_empty_list.then_some(
         "KubeFleet does nothing about PickFixed with an empty list, Berth lets go of what is bound",
     )
 }

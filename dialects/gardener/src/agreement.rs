@@ -191,8 +191,8 @@ fn tolerations(
             let detail = match fleet.project_of(namespace) {
                 Some(project) => {
                     let allowed = &project.tolerations.whitelist;
-                    let everywhere = fleet.config.tolerations.whitelist.iter();
-                    let allowed: Vec<String> = everywhere.chain(allowed).map(ToString::to_string).collect();
+                    let of_configuration = fleet.config.tolerations.whitelist.iter();
+                    let allowed: Vec<String> = of_configuration.chain(allowed).map(ToString::to_string).collect();
                     format!(
                         "{own} is not allowed: Project \"{}\" (spec.tolerations.whitelist) and the configuration allow \
                          only: {}",

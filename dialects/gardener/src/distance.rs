@@ -41,14 +41,14 @@ impl Region {
     /// The distance to `other`, which is symmetric. `row` is scratch space.
     #[must_use]
     pub(crate) fn distance(&self, other: &Self, same_provider: bool, row: &mut Vec<u32>) -> u32 {
-        let turn = match (self.orientation, other.orientation) {
+        let orientation_part = match (self.orientation, other.orientation) {
             (None, None) => 0,
             (Some(one), Some(two)) if one == two => 0,
             (Some(_), Some(_)) => 2,
             _ => 1,
         };
         2 * levenshtein(&self.base, &other.base, row)
-            + turn
+            + orientation_part
             + if same_provider { 0 } else { PROVIDER_PENALTY }
     }
 }

@@ -132,10 +132,10 @@ impl Fleet {
 
     /// The shoots on the seed `name`.
     pub(crate) fn sitting_on(&self, name: &str) -> impl Iterator<Item = &Key> {
-        let sits = move |resident: &Resident| resident.seats.names().any(|seat| **seat == *name);
+        let is_on_seed = move |resident: &Resident| resident.seats.names().any(|seat| **seat == *name);
         self.shoots
             .iter()
-            .filter(move |(_, resident)| sits(resident))
+            .filter(move |(_, resident)| is_on_seed(resident))
             .map(|(key, _)| key)
     }
 

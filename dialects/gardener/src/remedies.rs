@@ -200,13 +200,13 @@ impl SeedPair<'_> {
     /// Remedies by which both selectors admit the seed's provider type.
     fn provider(&self) -> Vec<Remedy> {
         let r#type = self.row.record.seed.spec.provider.r#type.as_str();
-        let lets_in =
+        let admits =
             |types: &[String]| types.is_empty() || types.iter().any(|known| known == "*" || known == r#type);
         let wants = &self.shoot.wants;
         let of_shoot = provider_types(wants, self.fleet.rules());
         let of_profile = self.profile().map_or(&[][..], |profile| &profile.provider_types);
         let is_current = self.fleet.rules() == Rules::Current;
-        if is_current || !lets_in(of_profile) {
+        if is_current || !admits(of_profile) {
             let Some(name) = self.root() else {
                 return Vec::new();
             };
@@ -227,7 +227,7 @@ impl SeedPair<'_> {
                 r#type
             );
             let profile = Remedy::new(Whose::Fleet, text, edit);
-            if lets_in(of_shoot) {
+            if admits(of_shoot) {
                 return vec![profile];
             }
             let mut both = self.types(r#type);

@@ -271,8 +271,8 @@ impl BindingFacts<'_> {
             (decision.outcome, decision.reason) = (Outcome::Unschedulable, failure.token());
         }
         decision.detail = Box::new(detail);
-        let rests = decision.outcome == Outcome::Scheduled && !next.is_empty();
-        if rests && writes::writes(self.fleet, &decision).is_empty() {
+        let stays_bound = decision.outcome == Outcome::Scheduled && !next.is_empty();
+        if stays_bound && writes::writes(self.fleet, &decision).is_empty() {
             (decision.outcome, decision.reason) = (Outcome::Unchanged, "Kept");
         }
         decision

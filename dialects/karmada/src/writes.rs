@@ -47,17 +47,17 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
         observe(&mut object, "schedulerObservingAffinityName", name.into());
         push("status", &object);
     }
-    let is_listed_anew = match &detail.shares {
+    let is_list_changed = match &detail.shares {
         Some(shares) => list(&mut object, &wanted(fleet, shares)),
         None => false,
     };
     let is_annotated = detail.shares.is_some() && annotate(&mut object, record);
-    if is_listed_anew || is_annotated {
+    if is_list_changed || is_annotated {
         push("", &object);
     }
     // The server increments the generation for the changed spec. The status refers to the result of the
     // write before it.
-    let generation = record.object.meta().generation() + i64::from(is_listed_anew);
+    let generation = record.object.meta().generation() + i64::from(is_list_changed);
     if report(&mut object, record, detail, generation, decision) {
         push("status", &object);
     }
@@ -131,11 +131,11 @@ fn list(object: &mut Value, wanted: &BTreeMap<&str, i64>) -> bool {
 /// Records the placement of the decision in the annotation. Returns whether it was changed.
 fn annotate(object: &mut Value, record: &Record) -> bool {
     let placement = record.spec.placement.as_ref();
-    let is_noted = match &record.applied {
+    let is_recorded = match &record.applied {
         AppliedPlacement::Placement(applied) => placement == Some(&**applied),
         AppliedPlacement::Never | AppliedPlacement::Unreadable => false,
     };
-    if is_noted {
+    if is_recorded {
         return false;
     }
     let text = object["spec"]["placement"].to_string();
@@ -154,7 +154,7 @@ fn report(
 ) -> bool {
     let fields = scheduled(record, detail, decision.now);
     let known = condition(&record.status.conditions, SCHEDULED);
-    let is_told = known.is_some_and(|known| {
+    let is_current = known.is_some_and(|known| {
         known.status == fields["status"]
             && known.reason == fields["reason"]
             && words::SENTENCES.leave(&known.message, fields["message"].as_str().unwrap_or_default())
@@ -163,7 +163,7 @@ fn report(
         || record.status.scheduler_observed_generation == generation
             && record.status.last_scheduled_time.is_some()
             && !record.is_rescheduled();
-    if is_told && is_observed {
+    if is_current && is_observed {
         return false;
     }
     if detail.failure.is_none() {

@@ -166,9 +166,9 @@ impl PlacementFacts<'_> {
         lacking: bool,
     ) -> (Outcome, &'static str) {
         let malformed = matches!(self.record.reading.form, Form::Malformed(_));
-        let somewhere = kept.active || !choices.is_empty();
+        let is_placed = kept.active || !choices.is_empty();
         let writes = detail.annotation.is_some() || detail.condition_changes(self.record);
-        match (somewhere, lacking) {
+        match (is_placed, lacking) {
             (true, true) if writes => (Outcome::Partial, "Unschedulable"),
             (true, true) => (Outcome::Unchanged, "Unschedulable"),
             (true, false) if !choices.is_empty() => (Outcome::Scheduled, "Picked"),

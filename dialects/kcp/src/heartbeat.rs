@@ -57,10 +57,10 @@ pub fn judge(cluster: &Value, threshold: SignedDuration, now: Timestamp) -> Opti
     conditions.put(HEARTBEAT_HEALTHY, &text, now);
     let is_ready = conditions.find(READY);
     let is_false = is_ready.is_some_and(|ready| ready["status"] == "False");
-    let blamed = is_ready.is_some_and(|ready| ready["reason"] == ERROR_HEARTBEAT);
-    if !healthy && (!is_false || blamed) {
+    let is_by_heartbeat = is_ready.is_some_and(|ready| ready["reason"] == ERROR_HEARTBEAT);
+    if !healthy && (!is_false || is_by_heartbeat) {
         conditions.put(READY, &text, now);
-    } else if healthy && (is_ready.is_none() || is_false && blamed) {
+    } else if healthy && (is_ready.is_none() || is_false && is_by_heartbeat) {
         let summary = conditions.summary();
         conditions.put(READY, &summary, now);
     }

@@ -243,13 +243,17 @@ impl StoredPlacement {
                 }
                 Entry::Occupied(mut slot) => {
                     let stronger = state.weight() > slot.get().1.weight();
-                    let loser = if stronger {
+                    let dropped_entry = if stronger {
                         slot.insert((place, state))
                     } else {
                         (place, state)
                     };
-                    let problem = format!("workload cluster \"{}\" has another entry", loser.0.identifier);
-                    self.dropped.push(Problem::of(&loser.0.to_string(), problem));
+                    let problem = format!(
+                        "workload cluster \"{}\" has another entry",
+                        dropped_entry.0.identifier
+                    );
+                    self.dropped
+                        .push(Problem::of(&dropped_entry.0.to_string(), problem));
                 }
             }
         }

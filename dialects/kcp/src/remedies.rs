@@ -63,7 +63,7 @@ fn located(fleet: &Fleet, decision: &Decision, row: &Row) -> Vec<Remedy> {
     let scope = fleet
         .namespace(&decision.demand)
         .map(|record| fleet.keep(record, true, decision.now).scope);
-    let looked_in = |(_, location): &(&Arc<str>, &Arc<LocationRecord>)| match &scope {
+    let is_in_scope = |(_, location): &(&Arc<str>, &Arc<LocationRecord>)| match &scope {
         Some(Scope::Only(numbers)) => numbers.contains(&location.number),
         _ => true,
     };
@@ -78,7 +78,7 @@ fn located(fleet: &Fleet, decision: &Decision, row: &Row) -> Vec<Remedy> {
         let text = format!("{what}, so that it is in location {name}");
         Some(Remedy::new(Whose::Target, text, edit))
     };
-    let locations = fleet.locations.iter().filter(looked_in);
+    let locations = fleet.locations.iter().filter(is_in_scope);
     locations.filter_map(into).take(MOST).collect()
 }
 

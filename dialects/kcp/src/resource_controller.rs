@@ -61,8 +61,8 @@ fn follow(namespace: &Value, object: &Value, new: &mut Value, identifier: &str, 
     let (label, of_namespace) = (state(object, identifier), state(namespace, identifier));
     let leaving = deletion(namespace, identifier);
     let held = has_syncer_finalizer(object, identifier) || softly_held(object, identifier);
-    let going = leaving.is_some() || deleted_at(object).is_some();
-    let next = machine::resource_controller(label, of_namespace, going, held, context.coordinated);
+    let is_leaving = leaving.is_some() || deleted_at(object).is_some();
+    let next = machine::resource_controller(label, of_namespace, is_leaving, held, context.coordinated);
     if next != label || next.is_none() && has_state(object, identifier) {
         set_state(new, identifier, next);
     }

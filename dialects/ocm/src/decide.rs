@@ -217,12 +217,12 @@ impl PlacementFacts<'_> {
         };
         solved.picked = self.pick(&solved)?;
         let satisfied = self.satisfied(&bound, &sets, offered, &solved);
-        let asked_for = self
+        let score_expiry = self
             .policy
             .asks_for_scores()
             .then(|| self.next_expiry(&scope))
             .flatten();
-        let exact = [taints.ends(), expires, asked_for].into_iter().flatten().min();
+        let exact = [taints.ends(), expires, score_expiry].into_iter().flatten().min();
         let detail = Detail {
             policy: Some(Arc::clone(&self.record.policy)),
             in_scope: scope.members(),
@@ -517,6 +517,6 @@ fn outcome(
     if !satisfied.status {
         return (Outcome::Partial, satisfied.reason);
     }
-    let bound_anew = changes.iter().any(|change| change.action == Action::Bind);
-    (Outcome::Scheduled, if bound_anew { "Picked" } else { "Kept" })
+    let has_new = changes.iter().any(|change| change.action == Action::Bind);
+    (Outcome::Scheduled, if has_new { "Picked" } else { "Kept" })
 }

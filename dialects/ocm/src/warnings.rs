@@ -152,12 +152,12 @@ fn absences(fleet: &Fleet, decision: &Decision, prioritizer: &Prioritizer) -> Op
         })
         .collect();
     let weight = prioritizer.weight;
-    let wins = match weight < 0 {
+    let effect = match weight < 0 {
         true => format!("; with weight {weight} that is better than any score above 0"),
         false => String::new(),
     };
     Some(format!(
-        "{} counts as 0 for {count} of {} feasible clusters: {}{wins}",
+        "{} counts as 0 for {count} of {} feasible clusters: {}{effect}",
         prioritizer.name,
         decision.solved.feasible.len(),
         parts.join("; ")

@@ -24,22 +24,27 @@ pub(crate) struct Release {
 impl Release {
     pub(crate) fn of(fleet: &Fleet, request: &Record) -> Self {
         let holder = &request.wants.holder;
-        let leaves = fleet.held_by(holder).filter_map(|place| {
+        let clusters = fleet.held_by(holder).filter_map(|place| {
             let meta = fleet.cluster(place)?.meta();
             let last = holders_of(meta).len() == 1 && goes_with_last(meta);
             Some((place.clone(), last && meta.deletion_timestamp().is_none()))
         });
-        let leaves: Vec<(Place, bool)> = leaves.collect();
+        let clusters: Vec<(Place, bool)> = clusters.collect();
         let awaited = request.status.cluster.as_ref().map(|granted| &granted.place);
         let awaited = awaited
             .filter(|place| {
-                let deleted = leaves.iter().any(|(leave, deleted)| leave == *place && *deleted);
+                let deleted = clusters
+                    .iter()
+                    .any(|(leave, deleted)| leave == *place && *deleted);
                 fleet.cluster(place).is_some_and(|object| {
                     is_held_back(object, holder, deleted) && waits(fleet, request, place)
                 })
             })
             .cloned();
-        Self { leaves, awaited }
+        Self {
+            leaves: clusters,
+            awaited,
+        }
     }
 }
 

@@ -142,8 +142,11 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
 
 fn released(release: &Release) -> String {
     let names = |deleted: bool| -> Vec<String> {
-        let leaves = release.leaves.iter().filter(|(_, gone)| *gone == deleted);
-        leaves.map(|(place, _)| place.to_string()).collect()
+        let matching = release
+            .leaves
+            .iter()
+            .filter(|(_, is_deleted)| *is_deleted == deleted);
+        matching.map(|(place, _)| place.to_string()).collect()
     };
     let (left, deleted) = (names(false), names(true));
     let mut text = "the request is being deleted".to_owned();

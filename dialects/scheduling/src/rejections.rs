@@ -184,25 +184,25 @@ impl Rejections {
     fn list_all(&self) -> Vec<Rejection> {
         let mut rejections = Vec::with_capacity(self.len());
         let mut heads = self.heads();
-        let mut at_work = Vec::with_capacity(heads.len());
+        let mut refusing = Vec::with_capacity(heads.len());
         self.each_word(|word, first, there| {
             let mut refused = 0;
-            at_work.clear();
+            refusing.clear();
             for (place, head) in heads.iter().enumerate() {
                 let bits = head.look(word, first, there);
                 refused |= bits;
                 if bits != 0 {
-                    at_work.push((place, bits));
+                    refusing.push((place, bits));
                 }
             }
             // Mostly only one filter refuses candidates of a word.
-            if let [(place, bits)] = *at_work {
+            if let [(place, bits)] = *refusing {
                 let head = &mut heads[place];
                 rejections.extend(ones(bits).map(|bit| head.refuse(first + bit)));
                 return;
             }
             for bit in ones(refused) {
-                for (place, _) in at_work.iter().filter(|(_, bits)| bits >> bit & 1 == 1) {
+                for (place, _) in refusing.iter().filter(|(_, bits)| bits >> bit & 1 == 1) {
                     rejections.push(heads[*place].refuse(first + bit));
                 }
             }

@@ -46,10 +46,10 @@ impl Plugin for PlacementHold {
         if !request.old.is_some_and(is_held) || object.is_some_and(is_held) {
             return Ok(());
         }
-        let goes = request
+        let is_deleting = request
             .old
             .is_some_and(|old| old["metadata"].get("deletionTimestamp").is_some());
-        if goes && self.users.includes(&request.user.name) {
+        if is_deleting && self.users.includes(&request.user.name) {
             return Ok(());
         }
         let field = format!("metadata.finalizers[{PLACEMENT_FINALIZER}]");

@@ -11,12 +11,12 @@ use crate::policy::{Mode, Policy};
 /// The first value that `policy` cannot compare, in words. No value is considered if the policy requests no
 /// further cluster.
 pub(super) fn problem(policy: &Policy, columns: &Columns, classes: &Classes<'_>) -> Option<String> {
-    let wants_more = match policy.mode {
+    let needs_more = match policy.mode {
         Mode::All => true,
         Mode::Number(wanted) => classes.present.len() < wanted,
         Mode::Fixed(_) => false,
     };
-    if !wants_more || !policy.properties().any(|name| columns.has_unreadable(name)) {
+    if !needs_more || !policy.properties().any(|name| columns.has_unreadable(name)) {
         return None;
     }
     let problem = |name: &str, (candidate, value): (Ix, &str)| {

@@ -302,9 +302,9 @@ impl SelectionFacts<'_> {
         if kept.len() == self.classes.present.len() {
             return Vec::new();
         }
-        let mut going = self.scale_in();
-        going.retain(|candidate| kept.binary_search(candidate).is_err());
-        going
+        let mut released = self.scale_in();
+        released.retain(|candidate| kept.binary_search(candidate).is_err());
+        released
     }
 
     /// The scorers in use and their columns. KubeFleet ranks by one scorer after the other, in this order,

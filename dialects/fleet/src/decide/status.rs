@@ -146,7 +146,7 @@ pub(super) fn listed(
     let room = room.min(UNSELECTED_LISTED);
     let mut others: Vec<CandidateRank> = selection.others.iter().map(|other| other.unstuck()).collect();
     best_first(&mut others);
-    let outranked = others.iter().map(|standing| ClusterDecision {
+    let lower_ranked = others.iter().map(|standing| ClusterDecision {
         cluster_name: selection.name(standing.candidate),
         selected: false,
         cluster_score: Some(score(standing)),
@@ -155,7 +155,7 @@ pub(super) fn listed(
             standing.affinity, standing.topology
         ),
     });
-    let mut unselected: Vec<ClusterDecision> = outranked.take(room).collect();
+    let mut unselected: Vec<ClusterDecision> = lower_ranked.take(room).collect();
     let mut rest = selection.solved.rejections.as_slice();
     while unselected.len() < room
         && let Some(first) = rest.first()

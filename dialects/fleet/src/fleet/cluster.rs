@@ -138,8 +138,8 @@ impl Cluster {
         let Some(old) = old else {
             return !self.standing.leaving;
         };
-        let taint_gone = old.taints.iter().any(|taint| !self.taints.contains(taint));
-        let better = self.labels() != old.labels() || taint_gone;
+        let has_lost_taint = old.taints.iter().any(|taint| !self.taints.contains(taint));
+        let better = self.labels() != old.labels() || has_lost_taint;
         !self.standing.leaving && (better || self.standing.improves_on(&old.standing, limits))
     }
 

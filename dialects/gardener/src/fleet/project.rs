@@ -134,14 +134,14 @@ impl Fleet {
     /// The default tolerations of a shoot from the configuration and the project, without those whose keys
     /// its own tolerations have.
     pub(crate) fn default_tolerations<'a>(&'a self, wants: &Wants) -> Vec<&'a Toleration> {
-        let everywhere = self.config.tolerations.defaults.iter();
+        let of_configuration = self.config.tolerations.defaults.iter();
         let project = self.project_of(&wants.namespace);
-        let here = project
+        let of_project = project
             .into_iter()
             .flat_map(|project| &project.tolerations.defaults);
         let named = |key: &str| wants.tolerations.iter().any(|own| own.key == key);
-        everywhere
-            .chain(here)
+        of_configuration
+            .chain(of_project)
             .filter(|default| !named(&default.key))
             .collect()
     }

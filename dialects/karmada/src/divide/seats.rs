@@ -73,10 +73,10 @@ pub(crate) fn seats(amount: i64, parties: &[(Ix, i64)], is_descending: bool) -> 
     }
     // A divisor that assigns fewer than `amount` seats assigns no party more seats than it gets in the end.
     let many = i128::try_from(parties.len()).unwrap_or(i128::MAX);
-    let sure = (i128::from(amount) - many).max(0);
+    let safe_amount = (i128::from(amount) - many).max(0);
     let mut left = amount;
     for (seats, (_, weight)) in given.iter_mut().zip(parties) {
-        let share = (i128::from(*weight) * sure / total - 1).max(0);
+        let share = (i128::from(*weight) * safe_amount / total - 1).max(0);
         *seats = i64::try_from(share).unwrap_or(0);
         left -= *seats;
     }

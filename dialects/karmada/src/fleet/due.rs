@@ -30,13 +30,13 @@ pub(super) fn cluster(fleet: &Fleet, old: Option<&Cluster>, new: Option<&Cluster
     if !leaves && !differs {
         return AffectedDemands::None;
     }
-    let looks = fleet.bindings.iter().filter(|(_, record)| {
+    let affected = fleet.bindings.iter().filter(|(_, record)| {
         let Some(affinity) = limiting_affinity(record) else {
             return record.policy.is_some();
         };
         affinity.matches(new) || differs && affinity.matches(old)
     });
-    of(looks.map(|(key, _)| key.clone()).collect())
+    of(affected.map(|(key, _)| key.clone()).collect())
 }
 
 /// The affinity that limits the clusters of `record`: that of the observed group, or else of the first

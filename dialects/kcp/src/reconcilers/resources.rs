@@ -126,10 +126,10 @@ impl Resources {
         if moved.is_empty() {
             return Vec::new();
         }
-        let knows = |object: &Object| moved.iter().any(|name| mentions(object, name));
+        let is_concerned = |object: &Object| moved.iter().any(|name| mentions(object, name));
         let mut due = Vec::new();
         for namespace in context.objects.list(NAMESPACES, None) {
-            if knows(namespace) {
+            if is_concerned(namespace) {
                 due.extend(self.in_namespace(namespace, fleet, context));
             }
         }
@@ -137,7 +137,7 @@ impl Resources {
             let objects = context
                 .objects
                 .list(resource, None)
-                .filter(|object| knows(object));
+                .filter(|object| is_concerned(object));
             due.extend(objects.map(|object| key_of(resource, object)));
         }
         due

@@ -240,8 +240,8 @@ pub fn status_for(up: &Value, down: &Value, up_to_date: bool) -> Option<Value> {
     let generation = |object: &Value| object["metadata"]["generation"].as_i64();
     let observed = status.get("observedGeneration").and_then(Value::as_i64);
     if let (Some(observed), Some(up)) = (observed, generation(up)) {
-        let seen_all = up_to_date && generation(down).is_none_or(|down| observed >= down);
-        status["observedGeneration"] = if seen_all { up } else { (up - 1).max(0) }.into();
+        let is_current = up_to_date && generation(down).is_none_or(|down| observed >= down);
+        status["observedGeneration"] = if is_current { up } else { (up - 1).max(0) }.into();
     }
     Some(status)
 }

@@ -223,7 +223,7 @@ impl Fleet {
             };
         }
         let holder = &new.wants.holder;
-        let unheld = |record: &Record| {
+        let lacks_finalizer = |record: &Record| {
             let granted = record.status.cluster.as_ref();
             granted.is_some_and(|granted| !self.holds(holder, &granted.place))
         };
@@ -231,7 +231,8 @@ impl Fleet {
             || wanted != new.wants
             || (old.finalized && !new.finalized)
             || (old.status != new.status
-                && (!new.status.settled() || (old.status.cluster != new.status.cluster && unheld(new))))
+                && (!new.status.settled()
+                    || (old.status.cluster != new.status.cluster && lacks_finalizer(new))))
             || (old.status.cluster.is_some() && old.status.cluster != new.status.cluster)
     }
 
