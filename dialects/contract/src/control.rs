@@ -72,7 +72,7 @@ impl Default for Pace {
 pub enum NoteType {
     /// A success.
     Normal,
-    /// A failure that a person may have to look into.
+    /// A failure that may need attention.
     Warning,
 }
 

@@ -99,10 +99,10 @@ pub struct CandidateDifference {
     /// The scorers whose part changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scores: Vec<ScoreDifference>,
-    /// The reasons that came.
+    /// The added reasons.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub appeared: Vec<RejectionEntry>,
-    /// The reasons that went.
+    /// The removed reasons.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<RejectionEntry>,
 }
@@ -111,17 +111,17 @@ pub struct CandidateDifference {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
-    /// Newly picked.
+    /// Number of newly picked clusters.
     pub picked: usize,
-    /// No longer picked.
+    /// Number of clusters that are no longer picked.
     pub dropped: usize,
-    /// Newly feasible, picked or not.
+    /// Number of newly feasible clusters, picked or not.
     pub fits: usize,
-    /// Feasible or picked before, and now refused or gone.
+    /// Number of clusters that were feasible or picked, and are now refused or absent.
     pub refused: usize,
-    /// Picked before and after, with another amount.
+    /// Number of clusters that are picked before and after, with another amount.
     pub resized: usize,
-    /// Of one verdict, with other scores.
+    /// Number of clusters with the same verdict and other scores.
     pub rescored: usize,
 }
 
@@ -167,7 +167,7 @@ pub fn difference(before: &Report, after: &Report) -> Difference {
     }
 }
 
-/// The candidates of a report, with the clusters it will make, which are picked and no candidates.
+/// The candidates of a report, and the clusters to be created, which are picked but are no candidates.
 fn considered(report: &Report) -> Vec<Candidate> {
     let mut list = report.candidates.clone();
     let known: std::collections::BTreeSet<&str> = report

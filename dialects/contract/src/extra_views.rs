@@ -8,7 +8,7 @@ use crate::facts::{Facts, Producer};
 /// Views that a system offers beyond scheduling.
 #[derive(Clone, Copy, Debug)]
 pub struct ExtraViews {
-    /// Resources of its own that ordinary users may read, in addition to the demands.
+    /// Resources of the system that ordinary users may read, in addition to the demands.
     pub readable: &'static [GroupResource],
     /// Namespaced kinds that describe clusters: a user who may read a decision may see their names, in
     /// any namespace.

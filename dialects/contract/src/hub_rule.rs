@@ -1,9 +1,9 @@
 //! Rules for a hub: the writes of its objects about which it has to ask Berth.
 //!
-//! Behind a kube-apiserver a dialect's admission rules are webhooks, and a webhook only sees the writes that
-//! the hub asks about. A [`HubRule`] selects these writes. Its conditions (CEL, `matchConditions`) spare the
-//! other writes a request over the network: they are true whenever a rule may refuse or change the write,
-//! and as seldom as possible otherwise (docs/admission.md, "Admission").
+//! Behind a kube-apiserver a dialect's admission rules are webhooks, and a webhook only receives the writes
+//! about which the hub asks. A [`HubRule`] selects these writes. Its conditions (CEL, `matchConditions`)
+//! keep other writes from being sent over the network. They are true whenever a rule may refuse or change
+//! the write, and as seldom as possible otherwise (docs/admission.md, "Admission").
 
 pub mod cel;
 

@@ -156,8 +156,8 @@ pub trait Inventory: Targets + Words + Any + Send + Sync {
         self.count()
     }
 
-    /// Derives from the targets the data for decisions, which the first decision would derive
-    /// otherwise. Called before a fork decides and is dropped, so that the derived data remain.
+    /// Derives the data for decisions from the targets, as the first decision would do otherwise. Called
+    /// before a fork decides and is dropped, so that the derived data remain.
     fn derive(&self) {}
 
     /// Decides a demand. `None` when the demand is not in the inventory.

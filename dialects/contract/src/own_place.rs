@@ -10,7 +10,7 @@ pub struct OwnPlace {
     pub resource: GroupResource,
     /// The field, below its parent.
     pub place: [&'static str; 2],
-    /// The verb on `binding` that every binding requires, by whichever request it is written.
+    /// The verb on `binding` that every binding requires, whichever request writes it.
     pub verb: &'static str,
 }
 

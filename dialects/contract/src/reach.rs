@@ -1,7 +1,7 @@
-//! Reach of decisions: the objects that decisions about one namespace depend on, and the consequence for a
+//! Reach of decisions: the objects on which decisions about one namespace depend, and the consequence for a
 //! reader who may not read them.
 
-/// The objects of one resource that decisions about one namespace depend on.
+/// The objects of one resource on which decisions about one namespace depend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
     /// Whether objects in other namespaces count, too. All objects of a cluster-scoped resource count.

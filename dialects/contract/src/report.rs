@@ -27,7 +27,8 @@ pub use wire::{
 };
 pub use writer::{StreamedCandidates, Writer};
 
-/// The report of `decision`, made on `inventory` (at `revision`) by the dialect named `dialect`.
+/// Returns the report of `decision`, which the dialect named `dialect` has computed on `inventory` at
+/// `revision`.
 #[must_use]
 pub fn report(dialect: &str, inventory: &dyn Inventory, revision: u64, decision: &Decision) -> Report {
     let places = Places::of(inventory, decision);
@@ -79,7 +80,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// The places in `decision`, which was made on `inventory`.
+    /// Collects the places in `decision`, which was computed on `inventory`.
     #[must_use]
     pub fn of(inventory: &dyn Inventory, decision: &Decision) -> Self {
         let count = inventory.count() as usize;
@@ -150,7 +151,7 @@ impl Places {
     }
 }
 
-/// Most steps that are told apart: targets further from fitting rank as if they were so far.
+/// Number of groups by steps. Targets that need more steps are in the last group.
 const FAR: usize = 16;
 
 /// The targets without a rank, the nearest to fitting first: targets in scope before all others, then those

@@ -106,7 +106,7 @@ pub struct Amount {
     pub placed: i64,
 }
 
-/// One cluster a demand is bound to.
+/// One cluster to which a demand is bound.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlacedCluster {
     /// The system's own name of the cluster.
@@ -129,7 +129,7 @@ pub struct PlacedCluster {
 pub struct DemandView {
     /// The placeable object.
     pub object: Arc<Object>,
-    /// Its kind.
+    /// The kind of the placeable object.
     pub kind: &'static str,
     /// The phase. It is `Pending` for every unbound demand; the caller finds out whether it is
     /// `Unschedulable` or `Invalid`. It is `Invalid` for a bound demand that seems to be malformed, which

@@ -67,8 +67,8 @@ pub trait Words {
         None
     }
 
-    /// Reason why a score of the feasible `candidate` is not a measured value; `None` where it is one. The
-    /// scorer is given by its place in [`Decision::scorers`].
+    /// Reason why a score of the feasible `candidate` is not a measured value; `None` where it is one.
+    /// `scorer` is its index in [`Decision::scorers`].
     fn score_message(&self, _decision: &Decision, _candidate: Ix, _scorer: u16) -> Option<String> {
         None
     }

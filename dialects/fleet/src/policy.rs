@@ -17,9 +17,9 @@ use crate::kind::{
 pub(crate) enum Mode {
     /// Every cluster that fits.
     All,
-    /// This number of clusters, the best ones.
+    /// The best clusters, up to this number.
     Number(usize),
-    /// These clusters.
+    /// The clusters with these names.
     Fixed(Vec<Arc<str>>),
 }
 

@@ -122,7 +122,7 @@ impl ClusterPair<'_> {
             .collect()
     }
 
-    /// The remedy that removes the requirements from the term at `index` that the cluster does not meet. If
+    /// The remedy that removes from the term at `index` the requirements that the cluster does not meet. If
     /// no requirement is left, all terms are removed.
     fn relaxed(&self, index: usize, failing: &[usize]) -> Option<Remedy> {
         let mut removed = Vec::new();

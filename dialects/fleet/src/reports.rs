@@ -166,7 +166,7 @@ fn report_update(
         _ => json!({}),
     };
     if let Some(conditions) = status["conditions"].as_array_mut() {
-        // Without this condition: otherwise each update of the report would lead to another update.
+        // The copy omits this condition: otherwise each update of the report would lead to another update.
         conditions.retain(|condition| condition["type"] != REPORTED);
     }
     if status["conditions"].is_null()

@@ -137,7 +137,7 @@ pub(crate) fn best_first(standings: &mut [CandidateRank]) {
     standings.sort_unstable_by_key(|standing| Reverse(*standing));
 }
 
-/// The best `wanted`, best first.
+/// The best `wanted` candidates, best first.
 pub(crate) fn best(mut standings: Vec<CandidateRank>, wanted: usize) -> Vec<CandidateRank> {
     if wanted < standings.len() {
         standings.select_nth_unstable_by_key(wanted, |standing| Reverse(*standing));

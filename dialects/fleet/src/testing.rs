@@ -80,13 +80,13 @@ impl World {
         world
     }
 
-    /// Folds an object in.
+    /// Stores an object on the hub.
     pub(crate) fn put(&mut self, value: &Value) -> Consequences {
         let object = Arc::new(Object::new(value, Revision(1)).unwrap());
         self.fleet.fold(&Change::added(key(value), object))
     }
 
-    /// Folds the deletion of an object in.
+    /// Deletes an object from the hub.
     pub(crate) fn remove(&mut self, value: &Value) -> Consequences {
         let old = Arc::new(Object::new(value, Revision(2)).unwrap());
         self.fleet.fold(&Change {

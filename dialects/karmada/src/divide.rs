@@ -161,7 +161,7 @@ fn by_room(wish: &ReplicaDemand<'_>, selected: &[RankedCluster]) -> Result<Share
 }
 
 /// Divides `amount` by `weights`, which are in the order that settles ties. For Aggregated, candidates with
-/// replicas in `kept` come first, and only as many candidates are used as have enough room together.
+/// replicas in `kept` come first, and only the first candidates with enough room together are used.
 fn dispense(
     wish: &ReplicaDemand<'_>,
     amount: i64,

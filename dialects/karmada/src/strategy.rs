@@ -8,12 +8,12 @@ use crate::kind::placement::ReplicaScheduling;
 pub(crate) enum Strategy {
     /// Every cluster gets all replicas.
     Duplicated,
-    /// By static weights: each cluster has the largest weight among the matching rules. All clusters have
-    /// equal weights where no rule matches any cluster.
+    /// Replicas are divided by static weights: each cluster has the largest weight among the matching rules.
+    /// All clusters have equal weights where no rule matches any cluster.
     Static(Vec<(Affinity, i64)>),
-    /// By available room.
+    /// Replicas are divided by available room.
     Dynamic,
-    /// On as few clusters as have enough room.
+    /// Replicas go to as few clusters as have enough room.
     Aggregated,
     /// The strategy is unknown.
     Unknown,

@@ -126,7 +126,7 @@ fn of_job(spec: &Value) -> i64 {
         .map_or(parallelism, |completions| completions.min(parallelism))
 }
 
-/// Request of one pod: its resources, and the nodes that it can run on.
+/// The request of one pod: its resources, and the nodes on which it can run.
 fn requirements(pod: &Value) -> Option<Value> {
     let (request, claim) = (request(pod), node_claim(pod));
     if request.is_empty() && claim.is_empty() {

@@ -18,7 +18,7 @@ berth_scheduling::filters! {
     Eviction = "Eviction" {
         Evicting = "Evicting",
     }
-    /// The namespace is not leaving the cluster. A cluster that the namespace is on is not refused, since it
+    /// The namespace is not leaving the cluster. A cluster that has the namespace is not refused, since it
     /// is kept.
     Placed = "Placed" {
         AlreadyPlaced = "AlreadyPlaced",

@@ -287,7 +287,7 @@ impl Detail {
     }
 }
 
-/// One error per target.
+/// The refusal with one error per target.
 fn refuse_all(names: &[String], problem: &str) -> ChoiceRefusal {
     let error = |(index, name): (usize, &String)| {
         FieldError::invalid(format!("spec.targets[{index}]"), name.as_str(), problem)

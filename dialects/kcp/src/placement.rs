@@ -187,7 +187,7 @@ pub enum Form {
     Null,
     /// The annotation is a JSON object of strings.
     Map,
-    /// The annotation is anything else, for this reason, and counts as no placement.
+    /// The annotation is invalid for this reason, and counts as no placement.
     Malformed(String),
 }
 

@@ -76,7 +76,7 @@ pub(crate) fn key(value: &Value) -> Key {
     Key::new(resource(value), "", value["metadata"]["name"].as_str().unwrap())
 }
 
-/// Folds `value` in as the stored object.
+/// Stores `value` in the fleet.
 pub(crate) fn put(fleet: &mut Fleet, value: &Value) -> Consequences {
     fleet.fold(&Change::added(
         key(value),
@@ -84,7 +84,7 @@ pub(crate) fn put(fleet: &mut Fleet, value: &Value) -> Consequences {
     ))
 }
 
-/// Folds the deletion of `value` in.
+/// Deletes `value` from the fleet.
 pub(crate) fn remove(fleet: &mut Fleet, value: &Value) -> Consequences {
     fleet.fold(&Change {
         revision: Revision(9),

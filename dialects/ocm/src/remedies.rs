@@ -212,7 +212,8 @@ impl ClusterPair<'_> {
             .collect()
     }
 
-    /// The predicate at `index` without the requirements that the cluster does not meet.
+    /// The remedy that removes from the predicate at `index` the requirements that the cluster does not
+    /// meet.
     fn relaxed(&self, index: usize, failing: &[usize]) -> Option<Remedy> {
         let mut removed = Vec::new();
         let demand = self.decision.demand.clone();

@@ -312,7 +312,7 @@ impl<'a> DecisionParts<'a> {
         decision
     }
 
-    /// Whether a Cluster made for the request would be shared with others.
+    /// Whether a Cluster created for the request would be shared with others.
     fn shares(&self) -> bool {
         let mapping = self.fleet.mapping(self.request);
         mapping.is_some_and(|mapping| mapping.tenancy != Tenancy::Exclusive)

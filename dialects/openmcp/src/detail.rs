@@ -24,7 +24,7 @@ pub(crate) enum Plan {
     Grant {
         place: Place,
         step: Step,
-        /// Whether the Cluster lacks labels or annotations that the request passes on.
+        /// Whether the Cluster lacks labels or annotations that are copied from the request.
         lacks: bool,
     },
     /// The request is Pending, for this reason.

@@ -72,7 +72,7 @@ pub(crate) enum NewNamespaces<'a> {
     None,
     /// All namespaces.
     All,
-    /// These namespaces.
+    /// The namespaces with these names.
     Some(Vec<&'a str>),
 }
 

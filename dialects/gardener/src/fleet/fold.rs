@@ -345,7 +345,7 @@ impl Fleet {
         }
     }
 
-    /// Makes the waiting shoots due for whose requirements `concerns` returns true.
+    /// Makes waiting shoots due if `concerns` returns true for their requirements.
     fn due_that(&self, concerns: impl Fn(&Wants) -> bool) -> Consequences {
         let waiting = self
             .waiting
@@ -415,7 +415,7 @@ fn some(keys: Vec<Key>) -> AffectedDemands {
     }
 }
 
-/// The seats of a shoot that cannot be parsed, which it takes in any case.
+/// The seats of a shoot that cannot be parsed, and that still takes them.
 fn seats_of(object: &Object) -> Seats {
     #[derive(Default, Deserialize)]
     #[serde(rename_all = "camelCase", default)]

@@ -84,7 +84,7 @@ const SERVERS_OWN: [&str; 10] = [
     "selfLink",
 ];
 
-/// The identifier of the cluster that a downstream object was copied for.
+/// The identifier of the cluster for which a downstream object was copied.
 #[must_use]
 pub fn owner(down: &Value) -> Option<&str> {
     text(down, LABELS, DOWNSTREAM_CLUSTER)

@@ -48,7 +48,7 @@ pub(crate) struct Aspect<'a> {
     pub(crate) message: std::borrow::Cow<'a, str>,
 }
 
-/// Cluster sets that a placement may choose from.
+/// The cluster sets that are available to a placement.
 pub(crate) struct Offer<'a> {
     /// The namespace of the placement.
     pub(crate) namespace: &'a str,

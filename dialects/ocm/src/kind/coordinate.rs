@@ -1,4 +1,4 @@
-//! The score that a prioritizer's configuration refers to.
+//! The score in a prioritizer's configuration.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub(crate) const BUILT_IN: &[&str] = &[
     "ResourceAllocatableMemory",
 ];
 
-/// The score that a configuration refers to. Both spellings of `scoreCoordinate` and the old field `name`
+/// The score in a prioritizer's configuration. Both spellings of `scoreCoordinate` and the old field `name`
 /// are parsed to the same value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Coordinate {
@@ -53,7 +53,7 @@ impl BadCoordinate {
 }
 
 impl Coordinate {
-    /// Parses the score that `config` refers to. A score coordinate takes precedence over `name`.
+    /// Parses the score in `config`. A score coordinate takes precedence over `name`.
     ///
     /// # Errors
     /// The field that is missing or contradictory.

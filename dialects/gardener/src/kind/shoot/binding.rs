@@ -104,8 +104,8 @@ fn own_services(uid: &str) -> String {
     format!("fd{a:02x}:{b:02x}{c:02x}:{d:02x}{e:02x}::/112")
 }
 
-/// Restores the stored status, since a binding does not write it, but removes a Create that was pending for
-/// want of a seed.
+/// Restores the stored status, since a binding does not write it, but removes a Create that was pending
+/// without a seed.
 pub(super) fn keep_status(old: &Value, new: &mut Map<String, Value>) {
     match old.get("status") {
         Some(status) => new.insert("status".to_owned(), status.clone()),
