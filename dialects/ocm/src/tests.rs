@@ -1,4 +1,4 @@
-//! The dialect as others use it: objects folded in, decisions and writes out.
+//! Tests of the dialect through its contract: objects are folded in, and decisions and writes are checked.
 
 mod conditions;
 mod due;
