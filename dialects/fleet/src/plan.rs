@@ -95,7 +95,7 @@ impl SnapshotPlan {
             return Self {
                 demote: others.cloned().collect(),
                 drop: Vec::new(),
-                current: CurrentSnapshot::Known(Arc::clone(newest), newest.lags(record)),
+                current: CurrentSnapshot::Known(Arc::clone(newest), newest.is_outdated(record)),
             };
         }
         let mut oldest: Vec<&Arc<SnapshotRecord>> = staying().collect();
@@ -122,7 +122,7 @@ impl SnapshotPlan {
 
     fn writes(&self) -> bool {
         let current = match self.current {
-            CurrentSnapshot::Known(_, lags) => lags,
+            CurrentSnapshot::Known(_, is_outdated) => is_outdated,
             CurrentSnapshot::New(..) => true,
         };
         current || !self.demote.is_empty() || !self.drop.is_empty()

@@ -103,7 +103,7 @@ pub(crate) struct CandidateRank {
 
 impl CandidateRank {
     /// Returns the rank without stickiness, which no object records.
-    pub(crate) const fn unstuck(self) -> Self {
+    pub(crate) const fn without_stickiness(self) -> Self {
         Self {
             sticky: false,
             ..self

@@ -253,9 +253,9 @@ impl Writer<'_> {
             self.push(Verb::Delete, self.form().snapshots, "", object, base);
         }
         match &plan.current {
-            CurrentSnapshot::Known(record, lags) => {
+            CurrentSnapshot::Known(record, is_outdated) => {
                 let mut object = without_revision(&record.object);
-                if !lags {
+                if !is_outdated {
                     return SnapshotWrite {
                         object,
                         stored: Some(Arc::clone(&record.object)),

@@ -90,7 +90,7 @@ pub(crate) fn of_seed(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<Fi
     }
     for domain in removed("/spec/dns/defaults", "domain") {
         let below = format!(".{domain}");
-        let user = fleet.sitting_on(name).find(|key| {
+        let user = fleet.keys_on(name).find(|key| {
             let own = fleet.shoot(key).and_then(|shoot| shoot.wants.domain.as_deref());
             own.is_some_and(|own| own.ends_with(&below))
         });

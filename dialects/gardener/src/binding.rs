@@ -67,7 +67,7 @@ pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<
         )]));
     };
     let seats = Seats::of(held, old.pointer("/status/seedName").and_then(Value::as_str));
-    let request = Request::new(fleet, &wants, profile, &seats.0).by_hand();
+    let request = Request::new(fleet, &wants, profile, &seats.0).for_manual_binding();
     let mut errors = Vec::new();
     let mut refuse = |sentence: String| errors.push(FieldError::invalid("spec.seedName", name, sentence));
     if row.facts.deleting {

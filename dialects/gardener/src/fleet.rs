@@ -131,7 +131,7 @@ impl Fleet {
     }
 
     /// The shoots on the seed `name`.
-    pub(crate) fn sitting_on(&self, name: &str) -> impl Iterator<Item = &Key> {
+    pub(crate) fn keys_on(&self, name: &str) -> impl Iterator<Item = &Key> {
         let is_on_seed = move |resident: &Resident| resident.seats.names().any(|seat| **seat == *name);
         self.shoots
             .iter()
@@ -140,7 +140,7 @@ impl Fleet {
     }
 
     /// The shoots for whose requirements `is` returns true.
-    pub(crate) fn shoots_that(&self, is: impl Fn(&Wants) -> bool) -> impl Iterator<Item = &Key> {
+    pub(crate) fn shoots_with(&self, is: impl Fn(&Wants) -> bool) -> impl Iterator<Item = &Key> {
         let is = move |resident: &Resident| resident.record.as_ref().is_some_and(|record| is(&record.wants));
         self.shoots
             .iter()

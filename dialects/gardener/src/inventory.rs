@@ -36,7 +36,7 @@ impl Inventory for Fleet {
     }
 
     fn fold(&mut self, change: &Change) -> Consequences {
-        self.take_in(change)
+        self.apply_change(change)
     }
 
     fn unusable(&self) -> Vec<Unusable> {
@@ -216,7 +216,7 @@ impl Advisor for Fleet {
             key: Key::new(SEEDS, "", cluster_name),
             patch: json!({"spec": {"settings": {"scheduling": {"visible": false}}}}),
         };
-        let off = self.sitting_on(cluster_name).map(|shoot| Edit::Merge {
+        let off = self.keys_on(cluster_name).map(|shoot| Edit::Merge {
             key: shoot.clone(),
             patch: json!({"spec": {"seedName": null}, "status": {"seedName": null}}),
         });

@@ -121,7 +121,7 @@ impl<'a> Request<'a> {
     }
 
     /// The request for a manual binding by an operator, in which all tolerations of the shoot count.
-    pub(crate) fn by_hand(self) -> Self {
+    pub(crate) fn for_manual_binding(self) -> Self {
         self.tolerating(true)
     }
 

@@ -49,7 +49,7 @@ impl Fleet {
         if key.resource == SEEDS {
             let count = usize::try_from(self.shoots_on(&key.name)).unwrap_or_default();
             // The count is stored, so that the search can end after the first `most`.
-            let first = self.sitting_on(&key.name).take(most.min(count));
+            let first = self.keys_on(&key.name).take(most.min(count));
             return (first.cloned().collect(), count);
         }
         if key.resource != CLOUD_PROFILES && key.resource != NAMESPACED_CLOUD_PROFILES {
@@ -65,7 +65,7 @@ impl Fleet {
         };
         let mut first = Vec::new();
         let mut count = 0;
-        for user in self.shoots_that(uses) {
+        for user in self.shoots_with(uses) {
             count += 1;
             if first.len() < most {
                 first.push(user.clone());

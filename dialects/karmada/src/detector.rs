@@ -208,13 +208,13 @@ fn of_template(fleet: &Fleet, kind: &'static TemplateKind, key: &Key, context: &
         let claimed = [(key, Some(template)), (&binding_key, stored)];
         return claimed
             .into_iter()
-            .filter_map(|(key, object)| update(key, object?, claim::taken_off(object?)?))
+            .filter_map(|(key, object)| update(key, object?, claim::without_claim(object?)?))
             .collect();
     };
     if !overrides_exist(policy, context) {
         return Vec::new();
     }
-    let claimed = update(key, template, claim::put_on(&stripped(template), policy));
+    let claimed = update(key, template, claim::with_claim(&stripped(template), policy));
     let bound = match stored {
         Some(stored) => {
             let new = binding::of_template(&stripped(stored), kind, template, policy);
@@ -242,7 +242,7 @@ fn of_stand_in(fleet: &Fleet, key: &Key, context: &Context<'_>) -> Vec<Write> {
     let policy = fleet.policies.get(&claimed);
     let new = match policy.filter(|policy| policy.may_select(&stored.value()["spec"]["resource"])) {
         Some(policy) => Some(binding::of_policy(&stripped(stored), policy)),
-        None => claim::taken_off(stored),
+        None => claim::without_claim(stored),
     };
     new.and_then(|new| update(key, stored, new)).into_iter().collect()
 }

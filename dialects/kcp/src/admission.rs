@@ -96,7 +96,7 @@ impl Findings {
     }
 
     /// Adds a value at `path` that no user may write.
-    pub(crate) fn malform(&mut self, path: &str, value: &str, detail: impl Into<String>) {
+    pub(crate) fn add_malformed(&mut self, path: &str, value: &str, detail: impl Into<String>) {
         self.malformed.push(FieldError::invalid(path, value, detail));
     }
 

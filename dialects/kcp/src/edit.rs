@@ -76,7 +76,7 @@ pub(crate) fn set_deletion(object: &mut Value, identifier: &str, at: Option<Time
 }
 
 /// Whether soft finalizers of coordination controllers still hold an object on a cluster.
-pub(crate) fn softly_held(object: &Value, identifier: &str) -> bool {
+pub(crate) fn has_soft_finalizers(object: &Value, identifier: &str) -> bool {
     text(object, ANNOTATIONS, &format!("{SOFT_FINALIZERS}{identifier}"))
         .is_some_and(|names| names.split(',').any(|name| !name.trim().is_empty()))
 }

@@ -116,7 +116,7 @@ impl Fleet {
     /// Whether the namespace `record` is a demand: it is selected, or it was, and must be drained and its
     /// condition corrected.
     pub(crate) fn is_demand(&self, record: &Record) -> bool {
-        self.is_subject(record) || record.is_placed() || record.is_mistaken()
+        self.is_subject(record) || record.is_placed() || record.has_outdated_condition()
     }
 
     /// The namespace of a demand.

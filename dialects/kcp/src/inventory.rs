@@ -29,7 +29,7 @@ impl Inventory for Fleet {
     }
 
     fn fold(&mut self, change: &Change) -> Consequences {
-        self.take_in(change)
+        self.apply_change(change)
     }
 
     fn unusable(&self) -> Vec<Unusable> {

@@ -8,8 +8,8 @@ use berth_apimachinery::Timestamp;
 use serde_json::Value;
 
 use crate::edit::{
-    ANNOTATIONS, deleted_at, deletion, has_state, has_syncer_finalizer, identifiers, name, set, set_deletion,
-    set_state, set_syncer_finalizer, softly_held, state,
+    ANNOTATIONS, deleted_at, deletion, has_soft_finalizers, has_state, has_syncer_finalizer, identifiers,
+    name, set, set_deletion, set_state, set_syncer_finalizer, state,
 };
 use crate::machine;
 use crate::names::{SPEC_DIFF, STATUS_OF, is_system_namespace};
@@ -60,7 +60,7 @@ pub fn clear(object: &Value) -> Option<Value> {
 fn follow(namespace: &Value, object: &Value, new: &mut Value, identifier: &str, context: &Context<'_>) {
     let (label, of_namespace) = (state(object, identifier), state(namespace, identifier));
     let leaving = deletion(namespace, identifier);
-    let held = has_syncer_finalizer(object, identifier) || softly_held(object, identifier);
+    let held = has_syncer_finalizer(object, identifier) || has_soft_finalizers(object, identifier);
     let is_leaving = leaving.is_some() || deleted_at(object).is_some();
     let next = machine::resource_controller(label, of_namespace, is_leaving, held, context.coordinated);
     if next != label || next.is_none() && has_state(object, identifier) {

@@ -75,7 +75,7 @@ impl Cluster {
 
     /// Whether decisions can distinguish this version of the cluster from `other` only by labels, claims and
     /// expressions over the whole object.
-    pub(crate) fn acts_like(&self, other: &Self) -> bool {
+    pub(crate) fn decides_alike(&self, other: &Self) -> bool {
         self.terminating() == other.terminating()
             && self.taints() == other.taints()
             && (self.cpu, self.memory) == (other.cpu, other.memory)

@@ -219,7 +219,7 @@ impl PlacementFacts<'_> {
         let satisfied = self.satisfied(&bound, &sets, offered, &solved);
         let score_expiry = self
             .policy
-            .asks_for_scores()
+            .reads_scores()
             .then(|| self.next_expiry(&scope))
             .flatten();
         let exact = [taints.ends(), expires, score_expiry].into_iter().flatten().min();
@@ -463,7 +463,7 @@ impl PlacementFacts<'_> {
             .map(|cause| cause.to_string());
         if let Some(detail) = decision.detail.downcast_mut::<Detail>() {
             if let (Some(satisfied), Some(cause)) = (&mut detail.satisfied, &cause) {
-                status::tell_cause(satisfied, cause);
+                status::add_cause(satisfied, cause);
             }
             detail.cause = cause;
             detail.status_changes = status::changes(&self.record.view.status, detail);

@@ -117,7 +117,7 @@ impl Policy {
     }
 
     /// Whether the predicates or groups select one of two versions of a cluster and not the other.
-    pub(crate) fn tells_apart(&self, old: &Cluster, new: &Cluster) -> bool {
+    pub(crate) fn distinguishes(&self, old: &Cluster, new: &Cluster) -> bool {
         if self.uses_cel() {
             return true;
         }
@@ -137,7 +137,7 @@ impl Policy {
     }
 
     /// Whether a predicate reads the scores of a cluster.
-    pub(crate) fn asks_for_scores(&self) -> bool {
+    pub(crate) fn reads_scores(&self) -> bool {
         let predicates = self.predicates.iter().flatten();
         let mut expressions = predicates.flat_map(|predicate| &predicate.expressions);
         expressions.any(|(_, expression)| expression.uses_scores)
@@ -146,7 +146,7 @@ impl Policy {
     /// Whether a score of the AddOnPlacementScore objects named `resource` counts.
     pub(crate) fn uses_score(&self, resource: &str) -> bool {
         let named = |prioritizer: &Prioritizer| matches!(&prioritizer.scoring, ScoreSource::AddOn { resource: name, .. } if **name == *resource);
-        self.asks_for_scores() || self.prioritizers.iter().flatten().any(named)
+        self.reads_scores() || self.prioritizers.iter().flatten().any(named)
     }
 }
 

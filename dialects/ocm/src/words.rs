@@ -40,10 +40,7 @@ pub(crate) fn alike(fleet: &Fleet, decision: &Decision, candidate: Ix, code: Cod
         Code::Terminating => Some(0),
         Code::PredicateMismatch => {
             let predicates = policy.predicates.as_deref().ok()?;
-            predicates
-                .iter()
-                .all(Predicate::asks_for_labels_only)
-                .then_some(0)
+            predicates.iter().all(Predicate::tests_labels_only).then_some(0)
         }
         Code::Untolerated => match fleet.columns().taints.of(candidate) {
             ClusterTaints::Like(list) => {
@@ -64,7 +61,7 @@ pub(crate) fn alike(fleet: &Fleet, decision: &Decision, candidate: Ix, code: Cod
 pub(crate) fn asked_labels(decision: &Decision) -> Option<&Selector> {
     let policy = decision.detail::<Detail>()?.policy.as_deref()?;
     match policy.predicates.as_deref().ok()? {
-        [predicate] => predicate.asks_for_labels_only().then_some(&predicate.labels),
+        [predicate] => predicate.tests_labels_only().then_some(&predicate.labels),
         _ => None,
     }
 }
@@ -188,7 +185,7 @@ fn mismatch<'a>(
     evaluator: &mut Evaluator<'_>,
 ) -> PredicatePart<'a> {
     // If the predicate only tests labels, these do not match: the cluster has been refused.
-    if predicate.asks_for_labels_only() {
+    if predicate.tests_labels_only() {
         return PredicatePart::Labels(&predicate.labels);
     }
     let row = fleet.columns().row(candidate);

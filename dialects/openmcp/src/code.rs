@@ -32,7 +32,7 @@ berth_scheduling::filters! {
 
 impl Plugin {
     /// Whether the filter selects the Clusters in scope, which the other filters judge.
-    pub(crate) const fn looks(self) -> bool {
+    pub(crate) const fn selects_scope(self) -> bool {
         match self {
             Self::Purpose | Self::Selector | Self::Namespace => true,
             Self::Tenancy | Self::Lifecycle => false,

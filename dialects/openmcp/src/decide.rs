@@ -185,7 +185,10 @@ impl<'a> DecisionParts<'a> {
         held.filter_map(|place| Some((self.fleet.find(place)?.0, place.clone())))
             .find(|(candidate, _)| {
                 let refusals = solved.rejections_of(*candidate);
-                !refusals.iter().map(Plugin::of_rejection).any(Plugin::looks)
+                !refusals
+                    .iter()
+                    .map(Plugin::of_rejection)
+                    .any(Plugin::selects_scope)
             })
     }
 

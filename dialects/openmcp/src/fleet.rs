@@ -19,7 +19,7 @@ use crate::config::{Config, Mapping, Scope};
 use crate::names::CLUSTERS;
 
 pub(crate) use request::{GrantedCluster, Operation, PassedOn, Record};
-pub(crate) use row::{Row, goes_with_last, holders_of};
+pub(crate) use row::{Row, holders_of, is_deleted_with_last};
 
 /// The place of a Cluster: its namespace and name. As text it is the cluster name: `<namespace>/<name>`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

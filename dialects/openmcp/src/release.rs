@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use berth_apimachinery::{Meta, Object};
 
-use crate::fleet::{Fleet, Place, Record, goes_with_last, holders_of};
+use crate::fleet::{Fleet, Place, Record, holders_of, is_deleted_with_last};
 use crate::names::USE_FINALIZER;
 
 /// The objects that a request releases.
@@ -26,7 +26,7 @@ impl Release {
         let holder = &request.wants.holder;
         let clusters = fleet.held_by(holder).filter_map(|place| {
             let meta = fleet.cluster(place)?.meta();
-            let last = holders_of(meta).len() == 1 && goes_with_last(meta);
+            let last = holders_of(meta).len() == 1 && is_deleted_with_last(meta);
             Some((place.clone(), last && meta.deletion_timestamp().is_none()))
         });
         let clusters: Vec<(Place, bool)> = clusters.collect();
@@ -55,7 +55,7 @@ fn is_held_back(object: &Arc<Object>, holder: &str, deleted: bool) -> bool {
     let own = format!("{USE_FINALIZER}{holder}");
     let others = holders_of(meta).into_iter().any(|other| other != holder);
     let held_back = meta.finalizers().iter().any(|finalizer| *finalizer != own);
-    (deleted || meta.deletion_timestamp().is_some()) && goes_with_last(meta) && !others && held_back
+    (deleted || meta.deletion_timestamp().is_some()) && is_deleted_with_last(meta) && !others && held_back
 }
 
 /// Whether `request` waits for the deletion of the Cluster at `place`; by default, it does if the Cluster is

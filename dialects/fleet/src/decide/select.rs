@@ -247,7 +247,7 @@ impl SelectionFacts<'_> {
             chosen.iter().map(|standing| standing.candidate).collect()
         };
         if by_score {
-            chosen.sort_unstable_by_key(|standing| Reverse(standing.unstuck()));
+            chosen.sort_unstable_by_key(|standing| Reverse(standing.without_stickiness()));
             best_first(&mut others);
         } else {
             chosen.sort_unstable_by_key(|standing| standing.candidate);

@@ -144,7 +144,11 @@ pub(super) fn listed(
         return list;
     }
     let room = room.min(UNSELECTED_LISTED);
-    let mut others: Vec<CandidateRank> = selection.others.iter().map(|other| other.unstuck()).collect();
+    let mut others: Vec<CandidateRank> = selection
+        .others
+        .iter()
+        .map(|other| other.without_stickiness())
+        .collect();
     best_first(&mut others);
     let lower_ranked = others.iter().map(|standing| ClusterDecision {
         cluster_name: selection.name(standing.candidate),

@@ -37,7 +37,7 @@ pub(super) fn snapshot(fleet: &Fleet, placement: &Key, lost: bool) -> Option<Key
     let record = record.filter(|record| !record.deleting())?;
     let is_due = match fleet.newest_snapshot(placement) {
         None => true,
-        Some(newest) if newest.has_policy_of(record) => newest.lags(record),
+        Some(newest) if newest.has_policy_of(record) => newest.is_outdated(record),
         Some(_) => lost,
     };
     is_due.then(|| placement.clone())

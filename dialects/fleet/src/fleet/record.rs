@@ -152,7 +152,7 @@ impl SnapshotRecord {
     }
 
     /// Whether the label or annotations must be updated for `placement`, whose policy this snapshot has.
-    pub(crate) fn lags(&self, placement: &PlacementRecord) -> bool {
+    pub(crate) fn is_outdated(&self, placement: &PlacementRecord) -> bool {
         let annotations = self.object.annotations();
         let right =
             |(name, value): &(&str, Option<String>)| annotations.get(name).as_deref() == value.as_deref();

@@ -24,7 +24,7 @@ use crate::names::{
 
 impl Fleet {
     /// Applies one change of any resource that is read.
-    pub(crate) fn take_in(&mut self, change: &Change) -> Consequences {
+    pub(crate) fn apply_change(&mut self, change: &Change) -> Consequences {
         let resource = change.key.resource;
         let new = change.new.as_ref();
         if resource == SHOOTS {
@@ -312,7 +312,7 @@ impl Fleet {
             None => self.projects.remove(&key.name),
         };
         let is_same = match (&old, &project) {
-            (Some(old), Some(new)) => old.says_as(new),
+            (Some(old), Some(new)) => old.has_same_settings(new),
             (None, None) => true,
             _ => false,
         };

@@ -70,7 +70,7 @@ impl Project {
     }
 
     /// Whether `other` has equal settings for the same shoots.
-    pub(crate) fn says_as(&self, other: &Self) -> bool {
+    pub(crate) fn has_same_settings(&self, other: &Self) -> bool {
         (&self.namespace, &self.tolerations, &self.claim)
             == (&other.namespace, &other.tolerations, &other.claim)
     }

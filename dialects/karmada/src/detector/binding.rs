@@ -72,7 +72,7 @@ pub(super) fn of_template(
 
 /// Returns `binding` with the fields that it copies from `policy`; those of its template stay.
 pub(super) fn of_policy(binding: &Value, policy: &PolicyRecord) -> Value {
-    let mut new = claim::put_on(binding, policy);
+    let mut new = claim::with_claim(binding, policy);
     let raw = &policy.object.value()["spec"];
     let Some(spec) = new["spec"].as_object_mut() else {
         return new;

@@ -82,7 +82,7 @@ fn best<'a>(fleet: &'a Fleet, kind: &TemplateKind, template: &Object) -> Option<
 }
 
 /// Returns `object` with the claim of `policy` in place of any other claim.
-pub(super) fn put_on(object: &Value, policy: &PolicyRecord) -> Value {
+pub(super) fn with_claim(object: &Value, policy: &PolicyRecord) -> Value {
     let mut object = without(object);
     let Key { namespace, name, .. } = &policy.key;
     let (id, names) = match namespace.is_empty() {
@@ -105,7 +105,7 @@ fn set(object: &mut Value, list: &str, key: &str, value: &str) {
 }
 
 /// Returns `object` without its claim; `None` where it has none.
-pub(super) fn taken_off(object: &Object) -> Option<Value> {
+pub(super) fn without_claim(object: &Object) -> Option<Value> {
     let labels = object.meta().labels();
     let claimed = [ID, CLUSTER_ID].iter().any(|id| labels.contains_key(id));
     claimed.then(|| without(&stripped(object)))

@@ -13,7 +13,7 @@ use super::policy::PolicySpec;
 use crate::names::{CLAIMS, DEFAULT_SCHEDULER};
 
 /// All errors in the parts of `policy` that decisions do not read: failover and suspension.
-pub(super) fn beside(policy: &Value) -> Vec<FieldError> {
+pub(super) fn other_errors(policy: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let spec = &policy["spec"];
     let application = &spec["failover"]["application"];

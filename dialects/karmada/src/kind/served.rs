@@ -187,7 +187,7 @@ fn of_policy(value: &Value) -> Vec<FieldError> {
     let namespace = value["metadata"]["namespace"].as_str().unwrap_or_default();
     let mut errors = Policy::deserialize(value)
         .map_or_else(|_| Vec::new(), |view| policy_rules::errors(&view.spec, namespace));
-    errors.extend(policy_rules::beside(value));
+    errors.extend(policy_rules::other_errors(value));
     errors
 }
 

@@ -70,7 +70,7 @@ fn identifier_is_one(identifier: &str, change: &KeyChange<'_>, findings: &mut Fi
     if change.old.is_none()
         && let Err(problem) = check_identifier(identifier)
     {
-        findings.malform(
+        findings.add_malformed(
             &change.path,
             identifier,
             format!("the workload cluster identifier {problem}"),
@@ -92,7 +92,7 @@ fn state(
         change.new.and_then(SyncState::named),
     );
     if let Some(value) = change.new.filter(|_| to.is_none()) {
-        findings.malform(&change.path, value, "must be empty or \"Sync\"");
+        findings.add_malformed(&change.path, value, "must be empty or \"Sync\"");
     }
     let allowed = match writer {
         Writer::Trusted => true,
@@ -135,7 +135,7 @@ fn deletion(
     if let Some(value) = change.new
         && instant(change.new).is_none()
     {
-        findings.malform(
+        findings.add_malformed(
             &change.path,
             value,
             "must be an RFC 3339 instant such as 2021-10-28T09:00:00Z",
@@ -211,7 +211,7 @@ fn syncer_finalizers(writer: &Writer, old: &Value, new: &Value, findings: &mut F
         let added = after.contains(identifier);
         let path = format!("metadata.finalizers[{SYNCER_FINALIZER}{identifier}]");
         if added && let Err(problem) = check_identifier(identifier) {
-            findings.malform(
+            findings.add_malformed(
                 &path,
                 identifier,
                 format!("the workload cluster identifier {problem}"),

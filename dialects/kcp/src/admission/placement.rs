@@ -26,7 +26,7 @@ pub(super) fn judge(writer: &Writer, old: &Value, new: &Value, findings: &mut Fi
             Some(Err(problems)) => {
                 let text = value.as_str().unwrap_or_default();
                 for problem in problems {
-                    findings.malform(PATH, text, problem.to_string());
+                    findings.add_malformed(PATH, text, problem.to_string());
                 }
                 return only_controllers(writer, findings);
             }

@@ -15,7 +15,7 @@ use crate::names::{DIALECT, LOCATIONS, NAMESPACES, WORKLOAD_CLUSTERS};
 
 impl Fleet {
     /// Applies one change of any resource that is read.
-    pub(crate) fn take_in(&mut self, change: &Change) -> Consequences {
+    pub(crate) fn apply_change(&mut self, change: &Change) -> Consequences {
         let (key, new) = (&change.key, change.new.as_ref());
         if key.resource == NAMESPACES {
             return self.take_namespace(key, new);

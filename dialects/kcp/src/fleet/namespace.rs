@@ -54,7 +54,7 @@ impl Record {
     }
 
     /// Whether the existing condition is outdated.
-    pub(crate) fn is_mistaken(&self) -> bool {
+    pub(crate) fn has_outdated_condition(&self) -> bool {
         self.has_condition && self.condition_differs
     }
 
@@ -107,7 +107,7 @@ impl Record {
     /// Whether the change from `old` to this version must be decided, regardless of labels that select
     /// namespaces. The placement controller's own writes need no decision: they make legal transitions,
     /// leave no entries to remove, and update the condition.
-    pub(crate) fn decides_unlike(&self, old: &Self) -> bool {
+    pub(crate) fn needs_decision(&self, old: &Self) -> bool {
         let moved = || {
             let (before, after) = (&old.reading.placement.0, &self.reading.placement.0);
             let foreign = |(place, state)| {

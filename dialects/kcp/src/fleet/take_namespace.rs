@@ -24,7 +24,7 @@ impl Fleet {
         let is_due = match (&old, &record) {
             (Some(old), Some(new)) => {
                 let selected = self.is_subject(new) != self.is_subject(old);
-                self.is_demand(new) && (selected || new.decides_unlike(old))
+                self.is_demand(new) && (selected || new.needs_decision(old))
             }
             (None, Some(new)) => self.is_demand(new),
             (_, None) => false,

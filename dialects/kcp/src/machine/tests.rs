@@ -28,11 +28,11 @@ const fn coordination_controller(label: Option<SyncState>) -> Option<SyncState> 
 const fn syncer(
     label: Option<SyncState>,
     deleting: bool,
-    softly_held: bool,
+    has_soft_finalizers: bool,
     downstream_gone: bool,
 ) -> Option<SyncState> {
     match label {
-        Some(SyncState::Sync) if deleting && !softly_held && downstream_gone => None,
+        Some(SyncState::Sync) if deleting && !has_soft_finalizers && downstream_gone => None,
         label => label,
     }
 }

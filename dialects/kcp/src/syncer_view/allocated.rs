@@ -33,7 +33,7 @@ fn of_spec(kind: &str) -> &'static [&'static str] {
 }
 
 /// Removes the fields from `copy` that its cluster allocates.
-pub(super) fn leave_out(copy: &mut Value) {
+pub(super) fn remove_allocated(copy: &mut Value) {
     for key in OF_CONTROLLERS {
         set(copy, ANNOTATIONS, key, None);
     }

@@ -120,7 +120,7 @@ pub fn copy(identifier: &str, up: &Value, namespace: &str) -> Value {
             entries.retain(|key, _| !is_ours(key));
         }
     }
-    allocated::leave_out(&mut copy);
+    allocated::remove_allocated(&mut copy);
     set(&mut copy, LABELS, DOWNSTREAM_CLUSTER, Some(identifier));
     let record = Record::new(&name, &copy).text();
     set(&mut copy, ANNOTATIONS, SYNCED, Some(&record));

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::copy::{brought_up_to_date, copy, is_another, owner, status_for};
 use super::registration::Owner;
-use crate::edit::{ANNOTATIONS, has_syncer_finalizer, set_syncer_finalizer, softly_held, text};
+use crate::edit::{ANNOTATIONS, has_soft_finalizers, has_syncer_finalizer, set_syncer_finalizer, text};
 use crate::names::PROBLEM;
 
 /// One step of a syncer.
@@ -83,7 +83,7 @@ impl Place<'_> {
             // The object has left the view, so that its copy is removed.
             return down.map_or(Step::Rest, |down| self.removal(down));
         };
-        if is_leaving(up) && !softly_held(up, self.identifier) {
+        if is_leaving(up) && !has_soft_finalizers(up, self.identifier) {
             return match down {
                 Some(down) if owner(down) == Some(self.identifier) => self.removal(down),
                 _ => Step::Release(held(up, self.identifier, false)),
@@ -155,7 +155,7 @@ impl Place<'_> {
 pub fn namespace_next(of: &Owner, up: Option<&Value>, down: Option<&Value>, content: usize) -> Step {
     let identifier = of.identifier.as_str();
     let ours = |down: &&Value| owner(down) == Some(identifier);
-    let leaving = up.is_none_or(|up| is_leaving(up) && !softly_held(up, identifier));
+    let leaving = up.is_none_or(|up| is_leaving(up) && !has_soft_finalizers(up, identifier));
     if leaving && content > 0 {
         return Step::Wait(SyncerWait::Content);
     }

@@ -128,7 +128,7 @@ const NOT_ALL: &str = "NotAllDecisionsScheduled";
 
 /// Adds `cause`, the reason why no cluster fits or no further one, to the message of the condition. If the
 /// message begins with a count, the cause follows the count.
-pub(crate) fn tell_cause(satisfied: &mut SatisfiedCondition, cause: &str) {
+pub(crate) fn add_cause(satisfied: &mut SatisfiedCondition, cause: &str) {
     match satisfied.reason {
         NOTHING_MATCHED => cause.clone_into(&mut satisfied.message),
         NOT_ALL => satisfied.message = format!("{}. {cause}", satisfied.message),

@@ -96,7 +96,7 @@ pub(super) fn cluster(
         return Consequences::nothing();
     }
     // If at most labels and claims differ, only selectors can distinguish the two versions.
-    let both = old.zip(new).filter(|(old, new)| old.acts_like(new));
+    let both = old.zip(new).filter(|(old, new)| old.decides_alike(new));
     let different = both.map(|(old, new)| Mention::of_difference(old, new));
     let mut reach = Reach::default();
     for (set_name, set) in &fleet.sets {
@@ -112,13 +112,13 @@ pub(super) fn cluster(
                 reach.namespaces.insert(namespace);
                 continue;
             };
-            let tells_apart = |key: &&Key| {
+            let distinguishes = |key: &&Key| {
                 let record = fleet.placements.get(*key);
-                record.is_some_and(|record| record.policy.tells_apart(old, new))
+                record.is_some_and(|record| record.policy.distinguishes(old, new))
             };
             for mention in different {
                 let mentioning = fleet.mentioning(mention, namespace);
-                reach.placements.extend(mentioning.filter(tells_apart).cloned());
+                reach.placements.extend(mentioning.filter(distinguishes).cloned());
             }
         }
     }

@@ -23,7 +23,7 @@ pub(crate) struct Predicate {
 
 impl Predicate {
     /// Whether the predicate only tests labels.
-    pub(crate) fn asks_for_labels_only(&self) -> bool {
+    pub(crate) fn tests_labels_only(&self) -> bool {
         self.claims.is_everything() && self.expressions.is_empty()
     }
 }

@@ -30,7 +30,7 @@ struct Shift {
 
 impl Fleet {
     /// Applies one change of any resource that is read.
-    pub(crate) fn take_in(&mut self, change: &Change) -> Consequences {
+    pub(crate) fn apply_change(&mut self, change: &Change) -> Consequences {
         // An object that is being deleted and has no finalizers counts as deleted: no API server keeps one.
         let ended = |object: &&Arc<Object>| {
             let meta = object.meta();

@@ -95,7 +95,7 @@ pub(crate) fn holders_of(meta: &Meta) -> BTreeSet<&str> {
 }
 
 /// Whether a Cluster is deleted with its last request: the label has exactly the value `true`.
-pub(crate) fn goes_with_last(meta: &Meta) -> bool {
+pub(crate) fn is_deleted_with_last(meta: &Meta) -> bool {
     meta.labels()
         .get(DELETE_LABEL)
         .is_some_and(|value| value == "true")
