@@ -40,8 +40,8 @@ pub(crate) const CLUSTER_OVERRIDE_POLICIES: GroupResource =
 
 /// The annotation with the placement of the scheduler's last decision, as JSON.
 pub(crate) const APPLIED_PLACEMENT: &str = "policy.karmada.io/applied-placement";
-/// The labels and annotations of claims, without which a binding is not decided: of either kind of policy,
-/// or of a MultiClusterService.
+/// The labels of claims, without which a binding is not decided: of either kind of policy, or of a
+/// MultiClusterService.
 pub(crate) const CLAIMS: [&str; 3] = [
     "propagationpolicy.karmada.io/permanent-id",
     "clusterpropagationpolicy.karmada.io/permanent-id",

@@ -39,6 +39,7 @@ pub struct Rejections {
     count: Ix,
     /// Refusals of each filter, in the order of their numbers.
     lists: Vec<(u16, List)>,
+    /// The list of all refusals, which is built on first use.
     listed: OnceLock<Vec<Rejection>>,
 }
 

@@ -58,9 +58,9 @@ impl PartialEq for Party {
 impl Eq for Party {}
 
 /// Divides `amount` among the parties in proportion to their weights, which are not negative. Returns the
-/// seats of each party, in the order of `parties`. Each seat goes to the party with the largest weight / (2
-/// × seats + 1). A tie is won by the party with fewer seats, then by name: by the lower candidate, or by the
-/// higher one if `is_descending`. If all weights are 0, no party gets a seat.
+/// seats of each party, in the order of `parties`. Each seat goes to the party with the largest quotient of
+/// weight and 2 × seats + 1. A tie is won by the party with fewer seats, then by name: by the lower
+/// candidate, or by the higher one if `is_descending`. If all weights are 0, no party gets a seat.
 ///
 /// The cost grows with the number of parties, not with the amount: seats that a party gets in any case are
 /// assigned at once.

@@ -83,7 +83,7 @@ fn group(ranked: Vec<RankedCluster>, terms: &Terms<'_>, limits: Limits, of_clust
 }
 
 /// The score of a region for duplicated replicas: first the number of clusters with room for all replicas,
-/// then the number of those that have the template already.
+/// then the average score of these clusters.
 fn duplicated_score(clusters: &[RankedCluster], replicas: i64) -> i64 {
     let able = clusters
         .iter()
@@ -96,7 +96,7 @@ fn duplicated_score(clusters: &[RankedCluster], replicas: i64) -> i64 {
 }
 
 /// The score of a region for divided replicas: first the room, up to the region's share of the requested
-/// replicas, then the scores of its clusters.
+/// replicas, then the average score of the clusters that are needed for that share.
 fn divided_score(clusters: &[RankedCluster], replicas: i64, limits: Limits, of_clusters: Limits) -> i64 {
     let part = replicas.div_euclid(limits.least.max(1)) + i64::from(replicas % limits.least.max(1) > 0);
     let need = of_clusters.least.max(limits.least);
