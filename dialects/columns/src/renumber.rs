@@ -45,21 +45,24 @@ pub struct Renumbering {
 }
 
 impl Renumbering {
-    /// Creates the renumbering of `count` candidates that removes those in `gone`, and inserts a new
-    /// candidate before each old index in `came` (`count` appends). Both lists are ascending.
-    pub fn new(count: Ix, gone: &[Ix], came: &[Ix]) -> Self {
-        let mut stretches = Vec::with_capacity(gone.len() + came.len() + 1);
-        let (mut gone, mut came) = (gone.iter().copied().peekable(), came.iter().copied().peekable());
+    /// Creates the renumbering of `count` candidates that removes those in `removed`, and inserts a new
+    /// candidate before each old index in `added` (`count` appends). Both lists are ascending.
+    pub fn new(count: Ix, removed: &[Ix], added: &[Ix]) -> Self {
+        let mut stretches = Vec::with_capacity(removed.len() + added.len() + 1);
+        let (mut removed, mut added) = (
+            removed.iter().copied().peekable(),
+            added.iter().copied().peekable(),
+        );
         let (mut start, mut to) = (0, 0);
-        while start < count || came.peek().is_some() {
-            while came.next_if_eq(&start).is_some() {
+        while start < count || added.peek().is_some() {
+            while added.next_if_eq(&start).is_some() {
                 to += 1;
             }
-            if gone.next_if_eq(&start).is_some() {
+            if removed.next_if_eq(&start).is_some() {
                 start += 1;
                 continue;
             }
-            let next = [gone.peek(), came.peek()].into_iter().flatten().min();
+            let next = [removed.peek(), added.peek()].into_iter().flatten().min();
             let end = next.copied().unwrap_or(count).min(count);
             if end > start {
                 stretches.push(Stretch { start, end, to });
@@ -71,12 +74,12 @@ impl Renumbering {
     }
 
     /// The numbers of the new candidates, for the arguments of [`Renumbering::new`].
-    pub fn fresh(&self, gone: &[Ix], came: &[Ix]) -> Vec<Ix> {
+    pub fn fresh(&self, removed: &[Ix], added: &[Ix]) -> Vec<Ix> {
         let number = |(earlier, &place): (Ix, &Ix)| {
-            let left = gone.partition_point(|&other| other < place);
+            let left = removed.partition_point(|&other| other < place);
             place + earlier - Ix::try_from(left).unwrap_or(Ix::MAX)
         };
-        (0..).zip(came).map(number).collect()
+        (0..).zip(added).map(number).collect()
     }
 
     /// The new numbers of the candidates in `numbers`, which may be in any order. The results for removed
@@ -154,11 +157,11 @@ mod tests {
     use super::*;
 
     /// A slow renumbering of one candidate at a time, for comparison. `None` is a new candidate.
-    fn slowly(count: Ix, gone: &[Ix], came: &[Ix]) -> Vec<Option<Ix>> {
+    fn slowly(count: Ix, removed: &[Ix], added: &[Ix]) -> Vec<Option<Ix>> {
         let mut list = Vec::new();
         for old in 0..=count {
-            list.extend(came.iter().filter(|place| **place == old).map(|_| None));
-            if old < count && !gone.contains(&old) {
+            list.extend(added.iter().filter(|place| **place == old).map(|_| None));
+            if old < count && !removed.contains(&old) {
                 list.push(Some(old));
             }
         }
@@ -178,11 +181,11 @@ mod tests {
                 list.sort_unstable();
                 list
             };
-            let mut gone = if count > 0 { pick(count) } else { Vec::new() };
-            gone.dedup();
-            let came = pick(count + 1);
-            let expected = slowly(count, &gone, &came);
-            let renumbering = Renumbering::new(count, &gone, &came);
+            let mut removed = if count > 0 { pick(count) } else { Vec::new() };
+            removed.dedup();
+            let added = pick(count + 1);
+            let expected = slowly(count, &removed, &added);
+            let renumbering = Renumbering::new(count, &removed, &added);
             let column: Vec<Option<Ix>> = (0..count).map(Some).collect();
             assert_eq!(renumbering.column(&column, None), expected);
             let chunks = renumbering.chunks(&column.iter().copied().collect(), None);
@@ -194,20 +197,20 @@ mod tests {
             let mut bits = Bits::none(count);
             some.iter().for_each(|&(candidate, _)| bits.set(candidate, true));
             let new = |old: &Option<Ix>| old.is_none_or(|old| old % 3 == 1);
-            let wanted: Vec<(Ix, u32)> = (0..)
+            let expected_entries: Vec<(Ix, u32)> = (0..)
                 .zip(&expected)
                 .filter(|(_, old)| new(old))
                 .map(|(new, old)| (new, old.unwrap_or(Ix::MAX)))
                 .collect();
-            let fresh = renumbering.fresh(&gone, &came);
+            let fresh = renumbering.fresh(&removed, &added);
             let more = fresh.iter().map(|&candidate| (candidate, Ix::MAX)).collect();
-            assert_eq!(renumbering.entries(&some, more), wanted);
+            assert_eq!(renumbering.entries(&some, more), expected_entries);
             let numbers = renumbering.numbers(&(0..count).collect::<Vec<_>>());
-            for (old, new) in (0..).zip(numbers).filter(|(old, _)| !gone.contains(old)) {
+            for (old, new) in (0..).zip(numbers).filter(|(old, _)| !removed.contains(old)) {
                 assert_eq!(expected[new as usize], Some(old));
             }
             let members: Vec<Ix> = renumbering.bits(&bits).iter().collect();
-            let stayed = wanted.iter().filter(|(_, old)| *old != Ix::MAX);
+            let stayed = expected_entries.iter().filter(|(_, old)| *old != Ix::MAX);
             assert_eq!(members, stayed.map(|&(new, _)| new).collect::<Vec<_>>());
         }
     }

@@ -99,8 +99,8 @@ mod tests {
     fn only_what_stays_with_another_amount_is_resized() {
         let before = side(&[("a", 6), ("b", 4), ("c", 2)]);
         let after = side(&[("a", 6), ("b", 5), ("d", 1)]);
-        let told: Vec<String> = resized(&before, &after).iter().map(ToString::to_string).collect();
-        assert_eq!(told, ["b (4 to 5)"]);
+        let texts: Vec<String> = resized(&before, &after).iter().map(ToString::to_string).collect();
+        assert_eq!(texts, ["b (4 to 5)"]);
         assert_eq!(only(&before, &after), ["c"]);
         assert_eq!(only(&after, &before), ["d"]);
     }

@@ -107,7 +107,7 @@ pub struct Note {
     pub reason: &'static str,
     /// Action, as a token.
     pub action: &'static str,
-    /// Sentence for a person, stored with at most 1,000 bytes.
+    /// The message of the event, of which at most 1,000 bytes are stored.
     pub text: String,
     /// The second object, if the event has one.
     pub related: Option<RelatedObject>,

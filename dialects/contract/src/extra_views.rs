@@ -13,7 +13,7 @@ pub struct ExtraViews {
     /// Namespaced kinds that describe clusters: a user who may read a decision may see their names, in
     /// any namespace.
     pub of_clusters: &'static [GroupResource],
-    /// Function that reads the facts of a cluster off a cluster-like object.
+    /// Function that reads the facts of a cluster from a cluster-like object.
     pub facts: fn(&Value) -> Facts,
     /// Publisher of the system's clusters as ClusterProfiles, where the system does so itself.
     pub producer: Option<Producer>,

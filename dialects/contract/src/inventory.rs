@@ -156,8 +156,8 @@ pub trait Inventory: Targets + Words + Any + Send + Sync {
         self.count()
     }
 
-    /// Derives the data for decisions from the targets, as the first decision would do otherwise. Called
-    /// before a fork decides and is dropped, so that the derived data remain.
+    /// Derives the data for decisions from the targets, as the first decision would do otherwise. Callers
+    /// call this on an inventory whose fork will decide and be dropped, so that the derived data are kept.
     fn derive(&self) {}
 
     /// Decides a demand. `None` when the demand is not in the inventory.

@@ -5,7 +5,7 @@ use berth_apimachinery::{GroupResource, Key};
 
 use crate::Dialect;
 
-/// The API group of everything virtual.
+/// The API group of the virtual objects.
 pub const GROUP: &str = "scheduling.berth.dev";
 /// The only version of the group.
 pub const VERSION: &str = "v1alpha1";

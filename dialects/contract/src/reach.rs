@@ -13,7 +13,7 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Objects in every namespace count.
+    /// The reach of decisions for which the objects in every namespace count.
     #[must_use]
     pub const fn everywhere(without: &'static str) -> Self {
         Self {
@@ -23,7 +23,7 @@ impl Reach {
         }
     }
 
-    /// Only objects in the namespace itself count.
+    /// The reach of decisions for which only the objects in the namespace itself count.
     #[must_use]
     pub const fn within(without: &'static str) -> Self {
         Self {
@@ -33,7 +33,7 @@ impl Reach {
         }
     }
 
-    /// Only objects with these labels count.
+    /// Restricts the reach to objects with these labels.
     #[must_use]
     pub const fn labelled(self, labels: &'static str) -> Self {
         Self { labels, ..self }

@@ -369,7 +369,7 @@ impl View<'_> {
     fn picked(&self) -> Vec<Pick> {
         // A set, since both lists may be as long as the list of targets.
         let current = self.decision.current.iter();
-        let mut held: HashSet<&str> = current.map(|current| &*current.cluster_name).collect();
+        let mut current_names: HashSet<&str> = current.map(|current| &*current.cluster_name).collect();
         // A restored cluster was on its way out before.
         let restored = self
             .decision
@@ -377,16 +377,16 @@ impl View<'_> {
             .iter()
             .filter(|change| matches!(change.action, crate::Action::Bind | crate::Action::Restore));
         restored.for_each(|change| {
-            held.remove(&*change.cluster_name);
+            current_names.remove(&*change.cluster_name);
         });
         let picks = self.decision.solved.picked.iter();
         let mut list: Vec<Pick> = picks
             .enumerate()
             .map(|(index, &candidate)| {
                 let cluster_name = self.inventory.cluster_name(candidate);
-                let kept = held.contains(&*cluster_name);
+                let is_kept = current_names.contains(&*cluster_name);
                 Pick {
-                    reason: if kept { "Kept" } else { "Picked" }.into(),
+                    reason: if is_kept { "Kept" } else { "Picked" }.into(),
                     cluster_name,
                     target: self.target(candidate),
                     rank: self.rank(candidate),

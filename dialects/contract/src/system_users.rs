@@ -18,7 +18,7 @@ impl SystemUsers {
         Self(names.into_iter().map(Into::into).collect())
     }
 
-    /// The users that `spec`, of a SchedulerConfiguration, names; the `usual` ones where it names none.
+    /// The users that the `spec` of a SchedulerConfiguration names, or the `usual` ones if it names none.
     #[must_use]
     pub fn of(spec: &Value, usual: &[&str]) -> Self {
         match spec[FIELD].as_array() {

@@ -26,8 +26,8 @@ impl fmt::Display for Taint {
     }
 }
 
-/// The sentence that `taints` are not tolerated. It names the first ten; without names, it says that there
-/// is one.
+/// The sentence that `taints` are not tolerated. It names the first ten; if `taints` is empty, it only
+/// states that a taint is not tolerated.
 #[must_use]
 pub fn untolerated(taints: impl IntoIterator<Item = Taint>) -> String {
     let named: Vec<String> = taints

@@ -7,7 +7,7 @@ use crate::decision::Decision;
 use crate::rules::InForce;
 use crate::view::Amount;
 
-/// Steps of a refusal that no edit lifts: by the location of a target, or by its deletion.
+/// The number of steps of a refusal that no edit lifts, such as one for the location of a target.
 pub const FINAL: usize = 3;
 
 /// Words of a dialect about its decisions.

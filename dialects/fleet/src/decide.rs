@@ -147,10 +147,10 @@ fn invalid(
         problem: Some(problem.to_owned()),
         ..Detail::default()
     };
-    let mut kept = changes(&decision.current, Action::Keep, |state| state);
-    kept.retain(|change| change.from != State::Unscheduled.as_str());
+    let mut kept_changes = changes(&decision.current, Action::Keep, |state| state);
+    kept_changes.retain(|change| change.from != State::Unscheduled.as_str());
     Decision {
-        changes: kept,
+        changes: kept_changes,
         detail: Box::new(detail),
         ..decision
     }
@@ -302,16 +302,16 @@ fn steps(
         .let_go
         .iter()
         .filter_map(|&candidate| Classes::find(&classes.present, candidate));
-    let gone = classes
+    let unscheduled = classes
         .dangling
         .iter()
         .copied()
         .chain(dropped.map(|(_, binding)| *binding))
         .chain(let_go);
-    let mut told = HashSet::new();
-    for binding in gone {
+    let mut reported = HashSet::new();
+    for binding in unscheduled {
         // Two bindings to a cluster that no longer exists are one change.
-        if told.insert(&binding.cluster) {
+        if reported.insert(&binding.cluster) {
             let (from, to) = (binding.state.as_str(), State::Unscheduled.as_str());
             change(Action::Unbind, &binding.cluster, from, to);
         }

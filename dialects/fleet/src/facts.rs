@@ -24,11 +24,11 @@ mod tests {
 
     #[test]
     fn the_version_is_told_and_counts_are_not() {
-        let told = facts(&json!({"status": {"properties": {
+        let result = facts(&json!({"status": {"properties": {
             "k8s.io/k8s-version": {"value": "v1.33.1"},
             "kubernetes-fleet.io/node-count": {"value": "3"},
         }}}));
-        assert_eq!(told.version, "v1.33.1");
-        assert!(told.properties.is_empty());
+        assert_eq!(result.version, "v1.33.1");
+        assert!(result.properties.is_empty());
     }
 }

@@ -98,9 +98,9 @@ impl Reconciler for Reports {
         let placement = Key::new(PLACEMENTS, "", &key.name);
         let record = fleet(context).and_then(|fleet| fleet.placements.get(&placement));
         let stored = context.objects.get(key);
-        let shown =
+        let reporting =
             record.filter(|record| record.shown_in.as_deref() == Some(&key.namespace) && !record.deleting());
-        let writes = match (shown, stored) {
+        let writes = match (reporting, stored) {
             (Some(record), stored) => report_writes(key, record, stored, context),
             (None, Some(stored)) if is_of_a_placement(stored) => vec![Write {
                 verb: Verb::Delete,

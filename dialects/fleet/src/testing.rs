@@ -123,11 +123,11 @@ impl World {
     pub(crate) fn settle_for(&mut self, demand: &Key) -> Vec<Consequences> {
         let decision = self.choose_for(demand, &[]).unwrap();
         let writes = self.fleet.writes(&decision);
-        let made = writes.into_iter().map(|write| match write.verb {
+        let consequences = writes.into_iter().map(|write| match write.verb {
             Verb::Delete => self.remove(&write.object),
             Verb::Create | Verb::Update => self.put(&write.object),
         });
-        made.collect()
+        consequences.collect()
     }
 
     /// The stored bindings of `p`.

@@ -184,12 +184,12 @@ impl Writer<'_> {
     fn release(&mut self, bindings: &[Arc<BindingRecord>]) {
         for binding in bindings {
             let mut object = without_revision(&binding.object);
-            let held = drop_finalizer(&mut object, BINDING_FINALIZER);
-            if held {
+            let had_finalizer = drop_finalizer(&mut object, BINDING_FINALIZER);
+            if had_finalizer {
                 self.update(self.form().bindings, object.clone(), &binding.object);
             }
             if !binding.deleting() {
-                let base = (!held).then_some(&binding.object);
+                let base = (!had_finalizer).then_some(&binding.object);
                 self.push(Verb::Delete, self.form().bindings, "", object, base);
             }
         }

@@ -226,8 +226,8 @@ mod tests {
             let old = json!({"status": {"lastOperation": {"type": kind, "state": state}}});
             let request = request(Operation::Delete, SHOOTS, &user, Some(&old));
             assert!(MoveGuard.handles(&request));
-            let told = MoveGuard.validate(&request, None, &mut Vec::new());
-            assert_eq!(told.is_err(), moves, "{kind} {state}");
+            let verdict = MoveGuard.validate(&request, None, &mut Vec::new());
+            assert_eq!(verdict.is_err(), moves, "{kind} {state}");
         }
         let fresh = json!({"spec": {}});
         let request = request(Operation::Delete, SHOOTS, &user, Some(&fresh));

@@ -68,9 +68,9 @@ pub(crate) fn of_seed(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<Fi
         items.filter_map(text).collect()
     };
     let removed = |list: &str, field: &str| -> Vec<String> {
-        let kept = texts(new, list, field);
+        let remaining = texts(new, list, field);
         let mut had = texts(old, list, field);
-        had.retain(|one| !kept.contains(one));
+        had.retain(|one| !remaining.contains(one));
         had
     };
     let mut errors = Vec::new();
@@ -157,7 +157,7 @@ fn hierarchy(fleet: &Fleet, namespace: &str, before: &ShootSpec, spec: &ShootSpe
     if roots[0].is_some() && roots[0] == roots[1] {
         return None;
     }
-    let shown = |profile: &(String, String), root: Option<&str>| {
+    let describe = |profile: &(String, String), root: Option<&str>| {
         let (kind, name) = profile;
         match root {
             Some(root) if kind != CLOUD_PROFILE => {
@@ -170,8 +170,8 @@ fn hierarchy(fleet: &Fleet, namespace: &str, before: &ShootSpec, spec: &ShootSpe
     let detail = format!(
         "cannot change from {} to {}: the profile stays among a {CLOUD_PROFILE} and the {NAMESPACED_CLOUD_PROFILE}s made \
          of it",
-        shown(&from, roots[0]),
-        shown(&to, roots[1])
+        describe(&from, roots[0]),
+        describe(&to, roots[1])
     );
     Some(FieldError::invalid(spec.profile_path(), to.1, detail))
 }
@@ -211,14 +211,14 @@ fn tolerations(
 }
 
 /// The name of the seed of `shoot`.
-fn held(shoot: &Value) -> Option<&str> {
+fn seed_name(shoot: &Value) -> Option<&str> {
     let name = shoot.pointer("/spec/seedName").and_then(Value::as_str);
     name.filter(|name| !name.is_empty())
 }
 
 /// The errors of a shoot whose seed is being deleted: it can move away, but nothing else can change.
 fn seed_deletion_error(fleet: &Fleet, old: &Value, new: &Value) -> Option<FieldError> {
-    let name = held(old).filter(|name| held(new) == Some(name))?;
+    let name = seed_name(old).filter(|name| seed_name(new) == Some(name))?;
     let (_, row) = fleet.seed(name)?;
     row.facts.deleting.then(|| {
         FieldError::forbidden(
@@ -229,22 +229,22 @@ fn seed_deletion_error(fleet: &Fleet, old: &Value, new: &Value) -> Option<FieldE
 }
 
 fn seed_selector(fleet: &Fleet, old: &Value, new: &Value, spec: &ShootSpec) -> Vec<FieldError> {
-    let given = |shoot: &Value| {
+    let selector_of = |shoot: &Value| {
         let selector = shoot.pointer("/spec/seedSelector");
         selector.filter(|selector| !selector.is_null()).cloned()
     };
-    let (before, after) = (given(old), given(new));
-    let Some(held) = held(old).filter(|_| before != after) else {
+    let (before, after) = (selector_of(old), selector_of(new));
+    let Some(seed_name) = seed_name(old).filter(|_| before != after) else {
         return Vec::new();
     };
     let forbidden = |detail: String| vec![FieldError::forbidden(SELECTOR, detail)];
     let Some(selector) = &spec.seed_selector else {
         return forbidden("the seed selector cannot be taken away while the shoot has a seed".to_owned());
     };
-    match fleet.seed(held) {
+    match fleet.seed(seed_name) {
         Some((_, row)) => mismatches(selector, row),
         None => forbidden(format!(
-            "cannot be changed while the shoot is on seed \"{held}\", which does not exist: whether it matches cannot be \
+            "cannot be changed while the shoot is on seed \"{seed_name}\", which does not exist: whether it matches cannot be \
              told"
         )),
     }

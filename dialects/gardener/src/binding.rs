@@ -44,11 +44,11 @@ pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<
     let Some(name) = shoot.spec.seed_name.as_deref().filter(|name| !name.is_empty()) else {
         return Ok(Vec::new());
     };
-    let held = old
+    let current_seed = old
         .pointer("/spec/seedName")
         .and_then(Value::as_str)
         .filter(|name| !name.is_empty());
-    if held == Some(name) {
+    if current_seed == Some(name) {
         return Ok(Vec::new());
     }
     let Some((candidate, row)) = fleet.seed(name) else {
@@ -66,7 +66,10 @@ pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<
             wants.profile.1,
         )]));
     };
-    let seats = Seats::of(held, old.pointer("/status/seedName").and_then(Value::as_str));
+    let seats = Seats::of(
+        current_seed,
+        old.pointer("/status/seedName").and_then(Value::as_str),
+    );
     let request = Request::new(fleet, &wants, profile, &seats.0).for_manual_binding();
     let mut errors = Vec::new();
     let mut refuse = |sentence: String| errors.push(FieldError::invalid("spec.seedName", name, sentence));
@@ -92,12 +95,14 @@ pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<
             refuse(words::refusal(fleet, row, &wants, None, reason));
         }
     }
-    if let Some(held) = held {
-        backups(fleet, held, row).into_iter().for_each(&mut refuse);
-        domains(fleet, held, row, &wants)
+    if let Some(current_seed) = current_seed {
+        backups(fleet, current_seed, row)
             .into_iter()
             .for_each(&mut refuse);
-        if let Some((_, from)) = fleet.seed(held) {
+        domains(fleet, current_seed, row, &wants)
+            .into_iter()
+            .for_each(&mut refuse);
+        if let Some((_, from)) = fleet.seed(current_seed) {
             let problems = live::problems(fleet, [from, row], new, &shoot, &wants);
             problems.into_iter().for_each(refuse);
         }
@@ -105,7 +110,7 @@ pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<
     if !errors.is_empty() {
         return Err(Denial::Invalid(errors));
     }
-    if held.is_none() {
+    if current_seed.is_none() {
         bind(new, name, &given(fleet, row, &wants));
     }
     Ok(vec![fence(name)])
@@ -137,12 +142,12 @@ fn refused(path: &str, value: &str, problem: String) -> Denial {
 }
 
 /// Problems of a move without backups: a control plane moves through its backup.
-fn backups(fleet: &Fleet, held: &str, row: &Row) -> Vec<String> {
+fn backups(fleet: &Fleet, current_seed: &str, row: &Row) -> Vec<String> {
     let without = |row: &Row| row.record.seed.spec.backup.is_none();
     let mut problems = Vec::new();
-    if fleet.seed(held).is_none_or(|(_, from)| without(from)) {
+    if fleet.seed(current_seed).is_none_or(|(_, from)| without(from)) {
         problems.push(format!(
-            "the shoot cannot leave seed \"{held}\", which has no backup (spec.backup)"
+            "the shoot cannot leave seed \"{current_seed}\", which has no backup (spec.backup)"
         ));
     }
     if without(row) {
@@ -155,15 +160,15 @@ fn backups(fleet: &Fleet, held: &str, row: &Row) -> Vec<String> {
 }
 
 /// Problems of a move between seeds with different domains: a control plane keeps its domain names.
-fn domains(fleet: &Fleet, held: &str, row: &Row, wants: &Wants) -> Vec<String> {
-    let Some((_, from)) = fleet.seed(held) else {
+fn domains(fleet: &Fleet, current_seed: &str, row: &Row, wants: &Wants) -> Vec<String> {
+    let Some((_, from)) = fleet.seed(current_seed) else {
         return Vec::new();
     };
     let mut problems = Vec::new();
     let [was, is] = [from, row].map(|row| row.record.seed.spec.internal_domain());
     if was != is {
         problems.push(format!(
-            "the shoot cannot move from seed \"{held}\" with the internal domain \"{was}\" to seed \"{}\" with \"{is}\" \
+            "the shoot cannot move from seed \"{current_seed}\" with the internal domain \"{was}\" to seed \"{}\" with \"{is}\" \
              (spec.dns.internal.domain)",
             row.name
         ));

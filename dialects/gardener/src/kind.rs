@@ -92,18 +92,18 @@ mod tests {
             .lines()
             .skip_while(|line| !line.starts_with("| kind | scope |"));
         let rows = rows.skip(2).take_while(|line| line.starts_with('|'));
-        let mut told = BTreeMap::new();
+        let mut documented = BTreeMap::new();
         for row in rows {
             let cells: Vec<&str> = row.split('|').map(str::trim).collect();
             for kind in cells[1].split(", ") {
                 let name = kind.split(' ').next().unwrap_or_default();
-                told.insert(name.to_owned(), (cells[2].to_owned(), cells[4] == "yes"));
+                documented.insert(name.to_owned(), (cells[2].to_owned(), cells[4] == "yes"));
             }
         }
         let served = all().into_iter().chain(further()).map(|kind| {
             let info = kind.info();
             (info.kind.to_owned(), (format!("{:?}", info.scope), info.status))
         });
-        assert_eq!(told, served.collect());
+        assert_eq!(documented, served.collect());
     }
 }

@@ -161,8 +161,8 @@ impl SeedPair<'_> {
 
     /// The remedy by which the seed offers what the shoot requires.
     fn offer(&self) -> Remedy {
-        let asked = self.shoot.wants.restrictions.iter();
-        let missing: Vec<&String> = asked
+        let required = self.shoot.wants.restrictions.iter();
+        let missing: Vec<&String> = required
             .filter(|name| !self.row.facts.restrictions.contains(name))
             .collect();
         let words: Vec<&str> = missing.iter().map(|name| name.as_str()).collect();
@@ -315,7 +315,7 @@ impl SeedPair<'_> {
     /// The remedy that adds a toleration to the shoot and, if necessary, to those that its project allows.
     fn tolerate(&self, taint: &Taint) -> Remedy {
         let wants = &self.shoot.wants;
-        let wanted = &Toleration {
+        let toleration = &Toleration {
             key: taint.key.clone(),
             value: Some(taint.value.clone()).filter(|value| !value.is_empty()),
         };
@@ -323,16 +323,16 @@ impl SeedPair<'_> {
             let list = &mut shoot["spec"]["tolerations"];
             // A list may have each key only once, so that a toleration with the same key is replaced.
             if let Some(known) = list.as_array_mut() {
-                known.retain(|known| known["key"] != wanted.key.as_str());
+                known.retain(|known| known["key"] != toleration.key.as_str());
             }
-            push(list, json!(wanted));
+            push(list, json!(toleration));
         });
-        if self.fleet.may_tolerate(&wants.namespace, wanted) {
+        if self.fleet.may_tolerate(&wants.namespace, toleration) {
             return tolerate;
         }
         let Some(project) = self.fleet.project_of(&wants.namespace) else {
             return Remedy::none(format!(
-                "namespace {} has no Project that could allow the toleration {wanted}",
+                "namespace {} has no Project that could allow the toleration {toleration}",
                 wants.namespace
             ));
         };
@@ -342,14 +342,14 @@ impl SeedPair<'_> {
         }
         let allow = Edit::of(Key::new(PROJECTS, "", name), &project.object, |project| {
             let list = &mut project["spec"]["tolerations"]["whitelist"];
-            push(list, json!(wanted));
+            push(list, json!(toleration));
         });
         let mut both = Remedy::new(
             Whose::Fleet,
-            format!("add {wanted} to spec.tolerations.whitelist of Project {name}"),
+            format!("add {toleration} to spec.tolerations.whitelist of Project {name}"),
             allow,
         );
-        if !wants.tolerations.contains(wanted) {
+        if !wants.tolerations.contains(toleration) {
             both.text = format!("{} and {}", both.text, tolerate.text);
             both.edits.extend(tolerate.edits);
         }
@@ -391,13 +391,13 @@ impl SeedPair<'_> {
         if bits >> HELD != 0 {
             return self.held();
         }
-        let mut taken = Vec::new();
+        let mut used = Vec::new();
         let mut free_ranges = Vec::new();
         for range in (0..3).filter(|range| bits >> range & 1 == 1) {
-            let Some(free) = self.free(&taken) else {
+            let Some(free) = self.free(&used) else {
                 return vec![Remedy::none("no range is left that meets none of the seed's")];
             };
-            taken.push(Range::of(Some(&free)));
+            used.push(Range::of(Some(&free)));
             free_ranges.push((RANGES[range], free));
         }
         let words: Vec<String> = free_ranges
@@ -420,13 +420,13 @@ impl SeedPair<'_> {
         ))]
     }
 
-    /// A range that overlaps with none of the seed's, of the shoot's and of `taken`.
-    fn free(&self, taken: &[Range]) -> Option<String> {
+    /// A range that overlaps with none of the seed's, of the shoot's and of `used`.
+    fn free(&self, used: &[Range]) -> Option<String> {
         let facts = &self.row.facts;
         let others = facts.networks.iter().chain(&facts.defaults);
         let others: Vec<Range> = others
             .chain(&self.shoot.wants.networks)
-            .chain(taken)
+            .chain(used)
             .copied()
             .collect();
         let tens = (0..256).map(|second| format!("10.{second}.0.0/16"));

@@ -195,13 +195,13 @@ fn untolerated(fleet: &Fleet, detail: u32, row: &Row, wants: &Wants) -> String {
             taints.len()
         );
     };
-    let shown = Taint::from(taint);
+    let taint_text = Taint::from(taint);
     let own = wants.tolerations.iter().rfind(|own| own.key == taint.key);
     let forbidden = own.is_some_and(|own| !fleet.may_tolerate(&wants.namespace, own));
     match fleet.project_of(&wants.namespace).filter(|_| forbidden) {
-        None => format!("the shoot does not tolerate the taint {shown}"),
+        None => format!("the shoot does not tolerate the taint {taint_text}"),
         Some(project) => format!(
-            "the shoot's toleration of the taint {shown} does not count, since Project \"{}\" does not allow it \
+            "the shoot's toleration of the taint {taint_text} does not count, since Project \"{}\" does not allow it \
              (spec.tolerations.whitelist)",
             project.name
         ),
@@ -246,10 +246,10 @@ pub(crate) fn not_picked(fleet: &Fleet, decision: &Decision, candidate: Ix) -> (
 /// The summary of a decision in one line.
 pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     let solved = &decision.solved;
-    let held = decision.current.first().map(|current| &*current.cluster_name);
+    let current_seed = decision.current.first().map(|current| &*current.cluster_name);
     let feasible = || format!("{} of {} seeds feasible", solved.feasible.len(), fleet.seeds());
     match decision.outcome {
-        Outcome::Released => match held {
+        Outcome::Released => match current_seed {
             Some(seed) => format!("the shoot is being deleted and leaves seed \"{seed}\""),
             None => "the shoot is being deleted".to_owned(),
         },
@@ -264,7 +264,7 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
         }
         Outcome::Invalid => invalid(fleet, decision),
         Outcome::Unchanged => {
-            let seed = held.unwrap_or_default();
+            let seed = current_seed.unwrap_or_default();
             let note = if fleet.seed(seed).is_none() {
                 ", which does not exist"
             } else {
@@ -356,13 +356,13 @@ const ORDER: &str = "but for other seeds that are preferred for their zones or t
 /// decision.
 fn far(fleet: &Fleet, decision: &Decision, row: &Row) -> String {
     let is_testing = decision.detail::<Detail>().and_then(|detail| detail.rule) == Some(Rule::SameProvider);
-    let asked = fleet
+    let requested = fleet
         .shoot(&decision.demand)
         .map(|shoot| shoot.wants.region.as_str());
     let region = &row.record.seed.spec.provider.region;
-    match asked.filter(|asked| is_testing && asked != region) {
-        Some(asked) => {
-            format!(" in {region}: a shoot of purpose testing goes to any region, not only {asked}")
+    match requested.filter(|requested| is_testing && requested != region) {
+        Some(requested) => {
+            format!(" in {region}: a shoot of purpose testing goes to any region, not only {requested}")
         }
         None => String::new(),
     }

@@ -179,12 +179,12 @@ impl GroupOutcome {
     }
 }
 
-/// Divides the replicas among the `wanted` clusters alone, in the group of `whole`. Spread constraints do
+/// Divides the replicas among the `chosen` clusters alone, in the group of `whole`. Spread constraints do
 /// not apply: a caller who names clusters is responsible for their spread.
 pub(crate) fn among(
     question: &Question<'_>,
     whole: &Choice,
-    wanted: &BTreeSet<Ix>,
+    chosen: &BTreeSet<Ix>,
     settings: Settings,
 ) -> (GroupOutcome, Option<usize>) {
     let group = whole.group.and_then(|place| question.policy.groups().get(place));
@@ -192,7 +192,7 @@ pub(crate) fn among(
     let ranked = whole.run.ranked.iter();
     let selected: Vec<RankedCluster> = ranked
         .clone()
-        .filter(|standing| wanted.contains(&standing.candidate))
+        .filter(|standing| chosen.contains(&standing.candidate))
         .copied()
         .collect();
     let run = GroupOutcome {

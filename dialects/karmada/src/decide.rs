@@ -167,7 +167,7 @@ impl BindingFacts<'_> {
     fn chosen(&self, names: &[String]) -> Result<Decision, ChoiceRefusal> {
         let columns = self.fleet.columns();
         let mut errors = Vec::new();
-        let mut wanted = BTreeSet::new();
+        let mut candidates = BTreeSet::new();
         let whole = choice::choose(self.question, self.settings());
         for (index, name) in names.iter().enumerate() {
             let at = format!("spec.targets[{index}]");
@@ -179,12 +179,12 @@ impl BindingFacts<'_> {
                         errors.push(FieldError::invalid(at, name.as_str(), why));
                     }
                     None => {
-                        wanted.insert(candidate);
+                        candidates.insert(candidate);
                     }
                 },
             }
         }
-        if errors.is_empty() && wanted.is_empty() {
+        if errors.is_empty() && candidates.is_empty() {
             errors.push(FieldError::required(
                 "spec.targets",
                 "a binding goes to a cluster at least",
@@ -193,7 +193,7 @@ impl BindingFacts<'_> {
         if !errors.is_empty() {
             return Err(ChoiceRefusal { errors });
         }
-        let (run, group) = choice::among(self.question, &whole, &wanted, self.settings());
+        let (run, group) = choice::among(self.question, &whole, &candidates, self.settings());
         match &run.outcome {
             Err(failure) => Err(ChoiceRefusal {
                 errors: vec![FieldError::invalid(

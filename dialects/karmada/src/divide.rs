@@ -131,28 +131,28 @@ fn by_room(wish: &ReplicaDemand<'_>, selected: &[RankedCluster]) -> Result<Share
         .map(|standing| standing.candidate)
         .filter(|candidate| listed.contains_key(candidate))
         .collect();
-    let held = wish.held.iter().copied();
-    let held: Vec<(Ix, i64)> = held
+    let current = wish.held.iter().copied();
+    let current: Vec<(Ix, i64)> = current
         .filter(|(candidate, _)| present.contains(candidate))
         .collect();
-    let has: i64 = held.iter().map(|(_, replicas)| replicas).sum();
-    let kept: Shares = held.iter().copied().collect();
+    let has: i64 = current.iter().map(|(_, replicas)| replicas).sum();
+    let current_shares: Shares = current.iter().copied().collect();
     let room = selected
         .iter()
         .map(|standing| (standing.candidate, standing.room));
     if wish.is_fresh {
         let weights = room.map(|(candidate, room)| {
-            let has = kept.get(&candidate).copied().unwrap_or(0);
+            let has = current_shares.get(&candidate).copied().unwrap_or(0);
             (candidate, room.saturating_add(has))
         });
         return dispense(wish, wish.replicas, weights.collect(), &Shares::new());
     }
     match has.cmp(&wish.replicas) {
-        std::cmp::Ordering::Equal => Ok(kept),
-        std::cmp::Ordering::Greater => dispense(wish, wish.replicas, held, &Shares::new()),
+        std::cmp::Ordering::Equal => Ok(current_shares),
+        std::cmp::Ordering::Greater => dispense(wish, wish.replicas, current, &Shares::new()),
         std::cmp::Ordering::Less => {
-            let mut more = dispense(wish, wish.replicas - has, room.collect(), &kept)?;
-            for (candidate, replicas) in kept {
+            let mut more = dispense(wish, wish.replicas - has, room.collect(), &current_shares)?;
+            for (candidate, replicas) in current_shares {
                 *more.entry(candidate).or_default() += replicas;
             }
             Ok(more)

@@ -30,9 +30,10 @@ mod tests {
 
     #[test]
     fn the_version_is_told_and_how_it_is_reached() {
-        let told = facts(&json!({"spec": {"syncMode": "Pull"}, "status": {"kubernetesVersion": "v1.34.1"}}));
-        assert_eq!(told.version, "v1.34.1");
-        assert_eq!(told.properties["sync-mode.cluster.karmada.io"], "Pull");
+        let result =
+            facts(&json!({"spec": {"syncMode": "Pull"}, "status": {"kubernetesVersion": "v1.34.1"}}));
+        assert_eq!(result.version, "v1.34.1");
+        assert_eq!(result.properties["sync-mode.cluster.karmada.io"], "Pull");
         assert_eq!(facts(&json!({})), Facts::default());
     }
 }

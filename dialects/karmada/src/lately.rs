@@ -30,15 +30,15 @@ impl Load {
     /// Number of replicas with `request` for which this load takes the room: the highest number over pods
     /// and all requested resources, rounded up.
     pub(crate) fn replicas(&self, request: Option<&Request>) -> i64 {
-        let asked = request.map(Request::exact).into_iter().flatten();
-        let each = asked
-            .filter(|(_, wanted)| wanted.0 > 0)
-            .map(|(resource, wanted)| {
+        let requests = request.map(Request::exact).into_iter().flatten();
+        let replicas_by_resource = requests
+            .filter(|(_, amount)| amount.0 > 0)
+            .map(|(resource, amount)| {
                 let used = self.amounts.get(resource).copied().unwrap_or_default();
-                i64::try_from(used.div_euclid(wanted.0) + i128::from(used.rem_euclid(wanted.0) > 0))
+                i64::try_from(used.div_euclid(amount.0) + i128::from(used.rem_euclid(amount.0) > 0))
                     .unwrap_or(i64::MAX)
             });
-        each.fold(self.pods, i64::max)
+        replicas_by_resource.fold(self.pods, i64::max)
     }
 }
 

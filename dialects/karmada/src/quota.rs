@@ -199,12 +199,12 @@ mod tests {
     fn what_is_gone_is_used_no_more() {
         let mut fleet = fleet(true);
         let other = Key::new(BINDINGS, "team", "other");
-        let gone = Change {
+        let deletion = Change {
             old: None,
             new: None,
             ..Change::added(other, object(&binding(2, "a2")))
         };
-        fleet.fold(&gone);
+        fleet.fold(&deletion);
         assert_eq!(decided(&mut fleet, 8).0, Outcome::Scheduled);
     }
 }

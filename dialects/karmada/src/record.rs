@@ -83,8 +83,10 @@ impl Record {
     /// Whether a decision from scratch was requested after the last one, by whole seconds.
     pub(crate) fn is_rescheduled(&self) -> bool {
         let last = self.status.last_scheduled_time.map(|time| time.0.as_second());
-        let asked = self.spec.reschedule_triggered_at.map(|time| time.0.as_second());
-        asked.zip(last).is_some_and(|(asked, last)| asked > last)
+        let triggered_at = self.spec.reschedule_triggered_at.map(|time| time.0.as_second());
+        triggered_at
+            .zip(last)
+            .is_some_and(|(triggered_at, last)| triggered_at > last)
     }
 
     /// The name of the scheduler that decides the binding.

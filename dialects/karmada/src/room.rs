@@ -206,7 +206,7 @@ impl Reserve {
             let free = self.free[part.place];
             match free.units {
                 ..=0 => 0,
-                _ => free.counted(&part.name) / part.wanted.counted(&part.name),
+                _ => free.counted(&part.name) / part.amount.counted(&part.name),
             }
         };
         // The first part with the least room.

@@ -35,11 +35,11 @@ pub(crate) fn is_settled(columns: &Columns, around: &Around, record: &Record, se
     match choice::choose(&question, settings.choice()).run.outcome {
         Ok(shares) => {
             let shares = shares.iter();
-            let wanted: BTreeMap<&str, i64> = shares
+            let expected: BTreeMap<&str, i64> = shares
                 .map(|(candidate, share)| (&*question.cluster(*candidate).name, *share))
                 .collect();
             let targets = record.spec.clusters.iter();
-            wanted
+            expected
                 == targets
                     .map(|target| (target.name.as_str(), i64::from(target.replicas)))
                     .collect()

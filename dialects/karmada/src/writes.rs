@@ -48,7 +48,7 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
         push("status", &object);
     }
     let is_list_changed = match &detail.shares {
-        Some(shares) => list(&mut object, &wanted(fleet, shares)),
+        Some(shares) => list(&mut object, &replicas_by_name(fleet, shares)),
         None => false,
     };
     let is_annotated = detail.shares.is_some() && annotate(&mut object, record);
@@ -84,7 +84,7 @@ fn stripped(record: &Record) -> Value {
 }
 
 /// Replicas by the names of clusters.
-fn wanted<'a>(fleet: &'a Fleet, shares: &Shares) -> BTreeMap<&'a str, i64> {
+fn replicas_by_name<'a>(fleet: &'a Fleet, shares: &Shares) -> BTreeMap<&'a str, i64> {
     let columns = fleet.columns();
     let shares = shares.iter();
     shares
@@ -92,9 +92,9 @@ fn wanted<'a>(fleet: &'a Fleet, shares: &Shares) -> BTreeMap<&'a str, i64> {
         .collect()
 }
 
-/// Lists the `wanted` clusters in `spec.clusters` by name, unless they are already listed in any order.
+/// Lists the clusters of `shares` in `spec.clusters` by name, unless they are already listed in any order.
 /// Other fields of an entry are kept with its cluster. Returns whether `object` was changed.
-fn list(object: &mut Value, wanted: &BTreeMap<&str, i64>) -> bool {
+fn list(object: &mut Value, shares: &BTreeMap<&str, i64>) -> bool {
     let spec = object["spec"].as_object_mut();
     let Some(spec) = spec else {
         return false;
@@ -102,16 +102,16 @@ fn list(object: &mut Value, wanted: &BTreeMap<&str, i64>) -> bool {
     let known = spec.get("clusters").and_then(Value::as_array);
     let known: Vec<Value> = known.cloned().unwrap_or_default();
     let name = |entry: &Value| entry["name"].as_str().unwrap_or_default().to_owned();
-    let is_same = known.len() == wanted.len()
+    let is_same = known.len() == shares.len()
         && known.iter().all(|entry| {
-            let replicas = wanted.get(name(entry).as_str());
+            let replicas = shares.get(name(entry).as_str());
             replicas.is_some_and(|replicas| *replicas == entry["replicas"].as_i64().unwrap_or(0))
         });
     if is_same {
         return false;
     }
     let mut entries: BTreeMap<String, Value> = known.into_iter().map(|entry| (name(&entry), entry)).collect();
-    let listed = wanted.iter().map(|(name, replicas)| {
+    let listed = shares.iter().map(|(name, replicas)| {
         let mut entry = entries.remove(*name).unwrap_or_else(|| json!({"name": name}));
         if *replicas != 0 {
             entry["replicas"] = (*replicas).into();

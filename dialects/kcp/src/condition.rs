@@ -144,8 +144,8 @@ mod tests {
     #[test]
     fn the_condition_is_read_off_the_annotation() {
         let of = |disabled, text: Option<&str>| {
-            let said = namespace_scheduled(disabled, &StoredPlacement::of(text));
-            said.map(|said| (said.status, said.reason))
+            let condition = namespace_scheduled(disabled, &StoredPlacement::of(text));
+            condition.map(|condition| (condition.status, condition.reason))
         };
         assert_eq!(
             of(true, Some(r#"{"root+a+x":"Bound"}"#)),

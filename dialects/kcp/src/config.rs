@@ -109,12 +109,12 @@ impl Config {
     /// All errors in `spec`.
     pub fn read(spec: Option<&Value>, path: &str) -> Result<Self, Vec<FieldError>> {
         let mut form = SCHEMA.read::<Form>(spec.unwrap_or(&Value::Null), path);
-        let given = form.value.clone();
+        let settings = form.value.clone();
         let mut config = Self {
-            heartbeat_threshold: form.positive_duration("heartbeatThreshold", &given.heartbeat_threshold),
+            heartbeat_threshold: form.positive_duration("heartbeatThreshold", &settings.heartbeat_threshold),
             ..Self::default()
         };
-        if let Some(text) = given.location_cluster {
+        if let Some(text) = settings.location_cluster {
             if let Err(problem) = check_location_cluster(&text) {
                 form.refuse(FieldError::invalid(
                     "locationCluster",
@@ -124,15 +124,15 @@ impl Config {
             }
             config.location_cluster = text.into();
         }
-        if let Some(selector) = given.namespace_selector {
+        if let Some(selector) = settings.namespace_selector {
             match Selector::compile(&selector, "namespaceSelector") {
                 Ok(selector) => config.namespace_selector = selector,
                 Err(errors) => errors.into_iter().for_each(|error| form.refuse(error)),
             }
         }
-        let synced = given.synced_resources;
+        let synced = settings.synced_resources;
         let synced = synced.map(|list| resources(&mut form, "syncedResources", &list));
-        if let Some(list) = given.coordinated_resources {
+        if let Some(list) = settings.coordinated_resources {
             let list = resources(&mut form, "coordinatedResources", &list);
             if let Some(synced) = &synced {
                 all_synced(&mut form, &list, synced, path);

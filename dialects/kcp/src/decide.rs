@@ -224,7 +224,7 @@ impl PlacementFacts<'_> {
         names: &[String],
     ) -> Result<Vec<Choice>, ChoiceRefusal> {
         let mut errors = Vec::new();
-        let mut asked: Vec<Ix> = Vec::new();
+        let mut candidates: Vec<Ix> = Vec::new();
         for (index, name) in names.iter().enumerate() {
             let path = format!("spec.targets[{index}]");
             let wrong = |detail: String| FieldError::invalid(path.as_str(), name.as_str(), detail);
@@ -256,17 +256,17 @@ impl PlacementFacts<'_> {
             } else if kept.wanted() == 0 {
                 errors.push(wrong(words::settled(self.fleet, &judged.held)));
             } else {
-                asked.push(candidate);
+                candidates.push(candidate);
             }
         }
-        if asked.len() > kept.wanted() {
+        if candidates.len() > kept.wanted() {
             let most = kept.wanted() + judged.held.len();
             errors.push(FieldError::too_many("spec.targets", names.len(), most));
         }
         if !errors.is_empty() {
             return Err(ChoiceRefusal { errors });
         }
-        select::assign(self.fleet, kept, &asked, self.ask.seed).ok_or_else(|| {
+        select::assign(self.fleet, kept, &candidates, self.ask.seed).ok_or_else(|| {
             let detail = format!(
                 "the workload clusters must each stand for one of the locations {}",
                 kept.reschedule.join(", ")

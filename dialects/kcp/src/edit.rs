@@ -119,10 +119,10 @@ pub(crate) fn identifiers(object: &Value) -> BTreeSet<String> {
         let keys = part(object, name).into_iter().flat_map(Map::keys);
         keys.filter_map(move |key| key.strip_prefix(prefix))
     };
-    let held = finalizers(object).filter_map(|name| name.strip_prefix(SYNCER_FINALIZER));
+    let of_finalizers = finalizers(object).filter_map(|name| name.strip_prefix(SYNCER_FINALIZER));
     keys(LABELS, STATE)
         .chain(keys(ANNOTATIONS, DELETION))
-        .chain(held)
+        .chain(of_finalizers)
         .map(str::to_owned)
         .collect()
 }

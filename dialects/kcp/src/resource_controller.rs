@@ -60,9 +60,15 @@ pub fn clear(object: &Value) -> Option<Value> {
 fn follow(namespace: &Value, object: &Value, new: &mut Value, identifier: &str, context: &Context<'_>) {
     let (label, of_namespace) = (state(object, identifier), state(namespace, identifier));
     let leaving = deletion(namespace, identifier);
-    let held = has_syncer_finalizer(object, identifier) || has_soft_finalizers(object, identifier);
+    let has_finalizer = has_syncer_finalizer(object, identifier) || has_soft_finalizers(object, identifier);
     let is_leaving = leaving.is_some() || deleted_at(object).is_some();
-    let next = machine::resource_controller(label, of_namespace, is_leaving, held, context.coordinated);
+    let next = machine::resource_controller(
+        label,
+        of_namespace,
+        is_leaving,
+        has_finalizer,
+        context.coordinated,
+    );
     if next != label || next.is_none() && has_state(object, identifier) {
         set_state(new, identifier, next);
     }

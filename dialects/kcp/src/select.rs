@@ -288,20 +288,20 @@ pub(crate) fn assign(fleet: &Fleet, kept: &KeptEntries, asked: &[Ix], seed: u64)
     let fits = |candidate: Ix, location: usize| {
         !members(fleet, &alone(candidate), &kept.reschedule[location]).is_empty()
     };
-    let mut taken: BTreeMap<usize, Ix> = BTreeMap::new();
+    let mut assignment: BTreeMap<usize, Ix> = BTreeMap::new();
     for &candidate in asked {
         if !seat(
             candidate,
             kept.reschedule.len(),
             &fits,
-            &mut taken,
+            &mut assignment,
             &mut BTreeSet::new(),
         ) {
             return None;
         }
     }
     let choice = |(location, candidate): (usize, Ix)| (Arc::clone(&kept.reschedule[location]), candidate);
-    Some(taken.into_iter().map(choice).collect())
+    Some(assignment.into_iter().map(choice).collect())
 }
 
 /// Assigns `candidate` to one of `count` locations, and reassigns other candidates if necessary.
@@ -309,19 +309,19 @@ fn seat(
     candidate: Ix,
     count: usize,
     fits: &dyn Fn(Ix, usize) -> bool,
-    taken: &mut BTreeMap<usize, Ix>,
+    assignment: &mut BTreeMap<usize, Ix>,
     tried: &mut BTreeSet<usize>,
 ) -> bool {
     for location in 0..count {
         if !fits(candidate, location) || !tried.insert(location) {
             continue;
         }
-        let free = match taken.get(&location).copied() {
+        let free = match assignment.get(&location).copied() {
             None => true,
-            Some(other) => seat(other, count, fits, taken, tried),
+            Some(other) => seat(other, count, fits, assignment, tried),
         };
         if free {
-            taken.insert(location, candidate);
+            assignment.insert(location, candidate);
             return true;
         }
     }

@@ -205,14 +205,14 @@ impl Syncer<'_> {
         let view = self.view(stored).ok_or_else(|| self.unseen())?;
         let mut errors = changed(&view.object, written, &["status", "metadata"]);
         errors.extend(self.changed_metadata(&view.object, written));
-        let kept = has_syncer_finalizer(written, self.identifier);
+        let has_finalizer = has_syncer_finalizer(written, self.identifier);
         let deleting = view.object["metadata"].get("deletionTimestamp").is_some();
         let own = self.key(SYNCER_FINALIZER);
-        if !kept && !deleting {
+        if !has_finalizer && !deleting {
             let detail = format!("the syncer must hold the object with its finalizer \"{own}\"");
             errors.push(FieldError::required("metadata.finalizers", detail));
         }
-        if !kept && deleting && remaining > 0 {
+        if !has_finalizer && deleting && remaining > 0 {
             let detail = format!(
                 "may be taken off the namespace after the {remaining} resources in it that the cluster still has"
             );
@@ -225,8 +225,8 @@ impl Syncer<'_> {
             return Err(Denial::Invalid(errors));
         }
         let mut new = stored.clone();
-        set_syncer_finalizer(&mut new, self.identifier, kept);
-        if !kept {
+        set_syncer_finalizer(&mut new, self.identifier, has_finalizer);
+        if !has_finalizer {
             self.release(&mut new);
         }
         Ok(new)

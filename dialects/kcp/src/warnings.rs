@@ -84,11 +84,11 @@ mod tests {
 
     #[test]
     fn what_is_not_synced_is_told_of_the_cluster_and_of_who_is_on_it() {
-        let told = conditions(&json!([
+        let failing = conditions(&json!([
             {"type": "Ready", "status": "True"},
             {"type": "Synced", "status": "False", "reason": "ObjectsNotSynced", "message": "1 of 7 objects: x"},
         ]));
-        let world = fleet(&[told, cluster("b", "east"), namespace("app", Some(ON_A))]);
+        let world = fleet(&[failing, cluster("b", "east"), namespace("app", Some(ON_A))]);
         let warned = world.target(0, now()).warnings;
         assert_eq!(warned, ["not everything is synced: 1 of 7 objects: x"]);
         assert!(world.target(1, now()).warnings.is_empty());

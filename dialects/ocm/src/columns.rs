@@ -232,8 +232,8 @@ impl Columns {
     /// Updates the scores of one object from `old` to `new`, either of which may be absent.
     pub(crate) fn change_scores(&mut self, old: Option<&Scores>, new: Option<&Scores>) {
         if let Some((old, candidate)) = old.and_then(|old| Some((old, self.candidate(&old.cluster)?))) {
-            let kept = |name: &Arc<str>| new.is_some_and(|new| new.values.contains_key(name));
-            for name in old.values.keys().filter(|name| !kept(name)) {
+            let stays = |name: &Arc<str>| new.is_some_and(|new| new.values.contains_key(name));
+            for name in old.values.keys().filter(|name| !stays(name)) {
                 let coordinate = (Arc::clone(&old.resource), Arc::clone(name));
                 self.edit_column(coordinate, candidate, None);
             }

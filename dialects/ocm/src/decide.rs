@@ -331,8 +331,8 @@ impl PlacementFacts<'_> {
     /// chose.
     fn pick(&self, solved: &PipelineOutcome) -> Result<Vec<Ix>, ChoiceRefusal> {
         let Some(chosen) = self.ask.chosen.filter(|chosen| !chosen.is_empty()) else {
-            let wanted = self.policy.wanted.unwrap_or(usize::MAX);
-            return Ok(solved.ranked.iter().copied().take(wanted).collect());
+            let number = self.policy.wanted.unwrap_or(usize::MAX);
+            return Ok(solved.ranked.iter().copied().take(number).collect());
         };
         let mut errors = Vec::new();
         let mut picked = BTreeSet::new();
@@ -360,8 +360,8 @@ impl PlacementFacts<'_> {
                 }
             }
         }
-        if let Some(wanted) = self.policy.wanted.filter(|&wanted| chosen.len() > wanted) {
-            errors.push(FieldError::too_many("spec.targets", chosen.len(), wanted));
+        if let Some(number) = self.policy.wanted.filter(|&number| chosen.len() > number) {
+            errors.push(FieldError::too_many("spec.targets", chosen.len(), number));
         }
         if errors.is_empty() {
             Ok(solved

@@ -205,10 +205,10 @@ impl<'a> TaintToleration<'a> {
         TaintVerdict::Tolerated
     }
 
-    /// Whether `taint` is tolerated; `held` tells whether its cluster is selected already. Records the end
+    /// Whether `taint` is tolerated; `is_selected` tells whether its cluster is selected already. Records the end
     /// of the toleration.
-    fn tolerates(&self, taint: &Taint, held: bool, in_scope: bool) -> bool {
-        if taint.effect == "PreferNoSelect" || (taint.effect == "NoSelectIfNew" && held) {
+    fn tolerates(&self, taint: &Taint, is_selected: bool, in_scope: bool) -> bool {
+        if taint.effect == "PreferNoSelect" || (taint.effect == "NoSelectIfNew" && is_selected) {
             return true;
         }
         for toleration in self
@@ -230,11 +230,15 @@ impl<'a> TaintToleration<'a> {
         false
     }
 
-    /// The untolerated ones among `taints`; `held` tells whether their cluster is selected already.
-    pub(crate) fn untolerated<'t>(&self, taints: &'t [Taint], held: bool) -> impl Iterator<Item = &'t Taint> {
+    /// The untolerated ones among `taints`; `is_selected` tells whether their cluster is selected already.
+    pub(crate) fn untolerated<'t>(
+        &self,
+        taints: &'t [Taint],
+        is_selected: bool,
+    ) -> impl Iterator<Item = &'t Taint> {
         taints
             .iter()
-            .filter(move |taint| !self.tolerates(taint, held, false))
+            .filter(move |taint| !self.tolerates(taint, is_selected, false))
     }
 
     /// Reason why `candidate` is refused; `judged` is the verdict on its list of taints.
@@ -243,10 +247,10 @@ impl<'a> TaintToleration<'a> {
             TaintVerdict::Tolerated => None,
             TaintVerdict::Untolerated(place) => Some(place),
             TaintVerdict::Depends => {
-                let (held, in_scope) = (self.held.has(candidate), self.scope.has(candidate));
+                let (is_selected, in_scope) = (self.held.has(candidate), self.scope.has(candidate));
                 let taints = columns.row(candidate).taints();
                 let mut places = (0..).zip(taints);
-                let refusing = places.find(|(_, taint)| !self.tolerates(taint, held, in_scope));
+                let refusing = places.find(|(_, taint)| !self.tolerates(taint, is_selected, in_scope));
                 refusing.map(|(place, _)| place)
             }
         };

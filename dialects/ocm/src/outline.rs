@@ -10,7 +10,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// The range of no amounts.
+    /// The range of an empty set of amounts.
     pub const NONE: Self = Self {
         least: f64::INFINITY,
         most: f64::NEG_INFINITY,
@@ -45,7 +45,7 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// The outline of no clusters.
+    /// The outline of an empty set of clusters.
     pub const NONE: Self = Self {
         fitting: 0,
         cpu: Range::NONE,

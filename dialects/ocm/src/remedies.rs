@@ -87,7 +87,7 @@ impl ClusterPair<'_> {
     fn sets(&self) -> Vec<Remedy> {
         let namespace = &self.decision.demand.namespace;
         let bound = self.fleet.bound_sets(namespace);
-        let wanted = &self.record.policy.sets;
+        let requested_sets = &self.record.policy.sets;
         let is_in = |(name, set): &(&std::sync::Arc<str>, &std::sync::Arc<_>)| {
             let set: &crate::record::ClusterSet = set;
             set.has(name, self.cluster.labels())
@@ -103,7 +103,7 @@ impl ClusterPair<'_> {
         remedies.extend(self.missing_set(&bound));
         let chosen = bound
             .iter()
-            .filter(|set| wanted.is_empty() || wanted.contains(set));
+            .filter(|set| requested_sets.is_empty() || requested_sets.contains(set));
         for name in chosen.take(MOST) {
             let moved = self.fleet.sets.get(name).and_then(|set| match &set.membership {
                 Membership::Label => Selector::parse(&format!("{SET_LABEL}={name}"))
@@ -159,8 +159,8 @@ impl ClusterPair<'_> {
     /// add it to the placement if that names sets.
     fn open_set(&self, name: &std::sync::Arc<str>, unbound: bool) -> Option<Remedy> {
         let namespace = &self.decision.demand.namespace;
-        let wanted = &self.record.policy.sets;
-        let unnamed = !wanted.is_empty() && !wanted.contains(name);
+        let requested_sets = &self.record.policy.sets;
+        let unnamed = !requested_sets.is_empty() && !requested_sets.contains(name);
         let (mut edits, mut words) = (Vec::new(), Vec::new());
         if unbound {
             words.push(format!("bind ManagedClusterSet {name} to namespace {namespace}"));

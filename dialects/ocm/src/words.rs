@@ -126,10 +126,10 @@ impl RefusalFacts<'_> {
     fn untolerated(&self, candidate: Ix) -> String {
         let columns = self.fleet.columns();
         let tolerations = self.policy.and_then(|policy| policy.tolerations.as_deref().ok());
-        let nobody = Bits::none(columns.count());
-        let held = self.held.unwrap_or(&nobody);
-        let filter = TaintToleration::new(tolerations.unwrap_or_default(), &nobody, held, self.now);
-        let taints = filter.untolerated(columns.row(candidate).taints(), held.has(candidate));
+        let no_clusters = Bits::none(columns.count());
+        let current = self.held.unwrap_or(&no_clusters);
+        let filter = TaintToleration::new(tolerations.unwrap_or_default(), &no_clusters, current, self.now);
+        let taints = filter.untolerated(columns.row(candidate).taints(), current.has(candidate));
         taints::untolerated(taints.map(Taint::from))
     }
 }
@@ -148,8 +148,8 @@ impl fmt::Display for UnmatchedParts<'_> {
         let mut evaluator = Evaluator::new(self.fleet, self.now);
         for (index, predicate) in self.predicates.iter().enumerate() {
             let between = if index > 0 { "; " } else { "" };
-            let asked = mismatch(predicate, self.fleet, self.candidate, &mut evaluator);
-            write!(f, "{between}predicates[{index}] {asked}")?;
+            let part = mismatch(predicate, self.fleet, self.candidate, &mut evaluator);
+            write!(f, "{between}predicates[{index}] {part}")?;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! objects are").
 //!
 //! New PlacementDecisions are created empty. Then the lists change, in an order in which a cluster that
-//! stays selected is always in one of them. Then follow the labels and the Placement's status. Unneeded
+//! stays selected is always in one of them. Then the labels and the Placement's status are written. Unneeded
 //! objects are deleted last. Edits start from the stored objects, so that unknown fields survive.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -145,26 +145,26 @@ impl Files<'_> {
         let mut open: BTreeSet<usize> = (0..self.plan.files.len())
             .filter(|&index| self.plan.files[index].list_changes)
             .collect();
-        let mut shown: BTreeSet<usize> = BTreeSet::new();
+        let mut pushed: BTreeSet<usize> = BTreeSet::new();
         while let Some(&first) = open.first() {
             let ready = |index: &usize| {
                 waits[*index]
                     .iter()
-                    .all(|other| shown.contains(other) || !open.contains(other))
+                    .all(|other| pushed.contains(other) || !open.contains(other))
             };
             if let Some(index) = open.iter().copied().find(|index| ready(index)) {
                 self.push_list(index, &self.plan.files[index].clusters);
                 open.remove(&index);
-                shown.insert(index);
+                pushed.insert(index);
                 continue;
             }
             let index = open
                 .iter()
                 .copied()
-                .find(|index| !shown.contains(index))
+                .find(|index| !pushed.contains(index))
                 .unwrap_or(first);
             let both = self.old_and_new(index);
-            shown.insert(index);
+            pushed.insert(index);
             if both.len() <= DECISIONS_PER_OBJECT {
                 self.push_list(index, &both);
             } else {
@@ -174,7 +174,7 @@ impl Files<'_> {
         }
     }
 
-    /// For every file, the other files that take over a cluster that it lists now.
+    /// For every file, the other files that will list a cluster that the file lists now.
     fn waits(&self) -> Vec<BTreeSet<usize>> {
         let files = &self.plan.files;
         let future: BTreeMap<&str, usize> = files

@@ -181,8 +181,9 @@ impl<'a> DecisionParts<'a> {
     /// The Cluster that already has the finalizer of a request whose status was lost: the first one in
     /// scope, even if other filters refuse it now.
     fn recovered(&self, solved: &PipelineOutcome) -> Option<(Ix, Place)> {
-        let held = self.fleet.held_by(&self.request.wants.holder);
-        held.filter_map(|place| Some((self.fleet.find(place)?.0, place.clone())))
+        let places = self.fleet.held_by(&self.request.wants.holder);
+        places
+            .filter_map(|place| Some((self.fleet.find(place)?.0, place.clone())))
             .find(|(candidate, _)| {
                 let refusals = solved.rejections_of(*candidate);
                 !refusals

@@ -60,7 +60,7 @@ mod tests {
             Some("https://old")
         );
         assert_eq!(server(json!({})), None);
-        let told = facts(&cluster(json!({})));
-        assert_eq!(told.properties["purposes.clusters.openmcp.cloud"], "a,b");
+        let result = facts(&cluster(json!({})));
+        assert_eq!(result.properties["purposes.clusters.openmcp.cloud"], "a,b");
     }
 }

@@ -55,10 +55,10 @@ impl Naming {
     /// count as absent.
     #[must_use]
     pub fn of(purpose: &str, single: bool, name: Option<&str>, generate_name: Option<&str>) -> Self {
-        let given = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(str::to_owned);
-        match (given(generate_name), single) {
+        let non_empty = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(str::to_owned);
+        match (non_empty(generate_name), single) {
             (Some(prefix), _) => Self::Prefix(prefix),
-            (None, true) => Self::Fixed(given(name).unwrap_or_else(|| purpose.to_owned())),
+            (None, true) => Self::Fixed(non_empty(name).unwrap_or_else(|| purpose.to_owned())),
             (None, false) => Self::Prefix(format!("{purpose}-")),
         }
     }

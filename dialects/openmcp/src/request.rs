@@ -35,11 +35,11 @@ pub(crate) struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Creates the question of `request`. Without a configuration and a mapping (`meaning`), no Cluster
-    /// fits.
+    /// Creates the request to the fleet from the record `request`. Without a configuration and a mapping
+    /// (`meaning`), no Cluster fits.
     pub(crate) fn new(fleet: &'a Fleet, request: &Record, meaning: Option<(&Config, &Mapping)>) -> Self {
         let namespace = request.object.meta().namespace();
-        let held = fleet.held_by(&request.wants.holder);
+        let places = fleet.held_by(&request.wants.holder);
         Self {
             rows: fleet.rows.iter().collect(),
             purposes: fleet.names.purposes.with(&request.wants.purpose),
@@ -55,7 +55,7 @@ impl<'a> Request<'a> {
                 Some(Tenancy::Shared(limit)) => SharingMode::UpTo(limit.unwrap_or(u32::MAX)),
                 None => SharingMode::UpTo(u32::MAX),
             },
-            own: held
+            own: places
                 .filter_map(|place| fleet.find(place).map(|(candidate, _)| candidate))
                 .collect(),
             strategy: meaning.map(|(config, _)| config.strategy).unwrap_or_default(),

@@ -124,10 +124,10 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
             if request.wants.operation == Operation::Ignore {
                 "the request is annotated openmcp.cloud/operation=ignore".to_owned()
             } else {
-                let wanted = fleet.config.as_ref().map(|config| config.requests.to_string());
+                let selector = fleet.config.as_ref().map(|config| config.requests.to_string());
                 format!(
                     "the labels do not match selectors.requests ({})",
-                    wanted.unwrap_or_default()
+                    selector.unwrap_or_default()
                 )
             }
         }

@@ -79,8 +79,8 @@ impl ActorArgs {
     /// When a resource to be synced is not in `known`.
     pub fn check_on_hub(&self, mut known: Vec<GroupResource>) -> Result<(), NotSynced> {
         known.sort_unstable();
-        let wanted = self.kcp_synced_resources.iter().flatten();
-        let unknown: Vec<String> = wanted
+        let resources = self.kcp_synced_resources.iter().flatten();
+        let unknown: Vec<String> = resources
             .filter(|resource| !known.contains(resource))
             .map(ToString::to_string)
             .collect();
@@ -119,13 +119,13 @@ mod tests {
             Some(ON_A_HUB.to_owned())
         );
         assert_eq!(ActorArgs::default().settings().kcp_namespace_selector, None);
-        let said = ActorArgs {
+        let configured = ActorArgs {
             kcp_namespace_selector: Selector::parse("team=a").ok(),
             ..ActorArgs::default()
         };
         assert_eq!(
-            said.settings_on_hub().kcp_namespace_selector,
-            said.kcp_namespace_selector
+            configured.settings_on_hub().kcp_namespace_selector,
+            configured.kcp_namespace_selector
         );
     }
 
@@ -146,10 +146,10 @@ mod tests {
                 .is_ok()
         );
         let unknown = syncing(&["configmaps", "ingresses.networking.k8s.io", "namespaces"]);
-        let said = unknown.check_on_hub(known()).unwrap_err().to_string();
+        let error = unknown.check_on_hub(known()).unwrap_err().to_string();
         assert!(
-            said.contains("cannot sync ingresses.networking.k8s.io, namespaces, but only configmaps, "),
-            "{said}"
+            error.contains("cannot sync ingresses.networking.k8s.io, namespaces, but only configmaps, "),
+            "{error}"
         );
     }
 }

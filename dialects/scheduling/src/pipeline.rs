@@ -258,17 +258,17 @@ mod tests {
             for candidate in 0..count {
                 let own: Vec<Rejection> = expected.iter().filter(|one| one.candidate == candidate).copied().collect();
                 // Before and after the list of refusals is built.
-                let untold = rejections.clone();
-                prop_assert_eq!(untold.of_candidate(candidate), own.as_slice());
+                let unlisted = rejections.clone();
+                prop_assert_eq!(unlisted.of_candidate(candidate), own.as_slice());
             }
             for scope in [None, Some(1)] {
-                let told = Rejections::from(expected.clone());
+                let from_list = Rejections::from(expected.clone());
                 let sorted = |rejections: &Rejections| {
                     let mut groups = rejections.groups(scope);
                     groups.sort_unstable_by_key(|group| (group.first.plugin, group.first.reason));
                     groups
                 };
-                prop_assert_eq!(sorted(&rejections), sorted(&told));
+                prop_assert_eq!(sorted(&rejections), sorted(&from_list));
             }
             prop_assert_eq!(&*rejections, expected.as_slice());
             prop_assert_eq!(feasible, passing);

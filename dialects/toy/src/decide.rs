@@ -17,8 +17,8 @@ use crate::names::{BOXES, DIALECT};
 
 /// Decides `toy`. A toy that is in a box stays there.
 pub(crate) fn decide(fleet: &Fleet, toy: &Arc<Object>, ask: &Ask<'_>) -> Result<Decision, ChoiceRefusal> {
-    let held = place_of(toy);
-    let solved = match &held {
+    let place = place_of(toy);
+    let solved = match &place {
         Some(_) => PipelineOutcome::default(),
         None => solve(fleet, ask)?,
     };
@@ -34,7 +34,7 @@ pub(crate) fn decide(fleet: &Fleet, toy: &Arc<Object>, ask: &Ask<'_>) -> Result<
             amount_to: None,
         })
         .collect();
-    let outcome = match (&held, changes.is_empty()) {
+    let outcome = match (&place, changes.is_empty()) {
         (Some(_), _) => Outcome::Unchanged,
         (None, true) => Outcome::Unschedulable,
         (None, false) => Outcome::Scheduled,
@@ -45,7 +45,7 @@ pub(crate) fn decide(fleet: &Fleet, toy: &Arc<Object>, ask: &Ask<'_>) -> Result<
         .iter()
         .map(|change| fence(DIALECT, &Key::new(BOXES, "", &change.cluster_name)))
         .collect();
-    let current = held.into_iter().map(|cluster_name| Current {
+    let current = place.into_iter().map(|cluster_name| Current {
         cluster_name,
         state: "",
         amount: None,

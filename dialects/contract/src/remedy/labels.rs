@@ -100,8 +100,8 @@ pub fn relax(selector: &mut Value, labels: &impl LabelSet) -> Vec<String> {
         // A requirement that cannot be parsed stays.
         Err(_) => false,
     };
-    if let Some(wanted) = selector.get_mut("matchLabels").and_then(Value::as_object_mut) {
-        wanted.retain(|key, value| {
+    if let Some(requirements) = selector.get_mut("matchLabels").and_then(Value::as_object_mut) {
+        requirements.retain(|key, value| {
             let one = LabelSelector {
                 match_labels: [(key, value.as_str().unwrap_or_default())].into_iter().collect(),
                 ..LabelSelector::default()
@@ -109,8 +109,8 @@ pub fn relax(selector: &mut Value, labels: &impl LabelSet) -> Vec<String> {
             !unmet(&one)
         });
     }
-    if let Some(wanted) = selector.get_mut("matchExpressions").and_then(Value::as_array_mut) {
-        wanted.retain(|expression| {
+    if let Some(requirements) = selector.get_mut("matchExpressions").and_then(Value::as_array_mut) {
+        requirements.retain(|expression| {
             let Ok(requirement) = LabelSelectorRequirement::deserialize(expression) else {
                 return true;
             };

@@ -1,5 +1,5 @@
-//! The cause why no target fits, or no further one: labels that no target has, or the nearest target and its
-//! refusals.
+//! The reason why no target fits, or no further target: labels that no target has, or the nearest target and
+//! its refusals.
 
 use std::fmt;
 
@@ -46,8 +46,8 @@ pub enum Lack {
     },
 }
 
-/// The cause why `decision` has no target, or no further ones. `None` where targets would fit, where none is
-/// in scope, and where the filters did not run.
+/// The cause for which `decision` has no target, or no further ones. `None` if targets would fit, if no
+/// target is in scope, or if the filters did not run.
 #[must_use]
 pub fn cause(inventory: &dyn Inventory, decision: &Decision) -> Option<Cause> {
     let solved = &decision.solved;
@@ -94,15 +94,15 @@ fn labels(inventory: &dyn Inventory, decision: &Decision, refused: &[&[Rejection
             .then_some(selector)
     };
     let selector = first.iter().find_map(|refusal| selector_of(refusal.plugin))?;
-    let asked = LabelDemands::of(inventory, selector);
+    let demands = LabelDemands::of(inventory, selector);
     let meet = |number: usize| {
         let candidates = refused.iter().map(|refusals| refusals[0].candidate);
         candidates
-            .filter(|&candidate| asked.meets(number, candidate))
+            .filter(|&candidate| demands.meets(number, candidate))
             .count()
     };
     let requirements = selector.requirements.iter().enumerate();
-    let counted = requirements.map(|(number, asked)| (asked.clone(), meet(number)));
+    let counted = requirements.map(|(number, requirement)| (requirement.clone(), meet(number)));
     Some(Lack::Labels(counted.collect()))
 }
 
@@ -184,31 +184,31 @@ impl fmt::Display for Cause {
 /// (12)`.
 fn unmet(f: &mut fmt::Formatter<'_>, requirements: &[(Requirement, usize)]) -> fmt::Result {
     // The word "has" fits neither a label that must be absent nor a comparison.
-    let plain = |asked: &Requirement| match asked.operator {
+    let plain = |requirement: &Requirement| match requirement.operator {
         Operator::Exists => true,
-        Operator::In => asked.values.len() == 1,
+        Operator::In => requirement.values.len() == 1,
         _ => false,
     };
-    let (has, have) = match requirements.iter().all(|(asked, _)| plain(asked)) {
+    let (has, have) = match requirements.iter().all(|(requirement, _)| plain(requirement)) {
         true => ("has", "have"),
         false => ("matches", "match"),
     };
-    let nobody: Vec<String> = requirements
+    let unmatched: Vec<String> = requirements
         .iter()
         .filter(|(_, count)| *count == 0)
-        .map(|(asked, _)| format!("none {has} {asked}"))
+        .map(|(requirement, _)| format!("none {has} {requirement}"))
         .collect();
-    if nobody.is_empty() {
+    if unmatched.is_empty() {
         let all: Vec<String> = requirements
             .iter()
-            .map(|(asked, count)| format!("{asked} ({count})"))
+            .map(|(requirement, count)| format!("{requirement} ({count})"))
             .collect();
         return write!(f, "none {has} all of {}", all.join(", "));
     }
-    f.write_str(&nobody.join(", "))?;
-    for (asked, count) in requirements.iter().filter(|(_, count)| *count > 0) {
+    f.write_str(&unmatched.join(", "))?;
+    for (requirement, count) in requirements.iter().filter(|(_, count)| *count > 0) {
         let verb = if *count == 1 { has } else { have };
-        write!(f, "; {count} {verb} {asked}")?;
+        write!(f, "; {count} {verb} {requirement}")?;
     }
     Ok(())
 }

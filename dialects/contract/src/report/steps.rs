@@ -18,17 +18,17 @@ impl<'a> LabelDemands<'a> {
         Self {
             inventory,
             requirements: requirements
-                .map(|asked| (asked, inventory.meeting(asked)))
+                .map(|requirement| (requirement, inventory.meeting(requirement)))
                 .collect(),
         }
     }
 
     /// Whether `candidate` meets the requirement of this number.
     pub(super) fn meets(&self, number: usize, candidate: u32) -> bool {
-        let (asked, meeting) = &self.requirements[number];
+        let (requirement, meeting) = &self.requirements[number];
         match meeting {
             Some(bits) => bits[candidate as usize / 64] >> (candidate % 64) & 1 == 1,
-            None => asked.matches(self.inventory.label(candidate, &asked.key)),
+            None => requirement.matches(self.inventory.label(candidate, &requirement.key)),
         }
     }
 
@@ -64,7 +64,7 @@ impl<'a> Steps<'a> {
     /// The number of steps after which a target with these refusals would fit.
     pub(super) fn count(&self, refusals: &[Rejection]) -> usize {
         let step = |refusal: &Rejection| match &self.labels[usize::from(refusal.plugin)] {
-            Some(asked) => asked.unmet(refusal.candidate).max(1),
+            Some(demands) => demands.unmet(refusal.candidate).max(1),
             None => self.inventory.steps(refusal.reason),
         };
         refusals.iter().map(step).sum()

@@ -112,15 +112,15 @@ mod tests {
 
     #[test]
     fn the_schedulers_finalizer_is_taken_off_by_the_scheduler_only() {
-        let held = || json!(["kubernetes-fleet.io/crp-cleanup", PLACEMENT_FINALIZER]);
-        for gone in [json!(null), json!([]), json!(["kubernetes-fleet.io/crp-cleanup"])] {
+        let with_finalizer = || json!(["kubernetes-fleet.io/crp-cleanup", PLACEMENT_FINALIZER]);
+        for remaining in [json!(null), json!([]), json!(["kubernetes-fleet.io/crp-cleanup"])] {
             assert_eq!(
-                change("admin", held(), gone.clone()).unwrap_err(),
+                change("admin", with_finalizer(), remaining.clone()).unwrap_err(),
                 "clusterresourceplacements.placement.kubernetes-fleet.io \"web\" is forbidden: \
                  metadata.finalizers[kubernetes-fleet.io/scheduler-cleanup]: Forbidden: it keeps the placement until its \
                  bindings are gone; only berth:scheduler takes it off: leave it in the list, or delete the placement"
             );
-            assert_eq!(change(ACTOR, held(), gone), Ok(()));
+            assert_eq!(change(ACTOR, with_finalizer(), remaining), Ok(()));
         }
     }
 

@@ -13,7 +13,7 @@ use crate::names::{
 
 /// All rules for a hub.
 pub(crate) fn all() -> Vec<HubRule> {
-    let held = cel::element_differs(
+    let finalizer_changes = cel::element_differs(
         &["metadata", "finalizers"],
         &format!("item == {}", cel::text(PLACEMENT_FINALIZER)),
     );
@@ -32,7 +32,10 @@ pub(crate) fn all() -> Vec<HubRule> {
             subresources: &["", "status"],
             operations: &[Operation::Update],
             phase: Phase::Validate,
-            conditions: vec![Condition::not_by(ACTOR), Condition::new("hold", held)],
+            conditions: vec![
+                Condition::not_by(ACTOR),
+                Condition::new("hold", finalizer_changes),
+            ],
         },
     ]
 }

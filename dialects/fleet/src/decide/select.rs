@@ -106,7 +106,7 @@ impl SelectionFacts<'_> {
             Mode::Number(_) => scores::affinity(&policy.preferred, columns),
             Mode::All | Mode::Fixed(_) => vec![0; columns.count() as usize],
         };
-        let asked = self.caller_choice(|candidate| {
+        let choice = self.caller_choice(|candidate| {
             let passes = self.held.has(candidate) || pickable.has(candidate);
             (!passes).then(|| {
                 let filters: [&dyn Filter<Columns>; 4] =
@@ -114,11 +114,11 @@ impl SelectionFacts<'_> {
                 self.refusals(&filters, candidate)
             })
         })?;
-        let kept = self.kept(asked.as_ref());
+        let kept = self.kept(choice.as_ref());
         let mut spread = Spread::new(&policy.spread, columns, kept.iter().copied());
         let mut candidates: Vec<CandidateRank> = pickable
             .iter()
-            .filter(|&candidate| asked.as_ref().is_none_or(|asked| asked.has(candidate)))
+            .filter(|&candidate| choice.as_ref().is_none_or(|choice| choice.has(candidate)))
             .map(|candidate| CandidateRank {
                 topology: 0,
                 affinity: affinity[candidate as usize],
@@ -127,8 +127,8 @@ impl SelectionFacts<'_> {
             })
             .collect();
         let picks = match policy.mode {
-            Mode::Number(wanted) => {
-                let missing = wanted.saturating_sub(kept.len());
+            Mode::Number(number) => {
+                let missing = number.saturating_sub(kept.len());
                 if policy.spread.is_empty() {
                     scores::best(candidates, missing)
                 } else {
@@ -138,7 +138,7 @@ impl SelectionFacts<'_> {
             }
             Mode::All | Mode::Fixed(_) => candidates,
         };
-        self.all_placed(asked.as_ref(), &kept, &picks, &spread)?;
+        self.all_placed(choice.as_ref(), &kept, &picks, &spread)?;
         let mut chosen = Bits::none(columns.count());
         kept.iter().for_each(|&candidate| chosen.set(candidate, true));
         picks.iter().for_each(|pick| chosen.set(pick.candidate, true));
@@ -165,14 +165,14 @@ impl SelectionFacts<'_> {
     }
 
     /// The present bindings that stay: those that the caller chose, or all up to the requested number.
-    fn kept(&self, asked: Option<&Bits>) -> Vec<Ix> {
+    fn kept(&self, choice: Option<&Bits>) -> Vec<Ix> {
         let present = &self.classes.present;
-        if let Some(asked) = asked {
-            let chosen = present.iter().filter(|(candidate, _)| asked.has(*candidate));
+        if let Some(choice) = choice {
+            let chosen = present.iter().filter(|(candidate, _)| choice.has(*candidate));
             return chosen.map(|(candidate, _)| *candidate).collect();
         }
         let surplus = match self.policy.mode {
-            Mode::Number(wanted) => present.len().saturating_sub(wanted),
+            Mode::Number(number) => present.len().saturating_sub(number),
             Mode::All | Mode::Fixed(_) => 0,
         };
         if surplus == 0 {
@@ -361,16 +361,16 @@ impl SelectionFacts<'_> {
         let bound = |candidate| {
             self.held.has(candidate) || Classes::find(&self.classes.obsolete, candidate).is_some()
         };
-        let asked = self.caller_choice(|candidate| {
+        let choice = self.caller_choice(|candidate| {
             let passes = named.has(candidate) && (bound(candidate) || self.eligibility.passes(candidate));
             (!passes).then(|| self.refusals(&[&fixed], candidate))
         })?;
-        let wanted = |candidate: Ix| asked.as_ref().is_none_or(|asked| asked.has(candidate));
-        let kept = self.kept(asked.as_ref());
+        let is_chosen = |candidate: Ix| choice.as_ref().is_none_or(|choice| choice.has(candidate));
+        let kept = self.kept(choice.as_ref());
         let fresh = order.iter().copied().filter(|&candidate| {
             let may = Classes::find(&self.classes.obsolete, candidate).is_some()
                 || self.eligibility.passes(candidate);
-            may && !self.held.has(candidate) && wanted(candidate)
+            may && !self.held.has(candidate) && is_chosen(candidate)
         });
         let unscored = |candidate| CandidateRank {
             topology: 0,
@@ -421,7 +421,7 @@ impl SelectionFacts<'_> {
         let Some(chosen) = self.chosen() else {
             return Ok(None);
         };
-        let mut asked = Bits::none(self.columns.count());
+        let mut choice = Bits::none(self.columns.count());
         let mut errors = Vec::new();
         for (index, name) in chosen.iter().enumerate() {
             let path = format!("spec.targets[{index}]");
@@ -429,22 +429,22 @@ impl SelectionFacts<'_> {
                 None => {
                     errors.push(FieldError::invalid(path, name.as_str(), words::not_found(name)));
                 }
-                Some(candidate) if asked.has(candidate) => {
+                Some(candidate) if choice.has(candidate) => {
                     errors.push(FieldError::duplicate(path, name.as_str()));
                 }
                 Some(candidate) => match refused(candidate) {
                     Some(reasons) => errors.push(FieldError::invalid(path, name.as_str(), reasons)),
-                    None => asked.set(candidate, true),
+                    None => choice.set(candidate, true),
                 },
             }
         }
-        if let Mode::Number(wanted) = self.policy.mode
-            && chosen.len() > wanted
+        if let Mode::Number(number) = self.policy.mode
+            && chosen.len() > number
         {
-            errors.push(FieldError::too_many("spec.targets", chosen.len(), wanted));
+            errors.push(FieldError::too_many("spec.targets", chosen.len(), number));
         }
         if errors.is_empty() {
-            Ok(Some(asked))
+            Ok(Some(choice))
         } else {
             Err(ChoiceRefusal { errors })
         }
@@ -453,12 +453,12 @@ impl SelectionFacts<'_> {
     /// Checks that every cluster that the caller chose is picked; only topology spread can still refuse one.
     fn all_placed(
         &self,
-        asked: Option<&Bits>,
+        choice: Option<&Bits>,
         kept: &[Ix],
         picks: &[CandidateRank],
         spread: &Spread<'_>,
     ) -> Result<(), ChoiceRefusal> {
-        let (Some(asked), Some(chosen)) = (asked, self.chosen()) else {
+        let (Some(choice), Some(chosen)) = (choice, self.chosen()) else {
             return Ok(());
         };
         let placed =
@@ -467,11 +467,11 @@ impl SelectionFacts<'_> {
         let emptiest = spread.emptiest(self.columns);
         let words = words::Words::new(self.fleet, self.ask.demand, Some(self.policy), &[], &emptiest);
         for (index, name) in chosen.iter().enumerate() {
-            let left = self
+            let unplaced = self
                 .columns
                 .candidate(name)
-                .filter(|&candidate| asked.has(candidate) && !placed(candidate));
-            if let Some(candidate) = left {
+                .filter(|&candidate| choice.has(candidate) && !placed(candidate));
+            if let Some(candidate) = unplaced {
                 let detail = match spread.violated(candidate) {
                     Some(constraint) => {
                         let counts = spread.counts(constraint, candidate);

@@ -85,10 +85,10 @@ fn requests(fleet: &Fleet, placement: &Key, record: &PlacementRecord, cluster: &
     let Ok(policy) = &*record.policy else {
         return false;
     };
-    let held = fleet.held.get(placement).copied().unwrap_or(0);
+    let live = fleet.held.get(placement).copied().unwrap_or(0);
     match &policy.mode {
         Mode::All => !has(fleet, cluster, placement),
-        Mode::Number(wanted) => held < *wanted,
+        Mode::Number(number) => live < *number,
         Mode::Fixed(names) => names.contains(cluster) && !has(fleet, cluster, placement),
     }
 }

@@ -68,13 +68,13 @@ fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Cons
         Some(record) => fleet.placements.insert(key.clone(), Arc::clone(record)),
         None => fleet.placements.remove(key),
     };
-    let shown = |record: &Option<Arc<PlacementRecord>>| {
+    let report_entry = |record: &Option<Arc<PlacementRecord>>| {
         let namespace = record.as_ref()?.shown_in.clone()?;
         Some((namespace, Arc::clone(&key.name)))
     };
-    if shown(&old) != shown(&new) {
-        shown(&old).and_then(|entry| fleet.shown.remove(&entry));
-        shown(&new).and_then(|entry| fleet.shown.insert(entry));
+    if report_entry(&old) != report_entry(&new) {
+        report_entry(&old).and_then(|entry| fleet.shown.remove(&entry));
+        report_entry(&new).and_then(|entry| fleet.shown.insert(entry));
     }
     let is_due = match (&old, &new) {
         (Some(old), Some(new)) => !old.decides_like(new),
@@ -122,10 +122,10 @@ fn snapshot(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conse
         .map(|(parent, _)| parent)
         .collect();
     parents.dedup();
-    let lost = old.as_ref().is_some_and(|(_, old)| old.latest) && new.is_none();
+    let is_latest_deleted = old.as_ref().is_some_and(|(_, old)| old.latest) && new.is_none();
     let due_keys = parents
         .into_iter()
-        .filter_map(|parent| due::snapshot(fleet, parent, lost));
+        .filter_map(|parent| due::snapshot(fleet, parent, is_latest_deleted));
     Consequences {
         decide: due::of(due_keys.collect()),
         ..Consequences::nothing()
@@ -179,17 +179,17 @@ fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conseq
 
 /// Adds one live binding of `placement` on `cluster` to the counts, or removes it.
 fn count(fleet: &mut Fleet, placement: &Key, cluster: &Arc<str>, up: bool) {
-    let held = fleet.held.get(placement).copied().unwrap_or(0);
+    let live = fleet.held.get(placement).copied().unwrap_or(0);
     let on = fleet.tally.get(cluster).copied().unwrap_or(0);
-    let (held, on) = if up {
-        (held + 1, on + 1)
+    let (live, on) = if up {
+        (live + 1, on + 1)
     } else {
-        (held.saturating_sub(1), on.saturating_sub(1))
+        (live.saturating_sub(1), on.saturating_sub(1))
     };
-    if held == 0 {
+    if live == 0 {
         fleet.held.remove(placement);
     } else {
-        fleet.held.insert(placement.clone(), held);
+        fleet.held.insert(placement.clone(), live);
     }
     if on == 0 {
         fleet.tally.remove(cluster);

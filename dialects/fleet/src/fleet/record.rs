@@ -144,10 +144,10 @@ impl SnapshotRecord {
 
     /// Whether the policy is that of `placement`, regardless of the number of clusters.
     pub(crate) fn has_policy_of(&self, placement: &PlacementRecord) -> bool {
-        let wanted = placement.raw.as_ref();
-        match (&self.policy, wanted) {
-            (Some(own), Some(wanted)) => *own == wanted.without_number(),
-            (own, wanted) => own.is_none() && wanted.is_none(),
+        let placement_policy = placement.raw.as_ref();
+        match (&self.policy, placement_policy) {
+            (Some(own), Some(placement_policy)) => *own == placement_policy.without_number(),
+            (own, placement_policy) => own.is_none() && placement_policy.is_none(),
         }
     }
 

@@ -161,33 +161,33 @@ mod tests {
             "there is no distance within a region"
         );
         let fragile = with(live(), "/spec/controlPlane", json!({}));
-        let told = moved(&fragile, &here);
+        let problems = moved(&fragile, &here);
         assert!(
-            told.len() == 1 && told[0].contains("highAvailability"),
-            "{told:?}"
+            problems.len() == 1 && problems[0].contains("highAvailability"),
+            "{problems:?}"
         );
         let asleep = with(live(), "/spec/hibernation/enabled", json!(true));
         let waking = with(live(), "/status/hibernated", json!(true));
         for asleep in [asleep, waking] {
-            let told = moved(&asleep, &here);
+            let problems = moved(&asleep, &here);
             assert!(
-                told.len() == 1 && told[0].contains("spec.hibernation"),
-                "{told:?}"
+                problems.len() == 1 && problems[0].contains("spec.hibernation"),
+                "{problems:?}"
             );
         }
         for version in [json!(null), json!({"version": "v1.149.0"})] {
             let other = with(backed("to", "eu-west-1"), "/status/gardener", version);
-            let told = moved(&live(), &[backed("from", "eu-west-1"), other]);
+            let problems = moved(&live(), &[backed("from", "eu-west-1"), other]);
             assert!(
-                told.len() == 1 && told[0].contains("status.gardener.version"),
-                "{told:?}"
+                problems.len() == 1 && problems[0].contains("status.gardener.version"),
+                "{problems:?}"
             );
         }
         let foreign = with(backed("to", "eu-west-1"), "/spec/provider/type", json!("gcp"));
-        let told = moved(&live(), &[backed("from", "eu-west-1"), foreign.clone()]);
+        let problems = moved(&live(), &[backed("from", "eu-west-1"), foreign.clone()]);
         assert!(
-            told.len() == 1 && told[0].contains("of one provider type"),
-            "{told:?}"
+            problems.len() == 1 && problems[0].contains("of one provider type"),
+            "{problems:?}"
         );
         let at_rest = with(live(), "/metadata/annotations", json!({LIVE_MIGRATE: "no"}));
         assert_eq!(moved(&at_rest, &[backed("from", "eu-west-1"), foreign]), [""; 0]);
@@ -198,14 +198,14 @@ mod tests {
         let seeds = [backed("from", "eu-west-1"), backed("to", "eu-west-2")];
         let by = |map: Option<Value>| {
             let all: Vec<Value> = seeds.iter().cloned().chain(map).collect();
-            let told = moved(&live(), &all);
+            let problems = moved(&live(), &all);
             let near = with(
                 live(),
                 "/metadata/annotations",
                 json!({LIVE_MIGRATE: "1", ALLOW_DISTANT_REGIONS: "true"}),
             );
             assert_eq!(moved(&near, &all), [""; 0], "it is allowed all the same");
-            told
+            problems
         };
         let cases = [
             (None, "no ConfigMap has distances"),
@@ -234,10 +234,13 @@ mod tests {
             (Some(distances("eu-west-1", "near", None)), "cannot be read"),
         ];
         for (map, words) in cases {
-            let told = by(map);
+            let problems = by(map);
             match words {
-                "" => assert_eq!(told, [""; 0]),
-                words => assert!(told.len() == 1 && told[0].contains(words), "{words}: {told:?}"),
+                "" => assert_eq!(problems, [""; 0]),
+                words => assert!(
+                    problems.len() == 1 && problems[0].contains(words),
+                    "{words}: {problems:?}"
+                ),
             }
         }
     }

@@ -31,12 +31,12 @@ pub(super) fn check(row: &Row, wants: &Wants, rules: Rules) -> Verdict {
         0 => {}
         bits => return Verdict::Reject(Code::RangeMissing.with(bits)),
     }
-    let given: u32 = (0..3)
+    let defaulted: u32 = (0..3)
         .filter(|&index: &usize| wants.networks[index].is_none() && !defaults[index].is_none())
         .map(|index| 1 << index)
         .sum();
     let of_status = held.map_or(0, |held| any(held, |ranges| reserved(&ranges)));
-    match wants.reserved | (given & row.facts.reserved) | of_status << HELD {
+    match wants.reserved | (defaulted & row.facts.reserved) | of_status << HELD {
         0 => {}
         bits => return Verdict::Reject(Code::RangeReserved.with(bits)),
     }

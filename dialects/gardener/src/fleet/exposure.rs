@@ -79,11 +79,11 @@ fn labels(selector: &mut Map<String, Value>, class: &Value) -> Vec<FieldError> {
         };
         match labels.get(key) {
             Some(own) if own != value => {
-                let asked = value.as_str().unwrap_or_default();
+                let required = value.as_str().unwrap_or_default();
                 errors.push(FieldError::invalid(
                     format!("spec.seedSelector.matchLabels[{key}]"),
                     own.clone(),
-                    format!("the ExposureClass asks for {key}={asked}"),
+                    format!("the ExposureClass asks for {key}={required}"),
                 ));
             }
             _ => drop(labels.insert(key.clone(), value.clone())),

@@ -34,7 +34,7 @@ pub(crate) struct OwnProfile {
     pub(crate) parent: String,
     /// The profile that Gardener has merged from the parent and this one. Until it exists, shoots of this
     /// profile use the parent.
-    made: Option<Arc<Profile>>,
+    merged: Option<Arc<Profile>>,
 }
 
 impl Profile {

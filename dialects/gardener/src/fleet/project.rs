@@ -86,16 +86,21 @@ pub(crate) fn judge(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<Fiel
         let project = project::Project::deserialize(value).ok();
         project.map(|project| project.namespace(name))
     };
-    let Some(wanted) = namespace(new) else {
+    let Some(new_namespace) = namespace(new) else {
         return Vec::new();
     };
-    if old.and_then(namespace).is_some_and(|before| before == wanted) {
+    if old
+        .and_then(namespace)
+        .is_some_and(|before| before == new_namespace)
+    {
         return Vec::new();
     }
-    let owner = fleet.project_of(&wanted).filter(|other| *other.name != *name);
+    let owner = fleet
+        .project_of(&new_namespace)
+        .filter(|other| *other.name != *name);
     let owner = owner.map(|other| {
         let detail = format!("the namespace is that of Project \"{}\"", other.name);
-        FieldError::invalid("spec.namespace", wanted, detail)
+        FieldError::invalid("spec.namespace", new_namespace, detail)
     });
     owner.into_iter().collect()
 }

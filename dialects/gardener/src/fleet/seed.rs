@@ -237,13 +237,13 @@ fn networks(seed: &Seed) -> [Range; 3] {
 }
 
 fn defaults(seed: &Seed) -> [Range; 3] {
-    let Some(given) = &seed.spec.networks.shoot_defaults else {
+    let Some(ranges) = &seed.spec.networks.shoot_defaults else {
         return [Range::NONE; 3];
     };
     [
         Range::NONE,
-        Range::of(given.pods.as_deref()),
-        Range::of(given.services.as_deref()),
+        Range::of(ranges.pods.as_deref()),
+        Range::of(ranges.services.as_deref()),
     ]
 }
 

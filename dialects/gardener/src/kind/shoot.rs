@@ -78,9 +78,9 @@ impl Kind for ShootKind {
         let mut errors = rules::check(&shoot, &namespace);
         // A binding sets the seed's ranges, which the scheduler has checked.
         let ranges = |value: &Value| value.pointer("/spec/networking").cloned();
-        let given = matches!(write.via, Via::Create | Via::Update)
+        let ranges_change = matches!(write.via, Via::Create | Via::Update)
             && write.old.is_none_or(|old| ranges(old) != ranges(new));
-        if let Some(networking) = shoot.spec.networking.as_ref().filter(|_| given) {
+        if let Some(networking) = shoot.spec.networking.as_ref().filter(|_| ranges_change) {
             errors.extend(rules::ranges(networking));
         }
         // A stored object that cannot be parsed is not compared.

@@ -8,7 +8,7 @@ use crate::fleet::shoot::Wants;
 const RANGES: [&str; 3] = ["nodes", "pods", "services"];
 
 /// The seed's default ranges for shoots as text: nodes (always none), pods, services.
-fn given(row: &Row) -> [Option<&str>; 3] {
+fn default_texts(row: &Row) -> [Option<&str>; 3] {
     let defaults = row.record.seed.spec.networks.shoot_defaults.as_ref();
     [
         None,
@@ -39,8 +39,8 @@ pub(super) fn missing(bits: u32, row: &Row, wants: &Wants) -> String {
             "neither the shoot nor the seed's shootDefaults give a range for {}",
             own.join(" and ")
         );
-        let given = given(row);
-        let foreign: Vec<&str> = named(bits).filter_map(|range| given[range]).collect();
+        let defaults = default_texts(row);
+        let foreign: Vec<&str> = named(bits).filter_map(|range| defaults[range]).collect();
         if !foreign.is_empty() {
             let families = wants.families.words();
             text.push_str(&format!(
@@ -63,7 +63,7 @@ pub(super) fn missing(bits: u32, row: &Row, wants: &Wants) -> String {
 fn of_spec<'a>(kind: usize, row: &'a Row, wants: &'a Wants) -> (&'static str, &'a str) {
     match wants.ranges[kind].as_deref() {
         Some(text) => ("shoot's", text),
-        None => ("default", given(row)[kind].unwrap_or_default()),
+        None => ("default", default_texts(row)[kind].unwrap_or_default()),
     }
 }
 

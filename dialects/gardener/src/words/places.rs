@@ -18,8 +18,8 @@ pub(super) fn sentence(fleet: &Fleet, row: &Row, wants: &Wants, reason: Reason) 
             row.facts.zones.len()
         ),
         Code::ZonesMissing => {
-            let asked = wants.control_plane_zones.iter();
-            let missing: Vec<&str> = asked
+            let required = wants.control_plane_zones.iter();
+            let missing: Vec<&str> = required
                 .filter(|zone| !row.facts.zones.contains(zone))
                 .map(String::as_str)
                 .collect();
@@ -39,8 +39,8 @@ pub(super) fn sentence(fleet: &Fleet, row: &Row, wants: &Wants, reason: Reason) 
             fleet.row(reason.detail).name
         ),
         Code::AccessRestricted => {
-            let asked = wants.restrictions.iter();
-            let missing: Vec<String> = asked
+            let required = wants.restrictions.iter();
+            let missing: Vec<String> = required
                 .filter(|name| !row.facts.restrictions.contains(name))
                 .cloned()
                 .collect();

@@ -66,23 +66,23 @@ impl Eq for Party {}
 /// assigned at once.
 #[must_use]
 pub(crate) fn seats(amount: i64, parties: &[(Ix, i64)], is_descending: bool) -> Vec<i64> {
-    let mut given = vec![0; parties.len()];
+    let mut result = vec![0; parties.len()];
     let total: i128 = parties.iter().map(|(_, weight)| i128::from(*weight)).sum();
     if total <= 0 || amount <= 0 {
-        return given;
+        return result;
     }
     // A divisor that assigns fewer than `amount` seats assigns no party more seats than it gets in the end.
     let many = i128::try_from(parties.len()).unwrap_or(i128::MAX);
     let safe_amount = (i128::from(amount) - many).max(0);
     let mut left = amount;
-    for (seats, (_, weight)) in given.iter_mut().zip(parties) {
+    for (seats, (_, weight)) in result.iter_mut().zip(parties) {
         let share = (i128::from(*weight) * safe_amount / total - 1).max(0);
         *seats = i64::try_from(share).unwrap_or(0);
         left -= *seats;
     }
     let mut heap: BinaryHeap<Party> = (0..)
         .zip(parties)
-        .zip(&given)
+        .zip(&result)
         .map(|((place, &(candidate, weight)), seats)| Party {
             place,
             candidate,
@@ -96,10 +96,10 @@ pub(crate) fn seats(amount: i64, parties: &[(Ix, i64)], is_descending: bool) -> 
             break;
         };
         next.seats += 1;
-        given[next.place] = next.seats;
+        result[next.place] = next.seats;
         heap.push(next);
     }
-    given
+    result
 }
 
 /// Whether a tie is won by the cluster with the later name: if the 32-bit FNV-1a hash of `uid` is odd.
@@ -122,18 +122,18 @@ mod tests {
 
     /// Assigns one seat after the other.
     fn one_by_one(amount: i64, parties: &[(Ix, i64)], is_descending: bool) -> Vec<i64> {
-        let mut given = vec![0; parties.len()];
+        let mut result = vec![0; parties.len()];
         for _ in 0..amount {
             let best = (0..parties.len()).max_by_key(|&place| Party {
                 place,
                 candidate: parties[place].0,
                 weight: parties[place].1,
-                seats: given[place],
+                seats: result[place],
                 is_descending,
             });
-            given[best.expect("there are parties")] += 1;
+            result[best.expect("there are parties")] += 1;
         }
-        given
+        result
     }
 
     proptest! {
@@ -154,8 +154,8 @@ mod tests {
 
     #[test]
     fn two_thousand_million_replicas_are_divided_at_once() {
-        let given = seats(i64::from(i32::MAX), &[(0, 1), (1, 2)], false);
-        assert_eq!(given, [715_827_882, 1_431_655_765]);
+        let result = seats(i64::from(i32::MAX), &[(0, 1), (1, 2)], false);
+        assert_eq!(result, [715_827_882, 1_431_655_765]);
     }
 
     #[test]

@@ -61,14 +61,15 @@ impl Grades {
     /// # Errors
     /// The reason why no node takes any.
     pub(super) fn per_node(&self, request: &Request) -> Result<Vec<i64>, RoomLimit> {
-        let asked: Vec<(&Arc<str>, Amount)> = request.asked().filter(|(name, _)| is_counted(name)).collect();
-        if let Some((name, _)) = asked.iter().find(|(name, _)| !self.names(name)) {
+        let requests: Vec<(&Arc<str>, Amount)> =
+            request.nonzero().filter(|(name, _)| is_counted(name)).collect();
+        if let Some((name, _)) = requests.iter().find(|(name, _)| !self.names(name)) {
             return Err(RoomLimit::NotModelled(Arc::clone(name)));
         }
         let per_node = self.least.iter().map(|least| {
-            asked.iter().fold(PODS_PER_NODE, |most, (name, wanted)| {
+            requests.iter().fold(PODS_PER_NODE, |most, (name, amount)| {
                 let has = least.get(&***name).copied().unwrap_or_default();
-                most.min(has.counted(name).max(0) / wanted.counted(name))
+                most.min(has.counted(name).max(0) / amount.counted(name))
             })
         });
         Ok(per_node.collect())

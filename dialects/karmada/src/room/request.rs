@@ -32,7 +32,7 @@ impl Request {
     }
 
     /// The resources with a request above zero.
-    pub(crate) fn asked(&self) -> impl Iterator<Item = (&Arc<str>, Amount)> {
+    pub(crate) fn nonzero(&self) -> impl Iterator<Item = (&Arc<str>, Amount)> {
         let all = self.exact.iter().zip(&self.amounts);
         all.filter(|(_, amount)| amount.units > 0)
             .map(|((name, _), amount)| (name, *amount))

@@ -37,7 +37,7 @@ pub(crate) struct Part {
     /// The name of the resource.
     pub(super) name: Arc<str>,
     /// The amount.
-    pub(super) wanted: Amount,
+    pub(super) amount: Amount,
 }
 
 impl Shape {
@@ -61,13 +61,13 @@ impl Shape {
             };
         }
         let mut parts = Vec::new();
-        for (name, wanted) in request.asked() {
+        for (name, amount) in request.nonzero() {
             let place = self.resources.binary_search_by(|known| (**known).cmp(&**name));
             let Ok(place) = place else {
                 return Measure::None(RoomLimit::Missing(Arc::clone(name)));
             };
             let name = Arc::clone(name);
-            parts.push(Part { place, name, wanted });
+            parts.push(Part { place, name, amount });
         }
         match parts.is_empty() {
             true => Measure::Pod,

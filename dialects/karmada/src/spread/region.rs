@@ -55,8 +55,8 @@ pub(super) fn select(
         rest.extend(clusters);
     }
     rest.sort_by_key(RankedCluster::rank);
-    let wanted = of_clusters.of(selected.len() + rest.len());
-    let more = wanted.saturating_sub(selected.len());
+    let size = of_clusters.of(selected.len() + rest.len());
+    let more = size.saturating_sub(selected.len());
     selected.extend(rest.into_iter().take(more));
     Ok(selected)
 }

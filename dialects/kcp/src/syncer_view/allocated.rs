@@ -103,9 +103,9 @@ pub(super) fn keep(next: &mut Value, down: &Value) {
         let tcp = Some(json!("TCP"));
         for port in ports(spec) {
             let [number, protocol] = name(port);
-            let wanted = [number, protocol.or_else(|| tcp.clone())];
+            let key = [number, protocol.or_else(|| tcp.clone())];
             let found = known.iter().find(|([number, protocol], _)| {
-                *number == wanted[0] && protocol.as_ref().or(tcp.as_ref()) == wanted[1].as_ref()
+                *number == key[0] && protocol.as_ref().or(tcp.as_ref()) == key[1].as_ref()
             });
             if let Some((_, Some(allocated))) = found {
                 port.insert("nodePort".to_owned(), (*allocated).clone());

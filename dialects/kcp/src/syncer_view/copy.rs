@@ -109,10 +109,10 @@ pub fn copy(identifier: &str, up: &Value, namespace: &str) -> Value {
     if let Some(fields) = copy.as_object_mut() {
         fields.remove("status");
     }
-    let wanted = copy_name(up["kind"].as_str().unwrap_or_default(), &name);
+    let copied_name = copy_name(up["kind"].as_str().unwrap_or_default(), &name);
     if let Some(metadata) = copy["metadata"].as_object_mut() {
         metadata.retain(|field, _| !SERVERS_OWN.contains(&field.as_str()));
-        metadata.insert("name".to_owned(), wanted.into());
+        metadata.insert("name".to_owned(), copied_name.into());
         metadata.insert("namespace".to_owned(), namespace.into());
     }
     for map in [LABELS, ANNOTATIONS] {
@@ -157,12 +157,12 @@ pub fn is_another(copy: &Value, down: &Value) -> bool {
 
 /// Whether `down` has exactly the content of `copy`, if the content is compared exactly.
 fn same_content(down: &Value, copy: &Value) -> bool {
-    let given =
+    let value_of =
         |object: &'_ Value, field: &str| object.get(field).filter(|value| !is_nothing(value)).cloned();
     !has_content(copy)
         || CONTENT
             .iter()
-            .all(|field| given(down, field) == given(copy, field))
+            .all(|field| value_of(down, field) == value_of(copy, field))
 }
 
 /// Returns `down` updated to `copy`; `None` if it is up to date. Fields that were copied before and are no
@@ -187,35 +187,35 @@ pub fn brought_up_to_date(copy: &Value, down: &Value) -> Option<Value> {
         fields.retain(|field, _| !CONTENT.contains(&field.as_str()) || new.fields.contains(field));
     }
     for (map, before) in [(LABELS, &old.labels), (ANNOTATIONS, &old.annotations)] {
-        let wanted = part(copy, map);
-        let kept = |key: &str| wanted.is_some_and(|wanted| wanted.contains_key(key));
-        for removed in before.iter().filter(|key| !kept(key)) {
+        let entries = part(copy, map);
+        let is_copied = |key: &str| entries.is_some_and(|entries| entries.contains_key(key));
+        for removed in before.iter().filter(|key| !is_copied(key)) {
             set(&mut next, map, removed, None);
         }
-        for (key, value) in wanted.into_iter().flatten() {
+        for (key, value) in entries.into_iter().flatten() {
             set(&mut next, map, key, value.as_str());
         }
     }
     Some(next)
 }
 
-/// Whether `actual` has everything that `wanted` has; maps may have more.
-fn contains(actual: &Value, wanted: &Value) -> bool {
-    match (actual, wanted) {
-        (Value::Object(actual), Value::Object(wanted)) => {
-            wanted.iter().all(|(key, wanted)| match actual.get(key) {
-                Some(actual) => contains(actual, wanted),
-                None => is_nothing(wanted),
+/// Whether `actual` has everything that `expected` has; maps may have more.
+fn contains(actual: &Value, expected: &Value) -> bool {
+    match (actual, expected) {
+        (Value::Object(actual), Value::Object(expected)) => {
+            expected.iter().all(|(key, expected)| match actual.get(key) {
+                Some(actual) => contains(actual, expected),
+                None => is_nothing(expected),
             })
         }
-        (Value::Array(actual), Value::Array(wanted)) => {
-            actual.len() == wanted.len()
+        (Value::Array(actual), Value::Array(expected)) => {
+            actual.len() == expected.len()
                 && actual
                     .iter()
-                    .zip(wanted)
-                    .all(|(actual, wanted)| contains(actual, wanted))
+                    .zip(expected)
+                    .all(|(actual, expected)| contains(actual, expected))
         }
-        (actual, wanted) => actual == wanted,
+        (actual, expected) => actual == expected,
     }
 }
 

@@ -52,10 +52,10 @@ pub enum Claim {
     /// The namespace is a copy of an earlier registration of the same WorkloadCluster, or of one in
     /// `--adopt`.
     Earlier,
-    /// The namespace was created for this identifier, without a proof that it is an earlier one of the same
-    /// WorkloadCluster.
+    /// The namespace was created for this identifier, without a proof that this is an earlier identifier of
+    /// the same WorkloadCluster.
     Unproven(String),
-    /// The namespace is that of another WorkloadCluster, or not a copy.
+    /// The namespace belongs to another WorkloadCluster, or is not a copy.
     Others,
 }
 
@@ -142,25 +142,25 @@ mod tests {
         let mut west = owner_of("u-2", Some("hub-1"));
         west.registration.as_mut().unwrap().workload_cluster = "west".to_owned();
         assert_eq!(claim(&west, &old), Claim::Others, "another cluster of the hub");
-        let told = Owner {
+        let adopting = Owner {
             adopted: vec!["u-1".to_owned()],
             ..owner_of("u-2", Some("hub-2"))
         };
-        assert_eq!(claim(&told, &old), Claim::Earlier);
+        assert_eq!(claim(&adopting, &old), Claim::Earlier);
         let other = Owner {
             adopted: vec!["u-0".to_owned()],
-            ..told.clone()
+            ..adopting.clone()
         };
         assert_eq!(claim(&other, &old), unproven, "another earlier one");
         let elsewhere = Owner {
             logical_cluster: "root:org".to_owned(),
-            ..told.clone()
+            ..adopting.clone()
         };
         assert_eq!(claim(&elsewhere, &old), Claim::Others);
         // A copy by an older version, which did not record the registration.
-        let unsaid = owner_of("u-1", None).namespace_copy("app");
-        assert_eq!(claim(&owner_of("u-2", None), &unsaid), unproven);
-        assert_eq!(claim(&told, &unsaid), Claim::Earlier);
+        let unregistered = owner_of("u-1", None).namespace_copy("app");
+        assert_eq!(claim(&owner_of("u-2", None), &unregistered), unproven);
+        assert_eq!(claim(&adopting, &unregistered), Claim::Earlier);
     }
 
     #[test]

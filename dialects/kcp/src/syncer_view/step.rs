@@ -125,15 +125,15 @@ impl Place<'_> {
         if !is_leaving(up) && !has_syncer_finalizer(up, self.identifier) {
             return Step::Hold(held(up, self.identifier, true));
         }
-        let wanted = copy(self.identifier, up, self.namespace);
+        let expected = copy(self.identifier, up, self.namespace);
         let (had, name) = (super::copy::Record::of(down).name, crate::edit::name(up));
         if !had.is_empty() && had != name {
             return Step::Blocked(format!("{name} would have the name of the copy of {had}"));
         }
-        if is_another(&wanted, down) && owner(down) == Some(self.identifier) {
+        if is_another(&expected, down) && owner(down) == Some(self.identifier) {
             return Step::Delete;
         }
-        if let Some(next) = brought_up_to_date(&wanted, down) {
+        if let Some(next) = brought_up_to_date(&expected, down) {
             return Step::Update(next);
         }
         let status = self.reports.then(|| status_for(up, down, true)).flatten();
@@ -175,8 +175,8 @@ pub fn namespace_next(of: &Owner, up: Option<&Value>, down: Option<&Value>, cont
         (Some(_), Some(down)) if is_leaving(down) => Step::Wait(SyncerWait::Removal),
         (Some(up), Some(down)) => {
             // The locator identifies the namespace even if its label is lost.
-            let wanted = of.namespace_copy(crate::edit::name(up));
-            brought_up_to_date(&wanted, down).map_or(Step::Rest, Step::Update)
+            let expected = of.namespace_copy(crate::edit::name(up));
+            brought_up_to_date(&expected, down).map_or(Step::Rest, Step::Update)
         }
     }
 }

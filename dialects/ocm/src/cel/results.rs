@@ -45,15 +45,15 @@ impl Results {
         clusters: usize,
         judge: impl FnOnce() -> ExpressionVerdict,
     ) -> ExpressionVerdict {
-        if let Some(&held) = self.young.get(&reading) {
-            return held;
+        if let Some(&verdict) = self.young.get(&reading) {
+            return verdict;
         }
-        let held = self.old.get(&reading).copied().unwrap_or_else(judge);
+        let verdict = self.old.get(&reading).copied().unwrap_or_else(judge);
         if self.young.len() >= clusters.max(Self::LEAST) {
             self.old = std::mem::take(&mut self.young);
         }
-        self.young.insert(reading, held);
-        held
+        self.young.insert(reading, verdict);
+        verdict
     }
 }
 

@@ -273,10 +273,10 @@ fn stamp_taints(write: &Write<'_>, new: &mut Value) {
         return;
     };
     for taint in taints.iter_mut().filter_map(Value::as_object_mut) {
-        let given = taint.get("timeAdded").is_some_and(|time| !time.is_null());
+        let has_time = taint.get("timeAdded").is_some_and(|time| !time.is_null());
         let stamp = match write.via {
             Via::Create => Value::String(now.clone()),
-            _ if given => continue,
+            _ if has_time => continue,
             // A taint stored without a time, from a hub or a file, stays without one.
             _ => match unchanged(write.old, taint) {
                 Some(known) => match known.get("timeAdded") {

@@ -69,15 +69,15 @@ pub(super) fn settle(policy: &PrioritizerPolicy) -> Result<Vec<Prioritizer>, Pro
         }
     };
     let defaults = list.len();
-    let mut given: Vec<Coordinate> = Vec::new();
+    let mut configured: Vec<Coordinate> = Vec::new();
     for (index, config) in policy.configurations.iter().enumerate() {
         let path = format!("spec.prioritizerPolicy.configurations[{index}]");
         let coordinate =
             Coordinate::of(config).map_err(|bad| Problem::policy(bad.into_field_error(&path).to_string()))?;
-        if given.contains(&coordinate) {
+        if configured.contains(&coordinate) {
             return Err(Problem::policy(format!("{path}: {coordinate} is listed twice")));
         }
-        given.push(coordinate.clone());
+        configured.push(coordinate.clone());
         let weight = i64::from(config.weight.unwrap_or(1));
         match list[..defaults]
             .iter_mut()

@@ -10,17 +10,21 @@ use crate::names::{ACTOR, CLUSTERS, REQUEST_FINALIZER, REQUESTS, USE_FINALIZER};
 /// All rules for a hub.
 pub(crate) fn all() -> Vec<HubRule> {
     let finalizers = ["metadata", "finalizers"];
-    let held = cel::element_differs(&finalizers, &format!("item == {}", cel::text(REQUEST_FINALIZER)));
-    let granted = cel::any(&[
+    let finalizer_changes =
+        cel::element_differs(&finalizers, &format!("item == {}", cel::text(REQUEST_FINALIZER)));
+    let grant_changes = cel::any(&[
         cel::differs(&["status", "cluster"]),
         cel::differs(&["status", "phase"]),
     ]);
-    let used = cel::element_differs(
+    let use_changes = cel::element_differs(
         &finalizers,
         &format!("item.startsWith({})", cel::text(USE_FINALIZER)),
     );
     // A creation drops the status.
-    let request = cel::any(&[held, format!("request.operation != 'CREATE' && ({granted})")]);
+    let request = cel::any(&[
+        finalizer_changes,
+        format!("request.operation != 'CREATE' && ({grant_changes})"),
+    ]);
     let rule = |name, resource, operations, condition| HubRule {
         name,
         resources: vec![resource],
@@ -40,7 +44,7 @@ pub(crate) fn all() -> Vec<HubRule> {
             "clusters",
             CLUSTERS,
             &[Operation::Update],
-            Condition::new("uses", used),
+            Condition::new("uses", use_changes),
         ),
     ]
 }

@@ -43,11 +43,11 @@ pub(super) fn read(
     };
     let single = tenancy == Tenancy::Shared(None);
     let text = |text: &String| (!text.is_empty()).then(|| text.clone());
-    let (given, prefix) = (text(&metadata.name), text(&metadata.generate_name));
+    let (name, prefix) = (text(&metadata.name), text(&metadata.generate_name));
     Some(Mapping {
         tenancy,
         selector: both(clusters?, &own?),
-        naming: Naming::of(purpose, single, given.as_deref(), prefix.as_deref()),
+        naming: Naming::of(purpose, single, name.as_deref(), prefix.as_deref()),
         template: Template {
             generate_name: prefix,
             namespace: text(&metadata.namespace).map(Into::into),

@@ -78,8 +78,8 @@ fn naming(purpose: &str, mapping: &Value, metadata: &Value, path: &str, list: &m
         .pointer("/template/spec/tenancy")
         .is_some_and(|tenancy| tenancy == "Shared");
     let single = shared && mapping["tenancyCount"].as_i64().unwrap_or_default() == 0;
-    let (given, prefix) = (text("name"), text("generateName"));
-    if given.is_some() {
+    let (fixed_name, prefix) = (text("name"), text("generateName"));
+    if fixed_name.is_some() {
         if prefix.is_some() {
             list.push(format!("{path}.name: is ignored: generateName goes before it"));
         } else if !single {
@@ -88,7 +88,7 @@ fn naming(purpose: &str, mapping: &Value, metadata: &Value, path: &str, list: &m
             ));
         }
     }
-    let of_purpose = prefix.is_none() && (given.is_none() || !single);
+    let of_purpose = prefix.is_none() && (fixed_name.is_none() || !single);
     if of_purpose && let Err(problem) = name::dns_label(purpose) {
         list.push(format!(
             "scheduler.purposeMappings.{purpose}: the purpose cannot be a name, and names of new clusters are made of \
@@ -96,7 +96,7 @@ fn naming(purpose: &str, mapping: &Value, metadata: &Value, path: &str, list: &m
         ));
         return;
     }
-    let rule = Naming::of(purpose, single, given, prefix);
+    let rule = Naming::of(purpose, single, fixed_name, prefix);
     if let (Naming::Prefix(_), Err(problem)) = (&rule, rule.name("namespace", "name")) {
         list.push(format!("{path}.generateName: {problem}"));
     }

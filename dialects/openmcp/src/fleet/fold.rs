@@ -125,12 +125,12 @@ impl Fleet {
         };
         let moved = shift.existed != shift.exists;
         for (key, record) in at(&self.by_cluster, place).filter_map(|key| Some((key, self.request(key)?))) {
-            let held = had.contains(&record.wants.holder);
+            let had_finalizer = had.contains(&record.wants.holder);
             let lacks = !self.holds(&record.wants.holder, place);
             let is_due = if record.wants.deleting {
-                !held && !shift.exists
+                !had_finalizer && !shift.exists
             } else {
-                lacks && (held || moved) && !self.ignores(record)
+                lacks && (had_finalizer || moved) && !self.ignores(record)
             };
             if is_due {
                 decide.insert(key.clone());
@@ -214,10 +214,10 @@ impl Fleet {
         if self.ignores(new) {
             return false;
         }
-        let mut wanted = old.wants.clone();
+        let mut expected = old.wants.clone();
         if new.wants.operation == Operation::None {
             // The scheduler itself removes `reconcile`.
-            wanted.operation = match wanted.operation {
+            expected.operation = match expected.operation {
                 Operation::Reconcile => Operation::None,
                 other => other,
             };
@@ -228,7 +228,7 @@ impl Fleet {
             granted.is_some_and(|granted| !self.holds(holder, &granted.place))
         };
         self.ignores(old)
-            || wanted != new.wants
+            || expected != new.wants
             || (old.finalized && !new.finalized)
             || (old.status != new.status
                 && (!new.status.settled()

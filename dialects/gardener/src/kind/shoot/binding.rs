@@ -151,10 +151,10 @@ pub(super) fn check_seed_name(old: &Value, new: &Value) -> Vec<FieldError> {
             "a binding names the seed, and cannot take it away",
         )],
         (None, Some(_)) => Vec::new(),
-        (Some(held), Some(wanted)) if held == wanted => {
+        (Some(current), Some(requested)) if current == requested => {
             vec![FieldError::invalid(
                 PATH,
-                wanted,
+                requested,
                 "the shoot is bound to this seed already",
             )]
         }

@@ -88,13 +88,13 @@ fn profile_cell(shoot: &Shoot, namespace: &str) -> String {
 }
 
 fn hibernation_cell(shoot: &Shoot) -> &'static str {
-    let wanted = shoot
+    let is_enabled = shoot
         .spec
         .hibernation
         .as_ref()
         .and_then(|hibernation| hibernation.enabled)
         .unwrap_or(false);
-    match (wanted, shoot.status.hibernated.unwrap_or(false)) {
+    match (is_enabled, shoot.status.hibernated.unwrap_or(false)) {
         (false, false) => "Awake",
         (true, false) => "Hibernating",
         (true, true) => "Hibernated",

@@ -42,8 +42,8 @@ fn name_profile(spec: &mut Map<String, Value>, old: Option<&Value>) {
         .and_then(|kubernetes| kubernetes.get("version"));
     let version = version.and_then(Value::as_str).and_then(minor_version);
     let has_one_form = version >= Some((1, 34));
-    let given = spec.get(OLD_FORM).and_then(Value::as_str).map(str::to_owned);
-    if !has_one_form && let Some(name) = &given {
+    let old_name = spec.get(OLD_FORM).and_then(Value::as_str).map(str::to_owned);
+    if !has_one_form && let Some(name) = &old_name {
         fill(spec, "cloudProfile", json!({"kind": CLOUD_PROFILE, "name": name}));
     }
     let Some(reference) = spec.get_mut("cloudProfile").and_then(Value::as_object_mut) else {
@@ -56,12 +56,14 @@ fn name_profile(spec: &mut Map<String, Value>, old: Option<&Value>) {
     };
     if has_one_form {
         let before = old.and_then(|old| old.get(OLD_FORM)?.as_str());
-        if is_plain && given.as_deref() == Some(named.as_str()) && before == Some(named.as_str()) {
+        if is_plain && old_name.as_deref() == Some(named.as_str()) && before == Some(named.as_str()) {
             spec.remove(OLD_FORM);
         }
     } else if !is_plain {
         spec.remove(OLD_FORM);
-    } else if version.is_none_or(|version| version < (1, 33)) || given.is_some_and(|given| given != named) {
+    } else if version.is_none_or(|version| version < (1, 33))
+        || old_name.is_some_and(|old_name| old_name != named)
+    {
         spec.insert(OLD_FORM.to_owned(), named.into());
     }
 }
@@ -90,19 +92,19 @@ pub(super) fn label_seeds(root: &mut Map<String, Value>) {
             .as_str()
             .map(|name| format!("{SEED_NAME_LABEL}{name}"))
     };
-    let wanted: Vec<String> = [seed("spec"), seed("status")].into_iter().flatten().collect();
+    let seed_labels: Vec<String> = [seed("spec"), seed("status")].into_iter().flatten().collect();
     let Some(metadata) = child(root, "metadata") else {
         return;
     };
     let labelled = metadata.get("labels").is_some_and(Value::is_object);
-    if wanted.is_empty() && !labelled {
+    if seed_labels.is_empty() && !labelled {
         return;
     }
     let Some(labels) = child(metadata, "labels") else {
         return;
     };
-    labels.retain(|key, _| !key.starts_with(SEED_NAME_LABEL) || wanted.contains(key));
-    for key in wanted {
+    labels.retain(|key, _| !key.starts_with(SEED_NAME_LABEL) || seed_labels.contains(key));
+    for key in seed_labels {
         labels.insert(key, "true".into());
     }
 }

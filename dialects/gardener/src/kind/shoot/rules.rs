@@ -82,12 +82,12 @@ fn zones(errors: &mut Vec<FieldError>, control_plane: &ControlPlane) {
     const PATH: &str = "spec.controlPlane.zones";
     let zones = &control_plane.zones;
     let tolerance = control_plane.high_availability.as_ref();
-    let wanted = match tolerance {
+    let expected = match tolerance {
         Some(high) if high.failure_tolerance.r#type == ZONE => 3,
         _ => 1,
     };
-    if !zones.is_empty() && zones.len() != wanted {
-        let detail = match wanted {
+    if !zones.is_empty() && zones.len() != expected {
+        let detail = match expected {
             3 => "must be exactly 3 zones, since failureTolerance.type is zone",
             _ => "must be exactly 1 zone, unless failureTolerance.type is zone",
         };
@@ -103,14 +103,14 @@ fn zones(errors: &mut Vec<FieldError>, control_plane: &ControlPlane) {
 /// Checks that the shoot's own ranges are disjoint, and of its families. Those of a stored shoot were
 /// checked when they were set.
 pub(super) fn ranges(networking: &Networking) -> Vec<FieldError> {
-    let given = [
+    let own_ranges = [
         ("spec.networking.nodes", networking.nodes.as_deref()),
         ("spec.networking.pods", networking.pods.as_deref()),
         ("spec.networking.services", networking.services.as_deref()),
     ];
     let mut errors = Vec::new();
-    of_families(&mut errors, &networking.ip_families, &given);
-    disjoint(&mut errors, &given);
+    of_families(&mut errors, &networking.ip_families, &own_ranges);
+    disjoint(&mut errors, &own_ranges);
     errors
 }
 
