@@ -205,8 +205,8 @@ impl<'a> TaintToleration<'a> {
         TaintVerdict::Tolerated
     }
 
-    /// Whether `taint` is tolerated; `is_selected` tells whether its cluster is selected already. Records the end
-    /// of the toleration.
+    /// Whether `taint` is tolerated; `is_selected` tells whether its cluster is selected already. Records the
+    /// end of the toleration.
     fn tolerates(&self, taint: &Taint, is_selected: bool, in_scope: bool) -> bool {
         if taint.effect == "PreferNoSelect" || (taint.effect == "NoSelectIfNew" && is_selected) {
             return true;

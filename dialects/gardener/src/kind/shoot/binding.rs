@@ -65,8 +65,7 @@ fn is_workerless(spec: &Map<String, Value>) -> bool {
 }
 
 /// Sets the seed's default ranges of the shoot's families where the shoot has no range. A shoot without
-/// machines gets its own range for services of IPv6, since it has no network from which the range could be
-/// taken.
+/// machines gets its own range for services of IPv6, since it has no network that could provide the range.
 fn fill_ranges(spec: &mut Map<String, Value>, given: &SeedDefaults<'_>, own_services: &str) {
     let names = spec
         .get("networking")
