@@ -107,11 +107,15 @@ impl Labels {
         }
     }
 
-    /// Returns the labels after clusters were added and removed. `came` has the labels of the added clusters
-    /// with their new numbers, ascending.
-    pub fn moved(&self, renumbering: &Renumbering, came: Vec<(Ix, &berth_apimachinery::Labels)>) -> Self {
+    /// Returns the labels after clusters were added and removed. `new_labels` has the labels of the added
+    /// clusters with their new numbers, ascending.
+    pub fn moved(
+        &self,
+        renumbering: &Renumbering,
+        new_labels: Vec<(Ix, &berth_apimachinery::Labels)>,
+    ) -> Self {
         let mut added: BTreeMap<&str, Vec<(Ix, &str)>> = BTreeMap::new();
-        for (candidate, row) in came {
+        for (candidate, row) in new_labels {
             for (key, value) in row.iter() {
                 added.entry(key).or_default().push((candidate, value));
             }

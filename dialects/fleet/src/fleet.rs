@@ -91,7 +91,7 @@ impl Fleet {
     }
 
     /// Whether there is a snapshot or binding at `key`, including one that cannot be parsed.
-    pub(crate) fn taken(&self, key: &Key) -> bool {
+    pub(crate) fn has_object(&self, key: &Key) -> bool {
         self.parents.contains_key(key) || self.unusable.contains(key)
     }
 

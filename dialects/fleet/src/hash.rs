@@ -35,9 +35,9 @@ fn hex(bytes: &[u8]) -> String {
 
 /// A name for the binding of `cluster` to the placement `name` with `uid`. As in KubeFleet, the name
 /// consists of up to 26 and 27 bytes of the two names and eight hexadecimal digits. Here the digits are
-/// derived from the placement and the cluster, so that another decision results in the same name. `taken`
-/// returns whether a name is in use.
-pub(crate) fn binding_name(name: &str, uid: &str, cluster: &str, taken: impl Fn(&str) -> bool) -> String {
+/// derived from the placement and the cluster, so that another decision results in the same name.
+/// `is_in_use` tells whether a name is in use.
+pub(crate) fn binding_name(name: &str, uid: &str, cluster: &str, is_in_use: impl Fn(&str) -> bool) -> String {
     let part = |text: &str, most: usize| -> String {
         // Names are ASCII. The result must be a DNS label: it has no dots and does not begin with a dash.
         text.chars()
@@ -50,7 +50,7 @@ pub(crate) fn binding_name(name: &str, uid: &str, cluster: &str, taken: impl Fn(
     loop {
         let digest = Sha256::digest(format!("{uid}/{name}/{cluster}/{attempt}"));
         let candidate = format!("{placement}-{short}-{}", hex(&digest[..4]));
-        if !taken(&candidate) {
+        if !is_in_use(&candidate) {
             return candidate;
         }
         attempt += 1;

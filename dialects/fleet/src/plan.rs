@@ -146,7 +146,7 @@ fn next(fleet: &Fleet, placement: &Key) -> (Arc<str>, u64) {
         .map_or(0, |highest| highest.saturating_add(1));
     loop {
         let name = format!("{}-{index}", placement.name);
-        if !fleet.taken(&Form::snapshot_of(placement, &name)) {
+        if !fleet.has_object(&Form::snapshot_of(placement, &name)) {
             return (name.into(), index);
         }
         index += 1;

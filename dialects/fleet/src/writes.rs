@@ -1,8 +1,8 @@
 //! The writes of a decision, in order: every prefix of them leaves a valid state (docs/concepts.md, "Where
 //! objects are").
 //!
-//! First follow the snapshots: the old one is unmarked as the latest before the new one is created. Then
-//! follow the bindings, new and restored ones before released ones. The result is last: the status of the
+//! Snapshots are written first: the old one is unmarked as the latest before the new one is created. Then
+//! bindings are written, new and restored ones before released ones. The result is last: the status of the
 //! snapshot, then the condition of the placement. Edits start from the stored objects, so that unknown
 //! fields survive.
 
@@ -352,7 +352,7 @@ impl Writer<'_> {
     fn new_binding(&mut self, cluster: &str, decided: &ClusterDecision, snapshot: &str) -> Value {
         let placement = &*self.placement.name;
         let name = hash::binding_name(placement, self.record.object.meta().uid(), cluster, |name| {
-            self.names.contains(name) || self.fleet.taken(&Form::binding_of(self.placement, name))
+            self.names.contains(name) || self.fleet.has_object(&Form::binding_of(self.placement, name))
         });
         self.names.insert(name.clone());
         let mut object = json!({

@@ -128,8 +128,8 @@ impl Plugin for WhitelistGuard {
         let namespace = object.and_then(|project| project.pointer("/spec/namespace")?.as_str());
         let own = [json!({"key": PROTECTED_TAINT})];
         if namespace == Some(GARDEN_NAMESPACE) && before.is_empty() && after == own {
-            // The toleration is Gardener's default for this Project: any user who creates the Project may
-            // have it.
+            // The toleration is Gardener's default for this Project: any user who may create the Project may
+            // also set it.
             return Vec::new();
         }
         let right = Right {

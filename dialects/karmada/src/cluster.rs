@@ -63,7 +63,7 @@ pub(crate) struct Cluster {
     pub(crate) region: Arc<str>,
     /// The zones.
     pub(crate) zones: Vec<String>,
-    /// The existing ones of provider, region and zones, by the names of fields.
+    /// Provider, region and zones, as far as they exist, by the names of fields.
     pub(crate) fields: Labels,
     /// The taints of every effect.
     pub(crate) taints: Arc<Taints>,

@@ -132,7 +132,7 @@ impl Dialect for Karmada {
         self
     }
 
-    /// True: openMCP has `clusters`, too, and KubeFleet has `resourcebindings`.
+    /// Returns true: openMCP also has `clusters`, and KubeFleet also has `resourcebindings`.
     fn comes_last(&self) -> bool {
         true
     }

@@ -1,4 +1,4 @@
-//! Room: the number of further replicas that a cluster reports it could run (docs/systems/karmada.md,
+//! Room: the number of further replicas that a cluster can run, by its own report (docs/systems/karmada.md,
 //! "Room").
 //!
 //! Implements Karmada's general estimator, over the cluster's own summary or its resource models, and uses
@@ -51,7 +51,7 @@ pub(crate) enum RoomLimit {
     NotModelled(Arc<str>),
     /// The answer of an accurate estimator.
     Estimator(Estimate),
-    /// The contained limit, after the room of recently placed workloads, in replicas, was subtracted.
+    /// The contained limit, from which the room of recently placed workloads, in replicas, was subtracted.
     Lately(i64, Box<Self>),
 }
 

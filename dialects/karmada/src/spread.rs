@@ -96,8 +96,8 @@ fn by_cluster(
     Ok(ranked)
 }
 
-/// Replaces selected clusters, from the last one on, by those of the rest with the most room, until there is
-/// enough room.
+/// Replaces selected clusters, beginning with the last one, by the clusters of `rest` with the most room,
+/// until there is enough room.
 fn make_room(selected: &mut [RankedCluster], rest: &mut [RankedCluster], replicas: i64) {
     for place in (0..selected.len()).rev() {
         if standing::available(&*selected) >= replicas {

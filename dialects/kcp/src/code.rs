@@ -1,7 +1,7 @@
 //! The filters in pipeline order, each with the reasons of its refusals (docs/systems/kcp.md, "Filters").
 
 berth_scheduling::filters! {
-    /// The cluster is in a location, and in one of the scope.
+    /// The cluster is in a location, and in one of the locations in scope.
     Location = "Location" {
         NotInLocation = "NotInLocation",
         OtherLocation = "OtherLocation",

@@ -142,7 +142,7 @@ impl PlacementFacts<'_> {
             locations: kept.reschedule.clone(),
             unmet,
             settled: kept.wanted() == 0,
-            asked: self.ask.chosen.is_some_and(|names| !names.is_empty()),
+            is_chosen: self.ask.chosen.is_some_and(|names| !names.is_empty()),
             ..self.detail(&placement)
         };
         let lacking = !detail.unmet.is_empty() || kept.anywhere && choices.is_empty();

@@ -20,5 +20,5 @@ pub(crate) struct Detail {
     /// Whether no further cluster was requested.
     pub(crate) settled: bool,
     /// Whether the caller chose the clusters.
-    pub(crate) asked: bool,
+    pub(crate) is_chosen: bool,
 }

@@ -1,9 +1,9 @@
 //! The readiness of a WorkloadCluster: its condition Ready, and its heartbeat (docs/systems/kcp.md, "API
 //! objects" and "Heartbeats").
 //!
-//! Ready summarizes SyncerReady, APIImporterReady and HeartbeatHealthy. If Ready is reported, it counts,
-//! except that a cluster is not ready as soon as its heartbeats stop, before a controller has written this.
-//! If Ready is not reported, the summary is computed here.
+//! Ready summarizes SyncerReady, APIImporterReady and HeartbeatHealthy. If Ready is reported, it counts. A
+//! cluster whose heartbeats have stopped is not ready in any case, even before a controller has reported
+//! this. If Ready is not reported, the summary is computed here.
 
 use berth_apimachinery::Timestamp;
 
@@ -66,7 +66,8 @@ pub fn reported(status: &WorkloadClusterStatus) -> ReportedConditions {
     }
 }
 
-/// The last instant at which the heartbeat counts as healthy, which it still does exactly at the threshold.
+/// The last instant at which the heartbeat counts as healthy. A heartbeat whose age is exactly the threshold
+/// is still healthy.
 #[must_use]
 pub fn fresh_until(status: &WorkloadClusterStatus, threshold: jiff::SignedDuration) -> Timestamp {
     let last = status.last_syncer_heartbeat_time;

@@ -275,12 +275,12 @@ fn members(fleet: &Fleet, free: &Free, location: &Arc<str>) -> Vec<Ix> {
     members.map(|&(candidate, _)| candidate).collect()
 }
 
-/// Finds a location for each of the chosen clusters `asked`, which are all feasible and at most the
-/// requested number; `None` if there is no such assignment.
-pub(crate) fn assign(fleet: &Fleet, kept: &KeptEntries, asked: &[Ix], seed: u64) -> Option<Vec<Choice>> {
+/// Finds a location for each of the clusters in `chosen`, which are all feasible and at most the requested
+/// number; `None` if there is no such assignment.
+pub(crate) fn assign(fleet: &Fleet, kept: &KeptEntries, chosen: &[Ix], seed: u64) -> Option<Vec<Choice>> {
     let alone = |candidate: Ix| vec![(candidate, fleet.row(candidate).facts.locations)];
     if kept.anywhere {
-        let choices = asked
+        let choices = chosen
             .iter()
             .map(|&candidate| anywhere(fleet, &alone(candidate), &mut Random::new(seed)));
         return choices.collect();
@@ -289,7 +289,7 @@ pub(crate) fn assign(fleet: &Fleet, kept: &KeptEntries, asked: &[Ix], seed: u64)
         !members(fleet, &alone(candidate), &kept.reschedule[location]).is_empty()
     };
     let mut assignment: BTreeMap<usize, Ix> = BTreeMap::new();
-    for &candidate in asked {
+    for &candidate in chosen {
         if !seat(
             candidate,
             kept.reschedule.len(),

@@ -99,7 +99,8 @@ impl Syncer<'_> {
         }
     }
 
-    /// Whether a key of labels or annotations only concerns others.
+    /// Whether a key of labels or annotations is not for this syncer: it is that of another cluster or of a
+    /// controller.
     fn is_foreign(&self, key: &str) -> bool {
         let prefixes = [STATE, DELETION, SOFT_FINALIZERS, STATUS_OF, SPEC_DIFF];
         let others = prefixes.iter().any(|prefix| {
@@ -158,8 +159,8 @@ impl Syncer<'_> {
             .map_err(|error| error.to_string())
             .and_then(|patch| {
                 let mut budget = Budget::new("the JSON patch", patch::STEPS, SPEC_DIFF_COPIES);
-                // Strictly: if the field to be replaced does not exist, the path has a typing error, and a
-                // cluster would drop the field.
+                // Missing fields cannot be replaced: such a path has a typing error, and a cluster would
+                // drop the field.
                 patch::apply_strictly(&patch, &mut spec, &mut budget).map_err(|problem| problem.to_string())
             });
         match patched {

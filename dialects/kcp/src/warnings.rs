@@ -123,7 +123,7 @@ mod tests {
             world.target(0, now()).warnings,
             ["it has not let go of 1 namespaces that are to leave it: condition Ready is False: it is away"]
         );
-        // The count of the message is that of the entries.
+        // The message counts all entries.
         crate::testing::put(
             &mut world,
             &namespace("app", Some(r#"{"root:compute+default+b":"Bound"}"#)),

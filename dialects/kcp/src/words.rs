@@ -107,7 +107,7 @@ pub(crate) fn not_picked(fleet: &Fleet, decision: &Decision) -> (&'static str, S
         format!("the namespace stays on {}", names(fleet, &decision.solved.picked))
     } else if chosen.is_empty() {
         "its place was given to another workload cluster".to_owned()
-    } else if detail.asked {
+    } else if detail.is_chosen {
         format!("{} was asked for", names(fleet, &chosen))
     } else {
         format!("{} was chosen at random", names(fleet, &chosen))

@@ -212,7 +212,7 @@ impl Columns {
                 )
             }
             Membership::Selector(selector) => self.labels.select(selector, count),
-            Membership::Nobody => Bits::none(count),
+            Membership::Empty => Bits::none(count),
         };
         self.sets.insert(Arc::clone(name), Arc::new(members));
     }

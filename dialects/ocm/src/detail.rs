@@ -16,7 +16,7 @@ pub(crate) struct Detail {
     pub(crate) problem: Option<Problem>,
     /// The condition PlacementSatisfied; `None` where the placement was not judged.
     pub(crate) satisfied: Option<SatisfiedCondition>,
-    /// The cause why no cluster fits, or no further one, as a sentence.
+    /// The reason why no cluster fits, or no further cluster, as a sentence.
     pub(crate) cause: Option<String>,
     /// Content of the PlacementDecisions; `None` where they do not change.
     pub(crate) plan: Option<Plan>,

@@ -301,7 +301,7 @@ impl Filter<Columns> for TaintToleration<'_> {
         let judged = match columns.taints.of(candidate) {
             ClusterTaints::Not => TaintVerdict::Tolerated,
             ClusterTaints::Like(list) => self.judge(columns.taints.list(list)),
-            ClusterTaints::Somehow => TaintVerdict::Depends,
+            ClusterTaints::Unnumbered => TaintVerdict::Depends,
         };
         match self.refusal(columns, candidate, judged) {
             Some(reason) => Verdict::Reject(reason),

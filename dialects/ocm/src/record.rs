@@ -18,7 +18,7 @@ pub(crate) enum Membership {
     /// The clusters that the selector matches.
     Selector(Selector),
     /// No cluster: the set is of the type LabelSelector, but has no selector.
-    Nobody,
+    Empty,
 }
 
 /// A ManagedClusterSet.
@@ -37,7 +37,7 @@ impl ClusterSet {
         let selector = &view.spec.cluster_selector;
         let membership = match (selector.selector_type, &selector.label_selector) {
             (SelectorType::ExclusiveClusterSetLabel, _) => Membership::Label,
-            (SelectorType::LabelSelector, None) => Membership::Nobody,
+            (SelectorType::LabelSelector, None) => Membership::Empty,
             (SelectorType::LabelSelector, Some(labels)) => Membership::Selector(
                 Selector::compile(labels, "spec.clusterSelector.labelSelector")
                     .map_err(|errors| berth_apimachinery::field::aggregate(&errors))?,
@@ -51,7 +51,7 @@ impl ClusterSet {
         match &self.membership {
             Membership::Label => labels.get(SET_LABEL) == Some(name),
             Membership::Selector(selector) => selector.matches(labels),
-            Membership::Nobody => false,
+            Membership::Empty => false,
         }
     }
 }

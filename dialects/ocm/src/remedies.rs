@@ -110,7 +110,7 @@ impl ClusterPair<'_> {
                     .ok()
                     .and_then(|selector| self.labelled(&selector)),
                 Membership::Selector(selector) => self.labelled(selector),
-                Membership::Nobody => None,
+                Membership::Empty => None,
             });
             remedies.extend(moved);
         }

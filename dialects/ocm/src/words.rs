@@ -52,7 +52,7 @@ pub(crate) fn alike(fleet: &Fleet, decision: &Decision, candidate: Ix, code: Cod
                     || tolerations.any(|toleration| toleration.toleration_seconds.is_some());
                 (!depends).then_some(list)
             }
-            ClusterTaints::Not | ClusterTaints::Somehow => None,
+            ClusterTaints::Not | ClusterTaints::Unnumbered => None,
         },
     }
 }

@@ -19,7 +19,7 @@ berth_scheduling::filters! {
     /// There is room for one more request. A Cluster that the request uses already has room for it.
     Tenancy = "Tenancy" {
         /// The request needs an exclusive Cluster.
-        WantsOwn = "Exclusive",
+        NeedsOwn = "Exclusive",
         /// The Cluster is exclusive to another request.
         Exclusive = "Exclusive",
         Full = "Full",

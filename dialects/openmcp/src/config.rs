@@ -34,7 +34,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// The default scope, which has been another one since v0.14.
+    /// The default scope under `rules`. It was Namespaced before v0.14.
     #[must_use]
     pub const fn by(rules: Rules) -> Self {
         match rules {

@@ -30,7 +30,7 @@ impl Filter<Request<'_>> for Plugin {
 fn tenancy(request: &Request<'_>, candidate: Ix) -> Verdict {
     let alone = request.is_own(candidate) && request.others(candidate) == 0;
     match request.sharing {
-        SharingMode::Never => Code::WantsOwn.unless(alone),
+        SharingMode::Never => Code::NeedsOwn.unless(alone),
         SharingMode::UpTo(_) if request.row(candidate).facts.exclusive && !alone => Code::Exclusive.refuse(),
         SharingMode::UpTo(limit) if request.others(candidate) >= limit => {
             Verdict::Reject(Code::Full.with(limit))

@@ -137,7 +137,7 @@ impl Words for Fleet {
             | Code::PurposeMismatch
             | Code::SelectorMismatch
             | Code::OutOfScope
-            | Code::WantsOwn
+            | Code::NeedsOwn
             | Code::Exclusive
             | Code::Full => 1,
         }

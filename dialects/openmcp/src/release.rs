@@ -15,7 +15,8 @@ use crate::names::USE_FINALIZER;
 /// The objects that a request releases.
 #[derive(Debug)]
 pub(crate) struct Release {
-    /// The Clusters that lose the request's finalizer, in order, each with whether it is deleted before.
+    /// The Clusters that lose the request's finalizer, in order. The flag tells whether the Cluster is
+    /// deleted before that.
     pub(crate) leaves: Vec<(Place, bool)>,
     /// The Cluster whose deletion must end before that of the request.
     pub(crate) awaited: Option<Place>,

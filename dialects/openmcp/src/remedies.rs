@@ -48,7 +48,7 @@ pub(crate) fn remedies(
                 json!({"purposeMappings": {&**purpose: {"tenancyCount": room}}}),
             )]
         }
-        Code::WantsOwn => vec![Remedy::none(format!(
+        Code::NeedsOwn => vec![Remedy::none(format!(
             "purpose \"{purpose}\" shares no cluster (template.spec.tenancy Exclusive): another one is made"
         ))],
         Code::Exclusive => vec![edited(row, "set spec.tenancy to Shared of", |cluster| {

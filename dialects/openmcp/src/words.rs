@@ -15,7 +15,7 @@ pub(crate) fn is_alike(reason: Reason) -> bool {
         Code::NotUnderstood
         | Code::SelectorMismatch
         | Code::OutOfScope
-        | Code::WantsOwn
+        | Code::NeedsOwn
         | Code::Exclusive
         | Code::Terminating => true,
         Code::PurposeMismatch | Code::Full => false,
@@ -52,7 +52,7 @@ pub(crate) fn refusal(fleet: &Fleet, request: &Record, candidate: Ix, reason: Re
             "{} requests use the cluster, which takes {}",
             row.used, reason.detail
         ),
-        Code::WantsOwn => format!("purpose \"{purpose}\" gives each request a cluster of its own"),
+        Code::NeedsOwn => format!("purpose \"{purpose}\" gives each request a cluster of its own"),
         Code::Exclusive => "the cluster is for one request only (tenancy Exclusive)".to_owned(),
         Code::Terminating => "the cluster is being deleted".to_owned(),
     }

@@ -75,7 +75,11 @@ impl Rejections {
     pub fn len(&self) -> usize {
         match self.listed.get() {
             Some(listed) => listed.len(),
-            None => self.lists.iter().map(|(_, list)| list.many(self.count)).sum(),
+            None => self
+                .lists
+                .iter()
+                .map(|(_, list)| list.refused_count(self.count))
+                .sum(),
         }
     }
 
@@ -168,16 +172,20 @@ impl Rejections {
 
     /// The candidates that no filter refuses, in fleet order.
     pub(crate) fn feasible(&self) -> Vec<Ix> {
-        let most = self.lists.iter().map(|(_, list)| list.many(self.count)).max();
+        let most = self
+            .lists
+            .iter()
+            .map(|(_, list)| list.refused_count(self.count))
+            .max();
         let mut feasible = Vec::with_capacity((self.count as usize).saturating_sub(most.unwrap_or_default()));
         let mut heads = self.heads();
-        self.each_word(|word, first, there| {
+        self.each_word(|word, first, existing| {
             let refused = heads.iter_mut().fold(0, |refused, head| {
-                let bits = head.look(word, first, there);
+                let bits = head.refused_bits(word, first, existing);
                 head.skip(bits);
                 refused | bits
             });
-            feasible.extend(ones(there & !refused).map(|bit| first + bit));
+            feasible.extend(ones(existing & !refused).map(|bit| first + bit));
         });
         feasible
     }
@@ -186,11 +194,11 @@ impl Rejections {
         let mut rejections = Vec::with_capacity(self.len());
         let mut heads = self.heads();
         let mut refusing = Vec::with_capacity(heads.len());
-        self.each_word(|word, first, there| {
+        self.each_word(|word, first, existing| {
             let mut refused = 0;
             refusing.clear();
             for (place, head) in heads.iter().enumerate() {
-                let bits = head.look(word, first, there);
+                let bits = head.refused_bits(word, first, existing);
                 refused |= bits;
                 if bits != 0 {
                     refusing.push((place, bits));
@@ -289,7 +297,7 @@ impl List {
     }
 
     /// Number of refused candidates among `count`.
-    fn many(&self, count: Ix) -> usize {
+    fn refused_count(&self, count: Ix) -> usize {
         match self {
             Self::These(list) => list.len(),
             Self::AllBut(passing, _) => {
@@ -342,11 +350,11 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// Bits of the refused candidates of a word. `there` has the bits of its existing candidates, and
+    /// Bits of the refused candidates of a word. `existing` has the bits of its existing candidates, and
     /// `first` is its first candidate.
-    fn look(&self, word: usize, first: Ix, there: u64) -> u64 {
+    fn refused_bits(&self, word: usize, first: Ix, existing: u64) -> u64 {
         match self.refused {
-            List::AllBut(passing, _) => there & !passing[word],
+            List::AllBut(passing, _) => existing & !passing[word],
             List::These(_) => {
                 let own = self.rest.iter().map(|(candidate, _)| candidate - first);
                 own.take_while(|bit| *bit < u64::BITS)

@@ -11,11 +11,11 @@ use serde::Serialize;
 use super::{Entry, View};
 
 /// Number of candidates between two checks whether the caller still waits for the answer.
-const LOOK: usize = 64;
+const CHECK_INTERVAL: usize = 64;
 /// Usual number of bytes per candidate of a large fleet.
-const USUAL: usize = 288;
+const BYTES_PER_CANDIDATE: usize = 288;
 /// Most refusals whose texts are remembered, to be copied for further candidates.
-const MOST: usize = 1024;
+const MAX_TEXTS: usize = 1024;
 
 /// Candidates that are rendered one by one while they are written, so that those of a large fleet are never
 /// all in memory. Their JSON is a list of [`super::Candidate`]s.
@@ -38,10 +38,10 @@ impl StreamedCandidates<'_> {
     /// When the caller no longer waits for the answer.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), BudgetExceeded> {
         let mut writer = Writer::new(self.view, self.with_reasons);
-        out.reserve(self.entries.len() * USUAL);
+        out.reserve(self.entries.len() * BYTES_PER_CANDIDATE);
         out.push(b'[');
         for (index, &entry) in self.entries.iter().enumerate() {
-            if index % LOOK == 0 {
+            if index % CHECK_INTERVAL == 0 {
                 budget::wanted()?;
             }
             if index > 0 {
@@ -138,7 +138,7 @@ impl<'a> Writer<'a> {
             }
             let start = out.len();
             json(&view.refusal(candidate, refusal), out);
-            if let Some(key) = key.filter(|_| self.known.len() < MOST) {
+            if let Some(key) = key.filter(|_| self.known.len() < MAX_TEXTS) {
                 self.known.insert(key, start..out.len());
             }
         }

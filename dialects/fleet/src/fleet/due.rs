@@ -31,14 +31,14 @@ pub(super) fn gap(fleet: &Fleet, placement: &Key) -> Option<Key> {
 
 /// The key of `placement`, one of whose snapshots changed, if its newest snapshot is not as a decision
 /// leaves it. A newest snapshot of an older policy does not count: the new policy has made the placement due
-/// already. `lost` means that the current snapshot was deleted.
-pub(super) fn snapshot(fleet: &Fleet, placement: &Key, lost: bool) -> Option<Key> {
+/// already. `is_deleted` tells whether the current snapshot was deleted.
+pub(super) fn snapshot(fleet: &Fleet, placement: &Key, is_deleted: bool) -> Option<Key> {
     let record = fleet.placements.get(placement);
     let record = record.filter(|record| !record.deleting())?;
     let is_due = match fleet.newest_snapshot(placement) {
         None => true,
         Some(newest) if newest.has_policy_of(record) => newest.is_outdated(record),
-        Some(_) => lost,
+        Some(_) => is_deleted,
     };
     is_due.then(|| placement.clone())
 }

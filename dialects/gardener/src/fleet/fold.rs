@@ -133,7 +133,7 @@ impl Fleet {
                 let old = self.rows.set(place, row);
                 self.rows[place].facts != old.facts
             }
-            // The object was parsed before, and the seed below does not matter for this.
+            // The object has been parsed before; the seed below does not affect parsing.
             Err(_) => false,
         }
     }
@@ -415,7 +415,7 @@ fn some(keys: Vec<Key>) -> AffectedDemands {
     }
 }
 
-/// The seats of a shoot that cannot be parsed, and that still takes them.
+/// The seats of a shoot that cannot be parsed, but still occupies its seeds.
 fn seats_of(object: &Object) -> Seats {
     #[derive(Default, Deserialize)]
     #[serde(rename_all = "camelCase", default)]

@@ -38,7 +38,7 @@ pub(crate) enum ClusterTaints {
     /// The cluster has the taints of [`Taints::list`] with this number, except for their times.
     Like(u32),
     /// The cluster has taints that are not numbered.
-    Somehow,
+    Unnumbered,
 }
 
 impl std::fmt::Debug for Taints {
@@ -68,7 +68,7 @@ impl Taints {
     pub(crate) fn of(&self, candidate: Ix) -> ClusterTaints {
         match self.numbers.get(candidate) {
             NONE => ClusterTaints::Not,
-            OWN => ClusterTaints::Somehow,
+            OWN => ClusterTaints::Unnumbered,
             number => ClusterTaints::Like(number - 1),
         }
     }
@@ -180,13 +180,13 @@ mod tests {
     fn long_lists_and_very_many_of_them_stay_with_their_clusters() {
         let long = vec![taint("a", ""); LONGEST + 1];
         let mut taints = Taints::build([long.as_slice(), &[]].into_iter());
-        assert_eq!(taints.of(0), ClusterTaints::Somehow);
+        assert_eq!(taints.of(0), ClusterTaints::Unnumbered);
         for number in 0..=MOST {
             taints.set(1, &[taint("n", &number.to_string())]);
         }
         assert_eq!(
             (taints.of(1), taints.count()),
-            (ClusterTaints::Somehow, MOST as usize)
+            (ClusterTaints::Unnumbered, MOST as usize)
         );
         taints.set(1, &[taint("n", "7")]);
         assert_eq!(taints.of(1), ClusterTaints::Like(7));

@@ -126,8 +126,8 @@ const NO_BINDINGS: &str = "NoManagedClusterSetBindings";
 const NOTHING_MATCHED: &str = "NoManagedClusterMatched";
 const NOT_ALL: &str = "NotAllDecisionsScheduled";
 
-/// Adds `cause`, the reason why no cluster fits or no further one, to the message of the condition. If the
-/// message begins with a count, the cause follows the count.
+/// Adds `cause`, the reason why no cluster fits, or no further cluster, to the message of the condition. If
+/// the message begins with a count, the cause follows the count.
 pub(crate) fn add_cause(satisfied: &mut SatisfiedCondition, cause: &str) {
     match satisfied.reason {
         NOTHING_MATCHED => cause.clone_into(&mut satisfied.message),
