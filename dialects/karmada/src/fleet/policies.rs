@@ -120,7 +120,7 @@ impl PolicyRecord {
         self.spec.resource_selectors.iter().flat_map(move |selector| {
             let kind = TemplateKind::named(&selector.api_version, &selector.kind);
             kind.into_iter().flat_map(move |kind| {
-                let found = self.look(selector, kind, objects);
+                let found = self.find_templates(selector, kind, objects);
                 found
                     .filter(move |object| self.selects(kind, object).is_some())
                     .map(move |object| (kind.resource, object))
@@ -128,7 +128,7 @@ impl PolicyRecord {
         })
     }
 
-    fn look<'a>(
+    fn find_templates<'a>(
         &'a self,
         selector: &'a ResourceSelector,
         kind: &TemplateKind,
