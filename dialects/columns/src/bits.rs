@@ -33,7 +33,7 @@ impl Bits {
         bits
     }
 
-    /// The members as bits, the lowest of the first word being the first candidate's.
+    /// The members as bits. The lowest bit of the first word is that of the first candidate.
     pub fn words(&self) -> &[u64] {
         &self.words
     }
@@ -52,11 +52,11 @@ impl Bits {
         *word = if member { *word | bit } else { *word & !bit };
     }
 
-    /// Adds the candidates of `other` in `range`, the first of them as `to` and so on.
+    /// Adds the candidates of `other` in `range`, shifted so that the first becomes `to`.
     pub fn copy(&mut self, to: Ix, other: &Self, range: Range<Ix>) {
         let (mut from, mut to) = (range.start, to);
         while from < range.end {
-            // The number that fits into one word here.
+            // The number of candidates that fit into the present word.
             let many = (64 - to % 64).min(range.end - from);
             let mask = u64::MAX >> (64 - many);
             self.words[(to / 64) as usize] |= (other.word(from) & mask) << (to % 64);
@@ -75,28 +75,28 @@ impl Bits {
         }
     }
 
-    /// Adds all of `other`.
+    /// Adds all members of `other`.
     pub fn unite(&mut self, other: &Self) {
         for (word, more) in self.words.iter_mut().zip(&other.words) {
             *word |= more;
         }
     }
 
-    /// Removes all that are not in `other`.
+    /// Removes all members that are not in `other`.
     pub fn intersect(&mut self, other: &Self) {
         for (word, only) in self.words.iter_mut().zip(&other.words) {
             *word &= only;
         }
     }
 
-    /// Removes all of `other`.
+    /// Removes all members of `other`.
     pub fn subtract(&mut self, other: &Self) {
         for (word, less) in self.words.iter_mut().zip(&other.words) {
             *word &= !less;
         }
     }
 
-    /// Whether some candidate is in this set and not in `other`.
+    /// Whether any candidate is in this set but not in `other`.
     pub fn exceeds(&self, other: &Self) -> bool {
         self.words
             .iter()

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-/// Number of values in a chunk: what is copied where one of them changes.
+/// Number of values in a chunk, which is copied when one of its values changes.
 const CHUNK: usize = 1024;
 
-/// A column with one value for each candidate. A clone shares the values; a change copies those beside it, and
-/// not the whole column.
+/// A column with one value for each candidate. A clone shares the values; a change copies only the chunk of
+/// the changed value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chunks<T>(Vec<Arc<[T]>>);
 
@@ -14,17 +14,17 @@ impl<T: Copy> Chunks<T> {
     /// The value of `candidate`.
     ///
     /// # Panics
-    /// When there is none.
+    /// When there is no such candidate.
     #[inline]
     pub fn get(&self, candidate: u32) -> T {
         let place = candidate as usize;
         self.0[place / CHUNK][place % CHUNK]
     }
 
-    /// Puts `value` in place of that of `candidate`.
+    /// Replaces the value of `candidate` by `value`.
     ///
     /// # Panics
-    /// When there is none.
+    /// When there is no such candidate.
     pub fn set(&mut self, candidate: u32, value: T) {
         let place = candidate as usize;
         Arc::make_mut(&mut self.0[place / CHUNK])[place % CHUNK] = value;

@@ -11,7 +11,7 @@ pub struct Interner {
 }
 
 impl Interner {
-    /// The number of `text`, a new one when it is new.
+    /// The number of `text`, which is assigned at the first call.
     pub fn number(&mut self, text: &str) -> u32 {
         if let Some(&known) = self.numbers.get(text) {
             return known;
@@ -21,12 +21,12 @@ impl Interner {
         number
     }
 
-    /// The number of `text`, if it has one: without one, no column holds it.
+    /// The number of `text`. `None` if it has none, so that no column contains it.
     pub fn find(&self, text: &str) -> Option<u32> {
         self.numbers.get(text).copied()
     }
 
-    /// Number of strings; their numbers are smaller.
+    /// Number of texts. All their numbers are smaller.
     pub fn count(&self) -> u32 {
         u32::try_from(self.numbers.len()).unwrap_or(u32::MAX)
     }

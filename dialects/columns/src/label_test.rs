@@ -4,23 +4,23 @@ use berth_apimachinery::selector::{Operator, Requirement, Selector};
 
 use crate::Interner;
 
-/// One requirement in numbers.
+/// One requirement, with numbers instead of texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Term {
     In(u32, Vec<u32>),
     NotIn(u32, Vec<u32>),
     Exists(u32),
     Absent(u32),
-    /// Asks for a key or value that no cluster has.
+    /// The requirement asks for a key or value that no cluster has.
     Never,
 }
 
-/// A label selector, ready to be tried on every cluster.
+/// A compiled label selector, to be matched with every cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelTest(Vec<Term>);
 
 impl LabelTest {
-    /// Translates `selector`. Terms that hold for every cluster fall away.
+    /// Compiles `selector`. Terms that match every cluster are dropped.
     pub fn new(selector: &Selector, labels: &Interner) -> Self {
         Self(
             selector
@@ -31,7 +31,7 @@ impl LabelTest {
         )
     }
 
-    /// Whether `labels` (key and value, interned) satisfy every requirement.
+    /// Whether `labels` (interned keys and values) meet every requirement.
     pub fn matches(&self, labels: &[(u32, u32)]) -> bool {
         self.0.iter().all(|term| match term {
             Term::In(key, values) => value(labels, *key).is_some_and(|value| values.contains(&value)),
@@ -65,7 +65,7 @@ fn term(requirement: &Requirement, labels: &Interner) -> Option<Term> {
         (Operator::Exists, Some(key)) => Some(Term::Exists(key)),
         (Operator::DoesNotExist, Some(key)) => Some(Term::Absent(key)),
         (Operator::NotIn | Operator::DoesNotExist, None) => None,
-        // The comparing operators exist in the string form only and not in objects.
+        // The operators `>` and `<` only exist in the string form of selectors, not in objects.
         (Operator::In | Operator::Exists, None) | (Operator::GreaterThan | Operator::LessThan, _) => {
             Some(Term::Never)
         }

@@ -1,6 +1,6 @@
-//! The labels (or other pairs of key and value) of all clusters, by key: the clusters that have it,
-//! with their values. So a selector is judged for the whole fleet in one pass per requirement, and the
-//! domains of a topology are small integers.
+//! The labels (or other pairs of key and value) of all clusters: each key with its clusters and their
+//! values. So a selector is matched with the whole fleet in one pass per requirement, and the domains of a
+//! topology are small integers.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
@@ -15,21 +15,22 @@ use crate::Renumbering;
 #[derive(Clone, Debug, Default)]
 pub struct Labels(imbl::HashMap<Arc<str>, Arc<Label>>);
 
-/// One key: the distinct values, and the value of each candidate.
+/// One key, with its distinct values, and the value of each candidate.
 #[derive(Clone, Debug, Default)]
 struct Label {
     values: imbl::Vector<Arc<str>>,
     ids: imbl::HashMap<Arc<str>, u32>,
-    /// Candidate and value id, by candidate.
+    /// Pairs of candidate and value number, sorted by candidate.
     entries: Vec<(Ix, u32)>,
-    /// The candidates by value; made at the first question after a change.
+    /// The candidates by value, which are computed at the first use after a change.
     holders: OnceLock<Holders>,
 }
 
-/// The candidates that have each value, so that who asks for one does not look at those that have others.
+/// The candidates with each value, so that a lookup of one value does not read the candidates with other
+/// values.
 #[derive(Clone, Debug)]
 struct Holders {
-    /// Beginning of the candidates of each value, and the end of the last.
+    /// The start of each value's candidates, and finally the end of the last.
     starts: Vec<u32>,
     candidates: Vec<Ix>,
 }
@@ -61,7 +62,7 @@ impl Holders {
     }
 }
 
-/// The domain of a cluster that is in none.
+/// The number for a cluster that is in no domain.
 pub const NO_DOMAIN: u32 = u32::MAX;
 
 /// The values of one key as domains of a topology.
@@ -74,7 +75,7 @@ pub struct Domains {
 }
 
 impl Labels {
-    /// The labels of a whole fleet, given in candidate order.
+    /// Builds the labels of a whole fleet from those of each candidate, in order.
     pub fn build<'a>(rows: impl Iterator<Item = &'a berth_apimachinery::Labels>) -> Self {
         let mut keys: HashMap<&str, Label> = HashMap::new();
         for (candidate, row) in (0..).zip(rows) {
@@ -91,7 +92,7 @@ impl Labels {
         )
     }
 
-    /// Records that the labels of `candidate` changed from `old` to `new`.
+    /// Changes the labels of `candidate` from `old` to `new`.
     pub fn change(
         &mut self,
         candidate: Ix,
@@ -106,10 +107,15 @@ impl Labels {
         }
     }
 
-    /// The labels after clusters were added and removed; `came` has the new numbers, ascending.
-    pub fn moved(&self, renumbering: &Renumbering, came: Vec<(Ix, &berth_apimachinery::Labels)>) -> Self {
+    /// Returns the labels after clusters were added and removed. `new_labels` has the labels of the added
+    /// clusters with their new numbers, ascending.
+    pub fn moved(
+        &self,
+        renumbering: &Renumbering,
+        new_labels: Vec<(Ix, &berth_apimachinery::Labels)>,
+    ) -> Self {
         let mut added: BTreeMap<&str, Vec<(Ix, &str)>> = BTreeMap::new();
-        for (candidate, row) in came {
+        for (candidate, row) in new_labels {
             for (key, value) in row.iter() {
                 added.entry(key).or_default().push((candidate, value));
             }
@@ -163,7 +169,7 @@ impl Labels {
         }
     }
 
-    /// The candidates of `count` that `selector` matches.
+    /// The candidates among `count` that `selector` matches.
     pub fn select(&self, selector: &Selector, count: Ix) -> Bits {
         let mut matching = Bits::all(count);
         for requirement in &selector.requirements {
@@ -228,8 +234,8 @@ impl Label {
         }
     }
 
-    /// Drops values that no cluster has any more, once they outnumber the entries: a label may change
-    /// for ever.
+    /// Drops values that no cluster has any more, once they outnumber the entries: the values of a label may
+    /// change for ever.
     fn compact(&mut self) {
         if self.values.len() <= 2 * self.entries.len() + 64 {
             return;
@@ -241,7 +247,8 @@ impl Label {
         }
     }
 
-    /// Calls `each` for every candidate whose value the positive form of `requirement` names.
+    /// Calls `each` for every candidate that meets the positive form of `requirement`: `In` in place of
+    /// `NotIn`, `Exists` in place of `DoesNotExist`.
     fn each_hit(&self, requirement: &Requirement, mut each: impl FnMut(Ix)) {
         match requirement.operator {
             Operator::Exists | Operator::DoesNotExist => {

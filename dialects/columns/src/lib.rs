@@ -1,8 +1,8 @@
 //! Storage for a dialect's clusters: columns of small integers and bits instead of maps of texts, so that a
-//! filter costs a pass over a few kilobytes.
+//! filter is a pass over a few kilobytes.
 //!
-//! All types here can be cloned cheaply or shared: an inventory is copied on write, and older snapshots
-//! stay valid.
+//! All types here can be cloned cheaply or shared: an inventory is copied on write, and older snapshots stay
+//! valid.
 //!
 //! ```
 //! use berth_dialect_columns::Bits;

@@ -5,27 +5,27 @@ use berth_scheduling::Ix;
 
 use crate::{Bits, Chunks};
 
-/// A stretch of candidates that stay, and its new beginning.
+/// A stretch of candidates that stay, with its new start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stretch {
-    /// The first.
+    /// The first candidate.
     start: Ix,
-    /// One after the last.
+    /// The candidate after the last one.
     end: Ix,
-    /// The first one's number afterwards.
+    /// The new number of the first candidate.
     to: Ix,
 }
 
 /// An entry of a column that not every candidate has.
 pub trait NumberedEntry: Copy {
-    /// The candidate.
+    /// Returns the candidate.
     fn number(self) -> Ix;
 
-    /// Returns the value for another candidate.
+    /// Returns the entry with the number of `candidate`.
     fn numbered(self, candidate: Ix) -> Self;
 }
 
-/// Candidate and value.
+/// An entry of candidate and value.
 impl NumberedEntry for (Ix, u32) {
     fn number(self) -> Ix {
         self.0
@@ -36,30 +36,33 @@ impl NumberedEntry for (Ix, u32) {
     }
 }
 
-/// Old numbers to new ones.
+/// A mapping from old numbers of candidates to new ones.
 #[derive(Clone, Debug)]
 pub struct Renumbering {
     stretches: Vec<Stretch>,
-    /// Number of candidates afterwards.
+    /// The new number of candidates.
     count: Ix,
 }
 
 impl Renumbering {
-    /// Removes the candidates in `gone` of `count`, and inserts a new one before each old index in `came`
-    /// (`count` appends). Both are ascending.
-    pub fn new(count: Ix, gone: &[Ix], came: &[Ix]) -> Self {
-        let mut stretches = Vec::with_capacity(gone.len() + came.len() + 1);
-        let (mut gone, mut came) = (gone.iter().copied().peekable(), came.iter().copied().peekable());
+    /// Creates the renumbering of `count` candidates that removes those in `removed`, and inserts a new
+    /// candidate before each old index in `added` (`count` appends). Both lists are ascending.
+    pub fn new(count: Ix, removed: &[Ix], added: &[Ix]) -> Self {
+        let mut stretches = Vec::with_capacity(removed.len() + added.len() + 1);
+        let (mut removed, mut added) = (
+            removed.iter().copied().peekable(),
+            added.iter().copied().peekable(),
+        );
         let (mut start, mut to) = (0, 0);
-        while start < count || came.peek().is_some() {
-            while came.next_if_eq(&start).is_some() {
+        while start < count || added.peek().is_some() {
+            while added.next_if_eq(&start).is_some() {
                 to += 1;
             }
-            if gone.next_if_eq(&start).is_some() {
+            if removed.next_if_eq(&start).is_some() {
                 start += 1;
                 continue;
             }
-            let next = [gone.peek(), came.peek()].into_iter().flatten().min();
+            let next = [removed.peek(), added.peek()].into_iter().flatten().min();
             let end = next.copied().unwrap_or(count).min(count);
             if end > start {
                 stretches.push(Stretch { start, end, to });
@@ -71,15 +74,16 @@ impl Renumbering {
     }
 
     /// The numbers of the new candidates, for the arguments of [`Renumbering::new`].
-    pub fn fresh(&self, gone: &[Ix], came: &[Ix]) -> Vec<Ix> {
+    pub fn fresh(&self, removed: &[Ix], added: &[Ix]) -> Vec<Ix> {
         let number = |(earlier, &place): (Ix, &Ix)| {
-            let left = gone.partition_point(|&other| other < place);
+            let left = removed.partition_point(|&other| other < place);
             place + earlier - Ix::try_from(left).unwrap_or(Ix::MAX)
         };
-        (0..).zip(came).map(number).collect()
+        (0..).zip(added).map(number).collect()
     }
 
-    /// Each of `numbers`, in any order, afterwards. Those of candidates that leave are meaningless.
+    /// The new numbers of the candidates in `numbers`, which may be in any order. The results for removed
+    /// candidates are meaningless.
     pub fn numbers(&self, numbers: &[Ix]) -> Vec<Ix> {
         let before = self.stretches.last().map_or(0, |stretch| stretch.end);
         let mut table = vec![0; before as usize];
@@ -96,8 +100,8 @@ impl Renumbering {
             .collect()
     }
 
-    /// The entries of candidates that stay, with their new numbers, and `more` of new candidates; all are
-    /// ascending.
+    /// The entries of candidates that stay, with their new numbers, merged with `more` for new candidates.
+    /// All lists are ascending.
     pub fn entries<T: NumberedEntry>(&self, entries: &[T], more: Vec<T>) -> Vec<T> {
         let mut moved = Vec::with_capacity(entries.len() + more.len());
         let mut more = more.into_iter().peekable();
@@ -121,7 +125,7 @@ impl Renumbering {
         moved
     }
 
-    /// The column afterwards; new candidates have `fresh`.
+    /// Returns the renumbered column, in which new candidates have the value `fresh`.
     pub fn column<T: Copy>(&self, column: &[T], fresh: T) -> Vec<T> {
         let mut moved = Vec::with_capacity(self.count as usize);
         for stretch in &self.stretches {
@@ -132,13 +136,13 @@ impl Renumbering {
         moved
     }
 
-    /// The column afterwards; new candidates have `fresh`.
+    /// Returns the renumbered column, in which new candidates have the value `fresh`.
     pub fn chunks<T: Copy>(&self, column: &Chunks<T>, fresh: T) -> Chunks<T> {
         let values: Vec<T> = column.iter().collect();
         self.column(&values, fresh).into_iter().collect()
     }
 
-    /// The set afterwards, without new candidates.
+    /// Returns the renumbered set, without new candidates.
     pub fn bits(&self, bits: &Bits) -> Bits {
         let mut moved = Bits::none(self.count);
         for stretch in &self.stretches {
@@ -152,12 +156,12 @@ impl Renumbering {
 mod tests {
     use super::*;
 
-    /// Renumbering one candidate at a time, to compare with: `None` is new.
-    fn slowly(count: Ix, gone: &[Ix], came: &[Ix]) -> Vec<Option<Ix>> {
+    /// A slow renumbering of one candidate at a time, for comparison. `None` is a new candidate.
+    fn slowly(count: Ix, removed: &[Ix], added: &[Ix]) -> Vec<Option<Ix>> {
         let mut list = Vec::new();
         for old in 0..=count {
-            list.extend(came.iter().filter(|place| **place == old).map(|_| None));
-            if old < count && !gone.contains(&old) {
+            list.extend(added.iter().filter(|place| **place == old).map(|_| None));
+            if old < count && !removed.contains(&old) {
                 list.push(Some(old));
             }
         }
@@ -177,11 +181,11 @@ mod tests {
                 list.sort_unstable();
                 list
             };
-            let mut gone = if count > 0 { pick(count) } else { Vec::new() };
-            gone.dedup();
-            let came = pick(count + 1);
-            let expected = slowly(count, &gone, &came);
-            let renumbering = Renumbering::new(count, &gone, &came);
+            let mut removed = if count > 0 { pick(count) } else { Vec::new() };
+            removed.dedup();
+            let added = pick(count + 1);
+            let expected = slowly(count, &removed, &added);
+            let renumbering = Renumbering::new(count, &removed, &added);
             let column: Vec<Option<Ix>> = (0..count).map(Some).collect();
             assert_eq!(renumbering.column(&column, None), expected);
             let chunks = renumbering.chunks(&column.iter().copied().collect(), None);
@@ -193,20 +197,20 @@ mod tests {
             let mut bits = Bits::none(count);
             some.iter().for_each(|&(candidate, _)| bits.set(candidate, true));
             let new = |old: &Option<Ix>| old.is_none_or(|old| old % 3 == 1);
-            let wanted: Vec<(Ix, u32)> = (0..)
+            let expected_entries: Vec<(Ix, u32)> = (0..)
                 .zip(&expected)
                 .filter(|(_, old)| new(old))
                 .map(|(new, old)| (new, old.unwrap_or(Ix::MAX)))
                 .collect();
-            let fresh = renumbering.fresh(&gone, &came);
+            let fresh = renumbering.fresh(&removed, &added);
             let more = fresh.iter().map(|&candidate| (candidate, Ix::MAX)).collect();
-            assert_eq!(renumbering.entries(&some, more), wanted);
+            assert_eq!(renumbering.entries(&some, more), expected_entries);
             let numbers = renumbering.numbers(&(0..count).collect::<Vec<_>>());
-            for (old, new) in (0..).zip(numbers).filter(|(old, _)| !gone.contains(old)) {
+            for (old, new) in (0..).zip(numbers).filter(|(old, _)| !removed.contains(old)) {
                 assert_eq!(expected[new as usize], Some(old));
             }
             let members: Vec<Ix> = renumbering.bits(&bits).iter().collect();
-            let stayed = wanted.iter().filter(|(_, old)| *old != Ix::MAX);
+            let stayed = expected_entries.iter().filter(|(_, old)| *old != Ix::MAX);
             assert_eq!(members, stayed.map(|&(new, _)| new).collect::<Vec<_>>());
         }
     }

@@ -1,4 +1,4 @@
-//! The objects that could not be read, and why.
+//! The objects that could not be parsed, with the reasons.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use berth_apimachinery::Key;
 use berth_dialect_contract::Unusable;
 
-/// The objects that could not be read, by key. A clone shares its content.
+/// The objects that could not be parsed, by key. A clone shares its content.
 #[derive(Clone, Debug, Default)]
 pub struct UnusableObjects(imbl::OrdMap<Key, Arc<str>>);
 
 impl UnusableObjects {
-    /// Records whether the object at `key` could be read, and returns the result.
+    /// Records whether the object at `key` could be parsed, and returns the result if it could.
     pub fn note<T>(&mut self, key: &Key, read: Result<T, impl Display>) -> Option<T> {
         match read {
             Ok(value) => {
@@ -25,27 +25,27 @@ impl UnusableObjects {
         }
     }
 
-    /// Forgets the object at `key`: it is gone, or read by others.
+    /// Removes the object at `key`, which was deleted or is no longer read.
     pub fn forget(&mut self, key: &Key) {
         self.0.remove(key);
     }
 
-    /// Whether there is an object at `key` that could not be read.
+    /// Whether there is an object at `key` that could not be parsed.
     pub fn contains(&self, key: &Key) -> bool {
         self.0.contains_key(key)
     }
 
-    /// Reason why the object at `key` could not be read.
+    /// Reason why the object at `key` could not be parsed.
     pub fn problem(&self, key: &Key) -> Option<String> {
         self.0.get(key).map(ToString::to_string)
     }
 
-    /// Keys of the objects.
+    /// The keys of the objects.
     pub fn keys(&self) -> impl Iterator<Item = &Key> {
         self.0.keys()
     }
 
-    /// As [`berth_dialect_contract::Inventory::unusable`] shows them.
+    /// The list for [`berth_dialect_contract::Inventory::unusable`].
     pub fn list(&self) -> Vec<Unusable> {
         let entries = self.0.iter();
         entries

@@ -1,7 +1,7 @@
-//! Amounts per cluster, compared, to find whether a demand's places have changed.
+//! Comparison of the amounts per cluster, which shows whether the places of a demand have changed.
 //!
-//! Two sides with the same clusters are the same only where the amounts are, too. Systems that divide nothing
-//! have `None` everywhere, and only their clusters count.
+//! Two sides are equal if they have the same clusters with the same amounts. Systems that divide nothing
+//! have `None` as every amount, so that only the clusters count.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::view::DemandView;
 /// Clusters of a demand by their own names, each with its amount.
 pub type AmountsByCluster = BTreeMap<String, Option<i64>>;
 
-/// The clusters of `view` with their amounts, without those on their way out.
+/// The clusters of `view` with their amounts, without the clusters that the demand is leaving.
 #[must_use]
 pub fn held(view: &DemandView) -> AmountsByCluster {
     let stays = view.placed.iter().filter(|placed| !placed.leaving);
@@ -74,7 +74,8 @@ pub fn only<'a>(one: &'a AmountsByCluster, other: &AmountsByCluster) -> Vec<&'a 
     names.map(String::as_str).collect()
 }
 
-/// A cluster with its amount, as tables have it: `eu-1:6`, or the name alone where nothing is divided.
+/// A cluster with its amount, as tables show them: `eu-1:6`, or the name alone where the system divides
+/// nothing.
 #[must_use]
 pub fn cell(cluster_name: &str, amount: Option<i64>) -> String {
     match amount {
@@ -98,8 +99,8 @@ mod tests {
     fn only_what_stays_with_another_amount_is_resized() {
         let before = side(&[("a", 6), ("b", 4), ("c", 2)]);
         let after = side(&[("a", 6), ("b", 5), ("d", 1)]);
-        let told: Vec<String> = resized(&before, &after).iter().map(ToString::to_string).collect();
-        assert_eq!(told, ["b (4 to 5)"]);
+        let texts: Vec<String> = resized(&before, &after).iter().map(ToString::to_string).collect();
+        assert_eq!(texts, ["b (4 to 5)"]);
         assert_eq!(only(&before, &after), ["c"]);
         assert_eq!(only(&after, &before), ["d"]);
     }

@@ -29,8 +29,8 @@ pub fn is_stored_form(file: &Value) -> bool {
     file["apiVersion"] == format!("{GROUP}/{VERSION}")
 }
 
-/// The dialect of a configuration file, and the dialect's part of a SchedulerConfiguration. The file is
-/// either one of the system itself or a SchedulerConfiguration.
+/// Reads a configuration file, which is either one of the system itself or a SchedulerConfiguration. Returns
+/// the dialect and the dialect's part of a SchedulerConfiguration.
 ///
 /// # Errors
 /// When the file is neither, or all errors of its configuration, with paths in the file.
@@ -47,7 +47,7 @@ pub fn from_file(
     }
 }
 
-/// Number of keys of a ConfigMap that are named.
+/// Most keys of a ConfigMap that an error names.
 const KEYS: usize = 5;
 
 /// Dialect, spec, and the path of the spec in the file.
@@ -74,7 +74,7 @@ fn recognize(
         .ok_or_else(|| {
             let mut detail = "is neither a SchedulerConfiguration nor a configuration file of a dialect".to_owned();
             if let ("ConfigMap", Some(data)) = (file["kind"].as_str().unwrap_or_default(), file["data"].as_object()) {
-                // The object has the file as an operator keeps it.
+                // A ConfigMap: operators keep the file as one of its keys.
                 let keys: Vec<&str> = data.keys().take(KEYS).map(String::as_str).collect();
                 detail.push_str(&format!(
                     ": it is a ConfigMap, and the file is the text below one of its keys ({}); give that text as a file of its own: \

@@ -1,4 +1,4 @@
-//! A capability: settings, a dialect's part of a SchedulerConfiguration, and their effects.
+//! A capability: the settings of a dialect (its part of a SchedulerConfiguration) and their effects.
 
 use std::sync::{Arc, LazyLock};
 
@@ -12,49 +12,47 @@ use crate::system_users::SystemUsers;
 
 /// The settings of a dialect.
 pub trait Configuration {
-    /// Their form. Its defaults apply on read, and are not stored.
+    /// The schema of the settings. Its defaults apply on read, and are not stored.
     fn schema(&self) -> &'static Schema {
         &NO_SETTINGS
     }
 
-    /// Judges the dialect's part of a SchedulerConfiguration (`spec.<dialect>`, given with `path`), all
-    /// errors at once: those of [`Configuration::schema`], unknown fields, and rules that no schema can
-    /// express.
+    /// Validates the dialect's part of a SchedulerConfiguration, `spec.<dialect>`, which is at `path`.
+    /// Returns all errors at once: those of [`Configuration::schema`], unknown fields, and violations of
+    /// rules that no schema can express.
     fn validate(&self, spec: &Value, path: &str) -> Vec<FieldError> {
         let reading = self.schema().read::<AnyConfiguration>(spec, path);
         reading.into_errors()
     }
 
-    /// Warnings about legal values that are surely not intended, as sentences that name the field
-    /// (below `path`), where `rules` are chosen. Called only where [`Configuration::validate`] finds no
-    /// error.
+    /// Warnings about valid values that are surely not intended, if `rules` are in force: sentences that
+    /// name the field, below `path`. Called only if [`Configuration::validate`] finds no error.
     fn warnings(&self, _spec: &Value, _path: &str, _rules: RulesChoice) -> Vec<String> {
         Vec::new()
     }
 
-    /// The dialect's part of a SchedulerConfiguration in `file`, if that is a configuration file of the
-    /// system itself, which `--config` takes unmodified. Only recognises the file;
-    /// [`Configuration::validate`] judges it.
+    /// Converts `file` to the dialect's part of a SchedulerConfiguration, if `file` is a configuration file
+    /// of the system itself, which `--config` accepts unmodified. The file is only recognised here;
+    /// [`Configuration::validate`] validates it.
     fn own_file(&self, _file: &Value) -> Option<Value> {
         None
     }
 
-    /// The field of its part that selects the requests to place, if the system has one and releases all
-    /// other requests. Then no further selection is possible.
+    /// The field of the dialect's part that selects the requests to place, if the system has such a field
+    /// and releases all other requests. No further selection is possible in such a system.
     fn selects_requests(&self) -> Option<&'static str> {
         None
     }
 
-    /// [`Dialect::admission`](crate::Dialect::admission), by number and order, as `spec`, if there is
-    /// one, and the `users` of the system's own programs change the rules; `None` where they do not.
-    /// Called only where [`Configuration::validate`] finds no error.
+    /// The rules of [`Dialect::admission`](crate::Dialect::admission), in the same number and order, as
+    /// changed by `spec` (if there is one) and by the `users` of the system's own programs. `None` where
+    /// neither changes a rule. Called only if [`Configuration::validate`] finds no error.
     fn admission_under(&self, _spec: Option<&Value>, _users: &SystemUsers) -> Option<Vec<Arc<dyn Plugin>>> {
         None
     }
 
     /// The resources that the admission rules guard in addition to
-    /// [`Dialect::kinds`](crate::Dialect::kinds), with `spec` as the configuration in force, if there
-    /// is one.
+    /// [`Dialect::kinds`](crate::Dialect::kinds). `spec` is the configuration in force, if there is one.
     fn guards(&self, _spec: Option<&Value>) -> Vec<GroupResource> {
         Vec::new()
     }
@@ -65,7 +63,7 @@ pub(crate) struct NoSettings;
 
 impl Configuration for NoSettings {}
 
-/// The form of a dialect that has no settings.
+/// The schema of a dialect that has no settings.
 static NO_SETTINGS: LazyLock<Schema> = LazyLock::new(|| {
     Schema::part_from_value(json!({
         "type": "object",
@@ -74,6 +72,6 @@ static NO_SETTINGS: LazyLock<Schema> = LazyLock::new(|| {
     }))
 });
 
-/// A form that reads anything and keeps nothing.
+/// A configuration that accepts any fields and stores none.
 #[derive(Debug, Default, Deserialize)]
 struct AnyConfiguration {}

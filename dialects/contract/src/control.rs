@@ -8,26 +8,26 @@ use berth_apimachinery::Key;
 use crate::decision::{Action, BindingChange, Decision, Outcome};
 use crate::words::Words;
 
-/// A capability: how controllers decide demands, and the events about it.
+/// A capability: the pace at which a controller decides demands, and its events.
 pub trait Control {
     /// Returns the pace of the controller, by the configuration in force.
     fn pace(&self) -> Pace {
         Pace::default()
     }
 
-    /// Events on the demand once `decision` is committed; `wrote` is whether it changed anything.
-    /// `None` where the system has no events of its own, for [`default_notes`].
+    /// Events on the demand once `decision` is committed. `wrote` tells whether the decision changed
+    /// anything. `None` where the system has no events of its own; [`default_notes`] then apply.
     fn notes(&self, _decision: &Decision, _wrote: bool) -> Option<Vec<Note>> {
         None
     }
 }
 
-/// Growing delays: each twice as long as the one before.
+/// Exponential back-off: each delay is twice as long as the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
     /// The first delay.
     pub first: Duration,
-    /// The longest.
+    /// The longest delay.
     pub most: Duration,
 }
 
@@ -46,7 +46,7 @@ impl Backoff {
 pub struct Pace {
     /// Number of demands decided at once.
     pub parallel: usize,
-    /// Back-off for demands that found no place, or not all they want. `None` where only changes and
+    /// Back-off for demands with fewer places than they request, or none. `None` where only changes and
     /// [`Decision::due_at`] make a demand due again.
     pub unplaced: Option<Backoff>,
     /// Back-off for writes that failed.
@@ -54,7 +54,7 @@ pub struct Pace {
 }
 
 impl Default for Pace {
-    /// The delays of failures are those of Kubernetes' controllers: from 5 ms up to 1,000 s.
+    /// Failed writes are retried with the delays of Kubernetes' controllers: from 5 ms up to 1,000 s.
     fn default() -> Self {
         Self {
             parallel: 16,
@@ -67,12 +67,12 @@ impl Default for Pace {
     }
 }
 
-/// Whether an event reports a success.
+/// The type of an event: whether it reports a success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoteType {
-    /// It succeeded.
+    /// A success.
     Normal,
-    /// A person may have to check it.
+    /// A failure that may need attention.
     Warning,
 }
 
@@ -87,41 +87,41 @@ impl NoteType {
     }
 }
 
-/// A second object an event has to do with.
+/// The second object of an event (`related`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RelatedObject {
-    /// Its group and version.
+    /// Group and version of the object.
     pub api_version: &'static str,
-    /// Its kind.
+    /// Kind of the object.
     pub kind: &'static str,
-    /// The object.
+    /// Key of the object.
     pub key: Key,
 }
 
 /// One event on the demand of a decision (docs/reference.md, "Events").
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// Its type.
+    /// The type of the event.
     pub r#type: NoteType,
     /// The reason, as a token.
     pub reason: &'static str,
     /// Action, as a token.
     pub action: &'static str,
-    /// Sentence for a person, stored with at most 1,000 bytes.
+    /// The message of the event, of which at most 1,000 bytes are stored.
     pub text: String,
-    /// A second object.
+    /// The second object, if the event has one.
     pub related: Option<RelatedObject>,
 }
 
 /// The events of systems without events of their own: `Scheduled` and `FailedScheduling`, as in
-/// kube-scheduler. `wrote` is whether the decision has changed anything.
+/// kube-scheduler. `wrote` tells whether the decision has changed anything.
 #[must_use]
 pub fn default_notes(inventory: &(impl Words + ?Sized), decision: &Decision, wrote: bool) -> Vec<Note> {
-    let anew =
+    let is_new =
         |change: &BindingChange| matches!(change.action, Action::Bind | Action::Restore | Action::Resize);
     let scheduled = match decision.outcome {
         Outcome::Scheduled | Outcome::Provision => wrote,
-        Outcome::Partial => wrote && decision.changes.iter().any(anew),
+        Outcome::Partial => wrote && decision.changes.iter().any(is_new),
         _ => false,
     };
     let failed = matches!(

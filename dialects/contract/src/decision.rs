@@ -1,4 +1,4 @@
-//! A decision: data only, no text that is not a token.
+//! A decision as data: its only texts are tokens.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -9,21 +9,21 @@ use berth_scheduling::PipelineOutcome;
 /// Outcome of a decision (docs/reference.md, "The scheduling report").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// All that was wanted is placed.
+    /// The demand has every place that it requests.
     Scheduled,
-    /// A part of it is bound.
+    /// The demand is bound in part.
     Partial,
-    /// No part of it is bound.
+    /// The demand is not bound.
     Unschedulable,
-    /// A new target will be made.
+    /// A new target will be created.
     Provision,
-    /// Something is bound and nothing would be written.
+    /// The demand is bound, and nothing would be written.
     Unchanged,
     /// The request or the configuration cannot be understood.
     Invalid,
-    /// The system leaves this object alone.
+    /// The object is one that its system does not schedule.
     Ignored,
-    /// The object is being deleted: the released clusters.
+    /// The object is being deleted, and its clusters are released.
     Released,
 }
 
@@ -44,20 +44,20 @@ impl Outcome {
     }
 }
 
-/// Change to one cluster of a binding.
+/// The kind of a change to one cluster of a binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// It is bound to another cluster.
+    /// The cluster is newly bound.
     Bind,
-    /// It stays bound.
+    /// The cluster stays bound.
     Keep,
-    /// It is released.
+    /// The cluster is released.
     Unbind,
-    /// It is created.
+    /// The cluster is created.
     Create,
-    /// An earlier binding comes back.
+    /// An earlier binding to the cluster is restored.
     Restore,
-    /// It stays bound, with another amount.
+    /// The cluster stays bound, with another amount.
     Resize,
 }
 
@@ -76,7 +76,7 @@ impl Action {
     }
 }
 
-/// One cluster's change; states as the system names them, empty where it names none.
+/// The change of one cluster. States are those that the system itself names, and empty where it names none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BindingChange {
     /// Kind of change.
@@ -87,13 +87,13 @@ pub struct BindingChange {
     pub from: &'static str,
     /// The state after.
     pub to: &'static str,
-    /// The amount before; `None` where it was not bound, or the system does not divide.
+    /// The amount before; `None` where the cluster was not bound, or the system divides no amount.
     pub amount_from: Option<i64>,
-    /// The amount after; `None` where it is released, or the system does not divide.
+    /// The amount after; `None` where the cluster is released, or the system divides no amount.
     pub amount_to: Option<i64>,
 }
 
-/// Place where a demand is bound before the decision.
+/// A place of a demand before the decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Current {
     /// The cluster, which may no longer be a candidate.
@@ -109,30 +109,30 @@ pub struct Current {
 pub struct Decision {
     /// The demand.
     pub demand: Key,
-    /// The revision of the demand that was decided: a guard of the writes.
+    /// The revision of the demand on which the decision is based. Its writes are guarded by it.
     pub demand_revision: Revision,
     /// Outcome.
     pub outcome: Outcome,
     /// `Picked`, `Kept`, `Created`, or a token of docs/reference.md, "Reason tokens".
     pub reason: &'static str,
-    /// The pipeline's result; empty for decisions that never ran it.
+    /// The result of the pipeline; empty for a decision without a run of the pipeline.
     pub solved: PipelineOutcome,
     /// The amount of each of [`PipelineOutcome::picked`], aligned with it; empty where nothing is divided.
     pub amounts: Vec<i64>,
     /// The names of the scorers, by [`berth_scheduling::ScoreColumn::plugin`].
     pub scorers: Vec<Arc<str>>,
-    /// Clusters named by the request that are no candidates, with plugin, token and detail code (Fleet's
-    /// PickFixed).
+    /// Clusters that the request names and that are no candidates (Fleet's PickFixed), with plugin, token
+    /// and detail code.
     pub unknown: Vec<(Arc<str>, &'static str, &'static str)>,
-    /// Places where it is bound now.
+    /// The places to which the demand is bound now.
     pub current: Vec<Current>,
     /// Changes, cluster by cluster.
     pub changes: Vec<BindingChange>,
-    /// The targets whose capacity was counted: fence names, each guarding the writes.
+    /// The fences of the targets whose capacity was counted. Each of them guards the writes.
     pub fences: Vec<Arc<str>>,
     /// Next time at which this decision may change without a write.
     pub due_at: Option<Timestamp>,
-    /// The instant it was decided for.
+    /// The instant for which the decision was computed.
     pub now: Timestamp,
     /// The dialect's own part, for its views and writes.
     pub detail: Box<dyn Any + Send + Sync>,
@@ -152,7 +152,7 @@ impl Decision {
     }
 }
 
-/// A choice of targets that cannot be bound: one cause per target, with its reasons.
+/// The refusal to bind the chosen targets: one error per target, with its reasons.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChoiceRefusal {
     /// The errors, at `spec.targets[i]`.

@@ -7,48 +7,49 @@ use berth_apimachinery::{GroupResource, Key, Kind};
 use serde_json::Value;
 
 use crate::configuration::{Configuration, NoSettings};
+use crate::extra_views::ExtraViews;
 use crate::guarded::GuardedResources;
 use crate::inventory::Inventory;
 use crate::on_hub::OnHub;
 use crate::own_place::OwnPlace;
 use crate::reach::Reach;
 use crate::reconciler::{Controllers, NoReconcilers};
-use crate::shown::ExtraViews;
 
-/// A kind of object that wants a place.
+/// A kind of object that the scheduler places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DemandKind {
     /// The resource of the placeable object.
     pub resource: GroupResource,
-    /// Its kind.
+    /// The kind of the placeable object.
     pub kind: &'static str,
-    /// The version it is written in.
+    /// The version in which its objects are written.
     pub version: &'static str,
-    /// Whether it is namespaced (`decisions`) or cluster-scoped (`clusterdecisions`).
+    /// Whether the kind is namespaced (`decisions`) or cluster-scoped (`clusterdecisions`).
     pub namespaced: bool,
     /// The field with the object's place, where the system has its own `binding` subresource to write
     /// it.
     pub own_place: Option<&'static OwnPlace>,
 }
 
-/// One multi-cluster system: its kinds, its rules, its way to decide.
+/// One multi-cluster system: its kinds, its rules, and its decisions.
 ///
 /// Six methods define the system. The others have defaults for systems without the feature.
 pub trait Dialect: Send + Sync + 'static {
-    /// `ocm`, `gardener`, …: the last part of every virtual name.
+    /// The name of the dialect (`ocm`, `gardener`, …), which is the last part of every virtual name.
     fn name(&self) -> &'static str;
 
-    /// The kinds served when the dialect is owned.
+    /// The kinds that are served when Berth stores the system's objects.
     fn kinds(&self) -> Vec<Arc<dyn Kind>>;
 
-    /// Kinds of the system that decisions do not read. They are kept unchanged where Berth stores the
-    /// system's objects, so that its files can be applied whole; a hub has them itself.
+    /// Kinds of the system that decisions do not read. Their objects are stored unchanged where Berth stores
+    /// the system's objects, so that manifests of the system can be applied whole; a hub has these kinds
+    /// itself.
     fn further_kinds(&self) -> Vec<Arc<dyn Kind>> {
         Vec::new()
     }
 
-    /// Clause that names the objects that decide in place of objects of `resource`, one of
-    /// [`Dialect::further_kinds`], where people may expect these to count.
+    /// A clause for users who may expect that objects of `resource`, one of [`Dialect::further_kinds`],
+    /// affect decisions. It names the objects that do so instead.
     fn counterpart(&self, _resource: GroupResource) -> Option<&'static str> {
         None
     }
@@ -60,8 +61,8 @@ pub trait Dialect: Send + Sync + 'static {
         kinds
     }
 
-    /// Every resource [`Inventory::fold`] wants to see, those of [`Dialect::kinds`] included where it reads
-    /// them, and [`crate::config::RESOURCE`] for its configuration.
+    /// Every resource that [`Inventory::fold`] reads, including those of [`Dialect::kinds`] that it reads,
+    /// and [`crate::config::RESOURCE`] for the configuration.
     fn reads(&self) -> Vec<GroupResource>;
 
     /// Returns the reach of decisions among the objects of `resource`, one of [`Dialect::reads`].
@@ -69,11 +70,11 @@ pub trait Dialect: Send + Sync + 'static {
         Reach::default()
     }
 
-    /// The kinds that want a place, first the one that every release of the system has.
+    /// The kinds that the scheduler places. The first is one that every release of the system has.
     fn demands(&self) -> &'static [DemandKind];
 
-    /// The key of the demand that the system makes of the object at `template`, where it makes any of such
-    /// objects.
+    /// The key of the demand that the system creates for the object at `template`; `None` where it creates
+    /// none for objects of this kind.
     fn made_of(&self, _template: &Key) -> Option<Key> {
         None
     }
@@ -84,7 +85,7 @@ pub trait Dialect: Send + Sync + 'static {
     /// An empty inventory, with default configuration.
     fn inventory(&self) -> Arc<dyn Inventory>;
 
-    /// The user name bindings are written as (docs/concepts.md, "Actors").
+    /// The user name with which bindings are written (docs/concepts.md, "Actors").
     fn actor(&self) -> &'static str {
         "berth:scheduler"
     }
@@ -94,39 +95,39 @@ pub trait Dialect: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Its part of a SchedulerConfiguration, where it has settings.
+    /// The settings of the dialect, its part of a SchedulerConfiguration.
     fn configuration(&self) -> &dyn Configuration {
         &NoSettings
     }
 
-    /// Its controllers, where the one that decides is not the only one.
+    /// The controllers of the dialect in addition to the one that decides.
     fn controllers(&self) -> &dyn Controllers {
         &NoReconcilers
     }
 
-    /// The resources that are guarded in the light of other objects ([`Inventory::guarding`]).
+    /// The resources that are guarded by rules about other objects ([`Inventory::guarding`]).
     fn guarded(&self) -> GuardedResources {
         GuardedResources::default()
     }
 
-    /// The objects that the system makes by itself wherever it runs, in their initial form. A server
-    /// that stores the system's objects makes those that are missing when it starts.
+    /// The objects that every installation of the system creates by itself, in their initial form. A server
+    /// that stores the system's objects creates the missing ones when it starts.
     fn built_in(&self) -> Vec<(Key, Value)> {
         Vec::new()
     }
 
-    /// Whether its kinds come behind those of other systems in discovery, so that kubectl takes theirs for a
-    /// bare name that both have.
+    /// Whether the dialect's kinds come after those of other systems in discovery, so that kubectl resolves
+    /// an ambiguous bare name to the other system's kind.
     fn comes_last(&self) -> bool {
         false
     }
 
-    /// Returns further facts to show.
+    /// Returns the views that the system offers beyond scheduling.
     fn shown(&self) -> ExtraViews {
         ExtraViews::default()
     }
 
-    /// Returns the needs of a hub that stores the objects.
+    /// Returns the needs of the dialect on a hub that stores the objects.
     fn on_hub(&self) -> OnHub {
         OnHub::default()
     }

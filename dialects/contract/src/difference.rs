@@ -1,10 +1,10 @@
 //! The difference of two reports: clusters with another verdict, amount or score, and added and removed
 //! reasons.
 //!
-//! Pure, over two [`Report`]s of one demand: before and after a change, yesterday and today, one fleet
-//! and another. Ranks are left out, since one better cluster moves every rank below it. Sentences about
-//! feasible clusters that were not picked are left out too, as they only count others; their tokens are
-//! compared.
+//! Pure, over two [`Report`]s of one demand: before and after a change, yesterday and today, one fleet and
+//! another. Ranks are not compared, since one better cluster moves every rank below it. The sentences about
+//! feasible clusters that were not picked are not compared either, as they only count other clusters; their
+//! tokens are.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub struct ValueChange<T> {
 }
 
 impl<T: PartialEq> ValueChange<T> {
-    /// `None` where both are the same.
+    /// The change from `from` to `to`; `None` if they are equal.
     #[must_use]
     pub fn of(from: T, to: T) -> Option<Self> {
         (from != to).then_some(Self { from, to })
@@ -32,13 +32,13 @@ impl<T: PartialEq> ValueChange<T> {
 /// Verdict of a report on one cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Verdict {
-    /// Not considered: the cluster does not exist, or nothing was decided.
+    /// The cluster was not considered: it does not exist, or nothing was decided.
     Absent,
-    /// A filter refuses it.
+    /// A filter refuses the cluster.
     Refused,
-    /// It fits, and others were preferred or enough.
+    /// The cluster fits, but others were preferred or sufficed.
     Feasible,
-    /// It is in the resulting set.
+    /// The cluster is in the resulting set.
     Picked,
 }
 
@@ -99,10 +99,10 @@ pub struct CandidateDifference {
     /// The scorers whose part changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scores: Vec<ScoreDifference>,
-    /// The reasons that came.
+    /// The added reasons.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub appeared: Vec<RejectionEntry>,
-    /// The reasons that went.
+    /// The removed reasons.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<RejectionEntry>,
 }
@@ -111,17 +111,17 @@ pub struct CandidateDifference {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
-    /// Newly picked.
+    /// Number of newly picked clusters.
     pub picked: usize,
-    /// No longer picked.
+    /// Number of clusters that are no longer picked.
     pub dropped: usize,
-    /// Newly feasible, picked or not.
+    /// Number of newly feasible clusters, picked or not.
     pub fits: usize,
-    /// Feasible or picked before, and now refused or gone.
+    /// Number of clusters that were feasible or picked, and are now refused or absent.
     pub refused: usize,
-    /// Picked before and after, with another amount.
+    /// Number of clusters that are picked before and after, with another amount.
     pub resized: usize,
-    /// Of one verdict, with other scores.
+    /// Number of clusters with the same verdict and other scores.
     pub rescored: usize,
 }
 
@@ -167,7 +167,7 @@ pub fn difference(before: &Report, after: &Report) -> Difference {
     }
 }
 
-/// The candidates of a report, with the clusters it will make, which are picked and no candidates.
+/// The candidates of a report, and the clusters to be created, which are picked but are no candidates.
 fn considered(report: &Report) -> Vec<Candidate> {
     let mut list = report.candidates.clone();
     let known: std::collections::BTreeSet<&str> = report
@@ -175,15 +175,15 @@ fn considered(report: &Report) -> Vec<Candidate> {
         .iter()
         .map(|candidate| &*candidate.cluster_name)
         .collect();
-    let made = report
+    let created = report
         .picked
         .iter()
         .filter(|pick| !known.contains(&*pick.cluster_name));
-    list.extend(made.map(made_candidate));
+    list.extend(created.map(created_candidate));
     list
 }
 
-fn made_candidate(pick: &Pick) -> Candidate {
+fn created_candidate(pick: &Pick) -> Candidate {
     Candidate {
         cluster_name: pick.cluster_name.clone(),
         target: pick.target.clone(),

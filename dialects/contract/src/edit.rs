@@ -14,13 +14,13 @@ pub enum Edit {
         /// The patch.
         patch: Value,
     },
-    /// The object is deleted; with finalizers it stays, marked.
+    /// The deletion of an object. An object with finalizers stays, with a deletion timestamp.
     Delete(Key),
-    /// A missing object is created.
+    /// The creation of a missing object.
     Create {
         /// Key of the object.
         key: Key,
-        /// All of it.
+        /// The whole object.
         object: Value,
     },
 }

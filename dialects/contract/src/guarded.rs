@@ -1,33 +1,34 @@
-//! Objects of a system that are guarded by rules about other objects, as data.
-//! [`Guarding`](crate::Guarding) knows the other objects.
+//! Objects of a system that are guarded by rules about other objects, as data. [`Guards`](crate::Guards)
+//! answers the queries about the other objects.
 
 use std::sync::Arc;
 
 use berth_apimachinery::{GroupResource, Key};
 use serde_json::Value;
 
-/// A resource whose objects are not deleted while objects of another one use them (docs/admission.md,
+/// A resource whose objects cannot be deleted while objects of another resource use them (docs/admission.md,
 /// "Guards").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProtectedResource {
-    /// Resource that is used.
+    /// The resource that is used.
     pub resource: GroupResource,
-    /// Resource whose objects use it.
+    /// The resource whose objects use the other one.
     pub by: GroupResource,
 }
 
-/// Resources that are guarded.
+/// The resources of a dialect that are guarded.
 #[derive(Clone, Copy, Debug)]
 pub struct GuardedResources {
-    /// Resources whose objects are not deleted while they are used.
+    /// Resources whose objects cannot be deleted while they are used.
     pub protects: &'static [ProtectedResource],
-    /// Returns the protected objects that an object of the using resource uses. Reads the object alone.
+    /// Returns the protected objects that an object of the given resource uses, as read from that object
+    /// alone.
     pub uses: fn(GroupResource, &Value) -> Vec<Key>,
     /// The resources whose objects must agree with other objects.
     pub judges: &'static [GroupResource],
-    /// Resources whose new objects are completed from other objects, where Berth stores them.
+    /// Resources whose new objects get fields from other objects, where Berth stores the resource.
     pub completes: &'static [GroupResource],
-    /// Resources with objects that may be reserved for the scheduler.
+    /// Resources some of whose objects are reserved for the scheduler.
     pub reserves: &'static [GroupResource],
 }
 
@@ -43,10 +44,10 @@ impl Default for GuardedResources {
     }
 }
 
-/// Name of the fence for uses of the protected object at `key` of the dialect `dialect`. Every write that
-/// begins a use passes the fence, and so does the object's deletion. Decisions that count capacity on the
-/// object name the same fence ([`Decision::fences`](crate::Decision::fences)), so that a concurrent binding and
-/// deletion conflict.
+/// Name of the fence around the protected object at `key`, which is of the dialect `dialect`. Every write
+/// that begins to use the object passes the fence, and so does the object's deletion. Decisions that count
+/// capacity on the object name the same fence ([`Decision::fences`](crate::Decision::fences)), so that a
+/// concurrent binding and deletion conflict.
 #[must_use]
 pub fn fence(dialect: &str, key: &Key) -> Arc<str> {
     let resource = key.resource.resource;

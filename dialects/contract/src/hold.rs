@@ -1,21 +1,21 @@
-//! Finalizers that only a dialect's own controllers remove: objects with one wait for ever once Berth
-//! is uninstalled.
+//! Finalizers that only a dialect's own controllers remove: once Berth is uninstalled, the deletion of an
+//! object with such a finalizer never ends.
 
 use std::fmt;
 
 use berth_apimachinery::GroupResource;
 
-/// Finalizers.
+/// One finalizer, or several with a common beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finalizer {
-    /// The one of this name.
+    /// The finalizer with this name.
     Is(&'static str),
-    /// Finalizers that begin with this.
+    /// The finalizers that begin with this text.
     Begins(&'static str),
 }
 
 impl Finalizer {
-    /// Whether `name` is one of them.
+    /// Whether the finalizer `name` is covered.
     #[must_use]
     pub fn covers(self, name: &str) -> bool {
         match self {

@@ -1,9 +1,9 @@
-//! Rules for a hub: the writes of its own objects that it has to ask Berth about.
+//! Rules for a hub: the writes of its objects about which it has to ask Berth.
 //!
-//! Behind a kube-apiserver a dialect's admission rules are webhooks, and a webhook only sees the writes
-//! that the hub asks about. A [`HubRule`] selects the writes, with conditions (CEL, `matchConditions`)
-//! that keep everything else away from the network: they are true whenever a rule may refuse or change
-//! something, and as seldom as possible otherwise (docs/admission.md, "Admission").
+//! Behind a kube-apiserver a dialect's admission rules are webhooks, and a webhook only receives the writes
+//! about which the hub asks. A [`HubRule`] selects these writes. Its conditions (CEL, `matchConditions`)
+//! keep other writes from being sent over the network. They are true whenever a rule may refuse or change
+//! the write, and as seldom as possible otherwise (docs/admission.md, "Admission").
 
 pub mod cel;
 
@@ -13,31 +13,32 @@ use berth_apimachinery::GroupResource;
 /// A condition of a [`HubRule`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// Its name, as errors of the hub show it: letters, digits and dashes.
+    /// Name of the condition, which the hub's errors show: letters, digits and dashes.
     pub name: &'static str,
     /// The CEL expression over `object`, `oldObject` and `request`.
     pub expression: String,
 }
 
-/// Question that a hub asks Berth.
+/// The writes about which a hub asks Berth, as one webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HubRule {
-    /// The first part of the webhook's name, unique within the dialect and phase: letters, digits and dashes.
+    /// The first part of the webhook's name, unique within the dialect and phase: letters, digits and
+    /// dashes.
     pub name: &'static str,
-    /// Resources.
+    /// The resources that are written.
     pub resources: Vec<GroupResource>,
-    /// Subresources; `""` is the object itself.
+    /// The subresources that are written; `""` is the object itself.
     pub subresources: &'static [&'static str],
-    /// Operations.
+    /// The operations.
     pub operations: &'static [Operation],
-    /// Before or after others may change the object.
+    /// The phase of admission: before or after the object may be changed.
     pub phase: Phase,
-    /// Conditions for asking: all of them hold.
+    /// Conditions of the question: the hub asks if all of them are true.
     pub conditions: Vec<Condition>,
 }
 
 impl Condition {
-    /// A condition.
+    /// Creates a condition.
     #[must_use]
     pub fn new(name: &'static str, expression: impl Into<String>) -> Self {
         Self {
@@ -46,7 +47,7 @@ impl Condition {
         }
     }
 
-    /// Holds for every user but `user`.
+    /// A condition that is true for every user except `user`.
     #[must_use]
     pub fn not_by(user: &str) -> Self {
         Self::new(
@@ -55,7 +56,8 @@ impl Condition {
         )
     }
 
-    /// Holds unless the hub's own garbage collector or namespace controller deletes something.
+    /// A condition that is true unless the hub's own garbage collector or namespace controller deletes
+    /// something.
     #[must_use]
     pub fn not_collected() -> Self {
         let names: Vec<String> = berth_admission::COLLECTORS

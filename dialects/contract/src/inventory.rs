@@ -1,8 +1,7 @@
 //! The trait [`Inventory`]: the known objects of a dialect, and its decisions on them.
 //!
-//! The methods that every system needs are in the trait and in the two below it, [`Targets`] and
-//! [`Words`]. Optional ones are separate capabilities that do nothing by default: [`Control`],
-//! [`Advisor`], [`Guards`].
+//! The methods that every system needs are in this trait and its supertraits, [`Targets`] and [`Words`].
+//! Optional ones are separate capabilities that do nothing by default: [`Control`], [`Advisor`], [`Guards`].
 
 use std::any::Any;
 use std::sync::Arc;
@@ -22,19 +21,19 @@ use crate::words::Words;
 /// Demands that a change may have made due again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum AffectedDemands {
-    /// None.
+    /// No demand.
     #[default]
     None,
-    /// These.
+    /// The demands with these keys.
     Some(Vec<Key>),
-    /// All of the dialect.
+    /// All demands of the dialect.
     All,
 }
 
-/// Consequences of a folded change for others.
+/// Consequences of a folded change for demands and targets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Consequences {
-    /// The demands to decide again. Changes the dialect's own writes make must not appear here.
+    /// The demands to decide again. A change by the dialect's own writes must not list demands here.
     pub decide: AffectedDemands,
     /// The demands whose *view* ([`Inventory::demand`]) may have changed, decided again or not.
     pub demands: AffectedDemands,
@@ -43,7 +42,7 @@ pub struct Consequences {
 }
 
 impl Consequences {
-    /// Nothing to do.
+    /// Consequences of a change that affects no demand and no target.
     #[must_use]
     pub fn nothing() -> Self {
         Self {
@@ -62,7 +61,7 @@ pub struct Ask<'a> {
     pub now: Timestamp,
     /// The seed of random strategies.
     pub seed: u64,
-    /// The cluster names the caller wants; `None` lets the scheduler pick.
+    /// The clusters that the caller has chosen, by name; `None` lets the scheduler pick.
     pub chosen: Option<&'a [String]>,
 }
 
@@ -77,14 +76,14 @@ pub trait Targets {
     /// The candidate with this cluster name.
     fn candidate(&self, cluster_name: &str) -> Option<Ix>;
 
-    /// The name of the Target object without its dialect: `<name>`, or `<namespace>.<name>` of namespaced
-    /// ones.
+    /// The name of the Target object without its dialect: `<name>`, or `<namespace>.<name>` for a namespaced
+    /// source.
     fn target_name(&self, candidate: Ix) -> String {
         self.cluster_name(candidate).replace('/', ".")
     }
 
-    /// The candidate whose Target is named `name`. In most systems that is the cluster name, or all but its
-    /// slash; only of those that name otherwise are all looked at.
+    /// The candidate whose Target is named `name`. In most systems this is the cluster name, or the cluster
+    /// name with a dot for its slash. For other systems the names of all candidates are compared.
     fn candidate_of_target(&self, name: &str) -> Option<Ix> {
         let likely = self
             .candidate(name)
@@ -115,14 +114,14 @@ pub trait Targets {
 
 /// The known objects of a dialect, and its decisions on them.
 ///
-/// Inventories are shared as `Arc<dyn Inventory>` snapshots and copied on write: [`Inventory::fork`]
-/// must be cheap (share columns and records, copy pointers). A dialect's own reconcilers downcast it to
-/// their type.
+/// Inventories are shared as `Arc<dyn Inventory>` snapshots and copied on write: [`Inventory::fork`] must be
+/// cheap (share columns and records, copy pointers). A dialect's own reconcilers downcast the inventory to
+/// its type.
 pub trait Inventory: Targets + Words + Any + Send + Sync {
-    /// A cheap copy that can change on its own.
+    /// Returns a cheap copy, which can be changed independently.
     fn fork(&self) -> Arc<dyn Inventory>;
 
-    /// Sets that the objects are those of a hub on which the system runs, in a release of today:
+    /// Declares that the objects are those of a hub on which the system runs in a current release:
     /// [`RulesChoice::Auto`](crate::rules::RulesChoice::Auto) is then `Current`.
     fn set_on_hub(&mut self) {}
 
@@ -157,11 +156,11 @@ pub trait Inventory: Targets + Words + Any + Send + Sync {
         self.count()
     }
 
-    /// Derives from the targets the data for decisions, which the first decision would derive
-    /// otherwise. Called before a fork decides and is dropped, so that the derived data remain.
+    /// Derives the data for decisions from the targets, as the first decision would do otherwise. Callers
+    /// call this on an inventory whose fork will decide and be dropped, so that the derived data are kept.
     fn derive(&self) {}
 
-    /// Decides. `None` when the demand is not in the inventory.
+    /// Decides a demand. `None` when the demand is not in the inventory.
     ///
     /// # Errors
     /// Only with [`Ask::chosen`]: the targets that are unknown, infeasible or too many, each with its
@@ -196,8 +195,8 @@ impl dyn Inventory + '_ {
         self.control().pace()
     }
 
-    /// Events to report on the demand once `decision` is committed; `wrote` says whether it changed
-    /// anything. Called also for decisions that change nothing: repeated events become a series.
+    /// Events to report on the demand once `decision` is committed. `wrote` tells whether the decision
+    /// changed anything. Called also for decisions that change nothing: repeated events become a series.
     #[must_use]
     pub fn notes(&self, decision: &Decision, wrote: bool) -> Vec<Note> {
         let own = self.control().notes(decision, wrote);
@@ -212,26 +211,26 @@ impl Control for NoCapability {}
 impl Advisor for NoCapability {}
 impl Guards for NoCapability {}
 
-/// A capability: proposals of changes. The caller decides again with each one.
+/// A capability: proposals of changes, each of which the caller tries with a further decision.
 pub trait Advisor {
     /// Ways to lift `refusal` of `candidate` in `decision`, the smallest changes first. Without a `refusal`,
-    /// the candidate is feasible and not picked, and the remedies would have it picked. Where no change of an
-    /// object helps, the result is a remedy without edits that has the reason.
+    /// the candidate is feasible and not picked, and the remedies are changes that get it picked. Where no
+    /// change of an object helps, the result is a remedy without edits, which states the reason.
     fn remedies(&self, _decision: &Decision, _candidate: Ix, _refusal: Option<&Rejection>) -> Vec<Remedy> {
         Vec::new()
     }
 
-    /// Changes by which an administrator empties the cluster with this name: no new request comes to
-    /// it, and those on it are placed elsewhere. Where the system itself never moves a placed request,
-    /// the edits show where it would go without its place. `None` where there is no such cluster, or
-    /// the system has no way to empty one.
+    /// Changes by which an administrator empties the cluster with this name: no new request comes to it, and
+    /// those on it are placed elsewhere. Where the system itself never moves a placed request, the edits
+    /// remove the place of the request, so that a decision shows where it would go. `None` where there is no
+    /// such cluster, or the system has no way to empty one.
     fn drain(&self, _cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
         None
     }
 }
 
-/// Decision in an object. Only the scheduler ([`Dialect::actor`](crate::Dialect::actor)) may write such
-/// an object.
+/// The decision that an object stores. Only the scheduler ([`Dialect::actor`](crate::Dialect::actor)) may
+/// write such an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReservedDecision {
     /// The demand, as `Placement "p"`.
@@ -240,10 +239,10 @@ pub struct ReservedDecision {
     pub is_known: bool,
 }
 
-/// A capability: queries of guards, about the resources that [`Guarded`](crate::Guarded) names.
+/// A capability: the queries of guards about the resources in [`Dialect::guarded`](crate::Dialect::guarded).
 pub trait Guards {
-    /// The users of the protected object at `key`: at most `most` of them, in key order, and their
-    /// number.
+    /// The objects that use the protected object at `key`: the first `most` in key order, and the number of
+    /// all.
     fn users(&self, _key: &Key, _most: usize) -> (Vec<Key>, usize) {
         (Vec::new(), 0)
     }
@@ -291,8 +290,8 @@ pub trait Guards {
         self.judge(resource, None, new)
     }
 
-    /// Judges a write of `new` over the demand `old` through the system's own binding subresource
-    /// (Gardener's `shoots/binding`), and sets the fields that the system sets there. Returns the
+    /// Validates a write of `new` over the demand `old` through the system's own binding subresource
+    /// (Gardener's `shoots/binding`), and sets the fields that the system sets in such a write. Returns the
     /// fences of the write, as [`Decision::fences`]. Systems without such a subresource do nothing.
     ///
     /// Objections to the binding.

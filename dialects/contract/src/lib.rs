@@ -1,10 +1,9 @@
-//! Contract of a dialect: the one contract that every scheduling system implements, and the report for
-//! all readers.
+//! The contract that every dialect implements for its scheduling system, and the report that all readers
+//! share.
 //!
-//! A dialect is pure. It names the kinds that it serves, folds changes of objects into an
-//! [`Inventory`], and decides on a snapshot of it: `(inventory, demand, now, seed) -> Decision`. Text
-//! is made only in the view ([`report`]). Nothing here knows storage, HTTP or a clock. Start reading at
-//! [`dialect`].
+//! A dialect is pure. It names the kinds that it serves, folds changes of objects into an [`Inventory`], and
+//! decides on a snapshot of it: `(inventory, demand, now, seed) -> Decision`. Text is created only in the
+//! view ([`report`]). Nothing here knows storage, HTTP or a clock. Start reading at [`dialect`].
 //!
 //! The differences of two reports, for example, follow from their contents alone:
 //!
@@ -16,7 +15,7 @@
 //! assert_eq!((moved.from.as_str(), moved.to.as_str()), ("Refused", "Picked"));
 //! ```
 //!
-//! A whole dialect, small enough to be read in one go, is the crate `berth-dialect-toy`.
+//! The crate `berth-dialect-toy` is a whole dialect, small enough to be read in one go.
 
 pub mod amounts;
 pub mod config;
@@ -26,6 +25,7 @@ pub mod decision;
 pub mod dialect;
 pub mod difference;
 pub mod edit;
+pub mod extra_views;
 pub mod facts;
 pub mod guarded;
 pub mod hold;
@@ -41,7 +41,6 @@ pub mod reconciler;
 pub mod remedy;
 pub mod report;
 pub mod rules;
-pub mod shown;
 pub mod system_users;
 pub mod taints;
 pub mod view;
@@ -55,6 +54,7 @@ pub use decision::{Action, BindingChange, ChoiceRefusal, Current, Decision, Outc
 pub use dialect::{DemandKind, Dialect};
 pub use difference::{Difference, difference};
 pub use edit::Edit;
+pub use extra_views::ExtraViews;
 pub use facts::{Access, Facts, Producer};
 pub use guarded::{GuardedResources, ProtectedResource};
 pub use hold::{Finalizer, Hold};
@@ -69,7 +69,6 @@ pub use reach::Reach;
 pub use reconciler::{Context, Controllers, Objects, Reconciler, Step};
 pub use remedy::{Remedy, Whose};
 pub use report::Report;
-pub use shown::ExtraViews;
 pub use system_users::SystemUsers;
 pub use view::{Amount, DemandView, Phase, PlacedCluster, Quantities, Taint, TargetView, Unusable};
 pub use words::Words;

@@ -1,6 +1,6 @@
 //! Lists of names in sentences.
 
-/// Names that a sentence lists at most.
+/// Most names that a sentence lists.
 const LISTED: usize = 10;
 
 /// Returns the first names and the number of further ones; `no cluster` for an empty list.

@@ -1,13 +1,13 @@
-//! Names of virtual objects (docs/reference.md, "Names"), where they follow from the source's name
+//! Names of virtual objects (docs/reference.md, "Names"), so far as they follow from the source's name
 //! alone.
 
 use berth_apimachinery::{GroupResource, Key};
 
 use crate::Dialect;
 
-/// The API group of everything virtual.
+/// The API group of the virtual objects.
 pub const GROUP: &str = "scheduling.berth.dev";
-/// The one version of the group.
+/// The only version of the group.
 pub const VERSION: &str = "v1alpha1";
 /// The resource of Targets.
 pub const TARGETS: GroupResource = GroupResource::new(GROUP, "targets");
@@ -25,9 +25,10 @@ pub fn split(name: &str) -> Option<(&str, &str)> {
         .filter(|(source, dialect)| !source.is_empty() && !dialect.is_empty())
 }
 
-/// Place of the virtual object of `demand`: its namespace (empty for a ClusterDecision) and its name.
+/// Namespace (empty for a ClusterDecision) and name of the virtual object for `demand`.
 ///
-/// A namespaced demand is next to its source; the decision about a Namespace is in that namespace.
+/// The virtual object of a namespaced demand is in the demand's namespace; the decision about a Namespace is
+/// in that namespace.
 #[must_use]
 pub fn place(dialect: &dyn Dialect, demand: &Key) -> (String, String) {
     let namespaced = dialect

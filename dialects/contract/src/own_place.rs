@@ -1,28 +1,27 @@
-//! Objects whose place is a field of their own, written through a `binding` subresource of their system's
-//! own, as data.
+//! Objects with their place in a field, which the `binding` subresource of their system writes; as data.
 
 use berth_apimachinery::GroupResource;
 use serde_json::Value;
 
-/// Field with the place of such an object, and the right for writing it.
+/// The field with the place of an object, and the permission to write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnPlace {
     /// The resource.
     pub resource: GroupResource,
     /// The field, below its parent.
     pub place: [&'static str; 2],
-    /// The verb on `binding` that every binding of it takes, whichever way.
+    /// The verb on `binding` that every binding requires, whichever request writes it.
     pub verb: &'static str,
 }
 
 impl OwnPlace {
-    /// The field as people write it.
+    /// The path of the field: `spec.seedName`.
     #[must_use]
     pub fn field(&self) -> String {
         self.place.join(".")
     }
 
-    /// Returns where `object` is; `None` when it is nowhere.
+    /// Returns the place of `object`; `None` when it has none.
     #[must_use]
     pub fn read<'a>(&self, object: &'a Value) -> Option<&'a str> {
         let [parent, field] = self.place;

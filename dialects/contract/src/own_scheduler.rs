@@ -1,4 +1,5 @@
-//! The scheduler that a system brings along: how a hub shows that it runs, and how it is stopped and started.
+//! The scheduler that is part of a system: the Leases that show that it runs, and the steps to stop and
+//! start it.
 
 /// Namespace and name of a Lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -9,22 +10,22 @@ pub struct LeaseName {
     pub name: &'static str,
 }
 
-/// The scheduler that a system brings along. Two that decide the same requests undo each other's work, so
-/// that Berth decides once this one is stopped.
+/// The scheduler that is part of a system. Two schedulers that decide the same requests undo each other's
+/// work, so that Berth decides only once this one is stopped.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnScheduler {
-    /// Name of it within a sentence: `OCM's placement controller`.
+    /// Name of the scheduler within a sentence: `OCM's placement controller`.
     pub name: &'static str,
-    /// The Leases of its usual installations: one of them is renewed while it runs. Empty where it has
-    /// no known one, so that Berth cannot see whether it runs.
+    /// The Leases of usual installations: one of them is renewed while the scheduler runs. Empty where no
+    /// Lease is known, so that Berth cannot find out whether the scheduler runs.
     pub leases: &'static [LeaseName],
-    /// Steps that stop it, each a sentence or a command.
+    /// Steps that stop the scheduler, each a sentence or a command.
     pub stop: &'static [&'static str],
-    /// Steps that start it again.
+    /// Steps that start the scheduler again.
     pub start: &'static [&'static str],
-    /// Way to keep single requests from it while it runs, where the system has one.
+    /// A way to exclude single requests from the scheduler while it runs, where the system has one.
     pub leaves_out: Option<&'static str>,
-    /// Consequence of stopping it, where it is a part of a program that does other work and cannot be stopped
-    /// alone.
+    /// The consequence of stopping the scheduler, where it is part of a program with other tasks and cannot
+    /// be stopped alone.
     pub is_part_of: Option<&'static str>,
 }

@@ -1,19 +1,19 @@
-//! Reach of decisions: the objects that a reader of a part of a hub needs, and the consequence of their
-//! absence.
+//! Reach of decisions: the objects on which decisions about one namespace depend, and the consequence for a
+//! reader who may not read them.
 
-/// Reach of the decisions about one namespace among the objects of a resource.
+/// The objects of one resource on which decisions about one namespace depend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
-    /// Whether objects in other namespaces count, too. Objects of a cluster-scoped resource all count.
+    /// Whether objects in other namespaces count, too. All objects of a cluster-scoped resource count.
     pub elsewhere: bool,
-    /// Consequence for decisions, as a clause after "without them": `nothing goes anywhere`.
+    /// The consequence for decisions, as a clause after "without them": `nothing goes anywhere`.
     pub without: &'static str,
     /// The labels of the objects that count, as a selector; empty for all.
     pub labels: &'static str,
 }
 
 impl Reach {
-    /// Objects of every namespace count.
+    /// The reach of decisions for which the objects in every namespace count.
     #[must_use]
     pub const fn everywhere(without: &'static str) -> Self {
         Self {
@@ -23,7 +23,7 @@ impl Reach {
         }
     }
 
-    /// Objects of the namespace alone count.
+    /// The reach of decisions for which only the objects in the namespace itself count.
     #[must_use]
     pub const fn within(without: &'static str) -> Self {
         Self {
@@ -33,7 +33,7 @@ impl Reach {
         }
     }
 
-    /// Only those with these labels count.
+    /// Restricts the reach to objects with these labels.
     #[must_use]
     pub const fn labelled(self, labels: &'static str) -> Self {
         Self { labels, ..self }

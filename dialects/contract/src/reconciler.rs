@@ -12,13 +12,13 @@ use berth_apimachinery::{Change, GroupResource, Key, Object, Timestamp};
 
 use crate::inventory::Inventory;
 
-/// The objects of the resources a reconciler watches, at hand.
+/// The cached objects of the resources that a reconciler watches.
 pub trait Objects: Sync {
     /// The object at `key`.
     fn get(&self, key: &Key) -> Option<&Arc<Object>>;
 
-    /// The objects of `resource` in `namespace` (all with `None`), by namespace and name. Asking for
-    /// one namespace costs no more than the objects in it.
+    /// The objects of `resource` in `namespace` (in all namespaces with `None`), by namespace and name. The
+    /// list of one namespace costs no more than the objects in it.
     fn list<'a>(
         &'a self,
         resource: GroupResource,
@@ -29,18 +29,18 @@ pub trait Objects: Sync {
 /// Circumstances of a reconciler's step.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
-    /// The objects it watches.
+    /// The objects of the watched resources.
     pub objects: &'a dyn Objects,
-    /// Inventory of its dialect, at least as new as the objects.
+    /// Inventory of the reconciler's dialect, at least as new as the objects.
     pub inventory: &'a dyn Inventory,
-    /// The instant.
+    /// The instant of the step.
     pub now: Timestamp,
 }
 
 /// Outcome of a reconciler's step on one key.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
-    /// Writes to be made, in order; every prefix is a valid state. Empty when nothing is to be done.
+    /// The writes, in order; every prefix of them leaves a valid state. Empty when nothing is to be done.
     pub writes: Vec<Write>,
     /// Time at which the key is due again without a change.
     pub due_at: Option<Timestamp>,
@@ -48,57 +48,57 @@ pub struct Step {
 
 /// One further controller of a dialect.
 pub trait Reconciler: Send + Sync + 'static {
-    /// Its name among all controllers, `<dialect>-<task>`, as in flags and metrics.
+    /// The name of the controller, `<dialect>-<task>`, as in flags and metrics.
     fn name(&self) -> &'static str;
 
-    /// The user it writes as (docs/concepts.md, "Actors").
+    /// The user name of its writes (docs/concepts.md, "Actors").
     fn actor(&self) -> &'static str;
 
-    /// The resources whose changes concern it, and whose objects it reads.
+    /// The resources that the reconciler watches and reads.
     fn watches(&self) -> Vec<GroupResource>;
 
-    /// Resources that it no longer handles, and whose objects it clears of its former keys. They are
-    /// watched and written where the server has them, but they are not required.
+    /// Resources that the reconciler no longer handles: it removes its former keys from their objects. They
+    /// are watched and written where the server has them, but they are not required.
     fn former(&self) -> Vec<GroupResource> {
         Vec::new()
     }
 
-    /// Resources among those it [watches](Reconciler::watches) that it writes: its user needs the right
-    /// to update these, with their status.
+    /// Resources among the [watched](Reconciler::watches) ones that the reconciler writes: its user needs
+    /// permission to update them and their status.
     fn writes(&self) -> Vec<GroupResource>;
 
-    /// Whether a program of the hub does its work where the objects are the hub's. Such a reconciler
-    /// only works where Berth stores its objects.
+    /// Whether a program of the hub does this reconciler's work on a hub. Such a reconciler only works where
+    /// Berth stores its objects.
     fn is_left_to_hub(&self) -> bool {
         false
     }
 
-    /// The keys that `change` makes due: only those that need a write, so that its own writes make none
-    /// due. `context` shows the world after the change, perhaps with later changes.
+    /// The keys that `change` makes due. Only keys that need a write are returned, so that the reconciler's
+    /// own writes make none due. `context` has the objects after the change, perhaps with later changes.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key>;
 
-    /// All keys that may be due, when it begins to work or has missed changes. Keys that wait for a
-    /// time are among them.
+    /// All keys that may be due, for a reconciler that starts or has missed changes. Keys that wait for a
+    /// time are included.
     fn all(&self, context: &Context<'_>) -> Vec<Key>;
 
-    /// Returns the writes for `key`. An object that is gone needs none.
+    /// Returns the writes for `key`. A deleted object needs none.
     fn step(&self, key: &Key, context: &Context<'_>) -> Step;
 }
 
 /// A capability: controllers in addition to the scheduler.
 pub trait Controllers {
-    /// The name of the controller that decides, among all controllers; `None` where it is the dialect's own.
+    /// The name of the controller that decides; `None` where it has the dialect's name.
     fn decider(&self) -> Option<&'static str> {
         None
     }
 
-    /// Returns the system's own name of the controller that decides, which `--controllers` takes for it.
+    /// Returns the system's own name for the controller that decides, which `--controllers` accepts as well.
     fn alias(&self) -> Option<&'static str> {
         None
     }
 
-    /// The additional controllers, with `spec` as the dialect's part of the SchedulerConfiguration in
-    /// force, if there is one. Their number and names do not depend on it.
+    /// The additional controllers, with `spec` as the dialect's part of the SchedulerConfiguration in force,
+    /// if there is one. Their number and names do not depend on `spec`.
     fn reconcilers(&self, _spec: Option<&serde_json::Value>) -> Vec<Arc<dyn Reconciler>> {
         Vec::new()
     }
@@ -108,7 +108,7 @@ pub trait Controllers {
         Vec::new()
     }
 
-    /// Those of [`Controllers::reconcilers`] that work where the system's objects are the hub's.
+    /// The [`Controllers::reconcilers`] that also work where the system's objects are the hub's.
     fn hub_reconcilers(&self) -> Vec<Arc<dyn Reconciler>> {
         let mut all = self.reconcilers(None);
         all.retain(|reconciler| !reconciler.is_left_to_hub());
@@ -116,7 +116,7 @@ pub trait Controllers {
     }
 }
 
-/// A dialect whose only controller decides.
+/// The controllers of a dialect that has no reconcilers.
 pub(crate) struct NoReconcilers;
 
 impl Controllers for NoReconcilers {}

@@ -10,15 +10,15 @@ use serde_json::{Map, Value};
 
 use crate::edit::Edit;
 
-/// Person who can make a change. The order is that of advice: changes that the user can make alone come
-/// first.
+/// The person who can make a change. Advice is sorted in this order: changes that the user can make alone
+/// come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Whose {
-    /// The user: for the request, and for further objects in its namespace.
+    /// The user, who can change the request and other objects in its namespace.
     Request,
-    /// The owner of the target.
+    /// The owner of the target, who can change it.
     Target,
-    /// The administrator: for settings of every request and every target.
+    /// The administrator, who can change the settings of all requests and targets.
     Fleet,
 }
 
@@ -37,17 +37,17 @@ impl Whose {
 /// One way to lift one refusal. Success is not guaranteed: the caller decides again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Remedy {
-    /// Proposal, as a sentence in the imperative: `tolerate the taint gpu:NoSelect`. Without edits, the
-    /// reason for that: `the cluster's own agent reports condition Ready`.
+    /// The proposal, as a sentence in the imperative: `tolerate the taint gpu:NoSelect`. Without edits, the
+    /// reason why there is none: `the cluster's own agent reports condition Ready`.
     pub text: String,
-    /// Person who can make it.
+    /// The person who can make the changes.
     pub whose: Whose,
-    /// The changes. None where no change of an object is the cure.
+    /// The changes. Empty where no change of an object helps.
     pub edits: Vec<Edit>,
 }
 
 impl Remedy {
-    /// Returns a remedy of one `edit`, which is for `whose` to make.
+    /// Returns a remedy of one `edit`, which `whose` can make.
     #[must_use]
     pub fn new(whose: Whose, text: impl Into<String>, edit: Edit) -> Self {
         Self {
@@ -57,7 +57,7 @@ impl Remedy {
         }
     }
 
-    /// A remedy without an edit, with the reason.
+    /// Returns a remedy without an edit; `text` is the reason why there is none.
     #[must_use]
     pub fn none(text: impl Into<String>) -> Self {
         Self {
@@ -69,7 +69,7 @@ impl Remedy {
 }
 
 impl Edit {
-    /// `object`, which is at `key`, as `change` leaves it.
+    /// Returns the edit that applies `change` to `object`, which is at `key`.
     #[must_use]
     pub fn of(key: Key, object: &Object, change: impl FnOnce(&mut Value)) -> Self {
         let old = object.parse();
@@ -82,7 +82,7 @@ impl Edit {
     }
 }
 
-/// Adds `item` to the list at `list`, which may be absent.
+/// Adds `item` to `list`, which may be absent.
 pub fn push(list: &mut Value, item: Value) {
     match list {
         Value::Array(items) => items.push(item),
@@ -90,7 +90,7 @@ pub fn push(list: &mut Value, item: Value) {
     }
 }
 
-/// The JSON merge patch (RFC 7386) that makes `new` of `old`.
+/// The JSON merge patch (RFC 7386) that turns `old` into `new`.
 fn merge_patch(old: &Value, new: &Value) -> Value {
     let (Some(before), Some(after)) = (old.as_object(), new.as_object()) else {
         return new.clone();

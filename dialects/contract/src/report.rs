@@ -6,7 +6,7 @@ mod counts;
 mod funnel;
 mod steps;
 mod wire;
-mod written;
+mod writer;
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -25,9 +25,10 @@ pub use wire::{
     AmountEntry, Candidate, ChangeEntry, Condition, CurrentEntry, FunnelStep, Pick, ReasonCount,
     RejectionEntry, Report, RulesInForce, Score, Token, WriteEntry,
 };
-pub use written::{StreamedCandidates, Writer};
+pub use writer::{StreamedCandidates, Writer};
 
-/// The report of `decision`, made on `inventory` (at `revision`) by the dialect named `dialect`.
+/// Returns the report of `decision`, which the dialect named `dialect` has computed on `inventory` at
+/// `revision`.
 #[must_use]
 pub fn report(dialect: &str, inventory: &dyn Inventory, revision: u64, decision: &Decision) -> Report {
     let places = Places::of(inventory, decision);
@@ -59,26 +60,27 @@ pub fn writes(inventory: &dyn Inventory, decision: &Decision) -> Vec<WriteEntry>
         .collect()
 }
 
-/// The refusal that puts a target with these `refusals` out of scope; `scope` is the filter for that.
+/// The refusal that puts a target with these `refusals` out of scope; `scope` is the filter of the scope.
 fn out_of_scope(scope: Option<u16>, refusals: &[Rejection]) -> Option<&Rejection> {
     let scope = scope?;
     refusals.iter().find(|refusal| refusal.plugin == scope)
 }
 
-/// Places of every candidate of a decision: one pass instead of a search per candidate.
+/// The rank, amount and refusals of every candidate of a decision, from one pass instead of a search per
+/// candidate.
 #[derive(Clone, Debug)]
 pub struct Places {
-    /// 1-based, 0 for none.
+    /// The rank of each candidate, 1-based; 0 for none.
     ranks: Vec<u32>,
     picked: Vec<bool>,
-    /// The amount of each; empty where nothing is divided.
+    /// The amount of each candidate; empty where the system divides nothing.
     amounts: Vec<i64>,
-    /// Starts of the refusals of each candidate, and at last their end.
+    /// The start of each candidate's refusals among those of the decision, and finally the end of the last.
     refusals: Vec<u32>,
 }
 
 impl Places {
-    /// The places in `decision`, which was made on `inventory`.
+    /// Collects the places in `decision`, which was computed on `inventory`.
     #[must_use]
     pub fn of(inventory: &dyn Inventory, decision: &Decision) -> Self {
         let count = inventory.count() as usize;
@@ -97,7 +99,7 @@ impl Places {
         }
         let mut refusals = Vec::with_capacity(count + 1);
         let mut rest = (0..).zip(&decision.solved.rejections).peekable();
-        // A fleet refused by every filter of every system has fewer refusals than 2^32.
+        // Even if every filter refuses every target, there are fewer than 2^32 refusals.
         let all = u32::try_from(decision.solved.rejections.len()).unwrap_or(u32::MAX);
         for candidate in 0..inventory.count() {
             refusals.push(rest.peek().map_or(all, |&(at, _)| at));
@@ -127,7 +129,7 @@ impl Places {
         self.refusals[at] as usize..self.refusals[at + 1] as usize
     }
 
-    /// The bytes they take.
+    /// The number of bytes on the heap.
     #[must_use]
     pub fn bytes(&self) -> usize {
         (self.ranks.len() + self.refusals.len()) * size_of::<u32>()
@@ -141,7 +143,7 @@ impl Places {
         self.picked[candidate as usize]
     }
 
-    /// The amount that `candidate` gets, where it is in the resulting set and something is divided.
+    /// The amount that `candidate` gets, if it is in the resulting set and the system divides an amount.
     #[must_use]
     pub fn amount(&self, candidate: u32) -> Option<i64> {
         let amount = self.amounts.get(candidate as usize)?;
@@ -149,11 +151,11 @@ impl Places {
     }
 }
 
-/// Targets that more filters refuse are as far from fitting as those that so many do.
+/// Number of groups by steps. Targets that need more steps are in the last group.
 const FAR: usize = 16;
 
-/// The targets without a rank, the nearest to fitting first: those to choose from before all others, then
-/// those that need the fewest [`Steps`], then by name. One pass, however many they are.
+/// The targets without a rank, the nearest to fitting first: targets in scope before all others, then those
+/// with the fewest [`Steps`], then by name. One pass, however many targets there are.
 #[must_use]
 pub fn nearest(inventory: &dyn Inventory, decision: &Decision, places: &Places) -> Vec<u32> {
     let scope = inventory.scope();
@@ -182,7 +184,7 @@ pub enum Entry {
     Unknown(u32),
 }
 
-/// A decision with its snapshot, to be shown. Each entry is rendered on demand.
+/// A view of a decision and its snapshot. Each entry is rendered on demand.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     /// The name of the dialect.
@@ -314,7 +316,7 @@ impl View<'_> {
         }
     }
 
-    /// All data of `entry`; with reasons only if `with_reasons`.
+    /// All data of `entry`; the reasons only if `with_reasons` is set.
     #[must_use]
     pub fn candidate(&self, entry: Entry, with_reasons: bool) -> Candidate {
         match entry {
@@ -365,26 +367,26 @@ impl View<'_> {
     }
 
     fn picked(&self) -> Vec<Pick> {
-        // A set, since both lists may be as long as the fleet.
+        // A set, since both lists may be as long as the list of targets.
         let current = self.decision.current.iter();
-        let mut held: HashSet<&str> = current.map(|current| &*current.cluster_name).collect();
-        // A cluster that comes back was leaving.
-        let again = self
+        let mut current_names: HashSet<&str> = current.map(|current| &*current.cluster_name).collect();
+        // A restored cluster was on its way out before.
+        let restored = self
             .decision
             .changes
             .iter()
             .filter(|change| matches!(change.action, crate::Action::Bind | crate::Action::Restore));
-        again.for_each(|change| {
-            held.remove(&*change.cluster_name);
+        restored.for_each(|change| {
+            current_names.remove(&*change.cluster_name);
         });
         let picks = self.decision.solved.picked.iter();
         let mut list: Vec<Pick> = picks
             .enumerate()
             .map(|(index, &candidate)| {
                 let cluster_name = self.inventory.cluster_name(candidate);
-                let kept = held.contains(&*cluster_name);
+                let is_kept = current_names.contains(&*cluster_name);
                 Pick {
-                    reason: if kept { "Kept" } else { "Picked" }.into(),
+                    reason: if is_kept { "Kept" } else { "Picked" }.into(),
                     cluster_name,
                     target: self.target(candidate),
                     rank: self.rank(candidate),
@@ -394,12 +396,12 @@ impl View<'_> {
                 }
             })
             .collect();
-        let made = self
+        let created = self
             .decision
             .changes
             .iter()
             .filter(|change| change.action == crate::Action::Create);
-        list.extend(made.map(|change| Pick {
+        list.extend(created.map(|change| Pick {
             cluster_name: Arc::clone(&change.cluster_name),
             target: self.target_of(&change.cluster_name),
             rank: None,
@@ -482,7 +484,7 @@ impl View<'_> {
         }
     }
 
-    /// Reason why `candidate` is not picked though nothing refuses it.
+    /// Reason why `candidate` is not picked although no filter refuses it.
     fn passed_over(&self, candidate: u32, refusals: &[Rejection]) -> Option<RejectionEntry> {
         if !refusals.is_empty() || self.places.picked[candidate as usize] {
             return None;

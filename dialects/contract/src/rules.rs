@@ -1,5 +1,4 @@
-//! Rules of a system that changed since the documentation that Berth follows: the choice between the
-//! two.
+//! The choice between the rules that a system documents and those of its newest release, where they differ.
 
 use serde_json::Value;
 
@@ -27,7 +26,7 @@ impl Rules {
 /// `spec.rules` of a SchedulerConfiguration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RulesChoice {
-    /// [`Rules::Current`] for the objects of a hub and for those of a release of today, else
+    /// [`Rules::Current`] for the objects of a hub and for those of a current release, else
     /// [`Rules::Documented`].
     #[default]
     Auto,
@@ -63,8 +62,8 @@ impl RulesChoice {
     /// The choice of a stored SchedulerConfiguration.
     #[must_use]
     pub fn of(configuration: &Value) -> Self {
-        let said = configuration["spec"][Self::FIELD].as_str();
-        said.and_then(Self::named).unwrap_or_default()
+        let token = configuration["spec"][Self::FIELD].as_str();
+        token.and_then(Self::named).unwrap_or_default()
     }
 }
 
@@ -73,7 +72,7 @@ impl RulesChoice {
 pub struct InForce {
     /// The rules.
     pub rules: Rules,
-    /// Whether they are chosen, while the objects are of a release with the other ones.
+    /// Whether the rules are chosen although the objects are of a release with the other rules.
     pub is_at_odds: bool,
     /// The reason for these rules, as a clause: `2 of 3 Seeds are of Gardener 1.49 or newer`.
     pub because: String,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-/// The field of a SchedulerConfiguration's `spec` that names them.
+/// The field of a SchedulerConfiguration's `spec` that names these users.
 pub const FIELD: &str = "systemUsers";
 
 /// Names of users; a trailing `*` matches any rest.
@@ -13,12 +13,12 @@ pub const FIELD: &str = "systemUsers";
 pub struct SystemUsers(Vec<Arc<str>>);
 
 impl SystemUsers {
-    /// The users of these names.
+    /// Creates the set of users with these names.
     pub fn new<N: Into<Arc<str>>>(names: impl IntoIterator<Item = N>) -> Self {
         Self(names.into_iter().map(Into::into).collect())
     }
 
-    /// Users that `spec`, of a SchedulerConfiguration, names; `usual` where it names none.
+    /// The users that the `spec` of a SchedulerConfiguration names, or the `usual` ones if it names none.
     #[must_use]
     pub fn of(spec: &Value, usual: &[&str]) -> Self {
         match spec[FIELD].as_array() {
@@ -27,7 +27,7 @@ impl SystemUsers {
         }
     }
 
-    /// Adds the users of `others` that are not among these yet.
+    /// Adds the missing users of `others`.
     #[must_use]
     pub fn and(mut self, others: &Self) -> Self {
         let missing = others.0.iter().filter(|name| !self.0.contains(name));
@@ -36,7 +36,7 @@ impl SystemUsers {
         self
     }
 
-    /// Whether the user named `name` is one of them.
+    /// Whether `name` is one of these users.
     #[must_use]
     pub fn includes(&self, name: &str) -> bool {
         self.0.iter().any(|known| match known.strip_suffix('*') {

@@ -1,4 +1,4 @@
-//! Taints that keep a request from a target, in words and as edits: for every system that has them.
+//! Taints that keep a request from a target, in words and as edits, for every system with taints.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::edit::Edit;
 use crate::remedy::{Remedy, Whose};
 use crate::view::Taint;
 
-/// Taints that a sentence names at most.
+/// Most taints that a sentence names.
 const NAMED: usize = 10;
 
 impl fmt::Display for Taint {
@@ -26,7 +26,8 @@ impl fmt::Display for Taint {
     }
 }
 
-/// Sentence that `taints` are not tolerated: the first ten by name; without names, that there is one.
+/// The sentence that `taints` are not tolerated. It names the first ten; if `taints` is empty, it only
+/// states that a taint is not tolerated.
 #[must_use]
 pub fn untolerated(taints: impl IntoIterator<Item = Taint>) -> String {
     let named: Vec<String> = taints
@@ -41,13 +42,13 @@ pub fn untolerated(taints: impl IntoIterator<Item = Taint>) -> String {
     }
 }
 
-/// Remedy of the request: to tolerate `taint`.
+/// The text of a remedy: to tolerate `taint`.
 #[must_use]
 pub fn tolerate(taint: &Taint) -> String {
     format!("tolerate the taint {taint}")
 }
 
-/// Returns the toleration of `taint` and nothing else, where tolerations have operators and effects.
+/// Returns a toleration of `taint` alone, for systems whose tolerations have operators and effects.
 #[must_use]
 pub fn toleration(taint: &Taint) -> Value {
     let mut toleration = json!({"key": taint.key, "operator": "Exists", "effect": taint.effect});
@@ -58,8 +59,8 @@ pub fn toleration(taint: &Taint) -> Value {
     toleration
 }
 
-/// Takes `taint` off the target at `key`, `object`, which is of `kind`: the one at `place` in `spec.taints`
-/// among those that `counts`.
+/// Returns the remedy that removes `taint` from the target `object`, which is at `key` and of `kind`. The
+/// taint is number `place` among the entries of `spec.taints` that `counts` accepts.
 #[must_use]
 pub fn removal(
     taint: &Taint,

@@ -33,13 +33,13 @@ pub struct TargetView {
     pub object: Arc<Object>,
     /// The system's own name of the cluster.
     pub cluster_name: Arc<str>,
-    /// Whether it can be used: status of the Ready condition (`True`, `False`, `Unknown`).
+    /// Status of the Ready condition, whether the target can be used: `True`, `False` or `Unknown`.
     pub ready: &'static str,
     /// The reason token of the Ready condition, CamelCase.
     pub ready_reason: &'static str,
     /// The sentence of the Ready condition.
     pub ready_message: String,
-    /// Whether new demands are kept away (cordoned, invisible, leaving).
+    /// Whether new demands are kept away: the target is cordoned, invisible or leaving.
     pub cordoned: bool,
     /// The taints.
     pub taints: Vec<Taint>,
@@ -51,10 +51,10 @@ pub struct TargetView {
     pub zone: String,
     /// The infrastructure provider in the system's spelling, where it has one.
     pub provider: String,
-    /// The labels scheduling sees.
+    /// The labels that scheduling uses.
     pub labels: Labels,
-    /// Sentences about its problems other than readiness: objects that are not synced to it, objects
-    /// that it does not release.
+    /// Sentences about problems other than readiness: objects that are not synced to the target, or that it
+    /// does not release.
     pub warnings: Vec<String>,
     /// Next time at which this view may change without a write.
     pub due_at: Option<Timestamp>,
@@ -63,19 +63,19 @@ pub struct TargetView {
 /// The phase of a demand (docs/reference.md, "Decisions").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Not bound, not known to be unschedulable.
+    /// The demand is not bound, and not known to be unschedulable.
     Pending,
-    /// Bound in full.
+    /// The demand is bound in full.
     Bound,
-    /// Bound in part.
+    /// The demand is bound in part.
     Partial,
-    /// Not bound, and the scheduler would find no place.
+    /// The demand is not bound, and the scheduler would find no place.
     Unschedulable,
-    /// It cannot be understood; the clusters of an earlier spec stay.
+    /// The demand cannot be understood; the clusters of an earlier spec stay.
     Invalid,
-    /// Being deleted, still bound.
+    /// The demand is being deleted and still bound.
     Releasing,
-    /// Left alone by its system.
+    /// The demand is one that its system does not schedule.
     Ignored,
 }
 
@@ -102,11 +102,11 @@ pub struct Amount {
     pub name: &'static str,
     /// Wanted amount.
     pub wanted: i64,
-    /// Amount that the places have together, those on their way out left out.
+    /// The sum of the amounts of all places, without those that the demand is leaving.
     pub placed: i64,
 }
 
-/// One cluster a demand is bound to.
+/// One cluster to which a demand is bound.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlacedCluster {
     /// The system's own name of the cluster.
@@ -119,8 +119,8 @@ pub struct PlacedCluster {
     pub state: String,
     /// The amount, where the system divides one among clusters.
     pub amount: Option<i64>,
-    /// Whether the demand is leaving it: the cluster is not a place of the demand any more, but is
-    /// still occupied.
+    /// Whether the demand is leaving the cluster, which is no longer a place of the demand but is still
+    /// occupied.
     pub leaving: bool,
 }
 
@@ -129,22 +129,22 @@ pub struct PlacedCluster {
 pub struct DemandView {
     /// The placeable object.
     pub object: Arc<Object>,
-    /// Its kind.
+    /// The kind of the placeable object.
     pub kind: &'static str,
-    /// The phase. It is `Pending` for an unbound demand; the caller finds out whether it is
-    /// `Unschedulable` or `Invalid`. It is `Invalid` for a bound one that seems to be malformed, which
+    /// The phase. It is `Pending` for every unbound demand; the caller finds out whether it is
+    /// `Unschedulable` or `Invalid`. It is `Invalid` for a bound demand that seems to be malformed, which
     /// the caller verifies.
     pub phase: Phase,
-    /// Places it is bound to, by cluster name.
+    /// The places of the demand, by cluster name.
     pub placed: Vec<PlacedCluster>,
-    /// Number of places it asks for, where the request states one.
+    /// The requested number of places, where the request states one.
     pub wanted: Option<i64>,
     /// The amount that is divided among its places, where the system divides.
     pub amount: Option<Amount>,
 }
 
 impl DemandView {
-    /// The phase by the number of its places and by their amount; places that it is leaving do not
+    /// The phase by the number of places and by their amount. Places that the demand is leaving do not
     /// count.
     #[must_use]
     pub fn by_number(&self) -> Phase {
@@ -159,8 +159,8 @@ impl DemandView {
     }
 }
 
-/// An infrastructure provider in the one spelling of all systems: in lower case, and by the short names that
-/// most of them use.
+/// The name of an infrastructure provider in one spelling for all systems: in lower case, as the short name
+/// that most of them use.
 #[must_use]
 pub fn provider(name: &str) -> String {
     let name = name.to_lowercase();
@@ -172,7 +172,7 @@ pub fn provider(name: &str) -> String {
     }
 }
 
-/// An object left out of the inventory because it could not be read.
+/// An object that could not be read and is not in the inventory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unusable {
     /// Key of the object.

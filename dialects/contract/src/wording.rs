@@ -1,15 +1,14 @@
-//! Wordings of conditions. Another controller words the same condition differently, and two that
-//! correct each other's messages would never end. So only type, status and reason of a condition count.
+//! Wordings of conditions. Another controller may word the same condition differently, and two controllers
+//! that overwrite each other's messages would never stop. So only type, status and reason of a condition
+//! count.
 
-/// The sentences that a dialect writes in conditions, each by its beginning; `#` matches a number, `*`
-/// a word.
+/// The beginnings of the sentences that a dialect writes in conditions; `#` matches a number, `*` a word.
 #[derive(Clone, Copy, Debug)]
 pub struct Sentences(pub &'static [&'static str]);
 
 impl Sentences {
-    /// Whether `known`, the message of a condition that is right otherwise, is left alone where `ours`
-    /// would be written: it is equal, or another program's text. A sentence of the dialect is replaced
-    /// by the current one.
+    /// Whether `known`, the message of an otherwise correct condition, is kept instead of `ours`: it is
+    /// equal to `ours`, or another program's text. An earlier sentence of the dialect is replaced.
     #[must_use]
     pub fn leave(self, known: &str, ours: &str) -> bool {
         debug_assert!(
@@ -26,7 +25,7 @@ impl Sentences {
     }
 }
 
-/// Whether `text` begins so, with a number for each `#` and a word for each `*`.
+/// Whether `text` begins with `beginning`, with a number for each `#` and a word for each `*`.
 fn begins(text: &str, beginning: &str) -> bool {
     let mut rest = text;
     for part in beginning.split_inclusive(['#', '*']) {

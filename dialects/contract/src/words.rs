@@ -1,4 +1,4 @@
-//! The trait [`Words`]: a decision in text, which is made only on request.
+//! The trait [`Words`]: a decision in text, which is rendered only on request.
 
 use berth_apimachinery::selector::{Requirement, Selector};
 use berth_scheduling::{Ix, Reason};
@@ -7,7 +7,7 @@ use crate::decision::Decision;
 use crate::rules::InForce;
 use crate::view::Amount;
 
-/// Steps of a refusal that no edit lifts: for the location of a target, or because it is being deleted.
+/// The number of steps of a refusal that no edit lifts, such as one for the location of a target.
 pub const FINAL: usize = 3;
 
 /// Words of a dialect about its decisions.
@@ -21,8 +21,8 @@ pub trait Words {
     /// The sentence of a refusal in `decision`.
     fn sentence(&self, decision: &Decision, candidate: Ix, plugin: u16, reason: Reason) -> String;
 
-    /// A number for the part of [`Words::sentence`] that depends on the candidate itself. Within one decision,
-    /// refusals by the same `plugin` for the same `reason` with the same number have the same sentence. `None`
+    /// A number for the part of [`Words::sentence`] that depends on the candidate itself. Within one
+    /// decision, two refusals with the same `plugin`, `reason` and number have the same sentence. `None`
     /// where the dialect does not know.
     fn alike(&self, _decision: &Decision, _candidate: Ix, _plugin: u16, _reason: Reason) -> Option<u32> {
         None
@@ -39,8 +39,8 @@ pub trait Words {
         ["cluster", "clusters"]
     }
 
-    /// The labels that this filter requires of every target, where the filter is a test of these labels and of
-    /// nothing else. `None` for other filters.
+    /// The labels that `filter` requires of every target, if it tests nothing else. `None` for other
+    /// filters.
     fn asked_labels<'a>(&'a self, _decision: &'a Decision, _filter: u16) -> Option<&'a Selector> {
         None
     }
@@ -62,13 +62,13 @@ pub trait Words {
         1
     }
 
-    /// The region that the request asks for, where `candidate` is the only target in it.
+    /// The requested region, if `candidate` is the only target in it.
     fn only_in_region(&self, _decision: &Decision, _candidate: Ix) -> Option<&str> {
         None
     }
 
-    /// Reason why a score of the feasible `candidate` is not a measured value; `None` where it is one. The
-    /// scorer is given by its place in [`Decision::scorers`].
+    /// Reason why a score of the feasible `candidate` is not a measured value; `None` where it is one.
+    /// `scorer` is its index in [`Decision::scorers`].
     fn score_message(&self, _decision: &Decision, _candidate: Ix, _scorer: u16) -> Option<String> {
         None
     }
@@ -79,26 +79,26 @@ pub trait Words {
         None
     }
 
-    /// Warnings for the reader, with any verdict: fields without effect, values that do not count,
-    /// rules that fail.
+    /// Warnings for the reader, whatever the outcome: fields without effect, values that do not count, rules
+    /// that fail.
     fn warnings(&self, _decision: &Decision) -> Vec<String> {
         Vec::new()
     }
 
-    /// Behaviour of the system's own scheduler that may lead to another choice than `decision`, as an
-    /// intended difference (docs/systems, "Differences from upstream"): a clause such as `OCM looks at
-    /// scores that expire at the next event`. `None` where the two should agree.
+    /// An intended difference (docs/systems, "Differences from upstream") by which the system's own
+    /// scheduler may choose otherwise than `decision`: a clause such as `OCM looks at scores that expire at
+    /// the next event`. `None` where the two should agree.
     fn known_difference(&self, _decision: &Decision) -> Option<&'static str> {
         None
     }
 
-    /// The amount that `decision` divides among the picked clusters, where it divides one; `placed` is the sum
-    /// of their parts.
+    /// The amount that `decision` divides among the picked clusters, where it divides one; `placed` is the
+    /// sum of their parts.
     fn amount(&self, _decision: &Decision) -> Option<Amount> {
         None
     }
 
-    /// The token and sentence for a candidate that is feasible, has this `rank` (from 1) and is not picked.
+    /// The token and sentence for a feasible candidate that has this `rank` (from 1) and is not picked.
     fn not_picked(&self, decision: &Decision, candidate: Ix, rank: Option<usize>) -> (&'static str, String);
 
     /// The one-line summary of a decision: `2 of 5 seeds feasible; picked eu-1`.

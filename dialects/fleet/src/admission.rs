@@ -1,8 +1,9 @@
-//! The admission rule in addition to the kinds' own validation (docs/systems/fleet.md, "What is
-//! guarded"): policy snapshots and bindings contain the scheduler's decisions, so only the scheduler
-//! writes them. The exception is the hub agent. Its rollout takes a binding over, fills in the rolled
-//! out resources, reports on it, and deletes Unscheduled and evicted ones. Its placement controller
-//! makes, labels and deletes its own snapshots, but does not write the decision, which is their status.
+//! The admission rules beyond the kinds' own validation (docs/systems/fleet.md, "What is guarded"): policy
+//! snapshots and bindings contain the scheduler's decisions, so that only the scheduler writes them. The
+//! exception is the hub agent. Its rollout marks a Scheduled binding as Bound, fills in the rolled out
+//! resources, reports on bindings, and deletes Unscheduled and evicted ones. Its placement controller
+//! creates, labels and deletes its own snapshots, but does not write the decision, which is the status of a
+//! snapshot.
 //!
 //! The rule compares the object before and after, for every subresource.
 
@@ -21,12 +22,12 @@ pub(crate) use hold::PlacementHold;
 /// Settings of the admission rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// The users that roll out bindings, in addition to KubeFleet's own programs.
+    /// Users that roll out bindings, in addition to KubeFleet's own programs.
     pub rollout_users: SystemUsers,
 }
 
-/// Keeps snapshots and bindings to the scheduler, and the rollout's fields to the rollout. Members of
-/// the break-glass group pass it.
+/// Refuses writes of snapshots and bindings by users other than the scheduler, except of the rollout's
+/// fields by the rollout. Members of the break-glass group are exempt.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DecisionGuard {
     /// KubeFleet's own controllers.
@@ -48,16 +49,16 @@ impl DecisionGuard {
                 false => keeps_status(request, object),
             };
         }
-        let whose = request.old.into_iter().chain(object).find_map(parent);
+        let placement = request.old.into_iter().chain(object).find_map(parent);
         let kind = Form::of(request.resource).placement;
-        let whose = whose.map_or_else(|| format!("a {kind}"), |name| format!("{kind} \"{name}\""));
+        let placement = placement.map_or_else(|| format!("a {kind}"), |name| format!("{kind} \"{name}\""));
         let rollout: Vec<&str> = self.users.names().collect();
         let who = match is_binding(request) && !rollout.is_empty() {
             true => format!("{ACTOR} writes, and of which {} rolls out", rollout.join(" or ")),
             false => format!("{ACTOR} writes"),
         };
         Err(Denial::Forbidden(format!(
-            "it holds the decision of {whose}, which only {who}; change the placement instead, or bind it through its \
+            "it holds the decision of {placement}, which only {who}; change the placement instead, or bind it through its \
              binding subresource"
         )))
     }
@@ -67,8 +68,7 @@ impl DecisionGuard {
 fn keeps_status(request: &Request<'_>, object: Option<&Value>) -> Result<(), Denial> {
     let status = |object: Option<&Value>| object.map_or(Value::Null, |object| object["status"].clone());
     let (before, after) = (status(request.old), status(object));
-    // The status of a new object is dropped, and the status of a deleted object is not a decision any
-    // more.
+    // A creation drops the status, and the status of a deleted object is no longer a decision.
     if request.operation != Operation::Update || before == after {
         return Ok(());
     }
@@ -111,7 +111,7 @@ impl Plugin for DecisionGuard {
         self.judge(request, object)
     }
 
-    /// Marks a write of the rollout as one.
+    /// Annotates a write of the rollout with the change of the binding's state.
     fn annotate(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<(&'static str, String)> {
         let moved = is_binding(request)
             .then(|| rollout::transition(request, object))

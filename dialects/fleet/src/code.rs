@@ -1,17 +1,18 @@
-//! The filters in pipeline order, and the reasons each refuses for (docs/systems/fleet.md, "Filters").
+//! The filters in pipeline order, each with the reasons of its refusals (docs/systems/fleet.md, "Filters").
 
 use berth_scheduling::Reason;
 
 use crate::eligibility::Ineligible;
 
 berth_scheduling::filters! {
-    /// One required term matches.
+    /// At least one required term matches.
     ClusterAffinity = "ClusterAffinity" {
         AffinityMismatch = "AffinityMismatch",
     }
-    /// Eligibility of the cluster (docs/systems/fleet.md, "Eligibility").
+    /// The cluster is eligible (docs/systems/fleet.md, "Eligibility").
     ClusterEligibility = "ClusterEligibility" {
-        /// The detail is the number of an [`Ineligible`], whose name is the token.
+        /// The cluster is not eligible. The detail is the number of an [`Ineligible`], whose name is the
+        /// token.
         NotEligible = "NotEligible",
     }
     /// The cluster has the namespace of a ResourcePlacement.
@@ -21,23 +22,23 @@ berth_scheduling::filters! {
     }
     /// Every taint is tolerated.
     TaintToleration = "TaintToleration" {
-        /// The detail is the place of the first taint that is not tolerated.
+        /// A taint is not tolerated. The detail is the index of the first such taint.
         Untolerated = "Untolerated",
     }
-    /// Keeps a placement from one cluster twice. It refuses nothing: a cluster with a live binding is
-    /// kept, not picked again.
+    /// The placement is not yet on the cluster. This filter refuses no cluster: one with a live binding is
+    /// kept, and not picked again.
     SamePlacementAntiAffinity = "SamePlacementAntiAffinity" {}
-    /// No hard constraint is upset, given all picks.
+    /// No hard constraint is violated, given all picks.
     TopologySpreadConstraints = "TopologySpreadConstraints" {
-        /// The detail is the place of the constraint.
+        /// A hard constraint is violated. The detail is the index of the constraint.
         SkewExceeded = "SkewExceeded",
     }
     /// The check of named clusters, which runs instead of the others.
     PickFixed = "PickFixed" {
-        /// For names only, since there is no candidate.
+        /// A named cluster does not exist. This reason only occurs with names, since there is no candidate.
         NotFound = "NotFound",
         NotNamed = "NotEligible",
-        /// The detail is the number of an [`Ineligible`].
+        /// A named cluster is not eligible. The detail is the number of an [`Ineligible`].
         NamedIneligible = "NotEligible",
     }
 }
@@ -59,19 +60,19 @@ pub(crate) fn token(reason: Reason) -> &'static str {
 }
 
 impl Ineligible {
-    /// The reason of `code` with this as its detail.
+    /// Returns the reason with `code`, and with this [`Ineligible`] as its detail.
     pub(crate) fn with(self, code: Code) -> Reason {
         code.with(self.number().into())
     }
 }
 
-/// Reason why a cluster is not eligible, from a code for that.
+/// The [`Ineligible`] in the detail of `reason`.
 pub(crate) fn ineligible(reason: Reason) -> Ineligible {
     let [.., high, low] = reason.detail.to_be_bytes();
     Ineligible::of(u16::from_be_bytes([high, low]))
 }
 
-/// Whether `reason` is that the cluster is leaving the fleet, which no edit lifts.
+/// Whether `reason` means that the cluster is leaving the fleet, which no edit lifts.
 pub(crate) fn is_leaving(reason: Reason) -> bool {
     matches!(Code::of_reason(reason), Code::NotEligible | Code::NamedIneligible)
         && ineligible(reason) == Ineligible::Leaving

@@ -1,7 +1,7 @@
 //! All clusters as columns, in name order: the input of filters and scorers.
 //!
-//! Built at the first read after clusters were added or removed, and then kept up to date in place: the columns are
-//! shared with older snapshots until one of them changes.
+//! Columns are built at the first read after clusters were added or removed, and then updated in place. They
+//! are shared with older snapshots until one of them changes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use crate::kind::Taint;
 pub(crate) struct Columns {
     /// The clusters, in name order.
     rows: imbl::Vector<Arc<Cluster>>,
-    /// The candidate of each name.
+    /// The candidate of each cluster, by name.
     index: Arc<HashMap<Arc<str>, Ix>>,
     /// The labels.
     pub(crate) labels: Labels,
-    /// Reports for eligibility. They change with every heartbeat.
+    /// The reports for eligibility, which change with every heartbeat.
     pub(crate) standings: imbl::Vector<EligibilityReports>,
-    /// The taints of each cluster, as a number of the table below.
+    /// The list of taints of each cluster, as its number in `taint_lists`.
     pub(crate) taints: Arc<Vec<u32>>,
     /// The distinct lists of taints; the empty one is number 0.
     pub(crate) taint_lists: Arc<TaintLists>,
@@ -37,7 +37,7 @@ pub(crate) struct Columns {
 /// Values by name and cluster.
 type ByName<V> = imbl::HashMap<Arc<str>, imbl::OrdMap<Ix, V>>;
 
-/// Values of the clusters, by name of the property.
+/// Collects the values of clusters by name of the property.
 fn by_name<'a, V: Clone + 'a>(rows: impl Iterator<Item = &'a BTreeMap<Arc<str>, V>>) -> ByName<V> {
     let mut columns: HashMap<Arc<str>, Vec<(Ix, V)>> = HashMap::new();
     for (candidate, row) in (0..).zip(rows) {
@@ -52,7 +52,7 @@ fn by_name<'a, V: Clone + 'a>(rows: impl Iterator<Item = &'a BTreeMap<Arc<str>, 
         .collect()
 }
 
-/// Brings `columns` from the former to the present state of `candidate`.
+/// Updates `columns` from the former to the present values of `candidate`.
 fn change<V: Clone + PartialEq>(
     columns: &mut ByName<V>,
     candidate: Ix,
@@ -116,7 +116,7 @@ impl Columns {
         columns
     }
 
-    /// Numbers the lists of taints again, without unused ones.
+    /// Renumbers the lists of taints, without unused ones.
     fn number_taints(&mut self) {
         let mut table = TaintLists::default();
         table.number(&Arc::from([]));
@@ -139,12 +139,12 @@ impl Columns {
         &self.rows[candidate as usize]
     }
 
-    /// Clusters that have the property `name`, each with its amount.
+    /// The clusters with the property `name`, each with its amount.
     pub(crate) fn property(&self, name: &str) -> Option<&imbl::OrdMap<Ix, Amount>> {
         self.properties.get(name)
     }
 
-    /// Clusters whose value of the property `name` is not a quantity, each with the value.
+    /// The clusters whose value of the property `name` is not a quantity, each with the value.
     pub(crate) fn unreadable(&self, name: &str) -> impl Iterator<Item = (Ix, &str)> {
         let column = self.unreadable.get(name).into_iter().flatten();
         column.map(|(&candidate, value)| (candidate, &**value))
@@ -155,7 +155,7 @@ impl Columns {
         self.unreadable.contains_key(name)
     }
 
-    /// Records a new reading of a cluster that is there already.
+    /// Updates the row of an existing cluster.
     pub(crate) fn replace(&mut self, row: &Arc<Cluster>) {
         let Some(candidate) = self.candidate(&row.name) else {
             return;
@@ -169,7 +169,8 @@ impl Columns {
         if old.taints != row.taints {
             let number = Arc::make_mut(&mut self.taint_lists).number(&row.taints);
             Arc::make_mut(&mut self.taints)[place] = number;
-            // Taints may change forever.
+            // Lists that no cluster has any more are dropped from time to time, since taints may change for
+            // ever.
             if self.taint_lists.lists.len() > 2 * self.rows.len() + 64 {
                 self.number_taints();
             }

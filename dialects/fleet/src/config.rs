@@ -36,13 +36,13 @@ impl Default for Form {
 const HEARTBEAT: &str = "clusterHeartbeatCheckTimeout";
 const HEALTH: &str = "clusterHealthCheckTimeout";
 
-/// The form.
+/// The schema of the settings.
 pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
 
-/// Reads `spec` at `path`; absent fields have their defaults.
+/// Reads `spec`, which is at `path`; absent fields have their defaults.
 ///
 /// # Errors
-/// Everything that is wrong, with paths.
+/// All errors in `spec`, with paths.
 pub(crate) fn read(spec: Option<&Value>, path: &str) -> Result<Limits, Vec<FieldError>> {
     let mut form = SCHEMA.read::<Form>(spec.unwrap_or(&Value::Null), path);
     let Form {
@@ -56,11 +56,11 @@ pub(crate) fn read(spec: Option<&Value>, path: &str) -> Result<Limits, Vec<Field
     form.finish(|_| limits)
 }
 
-/// Interval of members' heartbeats by default (docs/systems/fleet.md, "Configuration").
+/// The default interval of members' heartbeats (docs/systems/fleet.md, "Configuration").
 const BEAT: SignedDuration = SignedDuration::from_secs(60);
 
-/// Warnings about values that are legal in `spec` but surely not intended: sentences that name the
-/// field below `path`.
+/// Warnings about values that are valid in `spec` but surely not intended: sentences that name the field
+/// below `path`.
 pub(crate) fn warnings(spec: &Value, path: &str) -> Vec<String> {
     match read(Some(spec), path) {
         Ok(limits) if limits.heartbeat <= BEAT => vec![format!(

@@ -1,4 +1,4 @@
-//! One decision: which bindings stay, which clusters are picked, which bindings go (docs/systems/fleet.md,
+//! One decision: the kept bindings, the picked clusters, and the released bindings (docs/systems/fleet.md,
 //! "Policy snapshots" to "What is written").
 
 mod classify;
@@ -44,8 +44,8 @@ pub(crate) fn decide(
     }
 }
 
-/// The clusters the placement is bound to, by name: each once, including released ones that are not
-/// cleaned up yet.
+/// The clusters to which the placement is bound, by name. Each is listed once, including released clusters
+/// that are not cleaned up yet.
 fn current(fleet: &Fleet, ask: &Ask<'_>) -> Vec<Current> {
     let places = fleet.places_of(ask.demand).into_iter();
     places
@@ -57,8 +57,8 @@ fn current(fleet: &Fleet, ask: &Ask<'_>) -> Vec<Current> {
         .collect()
 }
 
-/// The clusters that are released once the scheduler removes its finalizer, unless `changes` has them
-/// already.
+/// The clusters that are released when the scheduler removes its finalizer, without those that are in
+/// `changes` already.
 fn released_clusters(fleet: &Fleet, ask: &Ask<'_>, changes: &[BindingChange]) -> Vec<BindingChange> {
     let named: HashSet<&str> = changes.iter().map(|change| &*change.cluster_name).collect();
     let places = fleet.places_of(ask.demand).into_iter();
@@ -75,7 +75,7 @@ fn released_clusters(fleet: &Fleet, ask: &Ask<'_>, changes: &[BindingChange]) ->
         .collect()
 }
 
-/// A decision that has not run the pipeline.
+/// A decision without a run of the pipeline.
 fn unjudged(
     fleet: &Fleet,
     record: &PlacementRecord,
@@ -95,7 +95,7 @@ fn unjudged(
         current: current(fleet, ask),
         changes: Vec::new(),
         fences: Vec::new(),
-        // Nothing placed moves because time passes, and nothing becomes eligible by it
+        // The passage of time alone moves no placed resource, and makes no cluster eligible
         // (docs/systems/fleet.md, "Eligibility" and "When it runs").
         due_at: None,
         now: ask.now,
@@ -119,7 +119,7 @@ fn changes(
     current.iter().map(change).collect()
 }
 
-/// A placement that is being deleted releases everything.
+/// The decision on a placement that is being deleted, which releases all its clusters.
 fn released(fleet: &Fleet, record: &PlacementRecord, ask: &Ask<'_>) -> Decision {
     let decision = unjudged(fleet, record, ask, Outcome::Released, "Terminating");
     let detail = Detail {
@@ -133,8 +133,8 @@ fn released(fleet: &Fleet, record: &PlacementRecord, ask: &Ask<'_>) -> Decision 
     }
 }
 
-/// A policy that got past validation and cannot be understood, or values that it cannot compare: everything
-/// stays.
+/// The decision where a stored policy is malformed, or has values that cannot be compared: all bindings
+/// stay.
 fn invalid(
     fleet: &Fleet,
     record: &PlacementRecord,
@@ -147,10 +147,10 @@ fn invalid(
         problem: Some(problem.to_owned()),
         ..Detail::default()
     };
-    let mut kept = changes(&decision.current, Action::Keep, |state| state);
-    kept.retain(|change| change.from != State::Unscheduled.as_str());
+    let mut kept_changes = changes(&decision.current, Action::Keep, |state| state);
+    kept_changes.retain(|change| change.from != State::Unscheduled.as_str());
     Decision {
-        changes: kept,
+        changes: kept_changes,
         detail: Box::new(detail),
         ..decision
     }
@@ -233,8 +233,8 @@ fn decided(policy: &Policy, selection: &Selection, ask: &Ask<'_>) -> Vec<Cluster
         .collect()
 }
 
-/// Steps for each binding, and the changes they make. New bindings come first, in the order of the
-/// picks, so that a decision after some of them continues this one. Unwanted bindings are released
+/// The steps for each binding, and the resulting changes. New bindings come first, in the order of the
+/// picks, so that a decision after some of the steps continues this one. Unwanted bindings are released
 /// last.
 fn steps(
     classes: &Classes<'_>,
@@ -302,22 +302,22 @@ fn steps(
         .let_go
         .iter()
         .filter_map(|&candidate| Classes::find(&classes.present, candidate));
-    let gone = classes
+    let unscheduled = classes
         .dangling
         .iter()
         .copied()
         .chain(dropped.map(|(_, binding)| *binding))
         .chain(let_go);
-    let mut told = HashSet::new();
-    for binding in gone {
-        // Two bindings to a cluster that is gone are one change.
-        if told.insert(&binding.cluster) {
+    let mut reported = HashSet::new();
+    for binding in unscheduled {
+        // Two bindings to a cluster that no longer exists are one change.
+        if reported.insert(&binding.cluster) {
             let (from, to) = (binding.state.as_str(), State::Unscheduled.as_str());
             change(Action::Unbind, &binding.cluster, from, to);
         }
         steps.push(Step::Unschedule(Arc::clone(binding)));
     }
-    // A second binding to a cluster that is bound anyway: the cluster's own change is reported above.
+    // Surplus bindings are to clusters that stay bound, whose change is reported above.
     steps.extend(
         classes
             .surplus
@@ -327,7 +327,7 @@ fn steps(
     (steps, changes)
 }
 
-/// The outcome and its token.
+/// The outcome of the decision and its token.
 fn outcome(
     policy: &Policy,
     satisfied: &PolicyFulfilment,
@@ -339,7 +339,8 @@ fn outcome(
         .iter()
         .any(|change| matches!(change.action, Action::Bind | Action::Restore));
     let (outcome, reason) = match (satisfied.fulfilled, bound) {
-        // The policy asks for every cluster that fits and is fulfilled, but no cluster is picked.
+        // The policy requests every cluster that fits, so that it is fulfilled, although no cluster is
+        // picked.
         (true, false) if policy.mode == Mode::All => (Outcome::Unschedulable, "NoClusterFits"),
         (true, _) => (Outcome::Scheduled, if new { "Picked" } else { "Kept" }),
         (false, true) => (Outcome::Partial, satisfied.reason()),

@@ -1,4 +1,4 @@
-//! The part of a decision that is KubeFleet's own.
+//! The part of a decision that only KubeFleet has.
 
 use crate::filters::spread::Emptiest;
 use crate::fleet::record::BindingRecord;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Facts that views and writes need beyond the decision.
 #[derive(Debug, Default)]
 pub(crate) struct Detail {
-    /// Reason why the policy cannot be understood, or carried out.
+    /// Reason why the policy is malformed or cannot be applied.
     pub(crate) problem: Option<String>,
     /// The bindings of a placement that is being deleted.
     pub(crate) released: Option<Vec<Arc<BindingRecord>>>,
@@ -18,13 +18,13 @@ pub(crate) struct Detail {
     pub(crate) satisfied: Option<PolicyFulfilment>,
     /// Content of the objects; `None` where they do not change.
     pub(crate) plan: Option<Plan>,
-    /// Whether the number asked for was placed before, so that nothing was picked.
+    /// Whether the requested number was placed before, so that no cluster was picked.
     pub(crate) filled: bool,
-    /// Clusters that are kept though a filter refuses them today.
+    /// Clusters that are kept although a filter refuses them now.
     pub(crate) unfit: Vec<Ix>,
     /// The emptiest domain of every constraint; `None` where there are no domains.
     pub(crate) emptiest: Vec<Option<Emptiest>>,
-    /// For every candidate that a constraint refuses, in their order: how many clusters its domain and the
-    /// emptiest domain have.
+    /// Every candidate that a constraint refuses, in order, with the number of the placement's clusters in
+    /// its domain and in the emptiest domain.
     pub(crate) skews: Vec<(Ix, u32, u32)>,
 }

@@ -22,14 +22,15 @@ use crate::names::{
 use crate::reports::Reports;
 use crate::{config, kind};
 
-/// KubeFleet.
+/// The dialect of KubeFleet.
 #[derive(Debug, Default)]
 pub(crate) struct KubeFleet {
-    /// Settings of admission.
+    /// Settings of the admission rules.
     pub(crate) settings: Settings,
 }
 
-/// The hub agent: its controllers roll placements out, evict, and clean up after them.
+/// The user name of the hub agent, whose controllers roll placements out, evict them, and clean up after
+/// them.
 const USERS: &[&str] = &["system:serviceaccount:fleet-system:hub-agent-sa"];
 
 const SCHEDULER: OwnScheduler = OwnScheduler {
@@ -144,7 +145,7 @@ impl Dialect for KubeFleet {
     fn on_hub(&self) -> OnHub {
         OnHub {
             rules: hub_rules::all(),
-            // The hub agent adds and removes the scheduler's finalizers: nothing waits for Berth
+            // The hub agent also removes the scheduler's finalizers, so that no deletion waits for Berth
             // alone.
             holds: Vec::new(),
             records: &[SNAPSHOTS, BINDINGS, RESOURCE_SNAPSHOTS, RESOURCE_BINDINGS],
@@ -156,7 +157,7 @@ impl Dialect for KubeFleet {
 }
 
 impl KubeFleet {
-    /// The admission rules, where `users` are those of KubeFleet's own programs.
+    /// The admission rules; `users` are those of KubeFleet's own programs.
     fn rules(&self, users: &SystemUsers) -> Vec<Arc<dyn Plugin>> {
         let users = self.settings.rollout_users.clone().and(users);
         vec![

@@ -1,5 +1,4 @@
-//! Whether a cluster is eligible, by the reports of the member agent (docs/systems/fleet.md,
-//! "Eligibility").
+//! Eligibility of a cluster by the reports of its member agent (docs/systems/fleet.md, "Eligibility").
 
 use berth_apimachinery::Timestamp;
 use berth_apimachinery::types::{Condition, Time, condition};
@@ -7,10 +6,10 @@ use jiff::SignedDuration;
 
 use crate::kind::MemberCluster;
 
-/// Limits of silence and of ill health.
+/// Limits on missing heartbeats and on bad health.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// The oldest heartbeat that still counts.
+    /// The age up to which a heartbeat counts.
     pub(crate) heartbeat: SignedDuration,
     /// Time for which a cluster may be unhealthy.
     pub(crate) health: SignedDuration,
@@ -26,52 +25,53 @@ impl Default for Limits {
     }
 }
 
-/// Health of the cluster, as its agent reports it.
+/// Health of a cluster, as its agent reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Health {
-    /// Nothing.
+    /// The agent has not reported the health.
     Unknown,
-    /// It is healthy.
+    /// The cluster is healthy.
     Good,
-    /// It has been unhealthy since then.
+    /// The cluster has been unhealthy since this instant.
     Bad(Timestamp),
 }
 
-/// Reports for eligibility.
+/// The reports about a cluster that determine its eligibility.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EligibilityReports {
-    /// The MemberCluster is being deleted.
+    /// Whether the MemberCluster is being deleted.
     pub(crate) leaving: bool,
-    /// There is a member agent.
+    /// Whether there is a member agent.
     pub(crate) agent: bool,
-    /// Time of the agent's last report; the beginning of time without one.
+    /// Time of the agent's last report; [`Timestamp::MIN`] without one.
     pub(crate) heartbeat: Timestamp,
-    /// The agent has joined.
+    /// Whether the agent has joined.
     pub(crate) joined: bool,
     /// Health of the cluster, as its agent reports it.
     pub(crate) health: Health,
 }
 
 berth_scheduling::names! {
-    /// Reason why a cluster is not eligible; the first one in this order counts.
+    /// Reason why a cluster is not eligible; if several apply, the first in this order counts.
     pub(crate) enum Ineligible {
-        /// It is leaving the fleet.
+        /// The cluster is leaving the fleet.
         Leaving = "Leaving",
-        /// Its member agent never reported.
+        /// The member agent has never reported.
         AgentNotOnline = "AgentNotOnline",
-        /// Its last heartbeat is too old.
+        /// The last heartbeat is too old.
         HeartbeatStale = "HeartbeatStale",
-        /// It has not joined.
+        /// The cluster has not joined.
         NotJoined = "NotJoined",
-        /// Its health was never reported.
+        /// The health was never reported.
         HealthUnknown = "HealthUnknown",
-        /// It has been unhealthy for too long.
+        /// The cluster has been unhealthy for too long.
         Unhealthy = "Unhealthy",
     }
 }
 
 impl Ineligible {
-    /// The sentence. It names instants, not ages, so that it stays the same as long as the reason does.
+    /// The sentence about the reason. It contains instants instead of ages, so that it does not change while
+    /// the reason applies.
     pub(crate) fn sentence(self, standing: &EligibilityReports, limits: Limits) -> String {
         let since = |instant: Timestamp| {
             if instant == Timestamp::MIN {
@@ -94,12 +94,12 @@ impl Ineligible {
             Self::NotJoined => "the member agent has not joined".to_owned(),
             Self::HealthUnknown => "the member agent has not reported the health of the cluster".to_owned(),
             Self::Unhealthy => {
-                let begun = match standing.health {
-                    Health::Bad(begun) => since(begun),
+                let start = match standing.health {
+                    Health::Bad(start) => since(start),
                     Health::Unknown | Health::Good => since(Timestamp::MIN),
                 };
                 format!(
-                    "the cluster has been unhealthy since {begun}, more than {:#} ago",
+                    "the cluster has been unhealthy since {start}, more than {:#} ago",
                     limits.health
                 )
             }
@@ -108,7 +108,7 @@ impl Ineligible {
 }
 
 impl EligibilityReports {
-    /// Reads it off a MemberCluster.
+    /// Reads the reports in a MemberCluster.
     pub(crate) fn of(view: &MemberCluster, leaving: bool) -> Self {
         let agent = view.status.member_agent();
         let instant = |time: Option<Time>| time.map_or(Timestamp::MIN, |Time(instant)| instant);
@@ -163,16 +163,16 @@ impl EligibilityReports {
         [silent, ill].into_iter().flatten().min()
     }
 
-    /// Whether the change from `old` to this can have made the cluster eligible. A heartbeat does when it
-    /// ends a silence longer than the limit.
+    /// Whether the change from `old` to these reports may have made the cluster eligible. A heartbeat may do
+    /// so if it follows a gap longer than the limit.
     pub(crate) fn improves_on(&self, old: &Self, limits: Limits) -> bool {
-        let spoke_again =
+        let has_resumed =
             self.heartbeat > old.heartbeat && self.heartbeat.duration_since(old.heartbeat) > limits.heartbeat;
         !self.leaving
             && (old.leaving
                 || (self.agent && !old.agent)
                 || (self.joined && !old.joined)
-                || spoke_again
+                || has_resumed
                 || (self.health != old.health && self.health != Health::Unknown))
     }
 }
@@ -203,7 +203,7 @@ mod tests {
             change(&mut standing);
             standing.judge(now, Limits::default()).map(Ineligible::name)
         };
-        // A heartbeat exactly five minutes old is fine.
+        // A heartbeat that is exactly five minutes old counts.
         assert_eq!(judge(|_| {}), None);
         assert_eq!(
             judge(|s| s.heartbeat = at("2021-10-28T08:54:59.999Z")),

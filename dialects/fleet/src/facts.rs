@@ -1,9 +1,10 @@
-//! Facts that a MemberCluster reports. Counts and costs change too fast for an inventory and are left out.
+//! Facts that a MemberCluster reports. Counts and costs are not among them, since they change too fast for
+//! an inventory.
 
 use berth_dialect_contract::Facts;
 use serde_json::Value;
 
-/// The property that carries the version of Kubernetes.
+/// The property with the version of Kubernetes.
 const VERSION: &str = "k8s.io/k8s-version";
 
 /// The facts of `target`, a MemberCluster.
@@ -23,11 +24,11 @@ mod tests {
 
     #[test]
     fn the_version_is_told_and_counts_are_not() {
-        let told = facts(&json!({"status": {"properties": {
+        let result = facts(&json!({"status": {"properties": {
             "k8s.io/k8s-version": {"value": "v1.33.1"},
             "kubernetes-fleet.io/node-count": {"value": "3"},
         }}}));
-        assert_eq!(told.version, "v1.33.1");
-        assert!(told.properties.is_empty());
+        assert_eq!(result.version, "v1.33.1");
+        assert!(result.properties.is_empty());
     }
 }

@@ -1,5 +1,5 @@
-//! The filters. Each judges the whole fleet once, column by column; the answer about one cluster is
-//! then a look-up.
+//! The filters. Each judges the whole fleet once, column by column; the verdict on one cluster is then a
+//! lookup.
 
 pub(crate) mod spread;
 
@@ -15,7 +15,7 @@ use crate::fleet::cluster::Namespaces;
 use crate::kind::Toleration;
 use crate::policy::{self, Term, Test};
 
-/// Asks for one matching required term; without terms everything passes.
+/// Requires that at least one required term matches. Without terms, every cluster passes.
 pub(crate) struct ClusterAffinity(Option<Bits>);
 
 impl ClusterAffinity {
@@ -31,7 +31,7 @@ impl ClusterAffinity {
         Self(Some(matching))
     }
 
-    /// Takes those out of `pickable` that no term matches.
+    /// Removes the clusters from `pickable` that no term matches.
     pub(crate) fn restrict(&self, pickable: &mut Bits) {
         if let Some(matching) = &self.0 {
             pickable.intersect(matching);
@@ -68,7 +68,7 @@ impl Filter<Columns> for ClusterAffinity {
 
 /// Requires eligible clusters (docs/systems/fleet.md, "Eligibility").
 pub(crate) struct ClusterEligibility {
-    /// Reason why each cluster is not eligible; `None` where it is.
+    /// The reason why each cluster is not eligible; `None` where it is.
     reasons: Vec<Option<Ineligible>>,
 }
 
@@ -89,13 +89,13 @@ impl ClusterEligibility {
         self.reasons[candidate as usize].is_none()
     }
 
-    /// A refusal by `code` where the cluster is not eligible.
+    /// The verdict on `candidate`: a refusal with `code` if the cluster is not eligible.
     fn verdict(&self, candidate: Ix, code: Code) -> Verdict {
         let reason = self.reasons[candidate as usize];
         reason.map_or(Verdict::Pass, |why| Verdict::Reject(why.with(code)))
     }
 
-    /// Takes the ineligible out of `pickable`.
+    /// Removes the ineligible clusters from `pickable`.
     pub(crate) fn restrict(&self, pickable: &mut Bits) {
         for (candidate, _) in (0..).zip(&self.reasons).filter(|(_, reason)| reason.is_some()) {
             pickable.set(candidate, false);
@@ -113,9 +113,9 @@ impl Filter<Columns> for ClusterEligibility {
     }
 }
 
-/// Asks that the cluster has the namespace of the placement, where its agent reports namespaces.
+/// Requires that the cluster has the namespace of the placement, if its agent reports namespaces.
 pub(crate) struct NamespaceAffinity<'a> {
-    /// The namespace; empty for a placement of the whole hub, which asks for nothing.
+    /// The namespace; empty for a cluster-scoped placement, which requires none.
     pub(crate) namespace: &'a str,
     /// The clusters.
     pub(crate) columns: &'a Columns,
@@ -133,7 +133,7 @@ impl NamespaceAffinity<'_> {
         }
     }
 
-    /// Takes those out of `pickable` that do not have the namespace.
+    /// Removes the clusters from `pickable` that do not have the namespace.
     pub(crate) fn restrict(&self, pickable: &mut Bits) {
         if self.namespace.is_empty() {
             return;
@@ -156,11 +156,11 @@ impl Filter<Columns> for NamespaceAffinity<'_> {
     }
 }
 
-/// Asks that every taint is tolerated.
+/// Requires that every taint is tolerated.
 pub(crate) struct TaintToleration<'a> {
-    /// For each distinct list of taints, the first one not tolerated, counted from 1; 0 for none.
+    /// The first untolerated taint of each distinct list, counted from 1; 0 for none.
     untolerated: Vec<u32>,
-    /// The list of each cluster.
+    /// The number of each cluster's list.
     lists: &'a [u32],
 }
 
@@ -182,7 +182,7 @@ impl<'a> TaintToleration<'a> {
         self.untolerated[self.lists[candidate as usize] as usize]
     }
 
-    /// Takes those out of `pickable` that have an untolerated taint.
+    /// Removes the clusters from `pickable` that have an untolerated taint.
     pub(crate) fn restrict(&self, pickable: &mut Bits) {
         for (candidate, list) in (0..).zip(self.lists) {
             if self.untolerated[*list as usize] != 0 {
@@ -205,12 +205,12 @@ impl Filter<Columns> for TaintToleration<'_> {
     }
 }
 
-/// Keeps a placement from taking a cluster twice: clusters with a live binding are not picked. They are
-/// not refused either, since the decision keeps or releases them.
+/// Excludes clusters with a live binding of the placement from being picked again. They are not refused
+/// either, since the decision keeps or releases them.
 pub(crate) struct SamePlacementAntiAffinity<'a>(pub(crate) &'a Bits);
 
 impl SamePlacementAntiAffinity<'_> {
-    /// Takes those out of `pickable` that have a live binding.
+    /// Removes the clusters from `pickable` that have a live binding.
     pub(crate) fn restrict(&self, pickable: &mut Bits) {
         pickable.subtract(self.0);
     }
@@ -226,11 +226,12 @@ impl Filter<Columns> for SamePlacementAntiAffinity<'_> {
     }
 }
 
-/// Refuses clusters that would upset a hard constraint, given all picks. Those chosen are not asked again.
+/// Refuses clusters that would violate a hard constraint, given all picks. Chosen clusters are not judged
+/// again.
 pub(crate) struct TopologySpread<'a> {
-    /// The constraints with everything counted.
+    /// The constraints, with all kept and picked clusters counted.
     pub(crate) spread: &'a Spread<'a>,
-    /// The clusters kept and picked.
+    /// The kept and the picked clusters.
     pub(crate) chosen: &'a Bits,
 }
 
@@ -250,11 +251,11 @@ impl Filter<Columns> for TopologySpread<'_> {
     }
 }
 
-/// Asks that a cluster is named and eligible.
+/// Requires that a cluster is named and eligible.
 pub(crate) struct PickFixed<'a> {
-    /// The clusters named.
+    /// The named clusters.
     pub(crate) named: &'a Bits,
-    /// Eligible clusters.
+    /// The eligibility of all clusters.
     pub(crate) eligibility: &'a ClusterEligibility,
 }
 

@@ -1,4 +1,4 @@
-//! All objects of a hub that the dialect knows. Records are kept in persistent maps and shared between
+//! All objects of a hub that the dialect knows. Records are stored in persistent maps and shared between
 //! snapshots; columns ([`crate::columns`]) are derived from the clusters.
 
 pub(crate) mod cluster;
@@ -26,14 +26,14 @@ pub(crate) type ObjectsByName<T> = imbl::OrdMap<Arc<str>, Arc<T>>;
 pub(crate) struct Fleet {
     pub(crate) clusters: imbl::OrdMap<Arc<str>, Arc<Cluster>>,
     pub(crate) placements: imbl::OrdMap<Key, Arc<PlacementRecord>>,
-    /// Namespace and name of the placements whose status a namespace is to show.
+    /// The placements whose status is copied to a namespace: namespace and name of the placement.
     shown: imbl::OrdSet<(Arc<str>, Arc<str>)>,
-    /// The snapshots of each placement, there or not.
+    /// The snapshots of each placement, which need not exist.
     snapshots: imbl::HashMap<Key, ObjectsByName<SnapshotRecord>>,
-    /// The bindings of each placement, there or not.
+    /// The bindings of each placement, which need not exist.
     bindings: imbl::HashMap<Key, ObjectsByName<BindingRecord>>,
-    /// The placement of each snapshot and binding: names are unique across the placements of a form and a
-    /// namespace.
+    /// The placement of each snapshot and binding. Their names are unique among the placements of a form in
+    /// a namespace.
     parents: imbl::HashMap<Key, Key>,
     /// Cluster, placement and name of every live binding.
     on_cluster: imbl::OrdSet<(Arc<str>, Key, Arc<str>)>,
@@ -41,7 +41,7 @@ pub(crate) struct Fleet {
     held: imbl::HashMap<Key, usize>,
     /// Number of live bindings of each cluster.
     pub(crate) tally: imbl::HashMap<Arc<str>, u32>,
-    /// Limits of silence and of ill health.
+    /// Limits on missing heartbeats and on bad health.
     pub(crate) limits: Limits,
     pub(crate) unusable: UnusableObjects,
     /// The columns; empty when clusters were added or removed since the last read.
@@ -67,8 +67,8 @@ impl Fleet {
         own.flat_map(|own| own.values())
     }
 
-    /// One binding of `placement` for each cluster, by cluster name: one that is being released only
-    /// where there is no other.
+    /// One binding of `placement` for each cluster, by cluster name. A binding that is being released is
+    /// included only if the cluster has no other one.
     pub(crate) fn places_of(&self, placement: &Key) -> Vec<&Arc<BindingRecord>> {
         let mut places: Vec<&Arc<BindingRecord>> = self.bindings_of(placement).collect();
         places.sort_by(|a, b| a.cluster.cmp(&b.cluster).then_with(|| a.hold().cmp(&b.hold())));
@@ -76,22 +76,22 @@ impl Fleet {
         places
     }
 
-    /// The placements whose status a namespace is to show, each with the namespace.
+    /// The placements whose status is copied to a namespace, each with the namespace.
     pub(crate) fn all_shown(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<str>)> {
         self.shown
             .iter()
             .map(|(namespace, placement)| (namespace, placement))
     }
 
-    /// The placements whose status `namespace` is to show.
+    /// The placements whose status is copied to `namespace`.
     pub(crate) fn shown_in<'a>(&'a self, namespace: &'a str) -> impl Iterator<Item = &'a Arc<str>> {
         let entries = self.shown.range((Arc::from(namespace), Arc::from(""))..);
         let own = entries.take_while(move |(shown_in, _)| **shown_in == *namespace);
         own.map(|(_, placement)| placement)
     }
 
-    /// Whether there is an object at `key`, readable or not.
-    pub(crate) fn taken(&self, key: &Key) -> bool {
+    /// Whether there is a snapshot or binding at `key`, including one that cannot be parsed.
+    pub(crate) fn has_object(&self, key: &Key) -> bool {
         self.parents.contains_key(key) || self.unusable.contains(key)
     }
 
@@ -109,7 +109,7 @@ impl Fleet {
         entries.map(|(_, placement, binding)| (placement, binding))
     }
 
-    /// The newest snapshot of `placement` that stays.
+    /// The newest snapshot of `placement` that is not being deleted.
     pub(crate) fn newest_snapshot(&self, placement: &Key) -> Option<&Arc<SnapshotRecord>> {
         let staying = self
             .snapshots_of(placement)

@@ -1,5 +1,5 @@
-//! The two forms of a placement, of the whole hub and of one namespace, with the kinds of each
-//! (docs/systems/fleet.md, "API objects"). They are decided alike.
+//! The two forms of a placement, cluster-scoped and namespaced, with the kinds of each
+//! (docs/systems/fleet.md, "API objects"). Both are decided by the same rules.
 
 use std::sync::Arc;
 
@@ -12,23 +12,23 @@ use crate::names::{
 /// One form of a placement.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Form {
-    /// The placements.
+    /// The resource of placements.
     pub(crate) placements: GroupResource,
-    /// Kind of the placements.
+    /// The kind of placements.
     pub(crate) placement: &'static str,
-    /// The policy snapshots.
+    /// The resource of policy snapshots.
     pub(crate) snapshots: GroupResource,
-    /// Kind of the policy snapshots.
+    /// The kind of policy snapshots.
     pub(crate) snapshot: &'static str,
-    /// The bindings.
+    /// The resource of bindings.
     pub(crate) bindings: GroupResource,
-    /// Kind of the bindings.
+    /// The kind of bindings.
     pub(crate) binding: &'static str,
-    /// The condition of a placement that mirrors that of its snapshot.
+    /// The type of a placement's condition that mirrors the condition of its snapshot.
     pub(crate) scheduled: &'static str,
 }
 
-/// Placements of the whole hub.
+/// The form of cluster-scoped placements.
 pub(crate) static HUB: Form = Form {
     placements: PLACEMENTS,
     placement: "ClusterResourcePlacement",
@@ -39,7 +39,7 @@ pub(crate) static HUB: Form = Form {
     scheduled: "ClusterResourcePlacementScheduled",
 };
 
-/// Placements of objects in their namespace.
+/// The form of namespaced placements, which place objects of their namespace.
 pub(crate) static NAMESPACE: Form = Form {
     placements: RESOURCE_PLACEMENTS,
     placement: "ResourcePlacement",
@@ -51,7 +51,7 @@ pub(crate) static NAMESPACE: Form = Form {
 };
 
 impl Form {
-    /// The form of placements, snapshots or bindings of `resource`.
+    /// The form with placements, snapshots or bindings of `resource`.
     pub(crate) fn of(resource: GroupResource) -> &'static Self {
         match resource {
             RESOURCE_PLACEMENTS | RESOURCE_SNAPSHOTS | RESOURCE_BINDINGS => &NAMESPACE,
@@ -59,7 +59,7 @@ impl Form {
         }
     }
 
-    /// The placement `name` of the snapshot or binding at `key`.
+    /// The key of the placement `name`, to which the snapshot or binding at `key` belongs.
     pub(crate) fn parent(key: &Key, name: &str) -> Key {
         Key {
             resource: Self::of(key.resource).placements,
@@ -68,7 +68,7 @@ impl Form {
         }
     }
 
-    /// The policy snapshot `name` of `placement`.
+    /// The key of the policy snapshot `name` of `placement`.
     pub(crate) fn snapshot_of(placement: &Key, name: &str) -> Key {
         Key {
             resource: Self::of(placement.resource).snapshots,
@@ -77,7 +77,7 @@ impl Form {
         }
     }
 
-    /// The binding `name` of `placement`.
+    /// The key of the binding `name` of `placement`.
     pub(crate) fn binding_of(placement: &Key, name: &str) -> Key {
         Key {
             resource: Self::of(placement.resource).bindings,

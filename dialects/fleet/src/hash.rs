@@ -1,4 +1,4 @@
-//! `policyHash` and the names of bindings.
+//! The hashes of policies (`policyHash`), and the names of bindings.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,17 +6,17 @@ use sha2::{Digest, Sha256};
 
 use crate::kind::PlacementPolicy;
 
-/// The hash of a policy as a snapshot stores it: the lower-case hex SHA-256 of the policy's JSON without its
-/// number of clusters, the hex text being the bytes that JSON carries in base64 (docs/systems/fleet.md,
-/// "Names"). No policy hashes `null`.
+/// The hash of a policy as a snapshot stores it: the lower-case hex SHA-256 of the policy's JSON without the
+/// number of clusters. The hex text is the content of the field, which JSON encodes in base64
+/// (docs/systems/fleet.md, "Names"). Without a policy, `null` is hashed.
 pub(crate) fn policy(policy: Option<&PlacementPolicy>) -> String {
     let json = serde_json::to_string(&policy.map(PlacementPolicy::without_number))
         .expect("a policy has no map that JSON cannot carry");
-    STANDARD.encode(hex(&Sha256::digest(as_go_writes(&json))))
+    STANDARD.encode(hex(&Sha256::digest(escape_html(&json))))
 }
 
-/// JSON with the characters escaped that Go's encoder escapes for HTML. They only occur in strings.
-fn as_go_writes(json: &str) -> String {
+/// Escapes the characters in `json` that Go's encoder escapes for HTML, and which only occur in strings.
+fn escape_html(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for letter in json.chars() {
         match letter {
@@ -33,12 +33,13 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A name for the binding of `cluster` to the placement `name` with `uid`: upstream's form, 26 and 27
-/// bytes of the two names and eight hexadecimal digits, which here follow from the placement and the
-/// cluster, so that deciding again gives the same name. `taken` has the names in use.
-pub(crate) fn binding_name(name: &str, uid: &str, cluster: &str, taken: impl Fn(&str) -> bool) -> String {
+/// A name for the binding of `cluster` to the placement `name` with `uid`. As in KubeFleet, the name
+/// consists of up to 26 and 27 bytes of the two names and eight hexadecimal digits. Here the digits are
+/// derived from the placement and the cluster, so that another decision results in the same name.
+/// `is_in_use` tells whether a name is in use.
+pub(crate) fn binding_name(name: &str, uid: &str, cluster: &str, is_in_use: impl Fn(&str) -> bool) -> String {
     let part = |text: &str, most: usize| -> String {
-        // Names are ASCII; a label has no dots and begins with no dash.
+        // Names are ASCII. The result must be a DNS label: it has no dots and does not begin with a dash.
         text.chars()
             .take(most)
             .map(|letter| if letter == '.' { '-' } else { letter })
@@ -49,7 +50,7 @@ pub(crate) fn binding_name(name: &str, uid: &str, cluster: &str, taken: impl Fn(
     loop {
         let digest = Sha256::digest(format!("{uid}/{name}/{cluster}/{attempt}"));
         let candidate = format!("{placement}-{short}-{}", hex(&digest[..4]));
-        if !taken(&candidate) {
+        if !is_in_use(&candidate) {
             return candidate;
         }
         attempt += 1;

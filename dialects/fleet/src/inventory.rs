@@ -1,4 +1,4 @@
-//! The fleet as every dialect shows itself.
+//! The fleet as an [`Inventory`].
 
 mod view;
 
@@ -183,7 +183,8 @@ impl Guards for Fleet {
 }
 
 impl Advisor for Fleet {
-    /// A taint keeps new placements away, and every binding to the cluster is evicted, which is to delete it.
+    /// Proposes a taint, which keeps new placements away, and the deletion of every binding to the cluster,
+    /// which evicts it.
     fn drain(&self, cluster_name: &str, now: Timestamp) -> Option<Vec<Edit>> {
         let cluster = self.clusters.get(cluster_name)?.object.parse();
         let mut taints = cluster["spec"]["taints"].as_array().cloned().unwrap_or_default();

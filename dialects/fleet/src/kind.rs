@@ -1,5 +1,5 @@
-//! The kinds of KubeFleet that Berth serves when it owns the groups, one file each. The same types give the
-//! schema and the read-only views.
+//! The kinds of KubeFleet that Berth serves where it stores the objects, one file per kind. Schemas and
+//! parsed objects come from the same types.
 
 mod binding;
 mod member_cluster;
@@ -25,7 +25,7 @@ pub(crate) use policy::{
 };
 pub(crate) use snapshot::{PolicySnapshot, PolicySnapshotStatus};
 
-/// Every kind, in the order discovery lists them.
+/// Every kind that decisions read, in the order of discovery.
 pub(crate) fn all() -> Vec<Arc<dyn Kind>> {
     vec![
         Arc::new(member_cluster::MemberClusterKind),
@@ -43,7 +43,7 @@ pub(crate) fn further() -> Vec<Arc<dyn Kind>> {
     vec![Arc::new(placement_status::PlacementReportKind)]
 }
 
-/// The typed view of `object`, or a sentence with the reason why it has none.
+/// Parses `object`, or returns a sentence with the reason why it cannot be parsed.
 pub(crate) fn view<T: serde::de::DeserializeOwned>(key: &Key, object: &Object) -> Result<T, String> {
     object
         .view()

@@ -1,5 +1,5 @@
-//! KubeFleet: ClusterResourcePlacements and ResourcePlacements choose MemberClusters, by affinity, taints,
-//! topology and property.
+//! KubeFleet: ClusterResourcePlacements and ResourcePlacements select MemberClusters by affinity, taints,
+//! topology and properties.
 //!
 //! Implements KubeFleet's scheduler as docs/systems/fleet.md describes it. Start reading at `kind` (the
 //! API), then `fleet` (the known objects), then `decide` (the decisions).
@@ -58,13 +58,13 @@ use std::sync::Arc;
 
 use berth_dialect_contract::Dialect;
 
-/// The dialect.
+/// The dialect of KubeFleet.
 #[must_use]
 pub fn dialect() -> Arc<dyn Dialect> {
     Arc::new(dialect::KubeFleet::default())
 }
 
-/// The dialect with these admission settings.
+/// The dialect of KubeFleet with these admission settings.
 #[must_use]
 pub fn with(settings: admission::Settings) -> Arc<dyn Dialect> {
     Arc::new(dialect::KubeFleet { settings })

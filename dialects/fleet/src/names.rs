@@ -11,16 +11,16 @@ pub(crate) const ACTOR: &str = "berth:scheduler";
 pub(crate) const CLUSTER_GROUP: &str = "cluster.kubernetes-fleet.io";
 /// The group of everything else.
 pub(crate) const PLACEMENT_GROUP: &str = "placement.kubernetes-fleet.io";
-/// The versions of both groups, the preferred one first; they differ in `apiVersion` only.
+/// The versions of both groups, the preferred one first. They differ only in `apiVersion`.
 pub(crate) const VERSIONS: &[&str] = &["v1", "v1beta1"];
-/// The versions of the kinds that KubeFleet has no v1 of.
+/// The versions of the kinds for which KubeFleet has no v1.
 pub(crate) const BETA_ALONE: &[&str] = &["v1beta1"];
 /// The stored version.
 pub(crate) const STORED: &str = "v1beta1";
-/// The `apiVersion` of the objects this dialect writes.
+/// The `apiVersion` of the objects that this dialect writes.
 pub(crate) const PLACEMENT_API_VERSION: &str = "placement.kubernetes-fleet.io/v1beta1";
 
-/// The label with the cluster's own name that every member cluster has.
+/// The label of every member cluster with its own name.
 pub(crate) const MEMBER_NAME_LABEL: &str = "kubernetes-fleet.io/member-name";
 
 /// `memberclusters`.
@@ -33,14 +33,14 @@ pub(crate) const SNAPSHOTS: GroupResource =
 /// `clusterresourcebindings`.
 pub(crate) const BINDINGS: GroupResource = GroupResource::new(PLACEMENT_GROUP, "clusterresourcebindings");
 
-/// `clusterresourceplacementstatuses`: the statuses of placements as their namespaces show them.
+/// `clusterresourceplacementstatuses`: copies of placements' statuses in their namespaces.
 pub(crate) const REPORTS: GroupResource =
     GroupResource::new(PLACEMENT_GROUP, "clusterresourceplacementstatuses");
 /// `namespaces`.
 pub(crate) const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
-/// The user that shows statuses in namespaces.
+/// The user that copies statuses to namespaces.
 pub(crate) const REPORTER: &str = "berth:status-controller";
-/// The condition of a placement about the status that its namespace shows.
+/// The condition of a placement about the copy of its status in its namespace.
 pub(crate) const REPORTED: &str = "ClusterResourcePlacementStatusSynced";
 
 /// `resourceplacements`.
@@ -54,22 +54,22 @@ pub(crate) const RESOURCE_BINDINGS: GroupResource = GroupResource::new(PLACEMENT
 
 /// Label with the placement of a snapshot or binding, also for a ResourcePlacement.
 pub(crate) const PARENT_LABEL: &str = "kubernetes-fleet.io/parent-CRP";
-/// `true` on the one snapshot that counts.
+/// The label with the value `true` on the current snapshot.
 pub(crate) const LATEST_LABEL: &str = "kubernetes-fleet.io/is-latest-snapshot";
-/// The number of a snapshot, from 0.
+/// The label with the number of a snapshot, from 0.
 pub(crate) const INDEX_LABEL: &str = "kubernetes-fleet.io/policy-index";
-/// The generation of the placement a snapshot was last brought up to.
+/// The annotation with the generation of the placement for which a snapshot was last updated.
 pub(crate) const GENERATION_ANNOTATION: &str = "kubernetes-fleet.io/CRP-generation";
-/// Annotation with the number of clusters that a PickN placement wants now.
+/// The annotation with the number of clusters that a PickN placement requests now.
 pub(crate) const NUMBER_ANNOTATION: &str = "kubernetes-fleet.io/number-of-clusters";
-/// The state of a binding before it went Unscheduled.
+/// The annotation with the state of a binding before it became Unscheduled.
 pub(crate) const PREVIOUS_STATE_ANNOTATION: &str = "kubernetes-fleet.io/previous-binding-state";
 /// The scheduler's finalizer on placements.
 pub(crate) const PLACEMENT_FINALIZER: &str = "kubernetes-fleet.io/scheduler-cleanup";
 /// The scheduler's finalizer on bindings.
 pub(crate) const BINDING_FINALIZER: &str = "kubernetes-fleet.io/scheduler-crb-cleanup";
 
-/// The finalizer of the controller that makes the work of a binding.
+/// The finalizer of the controller that creates the Works of a binding.
 pub(crate) const WORK_FINALIZER: &str = "kubernetes-fleet.io/work-cleanup";
 
 /// The prefix of properties that are read from `status.resourceUsage`.
@@ -83,12 +83,12 @@ pub(crate) const FULFILLED: &str = "SchedulingPolicyFulfilled";
 pub(crate) const UNFULFILLED: &str = "SchedulingPolicyUnfulfilled";
 /// The condition of a member cluster whose agent reports namespaces.
 pub(crate) const NAMESPACES_COLLECTED: &str = "NamespaceCollectionSucceeded";
-/// The type of the agent whose word counts.
+/// The type of the agent whose reports count.
 pub(crate) const MEMBER_AGENT: &str = "MemberAgent";
 
-/// Decisions a snapshot's status lists at most (docs/systems/fleet.md, "What is written").
+/// Most decisions in the status of a snapshot (docs/systems/fleet.md, "What is written").
 pub(crate) const DECISIONS_LISTED: usize = 1_000;
-/// Unselected clusters a snapshot's status lists at most.
+/// Most unselected clusters in the status of a snapshot.
 pub(crate) const UNSELECTED_LISTED: usize = 20;
 
 /// The longest name of a placement and of a cluster, in bytes.

@@ -1,5 +1,5 @@
-//! Content of a placement's objects: snapshots (docs/systems/fleet.md, "Policy snapshots") and bindings
-//! (docs/systems/fleet.md, "Bindings").
+//! The planned content of a placement's objects: snapshots (docs/systems/fleet.md, "Policy snapshots") and
+//! bindings (docs/systems/fleet.md, "Bindings").
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::form::Form;
 use crate::kind::{ClusterDecision, State};
 use crate::names::BINDING_FINALIZER;
 
-/// Content of a placement's objects.
+/// The planned content of a placement's objects.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// The snapshots.
+    /// The plan for the snapshots.
     pub(crate) snapshot: SnapshotPlan,
-    /// The bindings, in the order they are written.
+    /// The steps for the bindings, in the order of their writes.
     pub(crate) steps: Vec<Step>,
     /// The decisions that the status of the snapshot will list; `None` where it does not change.
     pub(crate) status: Option<Vec<ClusterDecision>>,
@@ -31,18 +31,18 @@ impl Plan {
     }
 }
 
-/// Step for one binding.
+/// A step for one binding.
 #[derive(Debug)]
 pub(crate) enum Step {
-    /// It is being deleted, and the scheduler's finalizer is removed.
+    /// The binding is being deleted, and the scheduler's finalizer is removed.
     Release(Arc<BindingRecord>),
-    /// A new one to this cluster.
+    /// A new binding to this cluster is created.
     Create(Arc<str>, ClusterDecision),
-    /// It stays, decided by the policy in force.
+    /// The binding stays, and records the policy in force and its decision.
     Repoint(Arc<BindingRecord>, ClusterDecision),
-    /// It returns to this state.
+    /// The binding returns to this state.
     Restore(Arc<BindingRecord>, State, ClusterDecision),
-    /// It is deleted.
+    /// The binding is released.
     Unschedule(Arc<BindingRecord>),
 }
 
@@ -62,26 +62,27 @@ impl Step {
 /// Plan for the snapshots of a placement.
 #[derive(Debug)]
 pub(crate) struct SnapshotPlan {
-    /// Snapshots that claim to count, and will not any more.
+    /// Snapshots that are marked as the latest, and will no longer be.
     pub(crate) demote: Vec<Arc<SnapshotRecord>>,
-    /// Snapshots that are too old to be kept.
+    /// Old snapshots that are deleted.
     pub(crate) drop: Vec<Arc<SnapshotRecord>>,
-    /// The one that counts.
+    /// The current snapshot.
     pub(crate) current: CurrentSnapshot,
 }
 
-/// The snapshot that counts.
+/// The current snapshot, by which clusters are scheduled.
 #[derive(Debug)]
 pub(crate) enum CurrentSnapshot {
-    /// There is one with this policy; label and annotations may have to be brought up to date.
+    /// An existing snapshot has the policy. The flag tells whether its label and annotations must be
+    /// updated.
     Known(Arc<SnapshotRecord>, bool),
-    /// It must be created.
+    /// The snapshot with this name and number must be created.
     New(Arc<str>, u64),
 }
 
 impl SnapshotPlan {
-    /// Plans the snapshots of `placement`. A snapshot counts when it is the newest and its policy is the
-    /// placement's, the number of clusters left aside (docs/systems/fleet.md, "Policy snapshots").
+    /// Plans the snapshots of `placement`. The newest snapshot is the current one if its policy is the
+    /// placement's, regardless of the number of clusters (docs/systems/fleet.md, "Policy snapshots").
     pub(crate) fn make(fleet: &Fleet, record: &PlacementRecord, placement: &Key) -> Self {
         let staying = || {
             fleet
@@ -94,7 +95,7 @@ impl SnapshotPlan {
             return Self {
                 demote: others.cloned().collect(),
                 drop: Vec::new(),
-                current: CurrentSnapshot::Known(Arc::clone(newest), newest.lags(record)),
+                current: CurrentSnapshot::Known(Arc::clone(newest), newest.is_outdated(record)),
             };
         }
         let mut oldest: Vec<&Arc<SnapshotRecord>> = staying().collect();
@@ -104,14 +105,14 @@ impl SnapshotPlan {
             oldest.iter().take(surplus).map(|&old| Arc::clone(old)).collect();
         let (name, index) = next(fleet, placement);
         Self {
-            // The old one loses its label first: there must never be two latest ones.
+            // The old snapshot is unmarked first: there must never be two latest snapshots.
             demote: staying().filter(|snapshot| snapshot.latest).cloned().collect(),
             drop,
             current: CurrentSnapshot::New(name, index),
         }
     }
 
-    /// The name of the snapshot that counts.
+    /// The name of the current snapshot.
     pub(crate) fn name(&self) -> &Arc<str> {
         match &self.current {
             CurrentSnapshot::Known(record, _) => &record.name,
@@ -121,15 +122,15 @@ impl SnapshotPlan {
 
     fn writes(&self) -> bool {
         let current = match self.current {
-            CurrentSnapshot::Known(_, lags) => lags,
+            CurrentSnapshot::Known(_, is_outdated) => is_outdated,
             CurrentSnapshot::New(..) => true,
         };
         current || !self.demote.is_empty() || !self.drop.is_empty()
     }
 }
 
-/// Name and number of the next snapshot: above every number in use, those that only bindings still name
-/// included, lest an old binding passes for one of the new policy.
+/// Name and number of the next snapshot. The number is above every number in use, including those to which
+/// only bindings still refer, so that an old binding is never taken for one of the new policy.
 fn next(fleet: &Fleet, placement: &Key) -> (Arc<str>, u64) {
     let number = |snapshot: &str| -> Option<u64> {
         let rest = snapshot.strip_prefix(&*placement.name)?;
@@ -145,7 +146,7 @@ fn next(fleet: &Fleet, placement: &Key) -> (Arc<str>, u64) {
         .map_or(0, |highest| highest.saturating_add(1));
     loop {
         let name = format!("{}-{index}", placement.name);
-        if !fleet.taken(&Form::snapshot_of(placement, &name)) {
+        if !fleet.has_object(&Form::snapshot_of(placement, &name)) {
             return (name.into(), index);
         }
         index += 1;

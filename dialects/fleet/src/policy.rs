@@ -1,5 +1,5 @@
-//! A placement policy compiled: selectors parsed, quantities read, names collected. Done once when a
-//! placement is read.
+//! A compiled placement policy: selectors and quantities are parsed and names are collected once per change
+//! of a placement.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,40 +12,40 @@ use crate::kind::{
     ClusterSelectorTerm, PlacementPolicy, PlacementType, PropertyRequirement, Taint, Toleration,
 };
 
-/// Number of clusters that are wanted, and the rule for them.
+/// The mode of a policy: the requested number of clusters, and the rule for them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Mode {
-    /// Every one that fits.
+    /// Every cluster that fits.
     All,
-    /// The best ones, so many.
+    /// The best clusters, up to this number.
     Number(usize),
-    /// These.
+    /// The clusters with these names.
     Fixed(Vec<Arc<str>>),
 }
 
 /// A compiled policy.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Policy {
-    /// Number of clusters that are wanted, and the rule for them.
+    /// The requested number of clusters, and the rule for them.
     pub(crate) mode: Mode,
-    /// One of these must match, unless the list is empty.
+    /// The required terms, one of which must match, unless the list is empty.
     pub(crate) required: Vec<Term>,
-    /// Preferred terms.
+    /// The preferred terms.
     pub(crate) preferred: Vec<PreferredTerm>,
     /// The tolerated taints.
     pub(crate) tolerations: Vec<Toleration>,
     /// The topology spread constraints.
     pub(crate) spread: Vec<Constraint>,
-    /// The properties that decide anything.
+    /// The names of the properties on which decisions depend.
     properties: BTreeSet<String>,
 }
 
 /// A required term.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Term {
-    /// Labels that a cluster must have.
+    /// The labels that a cluster must have.
     pub(crate) labels: Selector,
-    /// Properties that a cluster must have.
+    /// The requirements on properties of a cluster.
     pub(crate) properties: Vec<Test>,
 }
 
@@ -54,28 +54,28 @@ pub(crate) struct Term {
 pub(crate) struct Test {
     /// The property.
     pub(crate) name: String,
-    /// Comparison.
+    /// The comparison.
     pub(crate) operator: Operator,
-    /// Compared value.
+    /// The quantity to compare with.
     pub(crate) value: Quantity,
-    /// The written value.
+    /// The text of the quantity in the policy.
     pub(crate) text: String,
 }
 
-/// Comparison of a property.
+/// The comparison of a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operator {
-    /// Greater.
+    /// Greater than.
     Gt,
-    /// Greater or equal.
+    /// Greater than or equal to.
     Ge,
-    /// Equal.
+    /// Equal to.
     Eq,
-    /// Not equal.
+    /// Not equal to.
     Ne,
-    /// Less.
+    /// Less than.
     Lt,
-    /// Less or equal.
+    /// Less than or equal to.
     Le,
 }
 
@@ -122,9 +122,9 @@ impl Test {
 /// A preferred term.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PreferredTerm {
-    /// Score of a match.
+    /// The score of a match.
     pub(crate) weight: i32,
-    /// Labels that a cluster must have.
+    /// The labels that a cluster must have.
     pub(crate) labels: Selector,
     /// The property that scales the weight.
     pub(crate) sorter: Option<Sorter>,
@@ -142,19 +142,20 @@ pub(crate) struct Sorter {
 /// A topology spread constraint.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Constraint {
-    /// The label.
+    /// The key of the label.
     pub(crate) key: String,
-    /// Maximal difference between the fullest and the emptiest domain.
+    /// The largest allowed difference between the fullest and the emptiest domain.
     pub(crate) max_skew: i64,
     /// Whether a violation refuses the cluster.
     pub(crate) hard: bool,
 }
 
 impl Policy {
-    /// Compiles `policy`; none picks every eligible cluster.
+    /// Compiles `policy`. Without a policy, every eligible cluster is picked.
     ///
     /// # Errors
-    /// What the validation of the kind would refuse, joined: an object that got past it.
+    /// The errors that the kind's validation would report, in one text. They occur for an object that was
+    /// stored without this validation.
     pub(crate) fn compile(policy: Option<&PlacementPolicy>) -> Result<Self, String> {
         let none = PlacementPolicy::default();
         let policy = policy.unwrap_or(&none);
@@ -226,7 +227,7 @@ impl Policy {
         })
     }
 
-    /// The properties that decide anything.
+    /// The names of the properties on which decisions depend.
     pub(crate) fn properties(&self) -> impl Iterator<Item = &str> {
         self.properties.iter().map(String::as_str)
     }
@@ -312,7 +313,7 @@ fn names(required: &[Term], preferred: &[PreferredTerm]) -> BTreeSet<String> {
     tests.chain(sorters).cloned().collect()
 }
 
-/// The first of `taints` that no toleration covers (docs/systems/fleet.md, "Taints").
+/// The index of the first of `taints` that no toleration covers (docs/systems/fleet.md, "Taints").
 pub(crate) fn untolerated(taints: &[Taint], tolerations: &[Toleration]) -> Option<usize> {
     taints
         .iter()

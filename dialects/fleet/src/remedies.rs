@@ -16,12 +16,12 @@ use crate::fleet::record::PlacementRecord;
 use crate::names::CLUSTERS;
 use crate::policy::{Mode, Policy, Term};
 
-/// Required terms that are gone into.
+/// Most required terms for which remedies are proposed.
 const MOST: usize = 4;
-/// Field of the required terms.
+/// The field of the required terms.
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
-/// Proposes changes that may lift `refusal`, or have a feasible cluster picked.
+/// Proposes changes that may lift `refusal`, or that get a feasible cluster picked.
 pub(crate) fn remedies(
     fleet: &Fleet,
     decision: &Decision,
@@ -76,12 +76,12 @@ struct ClusterPair<'a> {
 
 impl ClusterPair<'_> {
     /// An edit of the policy.
-    fn asked(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
+    fn policy_edit(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
         let demand = self.decision.demand.clone();
         let edit = Edit::of(demand, &self.record.object, |placement| {
             let policy = &mut placement["spec"]["policy"];
             if policy.is_null() {
-                // The meaning of a placement without a policy.
+                // A placement without a policy counts as PickAll.
                 *policy = json!({"placementType": "PickAll"});
             }
             change(policy);
@@ -89,7 +89,7 @@ impl ClusterPair<'_> {
         Remedy::new(Whose::Request, text, edit)
     }
 
-    /// Each required term is one way in: by labels on the cluster, or by asking for less.
+    /// Remedies for each required term alone: labels on the cluster, or a weaker term.
     fn affinity(&self) -> Vec<Remedy> {
         let mut remedies = Vec::new();
         for (index, term) in self.policy.required.iter().enumerate().take(MOST) {
@@ -109,7 +109,8 @@ impl ClusterPair<'_> {
         remedies
     }
 
-    /// The properties that do not pass, by their places. They are measured, not set.
+    /// The indices of the property requirements that the cluster does not meet. Properties are measured and
+    /// cannot be set.
     fn failing(&self, term: &Term) -> Vec<usize> {
         let tests = term.properties.iter().enumerate();
         tests
@@ -121,22 +122,22 @@ impl ClusterPair<'_> {
             .collect()
     }
 
-    /// The term at `index` without the requirements that the cluster does not meet; without any
-    /// requirement left, no terms.
+    /// The remedy that removes from the term at `index` the requirements that the cluster does not meet. If
+    /// no requirement is left, all terms are removed.
     fn relaxed(&self, index: usize, failing: &[usize]) -> Option<Remedy> {
-        let mut gone = Vec::new();
-        let remedy = self.asked(String::new(), |policy| {
+        let mut removed = Vec::new();
+        let remedy = self.policy_edit(String::new(), |policy| {
             let affinity = &mut policy["affinity"]["clusterAffinity"];
             let term = &mut affinity[REQUIRED]["clusterSelectorTerms"][index];
             if let Some(selector) = term.get_mut("labelSelector") {
-                gone.extend(labels::relax(selector, self.cluster.labels()));
+                removed.extend(labels::relax(selector, self.cluster.labels()));
             }
             let tests = term.pointer_mut("/propertySelector/matchExpressions");
             if let Some(tests) = tests.and_then(Value::as_array_mut) {
                 for &place in failing.iter().rev() {
                     if place < tests.len() {
                         let test = tests.remove(place);
-                        gone.push(format!(
+                        removed.push(format!(
                             "the property {}",
                             test["name"].as_str().unwrap_or_default()
                         ));
@@ -149,16 +150,19 @@ impl ClusterPair<'_> {
                 fields.remove(REQUIRED);
             }
         });
-        let text = format!("take {} out of clusterSelectorTerms[{index}]", gone.join(" and "));
-        (!gone.is_empty()).then_some(Remedy { text, ..remedy })
+        let text = format!(
+            "take {} out of clusterSelectorTerms[{index}]",
+            removed.join(" and ")
+        );
+        (!removed.is_empty()).then_some(Remedy { text, ..remedy })
     }
 
-    /// The taint at `place` of `cluster` is tolerated, or goes.
+    /// Remedies for the taint of `cluster` with index `place`: tolerate it, or remove it.
     fn taint(&self, cluster: &Cluster, place: usize) -> Vec<Remedy> {
         let Some(taint) = cluster.taints.get(place).map(Taint::from) else {
             return Vec::new();
         };
-        let tolerate = self.asked(taints::tolerate(&taint), |policy| {
+        let tolerate = self.policy_edit(taints::tolerate(&taint), |policy| {
             push(&mut policy["tolerations"], taints::toleration(&taint));
         });
         let key = Key::new(CLUSTERS, "", &cluster.name);
@@ -166,8 +170,8 @@ impl ClusterPair<'_> {
         vec![tolerate, taints::removal(&taint, target, place, |_| true)]
     }
 
-    /// The taint that keeps the placement from the only cluster of the emptiest domain: with that one filled
-    /// the others may take one more.
+    /// Remedies for the taint of the only cluster in the emptiest domain: with a pick there, other domains
+    /// may get one more.
     fn emptiest(&self, constraint: usize) -> Vec<Remedy> {
         let emptiest = self.decision.detail::<Detail>().map(|detail| &detail.emptiest);
         let emptiest = emptiest.and_then(|all| all.get(constraint)?.as_ref()?.only);
@@ -182,7 +186,8 @@ impl ClusterPair<'_> {
         }
     }
 
-    /// A constraint that lets one more in, or that only prefers; or the emptiest domain filled.
+    /// Remedies for a topology spread constraint: a larger maxSkew, a soft constraint, or a pick in the
+    /// emptiest domain.
     fn spread(&self, place: usize) -> Vec<Remedy> {
         let Some(constraint) = self.policy.spread.get(place) else {
             return Vec::new();
@@ -200,28 +205,28 @@ impl ClusterPair<'_> {
         if let Some((own, least)) = counts {
             let skew = (i64::from(own) + 1 - i64::from(least)).max(constraint.max_skew + 1);
             remedies.push(
-                self.asked(format!("raise maxSkew of {over} to {skew}"), |policy| {
+                self.policy_edit(format!("raise maxSkew of {over} to {skew}"), |policy| {
                     policy["topologySpreadConstraints"][place]["maxSkew"] = skew.into();
                 }),
             );
         }
         let text = format!("set whenUnsatisfiable of {over} to ScheduleAnyway");
-        remedies.push(self.asked(text, |policy| {
+        remedies.push(self.policy_edit(text, |policy| {
             policy["topologySpreadConstraints"][place]["whenUnsatisfiable"] = "ScheduleAnyway".into();
         }));
         remedies.extend(self.emptiest(place));
         remedies
     }
 
-    /// The cluster is among those that PickFixed names.
+    /// The remedy that adds the cluster to the names of PickFixed.
     fn named(&self) -> Remedy {
         let name = &self.cluster.name;
-        self.asked(format!("add {name} to spec.policy.clusterNames"), |policy| {
+        self.policy_edit(format!("add {name} to spec.policy.clusterNames"), |policy| {
             push(&mut policy["clusterNames"], json!(name));
         })
     }
 
-    /// The smallest number of clusters with which this one is picked.
+    /// The remedy that sets the smallest number of clusters with which this one is picked.
     fn number(&self) -> Vec<Remedy> {
         let ranked = &self.decision.solved.ranked;
         let rank = ranked.iter().position(|&other| other == self.candidate);
@@ -232,11 +237,11 @@ impl ClusterPair<'_> {
             return Vec::new();
         };
         let text = format!("raise spec.policy.numberOfClusters to {number}");
-        vec![self.asked(text, |policy| policy["numberOfClusters"] = number.into())]
+        vec![self.policy_edit(text, |policy| policy["numberOfClusters"] = number.into())]
     }
 }
 
-/// Whether a term asks for nothing.
+/// Whether a term has no requirements.
 fn is_empty(term: &Value) -> bool {
     let none = |value: Option<&Value>| match value {
         None | Some(Value::Null) => true,

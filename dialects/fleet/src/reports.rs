@@ -1,5 +1,5 @@
-//! The controller that shows the status of a ClusterResourcePlacement in its namespace
-//! (docs/systems/fleet.md, "Status in a namespace"). On a hub the hub agent does.
+//! The controller that copies the status of a ClusterResourcePlacement to its namespace
+//! (docs/systems/fleet.md, "Status in a namespace"). On a hub, the hub agent does this.
 
 #[cfg(test)]
 mod tests;
@@ -19,16 +19,16 @@ use crate::names::{NAMESPACES, PLACEMENT_API_VERSION, PLACEMENTS, REPORTED, REPO
 use crate::writes::edit::without_revision;
 use crate::writes::{ConditionContent, put_condition};
 
-/// See the module.
+/// The controller that copies the status of placements to their namespaces.
 pub(crate) struct Reports;
 
-/// Inventory of KubeFleet; `None` for another dialect's, which does not occur.
+/// The inventory of KubeFleet; `None` for that of another dialect, which does not occur.
 fn fleet<'a>(context: &Context<'a>) -> Option<&'a Fleet> {
     let any: &dyn Any = context.inventory;
     any.downcast_ref()
 }
 
-/// The report of the placement `name` in `namespace`.
+/// The key of the report of the placement `name` in `namespace`.
 fn report(namespace: &str, name: &str) -> Key {
     Key::new(REPORTS, namespace, name)
 }
@@ -60,8 +60,9 @@ impl Reconciler for Reports {
         true
     }
 
-    /// The reports of a placement, in its former and its present namespace; a report that another
-    /// client changed; the reports in a namespace that is created or deleted.
+    /// The keys that a change makes due: for a placement, its reports in the former and the present
+    /// namespace; for a report, the report itself, which another client changed; for a namespace that is
+    /// created or deleted, the reports in it.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         let Some(fleet) = fleet(context) else {
             return Vec::new();
@@ -86,21 +87,21 @@ impl Reconciler for Reports {
     }
 
     fn all(&self, context: &Context<'_>) -> Vec<Key> {
-        let wanted = fleet(context).into_iter().flat_map(Fleet::all_shown);
-        let wanted = wanted.map(|(namespace, placement)| report(namespace, placement));
-        let there = context.objects.list(REPORTS, None);
-        let there = there.map(|object| report(object.meta().namespace(), object.meta().name()));
-        wanted.chain(there).collect()
+        let expected = fleet(context).into_iter().flat_map(Fleet::all_shown);
+        let expected = expected.map(|(namespace, placement)| report(namespace, placement));
+        let present = context.objects.list(REPORTS, None);
+        let present = present.map(|object| report(object.meta().namespace(), object.meta().name()));
+        expected.chain(present).collect()
     }
 
     fn step(&self, key: &Key, context: &Context<'_>) -> Step {
         let placement = Key::new(PLACEMENTS, "", &key.name);
         let record = fleet(context).and_then(|fleet| fleet.placements.get(&placement));
         let stored = context.objects.get(key);
-        let shown =
+        let reporting =
             record.filter(|record| record.shown_in.as_deref() == Some(&key.namespace) && !record.deleting());
-        let writes = match (shown, stored) {
-            (Some(record), stored) => shown_as_it_is(key, record, stored, context),
+        let writes = match (reporting, stored) {
+            (Some(record), stored) => report_writes(key, record, stored, context),
             (None, Some(stored)) if is_of_a_placement(stored) => vec![Write {
                 verb: Verb::Delete,
                 key: key.clone(),
@@ -114,7 +115,7 @@ impl Reconciler for Reports {
     }
 }
 
-/// Whether a report was made for a placement, and not by another client.
+/// Whether a report was created for a placement, and not by another client.
 fn is_of_a_placement(report: &Object) -> bool {
     let owners = report.meta().owner_references();
     owners
@@ -122,24 +123,24 @@ fn is_of_a_placement(report: &Object) -> bool {
         .any(|owner| owner.kind == "ClusterResourcePlacement" && owner.name == report.meta().name())
 }
 
-/// Writes that bring the report at `key` and the condition about it up to the placement's status.
-fn shown_as_it_is(
+/// The writes that update the report at `key` and the condition about it to the placement's status.
+fn report_writes(
     key: &Key,
     record: &PlacementRecord,
     stored: Option<&Arc<Object>>,
     context: &Context<'_>,
 ) -> Vec<Write> {
-    let told = problem(key, context);
+    let problem_text = problem(key, context);
     let mut writes = Vec::new();
-    if told.is_none() {
-        writes.extend(brought_up(key, &record.object, stored, context.now));
+    if problem_text.is_none() {
+        writes.extend(report_update(key, &record.object, stored, context.now));
     }
-    writes.extend(condition_of(key, record, told, context.now));
+    writes.extend(condition_of(key, record, problem_text, context.now));
     writes
 }
 
-/// Reason why nothing can be shown in the namespace, if there is one. A server that follows no namespaces
-/// judges none.
+/// Reason why the namespace cannot have a report; `None` where it can. Without watched Namespaces, every
+/// namespace can.
 fn problem(key: &Key, context: &Context<'_>) -> Option<String> {
     let name = &key.namespace;
     let namespace = context.objects.get(&Key::new(NAMESPACES, "", name));
@@ -153,8 +154,8 @@ fn problem(key: &Key, context: &Context<'_>) -> Option<String> {
     }
 }
 
-/// The write that brings the report up to the status of `placement`, if it differs.
-fn brought_up(
+/// The write that updates the report to the status of `placement`, if it differs.
+fn report_update(
     key: &Key,
     placement: &Arc<Object>,
     stored: Option<&Arc<Object>>,
@@ -165,7 +166,7 @@ fn brought_up(
         _ => json!({}),
     };
     if let Some(conditions) = status["conditions"].as_array_mut() {
-        // Or each report would be about the one before.
+        // The copy omits this condition: otherwise each update of the report would lead to another update.
         conditions.retain(|condition| condition["type"] != REPORTED);
     }
     if status["conditions"].is_null()
@@ -202,35 +203,40 @@ fn brought_up(
 }
 
 /// The write of the placement's condition about its report, if it differs.
-fn condition_of(key: &Key, record: &PlacementRecord, told: Option<String>, now: Timestamp) -> Option<Write> {
+fn condition_of(
+    key: &Key,
+    record: &PlacementRecord,
+    problem: Option<String>,
+    now: Timestamp,
+) -> Option<Write> {
     let generation = record.object.meta().generation();
-    let (status, reason) = match told {
+    let (status, reason) = match problem {
         None => ("True", "StatusSyncSucceeded"),
         Some(_) => ("False", "StatusSyncFailed"),
     };
-    let message = told.unwrap_or_else(|| {
+    let message = problem.unwrap_or_else(|| {
         format!(
             "the status is in the ClusterResourcePlacementStatus {} of the namespace {}",
             key.name, key.namespace
         )
     });
-    let is_said = |known: &Condition| {
+    let is_equal = |known: &Condition| {
         known.status == status
             && known.reason == reason
             && known.message == message
             && known.observed_generation == Some(generation)
     };
-    if condition(&record.conditions, REPORTED).is_some_and(is_said) {
+    if condition(&record.conditions, REPORTED).is_some_and(is_equal) {
         return None;
     }
     let mut object = without_revision(&record.object);
-    let told = ConditionContent {
+    let content = ConditionContent {
         r#type: REPORTED,
         status,
         reason,
         message: &message,
     };
-    put_condition(&mut object, told.fields(&record.conditions, generation, now));
+    put_condition(&mut object, content.fields(&record.conditions, generation, now));
     Some(Write {
         verb: Verb::Update,
         key: Key::new(PLACEMENTS, "", &key.name),

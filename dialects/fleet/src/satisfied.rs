@@ -1,10 +1,10 @@
-//! Whether a policy is fulfilled, in words.
+//! The fulfilment of a policy, with a sentence about it.
 
-/// Whether the policy is fulfilled.
+/// The fulfilment of a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PolicyFulfilment {
-    /// Whether everything wanted was found.
+    /// Whether every requested cluster was found.
     pub(crate) fulfilled: bool,
-    /// The sentence.
+    /// The sentence about it.
     pub(crate) message: String,
 }

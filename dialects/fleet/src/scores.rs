@@ -1,4 +1,4 @@
-//! The scores: preferred terms, and how candidates compare (docs/systems/fleet.md, "Ranking").
+//! The scores by preferred terms, and the ranking of candidates (docs/systems/fleet.md, "Ranking").
 
 use std::cmp::{Ordering, Reverse};
 
@@ -8,13 +8,13 @@ use crate::columns::Columns;
 use crate::policy::{PreferredTerm, Sorter};
 
 berth_scheduling::names! {
-    /// The scores that the system ranks by one after the other, the first to decide first.
+    /// The scores by which KubeFleet ranks, one after the other, in the order of their precedence.
     pub(crate) enum Ranking {
         /// The topology spread score.
         Spread = "TopologySpreadConstraints",
         /// The affinity score.
         Affinity = "ClusterAffinity",
-        /// Whether there are bindings by the previous policy that may stay.
+        /// Whether the cluster has a binding by the previous policy.
         Sticky = "SamePlacementAntiAffinity",
     }
 }
@@ -52,8 +52,8 @@ pub(crate) fn affinity(preferred: &[PreferredTerm], columns: &Columns) -> Vec<i3
     sums
 }
 
-/// Share of `weight` that each cluster with the property gets. The range is that of all clusters, whether
-/// they may be chosen or not.
+/// The share of `weight` that each cluster with the property gets. The range is that of all clusters,
+/// including refused ones.
 fn shares(sorter: &Sorter, weight: i32, columns: &Columns) -> Vec<(Ix, i32)> {
     let values: Vec<(Ix, f64)> = columns
         .property(&sorter.name)
@@ -88,31 +88,32 @@ fn round(share: f64) -> i32 {
     share.round() as i32
 }
 
-/// Rank of a candidate: of two the greater is the better.
+/// The rank of a candidate. The greater of two ranks is the better one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CandidateRank {
-    /// Score for evening out the topology.
+    /// The topology spread score.
     pub(crate) topology: i32,
-    /// The preferred terms.
+    /// The affinity score, by the preferred terms.
     pub(crate) affinity: i32,
-    /// Whether the placement was there by its policy before.
+    /// Whether the cluster has a binding by the previous policy.
     pub(crate) sticky: bool,
-    /// The last tie: of equal candidates the later name wins, and candidates are numbered in name order.
+    /// The candidate, which settles ties: the later name wins, and candidates are numbered in name order.
     pub(crate) candidate: Ix,
 }
 
 impl CandidateRank {
     /// Returns the rank without stickiness, which no object records.
-    pub(crate) const fn unstuck(self) -> Self {
+    pub(crate) const fn without_stickiness(self) -> Self {
         Self {
             sticky: false,
             ..self
         }
     }
 
-    /// The fields as one number, the first that decides on top: comparing is one instruction or two.
+    /// The fields as one number, with the first field in the highest bits, so that a comparison takes one or
+    /// two instructions.
     fn key(self) -> u128 {
-        // Turning the sign bit around orders negative numbers below positive ones.
+        // Flipping the sign bit orders negative numbers below positive ones.
         let ordered = |score: i32| u128::from(score.cast_unsigned() ^ (1 << 31));
         let last = u128::from(self.sticky) << 32 | u128::from(self.candidate);
         ordered(self.topology) << 65 | ordered(self.affinity) << 33 | last
@@ -136,7 +137,7 @@ pub(crate) fn best_first(standings: &mut [CandidateRank]) {
     standings.sort_unstable_by_key(|standing| Reverse(*standing));
 }
 
-/// The best `wanted`, best first.
+/// The best `wanted` candidates, best first.
 pub(crate) fn best(mut standings: Vec<CandidateRank>, wanted: usize) -> Vec<CandidateRank> {
     if wanted < standings.len() {
         standings.select_nth_unstable_by_key(wanted, |standing| Reverse(*standing));

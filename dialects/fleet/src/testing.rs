@@ -1,4 +1,4 @@
-//! A hub made by hand, for the unit tests.
+//! A small hub for the unit tests.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::names::{
     BINDINGS, CLUSTERS, PLACEMENTS, RESOURCE_BINDINGS, RESOURCE_PLACEMENTS, RESOURCE_SNAPSHOTS, SNAPSHOTS,
 };
 
-/// When decisions are made.
+/// The instant of decisions.
 pub(crate) const NOW: &str = "2021-10-28T09:00:00Z";
 
-/// A hub with everything that was folded into it.
+/// A hub with all folded objects.
 #[derive(Default)]
 pub(crate) struct World {
     pub(crate) fleet: Fleet,
@@ -55,7 +55,7 @@ pub(crate) fn placement(policy: &Value) -> Value {
     })
 }
 
-/// The key of the placement `p` of the whole hub.
+/// The key of the cluster-scoped placement `p`.
 pub(crate) fn hub_wide() -> Key {
     Key::new(PLACEMENTS, "", "p")
 }
@@ -71,7 +71,7 @@ pub(crate) fn resource_placement(policy: &Value) -> Value {
 }
 
 impl World {
-    /// A hub with these objects.
+    /// Creates a hub with these objects.
     pub(crate) fn of(objects: impl IntoIterator<Item = Value>) -> Self {
         let mut world = Self::default();
         for object in objects {
@@ -80,13 +80,13 @@ impl World {
         world
     }
 
-    /// Folds an object in.
+    /// Stores an object on the hub.
     pub(crate) fn put(&mut self, value: &Value) -> Consequences {
         let object = Arc::new(Object::new(value, Revision(1)).unwrap());
         self.fleet.fold(&Change::added(key(value), object))
     }
 
-    /// Folds the end of an object in.
+    /// Deletes an object from the hub.
     pub(crate) fn remove(&mut self, value: &Value) -> Consequences {
         let old = Arc::new(Object::new(value, Revision(2)).unwrap());
         self.fleet.fold(&Change {
@@ -114,28 +114,28 @@ impl World {
         self.fleet.decide(&ask).unwrap()
     }
 
-    /// Decides the placement `p` and makes the writes; gives what they made due.
+    /// Decides the placement `p` and applies the writes. Returns their consequences.
     pub(crate) fn settle(&mut self) -> Vec<Consequences> {
         self.settle_for(&hub_wide())
     }
 
-    /// Decides the placement at `demand` and makes the writes; gives what they made due.
+    /// Decides the placement at `demand` and applies the writes. Returns their consequences.
     pub(crate) fn settle_for(&mut self, demand: &Key) -> Vec<Consequences> {
         let decision = self.choose_for(demand, &[]).unwrap();
         let writes = self.fleet.writes(&decision);
-        let made = writes.into_iter().map(|write| match write.verb {
+        let consequences = writes.into_iter().map(|write| match write.verb {
             Verb::Delete => self.remove(&write.object),
             Verb::Create | Verb::Update => self.put(&write.object),
         });
-        made.collect()
+        consequences.collect()
     }
 
-    /// The bindings of `p` as stored.
+    /// The stored bindings of `p`.
     pub(crate) fn bindings(&self) -> Vec<Value> {
         self.bindings_for(&hub_wide())
     }
 
-    /// The bindings of the placement at `demand` as stored.
+    /// The stored bindings of the placement at `demand`.
     pub(crate) fn bindings_for(&self, demand: &Key) -> Vec<Value> {
         self.fleet
             .bindings_of(demand)

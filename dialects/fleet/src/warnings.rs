@@ -17,7 +17,7 @@ const OF_CLUSTERS: [(&str, &str); 8] = [
     ("storage.k8s.io", "StorageClass"),
 ];
 
-/// Every warning.
+/// All warnings.
 pub(crate) fn all(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     let Some(record) = fleet.placements.get(&decision.demand) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Sentences about a decision, made only for a reader.
+//! Sentences about a decision, rendered only for a reader.
 
 use berth_apimachinery::Key;
 use berth_apimachinery::selector::Selector;
@@ -13,10 +13,10 @@ use crate::filters::spread::Emptiest;
 use crate::fleet::Fleet;
 use crate::policy::{Mode, Policy, Term};
 
-/// All data for the words of a refusal.
+/// The data for sentences about refusals.
 pub(super) struct Words<'a> {
     columns: &'a Columns,
-    /// The namespace of the placement; empty for one of the whole hub.
+    /// The namespace of the placement; empty for a cluster-scoped one.
     namespace: &'a str,
     policy: Option<&'a Policy>,
     limits: Limits,
@@ -25,7 +25,7 @@ pub(super) struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    /// For refusals of clusters of `fleet` by `policy`, that of `placement`.
+    /// Creates the data for refusals of clusters of `fleet` by `policy`, which is that of `placement`.
     pub(super) fn new(
         fleet: &'a Fleet,
         placement: &'a Key,
@@ -63,8 +63,8 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Reason why the constraint of this number refuses a cluster; `counts` are those of its domain and
-    /// of the emptiest.
+    /// The sentence that constraint `number` refuses a cluster. `counts` are the counts of its domain and of
+    /// the emptiest domain.
     pub(super) fn skew(&self, candidate: Ix, number: u32, counts: Option<(u32, u32)>) -> String {
         let constraint = self.policy.and_then(|policy| policy.spread.get(number as usize));
         let Some(constraint) = constraint else {
@@ -113,7 +113,7 @@ impl<'a> Words<'a> {
         parts.collect::<Vec<_>>().join("; ")
     }
 
-    /// The first part of `term` that does not match.
+    /// The first part of `term` that does not match, in words.
     fn missing(&self, term: &Term, candidate: Ix) -> String {
         let row = self.columns.row(candidate);
         let unmet = term
@@ -164,7 +164,8 @@ pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, reason:
     words.refusal(candidate, reason)
 }
 
-/// The labels of the one required term of `decision`, where there is one and asks for nothing else.
+/// The label selector of the only required term of `decision`, if there is only one and it tests nothing
+/// else.
 pub(crate) fn asked_labels<'a>(fleet: &'a Fleet, decision: &Decision) -> Option<&'a Selector> {
     let policy = fleet.placements.get(&decision.demand)?.policy.as_ref();
     match policy.as_ref().ok()?.required.as_slice() {
@@ -173,17 +174,17 @@ pub(crate) fn asked_labels<'a>(fleet: &'a Fleet, decision: &Decision) -> Option<
     }
 }
 
-/// The sentence of a name that no cluster has.
+/// The sentence that no cluster has this name.
 pub(crate) fn not_found(name: &str) -> String {
     format!("there is no MemberCluster \"{name}\"")
 }
 
-/// The difference from KubeFleet's scheduler that may show in `decision`, if one may (docs/systems/fleet.md,
-/// "Differences from upstream").
+/// The known difference from KubeFleet's scheduler that may affect `decision`, if there is one
+/// (docs/systems/fleet.md, "Differences from upstream").
 pub(crate) fn known_difference(fleet: &Fleet, decision: &Decision) -> Option<&'static str> {
     let policy = fleet.placements.get(&decision.demand)?.policy.as_ref();
-    let names_nothing = matches!(policy, Ok(Policy { mode: Mode::Fixed(names), .. }) if names.is_empty());
-    names_nothing.then_some(
+    let is_empty_list = matches!(policy, Ok(Policy { mode: Mode::Fixed(names), .. }) if names.is_empty());
+    is_empty_list.then_some(
         "KubeFleet does nothing about PickFixed with an empty list, Berth lets go of what is bound",
     )
 }
@@ -214,7 +215,7 @@ pub(crate) fn not_picked(fleet: &Fleet, decision: &Decision, rank: Option<usize>
     ("NotPickedByScore", text)
 }
 
-/// Names the clusters that hold a place though they would not get it today.
+/// The clause about clusters that stay although filters refuse them now.
 fn unfit(fleet: &Fleet, detail: &Detail) -> String {
     if detail.unfit.is_empty() {
         return String::new();
@@ -276,8 +277,8 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     cause.map_or_else(|| picked.clone(), |cause| format!("{picked}. {cause}"))
 }
 
-/// Whether there are fewer clusters than wanted, so that the reasons against the others matter. Named
-/// clusters are listed by their names.
+/// Whether fewer clusters are placed than requested, so that the reasons against the others matter. False
+/// for PickFixed, where missing clusters are listed by name.
 fn is_short(fleet: &Fleet, decision: &Decision) -> bool {
     let policy = fleet
         .placements

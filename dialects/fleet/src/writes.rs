@@ -1,9 +1,10 @@
-//! The objects a decision writes, in order: every prefix of the writes is a valid state
-//! (docs/concepts.md, "Where objects are").
+//! The writes of a decision, in order: every prefix of them leaves a valid state (docs/concepts.md, "Where
+//! objects are").
 //!
-//! First the snapshots: an old one stops counting before the new one is made. Then bindings, new and
-//! returning ones before released ones. Last the result: the status of the snapshot, then the condition
-//! of the placement. Edits start from the stored objects, so that unknown fields survive.
+//! Snapshots are written first: the old one is unmarked as the latest before the new one is created. Then
+//! bindings are written, new and restored ones before released ones. The result is last: the status of the
+//! snapshot, then the condition of the placement. Edits start from the stored objects, so that unknown
+//! fields survive.
 
 pub(crate) mod edit;
 
@@ -37,11 +38,11 @@ pub(crate) fn conditions(decision: &Decision) -> Vec<Value> {
         return Vec::new();
     };
     let (known, generation) = observed(&plan.snapshot);
-    let told = ConditionContent::of(SCHEDULED, satisfied);
-    vec![Value::Object(told.fields(known, generation, decision.now))]
+    let content = ConditionContent::of(SCHEDULED, satisfied);
+    vec![Value::Object(content.fields(known, generation, decision.now))]
 }
 
-/// The stored conditions of the snapshot that counts, and its generation.
+/// The stored conditions of the current snapshot, and its generation.
 fn observed(plan: &SnapshotPlan) -> (&[Condition], i64) {
     match &plan.current {
         CurrentSnapshot::Known(snapshot, _) => {
@@ -64,7 +65,7 @@ pub(crate) struct ConditionContent<'a> {
 }
 
 impl<'a> ConditionContent<'a> {
-    /// Whether the policy is fulfilled, as a condition of this type.
+    /// The condition of this type about whether the policy is fulfilled.
     fn of(r#type: &'static str, satisfied: &'a PolicyFulfilment) -> Self {
         Self {
             r#type,
@@ -74,7 +75,8 @@ impl<'a> ConditionContent<'a> {
         }
     }
 
-    /// The fields after the `known` conditions; the time moves only with the status.
+    /// The fields of the condition, given the `known` conditions. The transition time changes only with the
+    /// status.
     pub(crate) fn fields(&self, known: &[Condition], generation: i64, now: Timestamp) -> Map<String, Value> {
         let same = condition(known, self.r#type).filter(|known| known.status == self.status);
         let time = same
@@ -99,7 +101,7 @@ impl<'a> ConditionContent<'a> {
     }
 }
 
-/// Sets one condition in `status.conditions` on top of the entry of its type.
+/// Sets one condition in `status.conditions`. Unknown fields of an entry with the same type are kept.
 pub(crate) fn put_condition(object: &mut Value, fields: Map<String, Value>) {
     let slot = child(object, "status")
         .entry("conditions")
@@ -145,7 +147,7 @@ struct Writer<'a> {
     record: &'a PlacementRecord,
     placement: &'a Key,
     now: Timestamp,
-    /// The names given to new bindings.
+    /// The names of new bindings.
     names: BTreeSet<String>,
     list: Vec<Write>,
 }
@@ -177,16 +179,17 @@ impl Writer<'_> {
         self.push(Verb::Update, resource, "", object, Some(stored));
     }
 
-    /// A placement that is being deleted: its bindings go, then the scheduler's hold on it.
+    /// Releases a placement that is being deleted: first its bindings, then the scheduler's finalizer on the
+    /// placement.
     fn release(&mut self, bindings: &[Arc<BindingRecord>]) {
         for binding in bindings {
             let mut object = without_revision(&binding.object);
-            let held = drop_finalizer(&mut object, BINDING_FINALIZER);
-            if held {
+            let had_finalizer = drop_finalizer(&mut object, BINDING_FINALIZER);
+            if had_finalizer {
                 self.update(self.form().bindings, object.clone(), &binding.object);
             }
             if !binding.deleting() {
-                let base = (!held).then_some(&binding.object);
+                let base = (!had_finalizer).then_some(&binding.object);
                 self.push(Verb::Delete, self.form().bindings, "", object, base);
             }
         }
@@ -227,8 +230,8 @@ impl Writer<'_> {
             let mut object = without_revision(&self.record.object);
             let generation = self.record.object.meta().generation();
             let known = &self.record.conditions;
-            let told = ConditionContent::of(self.form().scheduled, satisfied);
-            put_condition(&mut object, told.fields(known, generation, self.now));
+            let content = ConditionContent::of(self.form().scheduled, satisfied);
+            put_condition(&mut object, content.fields(known, generation, self.now));
             let stored = Some(&self.record.object);
             self.push(Verb::Update, self.placement.resource, "status", object, stored);
         }
@@ -250,9 +253,9 @@ impl Writer<'_> {
             self.push(Verb::Delete, self.form().snapshots, "", object, base);
         }
         match &plan.current {
-            CurrentSnapshot::Known(record, lags) => {
+            CurrentSnapshot::Known(record, is_outdated) => {
                 let mut object = without_revision(&record.object);
-                if !lags {
+                if !is_outdated {
                     return SnapshotWrite {
                         object,
                         stored: Some(Arc::clone(&record.object)),
@@ -286,25 +289,25 @@ impl Writer<'_> {
         let mut object = json!({
             "apiVersion": PLACEMENT_API_VERSION,
             "kind": self.form().snapshot,
-            // A server counts from 1 as well; the status is written with this generation.
+            // A server also starts with generation 1; the status is written with this generation.
             "metadata": {"name": name, "generation": 1, "labels": {
                 PARENT_LABEL: &*self.placement.name, LATEST_LABEL: "true", INDEX_LABEL: index.to_string(),
             }},
             "spec": spec,
         });
         self.annotate(&mut object);
-        self.stand_beside(&mut object, true);
+        self.set_owner(&mut object, true);
         object
     }
 
-    /// Puts a new object into the placement's namespace and makes the placement the owner, so that nothing is
-    /// left when it goes.
-    fn stand_beside(&self, object: &mut Value, controller: bool) {
+    /// Sets the placement's namespace on a new object and makes the placement its owner, so that the object
+    /// is deleted with the placement.
+    fn set_owner(&self, object: &mut Value, controller: bool) {
         if !self.placement.namespace.is_empty() {
             object["metadata"]["namespace"] = (&*self.placement.namespace).into();
         }
         let uid = self.record.object.meta().uid();
-        // Without a uid (a file that `simulate` reads) no owner reference is possible.
+        // A placement without a uid, from a file that `simulate` reads, cannot have an owner reference.
         if !uid.is_empty() {
             object["metadata"]["ownerReferences"] = json!([{
                 "apiVersion": PLACEMENT_API_VERSION, "kind": self.form().placement,
@@ -349,7 +352,7 @@ impl Writer<'_> {
     fn new_binding(&mut self, cluster: &str, decided: &ClusterDecision, snapshot: &str) -> Value {
         let placement = &*self.placement.name;
         let name = hash::binding_name(placement, self.record.object.meta().uid(), cluster, |name| {
-            self.names.contains(name) || self.fleet.taken(&Form::binding_of(self.placement, name))
+            self.names.contains(name) || self.fleet.has_object(&Form::binding_of(self.placement, name))
         });
         self.names.insert(name.clone());
         let mut object = json!({
@@ -364,19 +367,19 @@ impl Writer<'_> {
                 "targetCluster": cluster,
             },
         });
-        self.stand_beside(&mut object, false);
+        self.set_owner(&mut object, false);
         object
     }
 }
 
-/// The snapshot that counts as the list leaves it so far.
+/// The current snapshot, as the writes so far leave it.
 struct SnapshotWrite {
     object: Value,
-    /// The stored object it was edited from, unless the list has written it already.
+    /// The stored object from which it was edited; `None` if the list has written it already.
     stored: Option<Arc<Object>>,
 }
 
-/// A snapshot that does not count any more.
+/// The edited snapshot, which is no longer marked as the latest.
 fn demoted(record: &SnapshotRecord) -> Value {
     let mut object = without_revision(&record.object);
     set(&mut object, "labels", LATEST_LABEL, Some("false"));
@@ -388,7 +391,7 @@ fn decision(decided: &ClusterDecision) -> Value {
     serde_json::to_value(decided).unwrap_or_default()
 }
 
-/// Points a binding to the policy snapshot that selected its cluster again.
+/// Records in a binding the decision, and the policy snapshot that selected its cluster again.
 fn point(object: &mut Value, decided: &ClusterDecision, snapshot: &str) {
     let spec = child(object, "spec");
     spec.insert("schedulingPolicySnapshotName".to_owned(), snapshot.into());

@@ -1,4 +1,4 @@
-//! Laws of every decision, tried on generated fleets.
+//! Properties of every decision, tested with generated fleets.
 
 use berth_dialect_contract::Dialect;
 use berth_dialect_testing::properties::{Case, Generator, Later};
@@ -12,7 +12,7 @@ const STALE: &str = "2021-10-28T08:00:00Z";
 
 struct Fleets;
 
-/// A cluster of index `index`, which fits some placements and not others.
+/// A cluster with the index `index`, which fits some placements and not others.
 fn cluster(index: usize) -> BoxedStrategy<Value> {
     let label = |values: &'static [&'static str]| prop::option::weighted(0.8, prop::sample::select(values));
     (
@@ -105,7 +105,7 @@ fn constraint() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A policy of one type. Where `plain`, no pick depends on clusters that cannot be picked.
+/// A policy of one type. If `plain` is true, no pick depends on clusters that cannot be picked.
 fn policy(kind: u8, plain: bool) -> BoxedStrategy<Option<Value>> {
     let tolerations = prop::sample::select(vec![json!([]), json!([{"key": "gpu", "operator": "Exists"}])]);
     let affinity = prop::option::of(required());
@@ -165,8 +165,7 @@ fn placement(name: &str, policy: Option<&Value>) -> Value {
     value
 }
 
-/// The object of a ResourcePlacement in the namespace `team` that stands for one of a
-/// ClusterResourcePlacement.
+/// Converts an object of a ClusterResourcePlacement to that of a ResourcePlacement in the namespace `team`.
 fn in_namespace(mut value: Value) -> Value {
     let kind = value["kind"].as_str().unwrap_or_default();
     value["kind"] = kind.trim_start_matches("Cluster").into();
@@ -174,7 +173,8 @@ fn in_namespace(mut value: Value) -> Value {
     value
 }
 
-/// A binding as an earlier scheduler left it: of an older policy, on its way out, or held by the rollout.
+/// A binding from an earlier scheduler: of an older policy, being released, or with a finalizer of the
+/// rollout.
 fn binding(placement: &'static str, index: usize) -> BoxedStrategy<Value> {
     let states = prop::sample::select(&["Scheduled", "Bound", "Unscheduled"][..]);
     (states, prop::option::of((-5..5, -2..2)), 0_usize..8, prop::bool::ANY, prop::bool::weighted(0.2))
@@ -206,8 +206,8 @@ fn binding(placement: &'static str, index: usize) -> BoxedStrategy<Value> {
         .boxed()
 }
 
-/// A thing that happens: clusters and placements change, come and go, time passes. Placement `q` may be
-/// `spaced`, of a namespace.
+/// An event: clusters and placements are added, changed and deleted, or time passes. The placement `q` is
+/// namespaced if `spaced` is true.
 fn later(kind: u8, plain: bool, spaced: bool) -> BoxedStrategy<Later> {
     let named = |kind: &str, group: &str, name: String| json!({"apiVersion": format!("{group}.kubernetes-fleet.io/v1beta1"), "kind": kind, "metadata": {"name": name}});
     prop_oneof![

@@ -1,10 +1,11 @@
-//! The admission rules in addition to the kinds' own validation: `spec.seedName` changes through
-//! `shoots/binding` only, a Shoot whose control plane moves is not deleted, and a change of a Project's
-//! allowed tolerations needs a right of its own.
+//! The admission rules beyond the kinds' own validation: `spec.seedName` only changes through
+//! `shoots/binding`, a Shoot cannot be deleted while its control plane moves, and a change of a Project's
+//! allowed tolerations needs a separate permission.
 //!
-//! The kind refuses the first one too (422). That plugin runs first, so that clients see the 403 that
-//! Gardener answers. Behind a webhook it is the only rule, and there Shoots may be a CRD without that
-//! subresource, so the scheduler's own user writes them plainly (docs/systems/gardener.md, "Binding").
+//! The kind refuses a change of `spec.seedName`, too (422). [`SeedNameGuard`] runs before the kind, so that
+//! clients get the same 403 as from Gardener. On a hub this plugin is the only check. There Shoots may be a
+//! CRD without the subresource, so that the scheduler's own user may update the field directly
+//! (docs/systems/gardener.md, "Binding").
 
 pub(crate) mod hub_rules;
 
@@ -18,10 +19,10 @@ use crate::kind::common::LastOperation;
 use crate::kind::shoot::binding::ONLY_BY_BINDING;
 use crate::names::{ACTOR, GARDEN_NAMESPACE, GROUP, PROJECTS, PROTECTED_TAINT, SHOOTS, WHITELIST_VERB};
 
-/// The field.
+/// The guarded field.
 const FIELD: &str = "spec.seedName";
 
-/// Refuses plain updates of a Shoot's `spec.seedName`.
+/// Refuses updates of a Shoot's `spec.seedName` other than through the subresource `binding`.
 #[derive(Clone, Copy, Debug)]
 pub struct SeedNameGuard;
 
@@ -68,7 +69,7 @@ impl Plugin for SeedNameGuard {
     }
 }
 
-/// Refuses to delete a Shoot while its control plane moves to another seed: the state in transit would
+/// Refuses the deletion of a Shoot while its control plane moves to another seed: the state in transit would
 /// be lost.
 #[derive(Clone, Copy, Debug)]
 pub struct MoveGuard;
@@ -88,7 +89,7 @@ impl Plugin for MoveGuard {
 
     fn validate(&self, request: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denial> {
         let operation = request.old.and_then(|old| old.pointer("/status/lastOperation"));
-        // An unreadable Shoot has no move.
+        // A Shoot that cannot be parsed does not move.
         let operation = operation.and_then(|operation| LastOperation::deserialize(operation).ok());
         match operation.filter(LastOperation::is_move) {
             None => Ok(()),
@@ -100,7 +101,7 @@ impl Plugin for MoveGuard {
     }
 }
 
-/// Requires the right to change the tolerations that a Project allows.
+/// Requires the permission to change the tolerations that a Project allows.
 #[derive(Clone, Copy, Debug)]
 pub struct WhitelistGuard;
 
@@ -127,7 +128,8 @@ impl Plugin for WhitelistGuard {
         let namespace = object.and_then(|project| project.pointer("/spec/namespace")?.as_str());
         let own = [json!({"key": PROTECTED_TAINT})];
         if namespace == Some(GARDEN_NAMESPACE) && before.is_empty() && after == own {
-            // By default, the user who creates it.
+            // The toleration is Gardener's default for this Project: any user who may create the Project may
+            // also set it.
             return Vec::new();
         }
         let right = Right {
@@ -224,8 +226,8 @@ mod tests {
             let old = json!({"status": {"lastOperation": {"type": kind, "state": state}}});
             let request = request(Operation::Delete, SHOOTS, &user, Some(&old));
             assert!(MoveGuard.handles(&request));
-            let told = MoveGuard.validate(&request, None, &mut Vec::new());
-            assert_eq!(told.is_err(), moves, "{kind} {state}");
+            let verdict = MoveGuard.validate(&request, None, &mut Vec::new());
+            assert_eq!(verdict.is_err(), moves, "{kind} {state}");
         }
         let fresh = json!({"spec": {}});
         let request = request(Operation::Delete, SHOOTS, &user, Some(&fresh));

@@ -1,7 +1,7 @@
-//! Checks of a Shoot in the light of other objects (docs/systems/gardener.md, "Shoot" and "Binding"):
-//! its provider type is that of its cloud profile, which lists its region; it has only tolerations that
-//! its project allows; once it has a seed, its selector must match that seed; while that seed is being
-//! deleted, it can only move away.
+//! Checks of a Shoot against other objects (docs/systems/gardener.md, "Shoot" and "Binding"): the Shoot has
+//! the provider type of its cloud profile and one of the profile's regions; its project allows all its
+//! tolerations; its selector matches its seed, once it has one; and while the seed is being deleted, the
+//! Shoot can only move away.
 
 use berth_apimachinery::FieldError;
 use serde::Deserialize;
@@ -14,28 +14,28 @@ use crate::kind::shoot::spec::{CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE, Shoot, S
 
 const SELECTOR: &str = "spec.seedSelector";
 
-/// Judges the raw Shoot `new`, which is created, or replaces `old`.
+/// Validates the raw Shoot `new`, which is created or replaces `old`.
 pub(crate) fn of_shoot(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
-    // The kind refuses an unreadable object, with the exact field.
+    // The kind refuses an object that cannot be parsed, with the exact field.
     let Ok(shoot) = Shoot::deserialize(new) else {
         return Vec::new();
     };
     let text = |path: &str| new.pointer(path).and_then(Value::as_str);
     let namespace = text("/metadata/namespace").unwrap_or_default();
-    // The kind has judged an unreadable object.
+    // The kind has refused an object that cannot be parsed.
     let before = old.and_then(|old| Shoot::deserialize(old).ok());
     let before = before.as_ref().map(|shoot| &shoot.spec);
     let mut errors = by_profile(fleet, namespace, before, &shoot.spec);
     errors.extend(tolerations(fleet, namespace, before, &shoot.spec));
     if let Some(old) = old {
-        errors.extend(seed_goes(fleet, old, new));
+        errors.extend(seed_deletion_error(fleet, old, new));
         errors.extend(seed_selector(fleet, old, new, &shoot.spec));
     }
     errors
 }
 
-/// Judges the raw Shoot `new` of some files, which may lack its Project. In that case its tolerations
-/// are not judged.
+/// Validates the raw Shoot `new` from files, among which its Project may be missing. Its tolerations are
+/// then not checked.
 pub(crate) fn of_file(fleet: &Fleet, new: &Value) -> Vec<FieldError> {
     let namespace = new.pointer("/metadata/namespace").and_then(Value::as_str);
     let mut errors = of_shoot(fleet, None, new);
@@ -45,7 +45,8 @@ pub(crate) fn of_file(fleet: &Fleet, new: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Judges the raw Seed `new`, to be stored over `old`: the zones and domains of the Shoots on it stay.
+/// Validates the raw Seed `new`, which replaces `old`: zones and domains in use by the Shoots on the Seed
+/// cannot be removed.
 pub(crate) fn of_seed(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
     let name = new["metadata"]["name"].as_str().unwrap_or_default();
     let (Some(old), 1..) = (old, fleet.shoots_on(name)) else {
@@ -66,14 +67,14 @@ pub(crate) fn of_seed(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<Fi
         };
         items.filter_map(text).collect()
     };
-    let gone = |list: &str, field: &str| -> Vec<String> {
-        let kept = texts(new, list, field);
+    let removed = |list: &str, field: &str| -> Vec<String> {
+        let remaining = texts(new, list, field);
         let mut had = texts(old, list, field);
-        had.retain(|one| !kept.contains(one));
+        had.retain(|one| !remaining.contains(one));
         had
     };
     let mut errors = Vec::new();
-    let zones = gone("/spec/provider/zones", "");
+    let zones = removed("/spec/provider/zones", "");
     if !zones.is_empty() {
         let detail = format!(
             "Shoots use the Seed, so that {} may not be removed",
@@ -87,9 +88,9 @@ pub(crate) fn of_seed(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<Fi
             "may not change while Shoots use the Seed: the names of their control planes are below it";
         errors.push(FieldError::forbidden("spec.dns.internal.domain", detail));
     }
-    for domain in gone("/spec/dns/defaults", "domain") {
+    for domain in removed("/spec/dns/defaults", "domain") {
         let below = format!(".{domain}");
-        let user = fleet.sitting_on(name).find(|key| {
+        let user = fleet.keys_on(name).find(|key| {
             let own = fleet.shoot(key).and_then(|shoot| shoot.wants.domain.as_deref());
             own.is_some_and(|own| own.ends_with(&below))
         });
@@ -104,7 +105,7 @@ pub(crate) fn of_seed(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<Fi
     errors
 }
 
-/// Errors by the shoot's profile. A missing profile gives no errors: such a shoot waits for it.
+/// Errors by the shoot's profile. A missing profile is no error: the shoot waits for the profile.
 fn by_profile(
     fleet: &Fleet,
     namespace: &str,
@@ -141,7 +142,8 @@ fn by_profile(
     errors
 }
 
-/// The profile changes between a CloudProfile and its NamespacedCloudProfiles.
+/// The error of a changed profile, which can only change between a CloudProfile and its
+/// NamespacedCloudProfiles.
 fn hierarchy(fleet: &Fleet, namespace: &str, before: &ShootSpec, spec: &ShootSpec) -> Option<FieldError> {
     let owned = |spec: &ShootSpec| {
         spec.profile()
@@ -155,7 +157,7 @@ fn hierarchy(fleet: &Fleet, namespace: &str, before: &ShootSpec, spec: &ShootSpe
     if roots[0].is_some() && roots[0] == roots[1] {
         return None;
     }
-    let shown = |profile: &(String, String), root: Option<&str>| {
+    let describe = |profile: &(String, String), root: Option<&str>| {
         let (kind, name) = profile;
         match root {
             Some(root) if kind != CLOUD_PROFILE => {
@@ -168,13 +170,13 @@ fn hierarchy(fleet: &Fleet, namespace: &str, before: &ShootSpec, spec: &ShootSpe
     let detail = format!(
         "cannot change from {} to {}: the profile stays among a {CLOUD_PROFILE} and the {NAMESPACED_CLOUD_PROFILE}s made \
          of it",
-        shown(&from, roots[0]),
-        shown(&to, roots[1])
+        describe(&from, roots[0]),
+        describe(&to, roots[1])
     );
     Some(FieldError::invalid(spec.profile_path(), to.1, detail))
 }
 
-/// Each new toleration is one that the shoot may have.
+/// Errors of new tolerations, each of which must be allowed for the shoot.
 fn tolerations(
     fleet: &Fleet,
     namespace: &str,
@@ -189,8 +191,8 @@ fn tolerations(
             let detail = match fleet.project_of(namespace) {
                 Some(project) => {
                     let allowed = &project.tolerations.whitelist;
-                    let everywhere = fleet.config.tolerations.whitelist.iter();
-                    let allowed: Vec<String> = everywhere.chain(allowed).map(ToString::to_string).collect();
+                    let of_configuration = fleet.config.tolerations.whitelist.iter();
+                    let allowed: Vec<String> = of_configuration.chain(allowed).map(ToString::to_string).collect();
                     format!(
                         "{own} is not allowed: Project \"{}\" (spec.tolerations.whitelist) and the configuration allow \
                          only: {}",
@@ -209,14 +211,14 @@ fn tolerations(
 }
 
 /// The name of the seed of `shoot`.
-fn held(shoot: &Value) -> Option<&str> {
+fn seed_name(shoot: &Value) -> Option<&str> {
     let name = shoot.pointer("/spec/seedName").and_then(Value::as_str);
     name.filter(|name| !name.is_empty())
 }
 
-/// A shoot moves away from a seed that is being deleted, and changes in nothing else.
-fn seed_goes(fleet: &Fleet, old: &Value, new: &Value) -> Option<FieldError> {
-    let name = held(old).filter(|name| held(new) == Some(name))?;
+/// The errors of a shoot whose seed is being deleted: it can move away, but nothing else can change.
+fn seed_deletion_error(fleet: &Fleet, old: &Value, new: &Value) -> Option<FieldError> {
+    let name = seed_name(old).filter(|name| seed_name(new) == Some(name))?;
     let (_, row) = fleet.seed(name)?;
     row.facts.deleting.then(|| {
         FieldError::forbidden(
@@ -227,22 +229,22 @@ fn seed_goes(fleet: &Fleet, old: &Value, new: &Value) -> Option<FieldError> {
 }
 
 fn seed_selector(fleet: &Fleet, old: &Value, new: &Value, spec: &ShootSpec) -> Vec<FieldError> {
-    let given = |shoot: &Value| {
+    let selector_of = |shoot: &Value| {
         let selector = shoot.pointer("/spec/seedSelector");
         selector.filter(|selector| !selector.is_null()).cloned()
     };
-    let (before, after) = (given(old), given(new));
-    let Some(held) = held(old).filter(|_| before != after) else {
+    let (before, after) = (selector_of(old), selector_of(new));
+    let Some(seed_name) = seed_name(old).filter(|_| before != after) else {
         return Vec::new();
     };
     let forbidden = |detail: String| vec![FieldError::forbidden(SELECTOR, detail)];
     let Some(selector) = &spec.seed_selector else {
         return forbidden("the seed selector cannot be taken away while the shoot has a seed".to_owned());
     };
-    match fleet.seed(held) {
+    match fleet.seed(seed_name) {
         Some((_, row)) => mismatches(selector, row),
         None => forbidden(format!(
-            "cannot be changed while the shoot is on seed \"{held}\", which does not exist: whether it matches cannot be \
+            "cannot be changed while the shoot is on seed \"{seed_name}\", which does not exist: whether it matches cannot be \
              told"
         )),
     }

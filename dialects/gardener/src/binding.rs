@@ -1,4 +1,4 @@
-//! Checks of binding a shoot to a seed by hand.
+//! Checks of a manual binding of a shoot to a seed.
 
 mod live;
 
@@ -22,32 +22,33 @@ use crate::request::Request;
 use crate::words;
 use crate::writes::given;
 
-/// Judges the shoot `new` that is to be stored over `old` through `shoots/binding`, by Gardener's own rules,
-/// and writes into it the network ranges its seed gives. Returns the fences the write must pass.
+/// Validates the shoot `new`, which replaces `old` through `shoots/binding`, by Gardener's own rules, and
+/// sets the network ranges that the seed assigns. Returns the fences that the write must pass.
 ///
-/// Checked (docs/systems/gardener.md, "Binding"): the seed exists and is not being deleted, its taints
-/// are tolerated, it has room, the cloud profile's labels and its provider types fit, the networks are
-/// disjoint, it has zones for the control plane, and it offers the access restrictions. When a bound
-/// shoot moves, both seeds must have a backup and the domains of the shoot, and be alike where it moves
-/// while it runs. Not checked, so that an operator can bind on purpose: visibility, readiness, region,
-/// distance, DNS, zones of workers, the shoot's own labels and provider types, and whether its
-/// tolerations are allowed. Changes of the name itself are the kind's rule.
+/// Checked (docs/systems/gardener.md, "Binding"): the seed exists and is not being deleted, its taints are
+/// tolerated, it has room, its labels and provider type are those that the cloud profile requires, its
+/// networks and the shoot's are disjoint, it has zones for the control plane, and it offers the access
+/// restrictions. When a bound shoot moves, both seeds must have a backup and the domains of the shoot, and
+/// must be similar if the shoot moves while it runs. Not checked, so that an operator can bind on purpose:
+/// visibility, readiness, region, distance, DNS, zones of workers, the shoot's own labels and provider
+/// types, and whether its tolerations are allowed. Whether the name of the seed may change at all is a rule
+/// of the kind.
 ///
 /// # Errors
-/// [`Denial::Invalid`] with all objections to the binding, at `spec.seedName`.
+/// [`Denial::Invalid`] with all errors of the binding, at `spec.seedName`.
 pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<Arc<str>>, Denial> {
-    // A body that cannot be read, or names no seed, is refused by the kind with the exact field.
+    // The kind refuses a body that cannot be parsed or names no seed, with the exact field.
     let Ok(shoot) = Shoot::deserialize(&*new) else {
         return Ok(Vec::new());
     };
     let Some(name) = shoot.spec.seed_name.as_deref().filter(|name| !name.is_empty()) else {
         return Ok(Vec::new());
     };
-    let held = old
+    let current_seed = old
         .pointer("/spec/seedName")
         .and_then(Value::as_str)
         .filter(|name| !name.is_empty());
-    if held == Some(name) {
+    if current_seed == Some(name) {
         return Ok(Vec::new());
     }
     let Some((candidate, row)) = fleet.seed(name) else {
@@ -65,8 +66,11 @@ pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<
             wants.profile.1,
         )]));
     };
-    let seats = Seats::of(held, old.pointer("/status/seedName").and_then(Value::as_str));
-    let request = Request::new(fleet, &wants, profile, &seats.0).by_hand();
+    let seats = Seats::of(
+        current_seed,
+        old.pointer("/status/seedName").and_then(Value::as_str),
+    );
+    let request = Request::new(fleet, &wants, profile, &seats.0).for_manual_binding();
     let mut errors = Vec::new();
     let mut refuse = |sentence: String| errors.push(FieldError::invalid("spec.seedName", name, sentence));
     if row.facts.deleting {
@@ -81,19 +85,24 @@ pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<
             Code::ProviderMismatch.with(0),
         ));
     }
-    for filter in Plugin::ALL.into_iter().filter(|filter| is_asked(*filter)) {
+    for filter in Plugin::ALL
+        .into_iter()
+        .filter(|filter| applies_to_bindings(*filter))
+    {
         if let Verdict::Reject(reason) = filter.check(&request, candidate)
             && Code::of_reason(reason) != Code::ZoneMismatch
         {
             refuse(words::refusal(fleet, row, &wants, None, reason));
         }
     }
-    if let Some(held) = held {
-        backups(fleet, held, row).into_iter().for_each(&mut refuse);
-        domains(fleet, held, row, &wants)
+    if let Some(current_seed) = current_seed {
+        backups(fleet, current_seed, row)
             .into_iter()
             .for_each(&mut refuse);
-        if let Some((_, from)) = fleet.seed(held) {
+        domains(fleet, current_seed, row, &wants)
+            .into_iter()
+            .for_each(&mut refuse);
+        if let Some((_, from)) = fleet.seed(current_seed) {
             let problems = live::problems(fleet, [from, row], new, &shoot, &wants);
             problems.into_iter().for_each(refuse);
         }
@@ -101,14 +110,14 @@ pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<
     if !errors.is_empty() {
         return Err(Denial::Invalid(errors));
     }
-    if held.is_none() {
+    if current_seed.is_none() {
         bind(new, name, &given(fleet, row, &wants));
     }
     Ok(vec![fence(name)])
 }
 
-/// Whether a filter applies to a binding by hand.
-const fn is_asked(filter: Plugin) -> bool {
+/// Whether a filter applies to a manual binding.
+const fn applies_to_bindings(filter: Plugin) -> bool {
     match filter {
         Plugin::CloudProfileSelector
         | Plugin::Zones
@@ -116,7 +125,8 @@ const fn is_asked(filter: Plugin) -> bool {
         | Plugin::Taints
         | Plugin::Networks
         | Plugin::Capacity => true,
-        // Deletion and the profile's provider types are judged apart, the rest is an operator's to overrule.
+        // Deletion and the profile's provider types are checked separately; an operator may overrule the
+        // other filters.
         Plugin::Usable
         | Plugin::Provider
         | Plugin::ShootSelector
@@ -131,13 +141,13 @@ fn refused(path: &str, value: &str, problem: String) -> Denial {
     Denial::Invalid(vec![FieldError::invalid(path, value, problem)])
 }
 
-/// A control plane moves by way of its backup.
-fn backups(fleet: &Fleet, held: &str, row: &Row) -> Vec<String> {
+/// Problems of a move without backups: a control plane moves through its backup.
+fn backups(fleet: &Fleet, current_seed: &str, row: &Row) -> Vec<String> {
     let without = |row: &Row| row.record.seed.spec.backup.is_none();
     let mut problems = Vec::new();
-    if fleet.seed(held).is_none_or(|(_, from)| without(from)) {
+    if fleet.seed(current_seed).is_none_or(|(_, from)| without(from)) {
         problems.push(format!(
-            "the shoot cannot leave seed \"{held}\", which has no backup (spec.backup)"
+            "the shoot cannot leave seed \"{current_seed}\", which has no backup (spec.backup)"
         ));
     }
     if without(row) {
@@ -149,16 +159,16 @@ fn backups(fleet: &Fleet, held: &str, row: &Row) -> Vec<String> {
     problems
 }
 
-/// A control plane keeps the names that it has.
-fn domains(fleet: &Fleet, held: &str, row: &Row, wants: &Wants) -> Vec<String> {
-    let Some((_, from)) = fleet.seed(held) else {
+/// Problems of a move between seeds with different domains: a control plane keeps its domain names.
+fn domains(fleet: &Fleet, current_seed: &str, row: &Row, wants: &Wants) -> Vec<String> {
+    let Some((_, from)) = fleet.seed(current_seed) else {
         return Vec::new();
     };
     let mut problems = Vec::new();
     let [was, is] = [from, row].map(|row| row.record.seed.spec.internal_domain());
     if was != is {
         problems.push(format!(
-            "the shoot cannot move from seed \"{held}\" with the internal domain \"{was}\" to seed \"{}\" with \"{is}\" \
+            "the shoot cannot move from seed \"{current_seed}\" with the internal domain \"{was}\" to seed \"{}\" with \"{is}\" \
              (spec.dns.internal.domain)",
             row.name
         ));

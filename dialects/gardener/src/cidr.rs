@@ -1,4 +1,4 @@
-//! IP ranges: CIDRs of both families, small enough to be a column.
+//! IP ranges: CIDRs of both families, small enough for a column.
 
 use std::net::IpAddr;
 
@@ -10,7 +10,7 @@ enum Family {
     Six,
 }
 
-/// A range, or the absence of one. Ranges of different families never meet.
+/// A range, or the absence of one. Ranges of different families never overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     family: Family,
@@ -21,20 +21,21 @@ pub(crate) struct Range {
 }
 
 impl Range {
-    /// No range: meets nothing.
+    /// No range, which overlaps with nothing.
     pub(crate) const NONE: Self = Self {
         family: Family::Any,
         base: 0,
         bits: u8::MAX,
     };
-    /// Range that an unreadable CIDR counts as: meets everything (docs/systems/gardener.md, "Networks").
+    /// The range for a CIDR that cannot be parsed, which overlaps with every range
+    /// (docs/systems/gardener.md, "Networks").
     pub(crate) const UNREADABLE: Self = Self {
         family: Family::Any,
         base: 0,
         bits: 0,
     };
 
-    /// Reads `address/bits`. Bits of the address beyond the prefix are ignored.
+    /// Parses `address/bits`. Bits of the address beyond the prefix are ignored.
     ///
     /// # Errors
     /// A sentence about the form of a CIDR.
@@ -42,7 +43,7 @@ impl Range {
         let wrong = || "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)".to_owned();
         let (address, length) = text.split_once('/').ok_or_else(wrong)?;
         let address: IpAddr = address.parse().map_err(|_| wrong())?;
-        // `parse` alone would take "+8" and "08".
+        // `parse` alone would accept "+8" and "08".
         if length.is_empty() || length.len() > 3 || (length.len() > 1 && length.starts_with('0')) {
             return Err(wrong());
         }
@@ -70,42 +71,43 @@ impl Range {
         }
     }
 
-    /// Purpose of the range that Gardener keeps for itself and this one meets, if there is one.
+    /// The purpose of the reserved range with which this range overlaps, if there is one.
     #[must_use]
     pub(crate) fn reserved_for(self) -> Option<&'static str> {
-        // An unreadable range counts as one that meets every range of the other side.
+        // A range that could not be parsed only overlaps with the ranges of the other side, not with
+        // reserved ones.
         let is_read = !matches!(self.family, Family::Any);
-        let met = RESERVED
+        let reserved = RESERVED
             .iter()
             .find(|(range, _)| is_read && self.overlaps(*range));
-        met.map(|(_, purpose)| *purpose)
+        reserved.map(|(_, purpose)| *purpose)
     }
 
-    /// Whether its addresses are of IPv4.
+    /// Whether the range is of IPv4.
     #[must_use]
     pub(crate) const fn is_four(self) -> bool {
         matches!(self.family, Family::Four)
     }
 
-    /// The range of an optional CIDR; an unreadable one meets everything.
+    /// The range of an optional CIDR; [`Range::UNREADABLE`] if it cannot be parsed.
     #[must_use]
     pub(crate) fn of(text: Option<&str>) -> Self {
         text.map_or(Self::NONE, |text| Self::parse(text).unwrap_or(Self::UNREADABLE))
     }
 
-    /// Whether it is empty.
+    /// Whether this is [`Range::NONE`].
     #[must_use]
     pub(crate) const fn is_none(self) -> bool {
         self.bits > 128
     }
 
-    /// This range, or `other` where it is empty.
+    /// This range, or `other` if this is [`Range::NONE`].
     #[must_use]
     pub(crate) const fn or(self, other: Self) -> Self {
         if self.is_none() { other } else { self }
     }
 
-    /// Whether one contains the other: two prefixes meet in no other way.
+    /// Whether two ranges overlap: one prefix then contains the other.
     #[must_use]
     pub(crate) const fn overlaps(self, other: Self) -> bool {
         if self.is_none() || other.is_none() {
@@ -126,7 +128,8 @@ impl Range {
     }
 }
 
-/// The ranges that Gardener maps others to inside its tunnels: no other range may overlap with them.
+/// The ranges that Gardener reserves for the mapping inside its tunnels, each with its purpose. No other
+/// range may overlap with them.
 const RESERVED: [(Range, &str); 6] = [
     (
         Range::four([240, 0, 0, 0], 8),
@@ -161,7 +164,7 @@ const RESERVED: [(Range, &str); 6] = [
 /// The names of the families, as `ipFamilies` has them.
 pub(crate) const FAMILIES: [&str; 2] = ["IPv4", "IPv6"];
 
-/// The families of addresses that a cluster has.
+/// The IP families of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Families {
     four: bool,
@@ -169,7 +172,7 @@ pub(crate) struct Families {
 }
 
 impl Families {
-    /// Those of `ipFamilies`; IPv4 where that names none.
+    /// The families in `ipFamilies`; IPv4 if it is empty.
     #[must_use]
     pub(crate) fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut families = Self {
@@ -186,13 +189,13 @@ impl Families {
         families
     }
 
-    /// Whether it has IPv4 addresses, and so ranges for them.
+    /// Whether the cluster has IPv4 addresses, and thus ranges for them.
     #[must_use]
     pub(crate) const fn has_four(self) -> bool {
         self.four
     }
 
-    /// Whether `range` is of one of them. One of no family is.
+    /// Whether `range` is of one of these families. A range without a family is admitted.
     #[must_use]
     pub(crate) const fn admit(self, range: Range) -> bool {
         match range.family {
@@ -202,7 +205,7 @@ impl Families {
         }
     }
 
-    /// Their names, for a sentence.
+    /// The names of the families, for a sentence.
     #[must_use]
     pub(crate) const fn words(self) -> &'static str {
         match (self.four, self.six) {

@@ -1,67 +1,69 @@
-//! The filters in pipeline order, and the reasons each refuses for (docs/systems/gardener.md, "Filters").
+//! The filters in pipeline order, each with the reasons of its refusals (docs/systems/gardener.md,
+//! "Filters").
 
 berth_scheduling::filters! {
-    /// Seeds that are ready and visible to the scheduler, and not being deleted.
+    /// The seed is ready and visible to the scheduler, and not being deleted.
     Usable = "Usable" {
         Deleting = "Deleting",
         NotReady = "NotReady",
         NeverReconciled = "NeverReconciled",
         Invisible = "Invisible",
     }
-    /// Of a provider type that both selectors admit; the shoot's own when neither names any.
+    /// The seed is of a provider type that both selectors admit, or of the shoot's own if neither selector
+    /// names any.
     Provider = "Provider" {
         ProviderMismatch = "ProviderMismatch",
     }
-    /// With the labels the cloud profile asks for.
+    /// The seed has the labels that the cloud profile requires.
     CloudProfileSelector = "CloudProfileSelector" {
         ProfileMismatch = "SelectorMismatch",
     }
-    /// With the labels the shoot asks for.
+    /// The seed has the labels that the shoot requires.
     ShootSelector = "ShootSelector" {
         ShootMismatch = "SelectorMismatch",
     }
-    /// Zones for the control plane, and for the workers. The seeds' preferences are judged afterwards,
-    /// among the remaining ones.
+    /// The seed has zones for the control plane, and for the workers. Seeds' preferences are judged
+    /// afterwards, among the remaining seeds.
     Zones = "Zones" {
         TooFewZones = "TooFewZones",
         ZonesMissing = "ZonesMissing",
         ZoneMismatch = "ZoneMismatch",
         ZoneNotPreferred = "ZoneNotPreferred",
     }
-    /// With all that keeps the shoot within borders.
+    /// The seed offers all access restrictions of the shoot.
     AccessRestrictions = "AccessRestrictions" {
         AccessRestricted = "AccessRestricted",
     }
-    /// Support of the default domain of the shoot's own domain. Judged afterwards, among the remaining
-    /// seeds.
+    /// The seed has the default domain of the shoot's own domain. This filter is judged afterwards, among
+    /// the remaining seeds.
     DefaultDomain = "DefaultDomain" {
         DomainUnsupported = "DomainUnsupported",
     }
-    /// Reconciling its shoots.
+    /// The seed reconciles its shoots.
     EmergencyStop = "EmergencyStop" {
         ReconciliationsStopped = "ReconciliationsStopped",
     }
-    /// All of its taints tolerated (docs/systems/gardener.md, "Taints").
+    /// The shoot tolerates all taints of the seed (docs/systems/gardener.md, "Taints").
     Taints = "Taints" {
         Untolerated = "Untolerated",
     }
-    /// With DNS, where the shoot needs it. Not among the rules of today.
+    /// The seed has DNS, if the shoot needs DNS. The current rules do not include this filter.
     Dns = "DNS" {
         DnsDisabled = "DNSDisabled",
     }
-    /// With networks that are disjoint from the shoot's: all nine pairs, or by the rules of today those of
-    /// IPv6.
+    /// The networks of the seed are disjoint from the shoot's: all nine pairs, or only those of IPv6 by the
+    /// current rules.
     Networks = "Networks" {
         NetworksOverlap = "NetworksOverlap",
         RangeMissing = "RangeMissing",
         RangeReserved = "RangeReserved",
     }
-    /// With room for one more control plane.
+    /// The seed has room for one more control plane.
     Capacity = "Capacity" {
         Full = "Full",
     }
-    /// Region and provider that the strategy or the purpose wants. The smallest distance is judged
-    /// afterwards, among the remaining seeds.
+    /// The seed has the region and the provider that the strategy or the purpose requires. The smallest
+    /// distance is judged afterwards, among the remaining seeds.
     Strategy = "Strategy" {
         NotSameRegion = "NotSameRegion",
         NotSameProvider = "NotSameProvider",

@@ -1,7 +1,7 @@
 //! The scheduler's configuration, in Gardener's own form: `scheduler.config.gardener.cloud/v1alpha1`,
 //! SchedulerConfiguration (docs/systems/gardener.md, "Configuration"), under `spec.gardener`.
 //!
-//! The form is read by its schema, and Gardener's own defaults apply on read.
+//! The schema parses the file, and Gardener's own defaults apply on read.
 
 mod form;
 
@@ -44,10 +44,10 @@ impl Strategy {
 pub struct Config {
     /// `schedulers.shoot.candidateDeterminationStrategy`.
     pub strategy: Strategy,
-    /// `schedulers.shoot.retrySyncPeriod`: the first delay before a shoot that found no seed is tried again,
-    /// in nanoseconds; each further one is twice as long.
+    /// `schedulers.shoot.retrySyncPeriod`, in nanoseconds: the delay before the first retry of a shoot that
+    /// found no seed. Each further delay is twice as long.
     pub retry_sync_period: i128,
-    /// `schedulers.shoot.concurrentSyncs`: how many shoots are decided at a time.
+    /// `schedulers.shoot.concurrentSyncs`: the number of shoots that are decided at the same time.
     pub concurrent_syncs: i64,
     /// `shootTolerationRestriction`: the default and the allowed tolerations of the shoots of every
     /// project.
@@ -65,17 +65,17 @@ impl Default for Config {
     }
 }
 
-/// The form.
+/// The schema of the settings.
 pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
 
 const RETRY_SYNC_PERIOD: &str = "schedulers.shoot.retrySyncPeriod";
 
 impl Config {
-    /// Reads `spec` (the value at `path`, such as `spec.gardener`); an absent or null one is all
-    /// defaults.
+    /// Reads `spec`, which is at `path`, such as `spec.gardener`. If it is absent or null, all defaults
+    /// apply.
     ///
     /// # Errors
-    /// Everything that is wrong.
+    /// All errors in `spec`.
     pub fn read(spec: Option<&Value>, path: &str) -> Result<Self, Vec<FieldError>> {
         let mut form = SCHEMA.read::<Form>(spec.unwrap_or(&Value::Null), path);
         let schedulers = form.value.schedulers.clone();
@@ -93,8 +93,8 @@ impl Config {
         form.finish(|_| config)
     }
 
-    /// Warnings about values that are legal but surely not intended: sentences that name the field
-    /// below `path`.
+    /// Warnings about values that are valid but surely not intended: sentences that name the field below
+    /// `path`.
     #[must_use]
     pub fn warnings(&self, path: &str) -> Vec<String> {
         if self.retry_sync_period > 0 {

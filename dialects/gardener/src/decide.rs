@@ -1,4 +1,4 @@
-//! Deciding about one shoot.
+//! Decisions on a shoot.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::solve::{Solution, solve};
 use crate::words;
 
 impl Fleet {
-    /// Decides about the shoot of `ask`.
+    /// Decides the shoot in `ask`.
     pub(crate) fn decide_shoot(&self, ask: &Ask<'_>) -> Option<Result<Decision, ChoiceRefusal>> {
         let shoot = Arc::clone(self.shoot(ask.demand)?);
         Some(self.judge(&shoot, ask))
@@ -72,7 +72,7 @@ impl Fleet {
         decision
     }
 
-    /// A bound shoot stays where it is; the pipeline runs for the explanation alone.
+    /// The decision on a bound shoot, which stays on `seed`: the pipeline only runs for the explanation.
     fn keep(&self, verdict: &Verdict<'_>, seed: &Arc<str>) -> Result<Decision, ChoiceRefusal> {
         if let Some(names) = verdict.ask.chosen {
             self.must_be_kept(names, seed)?;
@@ -94,7 +94,8 @@ impl Fleet {
         Ok(decision)
     }
 
-    /// Moving a bound shoot is a control plane migration, which Gardener takes through its own subresource.
+    /// Refuses that the caller chooses another seed for a bound shoot: this is a control plane migration,
+    /// which Gardener only accepts through its own subresource.
     fn must_be_kept(&self, names: &[String], seed: &str) -> Result<(), ChoiceRefusal> {
         let mut errors = too_many(names);
         for (index, name) in names.iter().enumerate().filter(|(_, name)| name.as_str() != seed) {
@@ -116,7 +117,7 @@ impl Fleet {
         }
     }
 
-    /// The one seed the caller chose, if no filter refuses it.
+    /// The seed that the caller chose, if no filter refuses it.
     fn choose(&self, shoot: &Record, solution: &Solution, names: &[String]) -> Result<Ix, ChoiceRefusal> {
         let mut errors = too_many(names);
         let mut chosen = None;
@@ -166,12 +167,12 @@ fn too_many(names: &[String]) -> Vec<FieldError> {
     }
 }
 
-/// The name every write that counts a seed's shoots passes.
+/// Name of the fence that every write passes that counts the shoots of a seed.
 pub(crate) fn fence(seed: &str) -> Arc<str> {
     format!("gardener/seeds/{seed}").into()
 }
 
-/// The parts of a decision that are the same however it ends.
+/// The parts of a decision that do not depend on its outcome.
 struct Verdict<'a> {
     shoot: &'a Record,
     ask: &'a Ask<'a>,

@@ -1,13 +1,13 @@
-//! The part of a decision that is Gardener's own.
+//! The part of a decision that only Gardener has.
 
 use crate::request::Rule;
 
 /// The smallest distance among the feasible seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Minimum {
-    /// By the names of the regions; `None` where all are too far.
+    /// The distance by the names of the regions; `None` where all seeds are too far away.
     Named(Option<u32>),
-    /// By a ConfigMap.
+    /// The distance by a ConfigMap.
     Mapped(i64),
 }
 
@@ -21,10 +21,10 @@ impl Minimum {
     }
 }
 
-/// Data for the words of a decision, in addition to its indices.
+/// Data for the sentences of a decision, in addition to its indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Detail {
-    /// The rule that narrowed the candidates down; `None` when the pipeline never ran.
+    /// The rule that determined the candidates; `None` if the pipeline did not run.
     pub(crate) rule: Option<Rule>,
     /// The smallest distance, where distances count.
     pub(crate) minimum: Option<Minimum>,

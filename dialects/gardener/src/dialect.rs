@@ -23,11 +23,11 @@ use crate::names::{
 };
 use crate::{kind, uses};
 
-/// Gardener: shoots want a seed.
+/// The dialect of Gardener, which places shoots on seeds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gardener;
 
-/// docs/systems/gardener.md, "Binding".
+/// The field with the place of a shoot (docs/systems/gardener.md, "Binding").
 const SEED_NAME: OwnPlace = OwnPlace {
     resource: SHOOTS,
     place: ["spec", "seedName"],
@@ -57,8 +57,8 @@ const PROTECTED: &[ProtectedResource] = &[
     },
 ];
 
-/// gardener-scheduler and gardener-controller-manager, as the operator and the charts authorize them,
-/// and every gardenlet, of Seeds and of Shoots that host themselves.
+/// User names of gardener-scheduler and gardener-controller-manager, as the operator and the charts
+/// authorize them, and of every gardenlet, of Seeds and of self-hosted Shoots.
 const USERS: &[&str] = &[
     "system:serviceaccount:kube-system:gardener-scheduler",
     "system:serviceaccount:garden:gardener-scheduler",
@@ -68,7 +68,7 @@ const USERS: &[&str] = &[
     "gardener.cloud:system:shoot:*",
 ];
 
-/// Name of the Lease. gardener-operator and the file's defaults have different namespaces for it.
+/// Name of the scheduler's Lease. Its namespace by gardener-operator differs from the file's default.
 const LOCK: &str = "gardener-scheduler-leader-election";
 
 const SCHEDULER: OwnScheduler = OwnScheduler {
@@ -126,7 +126,7 @@ impl Dialect for Gardener {
         match resource {
             CLOUD_PROFILES => Reach::everywhere("no Seed is known to fit a Shoot's CloudProfile"),
             SEEDS => Reach::everywhere("no Seed can be chosen"),
-            // Shoots of other namespaces use the Seeds too.
+            // Shoots in other namespaces use the Seeds, too.
             SHOOTS => Reach::everywhere("Seeds look emptier than they are"),
             PROJECTS => Reach::everywhere("tolerations are not checked against those that Projects allow"),
             EXPOSURE_CLASSES => {
@@ -199,7 +199,7 @@ impl Dialect for Gardener {
     }
 }
 
-/// Only the ConfigMaps with distances matter.
+/// Of ConfigMaps, only those with distances concern this dialect.
 fn concern(resource: GroupResource) -> Option<Concern> {
     (resource == CONFIG_MAPS).then_some(has_distances as Concern)
 }

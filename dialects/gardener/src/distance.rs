@@ -1,13 +1,15 @@
-//! Distance of a seed's region from a shoot's, by name alone (docs/systems/gardener.md, "Distance").
+//! The distance between the regions of a seed and a shoot, by their names alone (docs/systems/gardener.md,
+//! "Distance").
 //!
 //! A region is split into a base and an orientation. The distance is twice the Levenshtein distance of the
 //! bases, plus 1 when exactly one region has an orientation and 2 when both have different ones, plus 2 when
 //! the provider types differ.
 
-/// The orientations, in the order they are tried: not by their place in the name.
+/// The orientations, in the order in which they are searched, which is independent of their position in the
+/// name.
 const ORIENTATIONS: [&str; 5] = ["north", "south", "east", "west", "central"];
 
-/// A region's name, taken apart.
+/// A region's name, split into its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Region {
     /// The name with the orientation replaced by `:`, as Unicode scalars.
@@ -17,8 +19,8 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// Splits `name` into its parts. Case matters; the first orientation of the list that occurs
-    /// anywhere wins.
+    /// Splits `name` into its parts. Case matters. The orientation is the first one of the list that occurs
+    /// anywhere in the name.
     #[must_use]
     pub(crate) fn of(name: &str) -> Self {
         match ORIENTATIONS.iter().position(|word| name.contains(word)) {
@@ -36,25 +38,26 @@ impl Region {
         }
     }
 
-    /// The distance to `other`, `row` being scratch space; symmetric.
+    /// The distance to `other`, which is symmetric. `row` is scratch space.
     #[must_use]
     pub(crate) fn distance(&self, other: &Self, same_provider: bool, row: &mut Vec<u32>) -> u32 {
-        let turn = match (self.orientation, other.orientation) {
+        let orientation_part = match (self.orientation, other.orientation) {
             (None, None) => 0,
             (Some(one), Some(two)) if one == two => 0,
             (Some(_), Some(_)) => 2,
             _ => 1,
         };
         2 * levenshtein(&self.base, &other.base, row)
-            + turn
+            + orientation_part
             + if same_provider { 0 } else { PROVIDER_PENALTY }
     }
 }
 
-/// Distance that another provider type adds.
+/// The distance that a different provider type adds.
 pub(crate) const PROVIDER_PENALTY: u32 = 2;
 
-/// Insertions, deletions and substitutions, 1 each, that make `one` into `two`.
+/// The Levenshtein distance: the number of insertions, deletions and substitutions that turn `one` into
+/// `two`.
 fn levenshtein(one: &[char], two: &[char], row: &mut Vec<u32>) -> u32 {
     let start = one.iter().zip(two).take_while(|(a, b)| a == b).count();
     let (one, two) = (&one[start..], &two[start..]);

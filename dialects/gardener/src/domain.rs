@@ -4,12 +4,12 @@
 use crate::fleet::seed::Row;
 use crate::fleet::shoot::Wants;
 
-/// The domain that a shoot of `project` has below a seed's `default` one.
+/// The domain of a shoot of `project` below a seed's `default` domain.
 pub(crate) fn of(wants: &Wants, project: &str, default: &str) -> String {
     format!("{}.{project}.{default}", wants.name)
 }
 
-/// The first default domain of the seed above the shoot's own domain.
+/// The first default domain of the seed that contains the shoot's own domain.
 pub(crate) fn above<'a>(row: &'a Row, wants: &Wants) -> Option<&'a str> {
     let own = wants.domain.as_deref()?;
     let is_below = |default: &&String| {
@@ -19,7 +19,7 @@ pub(crate) fn above<'a>(row: &'a Row, wants: &Wants) -> Option<&'a str> {
     row.facts.domains.iter().find(is_below).map(String::as_str)
 }
 
-/// Whether the shoot's own domain is the one that it has below a default domain of the seed.
+/// Whether the shoot's own domain is its domain below one of the seed's default domains.
 pub(crate) fn is_of(row: &Row, wants: &Wants, project: &str) -> bool {
     let own = wants.domain.as_deref();
     let mut defaults = row.facts.domains.iter();

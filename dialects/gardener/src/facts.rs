@@ -28,12 +28,12 @@ mod tests {
 
     #[test]
     fn version_and_zones_are_told() {
-        let told = facts(&json!({
+        let result = facts(&json!({
             "spec": {"provider": {"zones": ["a", "b"]}},
             "status": {"kubernetesVersion": "1.34.1"},
         }));
-        assert_eq!(told.version, "1.34.1");
-        assert_eq!(told.properties["zones.seed.gardener.cloud"], "a,b");
+        assert_eq!(result.version, "1.34.1");
+        assert_eq!(result.properties["zones.seed.gardener.cloud"], "a,b");
         assert_eq!(facts(&json!({})), Facts::default());
     }
 }

@@ -32,7 +32,7 @@ impl Filter<Request<'_>> for Plugin {
             Self::ShootSelector => Code::ShootMismatch.unless(request.shoot_labels.matches(&facts.labels)),
             Self::Zones => zones::check(facts, wants),
             Self::AccessRestrictions => Code::AccessRestricted.unless(offers(row, wants)),
-            // It compares seeds: see `relative`.
+            // This filter compares seeds with one another: see `relative`.
             Self::DefaultDomain => Verdict::Pass,
             Self::EmergencyStop => Code::ReconciliationsStopped.unless(!facts.stopped),
             Self::Taints => match untolerated(request, row) {
@@ -40,8 +40,8 @@ impl Filter<Request<'_>> for Plugin {
                 None => Verdict::Pass,
             },
             Self::Dns => {
-                let is_asked = wants.dns && request.rules == Rules::Documented;
-                Code::DnsDisabled.unless(facts.dns || !is_asked)
+                let is_needed = wants.dns && request.rules == Rules::Documented;
+                Code::DnsDisabled.unless(facts.dns || !is_needed)
             }
             Self::Networks => networks::check(row, wants, request.rules),
             Self::Capacity => Code::Full.unless(row.has_room(request.own_seats(candidate))),
@@ -63,7 +63,7 @@ fn usable(row: &Row, rules: Rules) -> Verdict {
     }
 }
 
-/// Whether the seed offers every access restriction of the shoot; their options do not matter.
+/// Whether the seed offers every access restriction of the shoot. Options of restrictions do not matter.
 fn offers(row: &Row, wants: &Wants) -> bool {
     let offered = &row.facts.restrictions;
     offered.len() >= wants.restrictions.len() && wants.restrictions.iter().all(|name| offered.contains(name))

@@ -29,43 +29,43 @@ use shoot::{Record, Wants};
 /// All objects of the scheduler. Cloning copies a handful of pointers.
 #[derive(Clone, Default)]
 pub struct Fleet {
-    /// Configuration in force.
+    /// The configuration in force.
     pub(crate) config: Config,
-    /// Choice of the rules of decisions.
+    /// The configured choice of rules.
     pub(crate) choice: RulesChoice,
     /// Whether the objects are those of a hub.
     pub(crate) on_hub: bool,
-    /// Number of seeds that report a Gardener with today's rules.
+    /// Number of seeds that report a version of Gardener with the current rules.
     modern: usize,
     /// Whether [`Fleet::config`] was read from an object.
     pub(crate) configured: bool,
-    /// Problem of the stored configuration while there was never a good one.
+    /// Problem of the stored configuration, while there has never been a valid one.
     pub(crate) config_problem: Option<Arc<str>>,
     /// The seeds, by name.
     pub(crate) rows: Vector<Row>,
-    /// Number of shoots on each seed, missing seeds included.
+    /// Number of shoots on each seed, including missing seeds.
     seats: HashMap<Arc<str>, i64>,
     /// The profiles, by name.
     pub(crate) profiles: OrdMap<Arc<str>, Arc<Profile>>,
-    /// The profiles in namespaces, by namespace and name.
+    /// The NamespacedCloudProfiles, by namespace and name.
     own_profiles: OrdMap<(Arc<str>, Arc<str>), Arc<OwnProfile>>,
     /// The ConfigMaps with distances between regions, by name.
     region_maps: OrdMap<Arc<str>, Arc<RegionMap>>,
-    /// Requirements of shoots of each ExposureClass on seeds, by name.
+    /// The requirements of each ExposureClass on seeds, by name.
     exposure_classes: OrdMap<Arc<str>, Arc<Exposure>>,
     /// The seeds that are shoots themselves.
     managed: ManagedSeeds,
     /// The projects, by name.
     projects: OrdMap<Arc<str>, Arc<Project>>,
-    /// The claims of projects to each namespace.
+    /// The claims of projects to namespaces, by namespace.
     grounds: OrdMap<Arc<str>, OrdSet<Claim>>,
-    /// The shoots, including unreadable ones, since they use room too.
+    /// The shoots, including those that cannot be parsed, since they use room, too.
     pub(crate) shoots: OrdMap<Key, Resident>,
     /// The shoots that wait for a seed.
     waiting: OrdSet<Key>,
-    /// Objects that could not be read, and why.
+    /// Objects that could not be parsed, with the reason.
     pub(crate) unusable: UnusableObjects,
-    /// Label keys and values, provider types, regions as small numbers.
+    /// Label keys and values, provider types and regions as small numbers.
     pub(crate) names: Names,
 }
 
@@ -77,14 +77,14 @@ pub(crate) struct Names {
     pub(crate) regions: Interner,
 }
 
-/// A shoot with the seats it takes.
+/// A shoot with its seats.
 #[derive(Clone)]
 pub(crate) struct Resident {
     seats: Seats,
     pub(crate) record: Option<Arc<Record>>,
 }
 
-/// The seeds a shoot counts on: that of its spec, and that of its status where it differs
+/// The seeds on which a shoot counts: the seed in its spec, and the seed in its status if it differs
 /// (docs/systems/gardener.md, "Picking").
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seats(pub(crate) [Option<Arc<str>>; 2]);
@@ -104,7 +104,7 @@ impl Seats {
 }
 
 impl Fleet {
-    /// The place of the seed `name`, or its insertion place.
+    /// The index of the seed `name`, or the index at which it would be inserted.
     pub(crate) fn place(&self, name: &str) -> Result<usize, usize> {
         self.rows.binary_search_by(|row| (*row.name).cmp(name))
     }
@@ -120,27 +120,27 @@ impl Fleet {
         &self.rows[candidate as usize]
     }
 
-    /// The shoot of a demand, if it could be read.
+    /// The shoot of a demand, if it could be parsed.
     pub(crate) fn shoot(&self, demand: &Key) -> Option<&Arc<Record>> {
         self.shoots.get(demand)?.record.as_ref()
     }
 
-    /// Number of shoots on the seed `name`, whether it is there or not.
+    /// Number of shoots on the seed `name`, which need not exist.
     pub(crate) fn shoots_on(&self, name: &str) -> i64 {
         self.seats.get(name).copied().unwrap_or(0)
     }
 
-    /// Those shoots.
-    pub(crate) fn sitting_on(&self, name: &str) -> impl Iterator<Item = &Key> {
-        let sits = move |resident: &Resident| resident.seats.names().any(|seat| **seat == *name);
+    /// The shoots on the seed `name`.
+    pub(crate) fn keys_on(&self, name: &str) -> impl Iterator<Item = &Key> {
+        let is_on_seed = move |resident: &Resident| resident.seats.names().any(|seat| **seat == *name);
         self.shoots
             .iter()
-            .filter(move |(_, resident)| sits(resident))
+            .filter(move |(_, resident)| is_on_seed(resident))
             .map(|(key, _)| key)
     }
 
-    /// The readable shoots with `is`.
-    pub(crate) fn shoots_that(&self, is: impl Fn(&Wants) -> bool) -> impl Iterator<Item = &Key> {
+    /// The shoots for whose requirements `is` returns true.
+    pub(crate) fn shoots_with(&self, is: impl Fn(&Wants) -> bool) -> impl Iterator<Item = &Key> {
         let is = move |resident: &Resident| resident.record.as_ref().is_some_and(|record| is(&record.wants));
         self.shoots
             .iter()
@@ -148,7 +148,7 @@ impl Fleet {
             .map(|(key, _)| key)
     }
 
-    /// The rules of decisions.
+    /// The rules in force.
     pub(crate) fn rules(&self) -> Rules {
         match self.choice {
             RulesChoice::Documented => Rules::Documented,
@@ -158,7 +158,7 @@ impl Fleet {
         }
     }
 
-    /// The rules of decisions, and the reason.
+    /// The rules in force, with the reason.
     pub(crate) fn in_force(&self) -> InForce {
         let found = match self.modern {
             0 => "no Seed says that it is of Gardener 1.49 or newer".to_owned(),
@@ -179,7 +179,7 @@ impl Fleet {
         }
     }
 
-    /// Whether the chosen rules are those of another release than the seeds'.
+    /// Whether the configured rules are not those of the seeds' release.
     fn is_at_odds(&self) -> bool {
         match self.choice {
             RulesChoice::Auto => false,

@@ -1,4 +1,4 @@
-//! The fleet as every dialect shows itself.
+//! The fleet as an [`Inventory`].
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ impl Inventory for Fleet {
     }
 
     fn fold(&mut self, change: &Change) -> Consequences {
-        self.take_in(change)
+        self.apply_change(change)
     }
 
     fn unusable(&self) -> Vec<Unusable> {
@@ -65,7 +65,7 @@ impl Inventory for Fleet {
             (Some(_), true) => Phase::Releasing,
             (Some(_), false) => Phase::Bound,
             (None, false) if shoot.wants.is_ours() => Phase::Pending,
-            // Its scheduler ignores it (from now on).
+            // The scheduler ignores the Shoot, or ignores it from now on.
             (None, _) => Phase::Ignored,
         };
         let placed = shoot.seed.iter().map(|name| PlacedCluster {
@@ -165,7 +165,7 @@ impl Words for Fleet {
         self.row(candidate).record.labels.get(key)
     }
 
-    /// A Seed does not move to another region or provider.
+    /// The steps to lift a refusal: a Seed does not move to another region or provider.
     fn steps(&self, reason: Reason) -> usize {
         words::steps(reason)
     }
@@ -190,7 +190,7 @@ impl Words for Fleet {
         words::message(self, decision)
     }
 
-    /// None: Gardener reports scheduling in events and in `status.lastOperation` (docs/systems/gardener.md,
+    /// Empty: Gardener reports scheduling in events and in `status.lastOperation` (docs/systems/gardener.md,
     /// "Events").
     fn conditions(&self, _decision: &Decision) -> Vec<Value> {
         Vec::new()
@@ -208,15 +208,15 @@ impl Control for Fleet {
 }
 
 impl Advisor for Fleet {
-    /// Gardener never moves a control plane by itself: the Seed is hidden, and each Shoot on it is taken off,
-    /// so that the plan shows where its migration would go.
+    /// Proposes to hide the Seed and to remove each Shoot from it, so that a plan shows the destinations of
+    /// migrations: Gardener never moves a control plane by itself.
     fn drain(&self, cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
         self.seed(cluster_name)?;
         let hide = Edit::Merge {
             key: Key::new(SEEDS, "", cluster_name),
             patch: json!({"spec": {"settings": {"scheduling": {"visible": false}}}}),
         };
-        let off = self.sitting_on(cluster_name).map(|shoot| Edit::Merge {
+        let off = self.keys_on(cluster_name).map(|shoot| Edit::Merge {
             key: shoot.clone(),
             patch: json!({"spec": {"seedName": null}, "status": {"seedName": null}}),
         });
@@ -300,8 +300,8 @@ fn readiness(row: &Row, rules: Rules) -> (&'static str, &'static str, String) {
         }
         return ("True", "SeedReady", "the seed can run control planes".to_owned());
     };
-    let said = condition(&seed.status.conditions, name).map(|condition| condition.message.as_str());
-    let said = said
+    let detail = condition(&seed.status.conditions, name).map(|condition| condition.message.as_str());
+    let detail = detail
         .filter(|message| !message.is_empty())
         .map(|message| format!(": {message}"))
         .unwrap_or_default();
@@ -314,12 +314,12 @@ fn readiness(row: &Row, rules: Rules) -> (&'static str, &'static str, String) {
         "Unknown" => (
             "Unknown",
             "SeedUnknown",
-            format!("condition {name} is Unknown{said}"),
+            format!("condition {name} is Unknown{detail}"),
         ),
         other => (
             "False",
             "SeedNotReady",
-            format!("condition {name} is {other}{said}"),
+            format!("condition {name} is {other}{detail}"),
         ),
     }
 }

@@ -31,7 +31,7 @@ pub fn all() -> Vec<Arc<dyn Kind>> {
     ]
 }
 
-/// All kinds that are only kept, or read where Berth stores them.
+/// All kinds that are only stored, or are read only where Berth stores them.
 #[must_use]
 pub fn further() -> Vec<Arc<dyn Kind>> {
     let mut kinds: Vec<Arc<dyn Kind>> = vec![Arc::new(exposure_class::ExposureClassKind)];
@@ -39,8 +39,8 @@ pub fn further() -> Vec<Arc<dyn Kind>> {
     kinds
 }
 
-/// The typed view of `value`. A value of wrong types is `Err`: empty when the schema reports the
-/// problem already, and with an error when only the view finds it.
+/// Parses `value`. If its types are wrong, returns `Err`: without errors if the schema reports the problem
+/// already, and with an error if only the parser finds it.
 fn view<'a, T: Deserialize<'a>>(
     schema: &Schema,
     value: &'a Value,
@@ -58,8 +58,8 @@ fn view<'a, T: Deserialize<'a>>(
     })
 }
 
-/// The map at `name` in `parent`, made when it is absent or null; `None` when something else is there, which
-/// the schema then refuses.
+/// The map at `name` in `parent`, which is created if it is absent or null. `None` if there is a value of
+/// another type, which the schema then refuses.
 pub(crate) fn child<'a>(
     parent: &'a mut Map<String, Value>,
     name: &str,
@@ -71,7 +71,7 @@ pub(crate) fn child<'a>(
     entry.as_object_mut()
 }
 
-/// Writes `value` at `name` unless something is there.
+/// Sets `value` at `name` unless there is a value already.
 pub(crate) fn fill(parent: &mut Map<String, Value>, name: &str, value: impl Into<Value>) {
     let entry = parent.entry(name).or_insert(Value::Null);
     if entry.is_null() {
@@ -92,18 +92,18 @@ mod tests {
             .lines()
             .skip_while(|line| !line.starts_with("| kind | scope |"));
         let rows = rows.skip(2).take_while(|line| line.starts_with('|'));
-        let mut told = BTreeMap::new();
+        let mut documented = BTreeMap::new();
         for row in rows {
             let cells: Vec<&str> = row.split('|').map(str::trim).collect();
             for kind in cells[1].split(", ") {
                 let name = kind.split(' ').next().unwrap_or_default();
-                told.insert(name.to_owned(), (cells[2].to_owned(), cells[4] == "yes"));
+                documented.insert(name.to_owned(), (cells[2].to_owned(), cells[4] == "yes"));
             }
         }
         let served = all().into_iter().chain(further()).map(|kind| {
             let info = kind.info();
             (info.kind.to_owned(), (format!("{:?}", info.scope), info.status))
         });
-        assert_eq!(told, served.collect());
+        assert_eq!(documented, served.collect());
     }
 }

@@ -1,8 +1,9 @@
-//! Gardener: every Shoot's control plane gets a Seed (docs/systems/gardener.md).
+//! Gardener: the control plane of every Shoot is placed on a Seed (docs/systems/gardener.md).
 //!
-//! First every filter judges every seed, then the strategy or the purpose reduces the remaining seeds,
-//! then the seed with the fewest shoots is picked, ties by name. Start reading at `solve` (the
-//! pipeline), `filters` (the rules) and `fleet` (the known objects); [`kind`] has the API objects.
+//! First, every filter judges every seed. Then the strategy or the purpose reduces the remaining seeds.
+//! Finally, the seed with the fewest shoots is picked, and ties are settled by name. Start reading at
+//! `solve` (the pipeline), `filters` (the rules) and `fleet` (the known objects); [`kind`] has the API
+//! objects.
 //!
 //! ```
 //! use berth_dialect_contract::{Ask, Inventory, Targets};
@@ -78,7 +79,7 @@ pub use binding::check_binding;
 pub use dialect::Gardener;
 pub use fleet::Fleet;
 
-/// The dialect.
+/// The dialect of Gardener.
 #[must_use]
 pub fn dialect() -> Arc<dyn berth_dialect_contract::Dialect> {
     Arc::new(Gardener)

@@ -4,13 +4,13 @@ use berth_apimachinery::GroupResource;
 
 /// The API group.
 pub const GROUP: &str = "core.gardener.cloud";
-/// The one version.
+/// The only version.
 pub const VERSION: &str = "v1beta1";
 /// The dialect's name, and the name of its configuration object.
 pub const DIALECT: &str = "gardener";
 /// `shoots.core.gardener.cloud`: the demands.
 pub const SHOOTS: GroupResource = GroupResource::new(GROUP, "shoots");
-/// `seeds.core.gardener.cloud`: where shoots go.
+/// `seeds.core.gardener.cloud`: the targets.
 pub const SEEDS: GroupResource = GroupResource::new(GROUP, "seeds");
 /// `cloudprofiles.core.gardener.cloud`: the allowed settings and seeds of shoots.
 pub const CLOUD_PROFILES: GroupResource = GroupResource::new(GROUP, "cloudprofiles");
@@ -21,25 +21,25 @@ pub const NAMESPACED_CLOUD_PROFILES: GroupResource = GroupResource::new(GROUP, "
 /// have.
 pub const PROJECTS: GroupResource = GroupResource::new(GROUP, "projects");
 
-/// `configmaps`: those with distances between regions are read.
+/// `configmaps`, of which those with distances between regions are read.
 pub const CONFIG_MAPS: GroupResource = GroupResource::new("", "configmaps");
-/// Labels of the ConfigMaps that have distances between regions, as a selector.
+/// The label selector of ConfigMaps with distances between regions.
 pub const DISTANCES_SELECTOR: &str = "scheduling.gardener.cloud/purpose=region-config";
-/// The label of these ConfigMaps, and its value.
+/// Key and value of the label of ConfigMaps with distances.
 pub const DISTANCES_LABEL: (&str, &str) = ("scheduling.gardener.cloud/purpose", "region-config");
-/// The annotation of these ConfigMaps with the names of the profiles they apply to.
+/// The annotation of ConfigMaps with distances that names the profiles to which they apply.
 pub const DISTANCES_PROFILES: &str = "scheduling.gardener.cloud/cloudprofiles";
-/// The annotation of these ConfigMaps with the distance that a control plane moves at most while it runs.
+/// The annotation of ConfigMaps with distances that sets the longest distance of a live migration.
 pub const DISTANCES_LIMIT: &str = "migration.gardener.cloud/inter-region-distance-threshold";
-/// The annotation of a shoot whose control plane is to move while it runs.
+/// The annotation of a shoot that requests a live migration.
 pub const LIVE_MIGRATE: &str = "migration.gardener.cloud/live-migrate";
-/// The annotation of a shoot whose control plane may move to any region while it runs.
+/// The annotation of a shoot that allows a live migration to any region.
 pub const ALLOW_DISTANT_REGIONS: &str = "migration.gardener.cloud/allow-distant-regions";
 
-/// `exposureclasses.core.gardener.cloud`: the requirements on seeds of the shoots of a class.
+/// `exposureclasses.core.gardener.cloud`: the requirements of a class of shoots on seeds.
 pub const EXPOSURE_CLASSES: GroupResource = GroupResource::new(GROUP, "exposureclasses");
 
-/// `managedseeds.seedmanagement.gardener.cloud`: which seeds are shoots themselves.
+/// `managedseeds.seedmanagement.gardener.cloud`: the seeds that are shoots themselves.
 pub const MANAGED_SEEDS: GroupResource = GroupResource::new("seedmanagement.gardener.cloud", "managedseeds");
 
 /// The namespace of Gardener's own shoots.
@@ -50,25 +50,26 @@ pub const PROJECT_PREFIX: &str = "garden-";
 pub const WHITELIST_VERB: &str = "modify-spec-tolerations-whitelist";
 /// The user that writes bindings (docs/concepts.md, "Actors").
 pub const ACTOR: &str = "berth:scheduler";
-/// The scheduler a shoot belongs to unless it names another.
+/// The scheduler of a shoot without a `schedulerName`.
 pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
-/// Shoots carry `name.seed.gardener.cloud/<seed>=true` for the seeds of spec and status.
+/// Prefix of the labels `name.seed.gardener.cloud/<seed>=true`, which shoots have for the seeds of spec and
+/// status.
 pub const SEED_NAME_LABEL: &str = "name.seed.gardener.cloud/";
-/// Seeds carry their provider type under this label.
+/// The label of seeds with their provider type.
 pub const PROVIDER_LABEL: &str = "seed.gardener.cloud/provider";
-/// Seeds carry their region under this label.
+/// The label of seeds with their region.
 pub const REGION_LABEL: &str = "seed.gardener.cloud/region";
 
-/// The annotation of a seed whose shoots are not reconciled for now, with the value true.
+/// The annotation of a seed that does not reconcile its shoots; its value is `true`.
 pub const EMERGENCY_STOP: &str = "shoot.gardener.cloud/emergency-stop-reconciliations";
 
-/// The taint of seeds only Gardener's own shoots tolerate by default.
+/// The taint of seeds that only Gardener's own shoots tolerate by default.
 pub const PROTECTED_TAINT: &str = "seed.gardener.cloud/protected";
 /// The taint that turns a seed's DNS off; never an ordinary taint (docs/systems/gardener.md, "DNS").
 pub const DISABLE_DNS_TAINT: &str = "seed.gardener.cloud/disable-dns";
 /// The taint that hides a seed from the scheduler; never an ordinary taint.
 pub const INVISIBLE_TAINT: &str = "seed.gardener.cloud/invisible";
-/// A taint that means nothing to the scheduler; never an ordinary taint.
+/// A taint that the scheduler ignores; never an ordinary taint.
 pub const DISABLE_CAPACITY_TAINT: &str = "seed.gardener.cloud/disable-capacity-reservation";
 
 /// Whether a taint key acts through the seed's settings instead of through tolerations.

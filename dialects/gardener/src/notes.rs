@@ -1,5 +1,5 @@
-//! The events of a decision, with Gardener's own reasons, and how its controller tries again
-//! (docs/systems/gardener.md, "Events").
+//! The events of a decision, with Gardener's own reasons, and the pace of retries (docs/systems/gardener.md,
+//! "Events").
 
 use std::time::Duration;
 
@@ -9,10 +9,11 @@ use crate::config::Config;
 use crate::fleet::Fleet;
 use crate::words;
 
-/// The longest delay between two tries.
+/// The longest delay between two attempts.
 const MOST: Duration = Duration::from_hours(12);
 
-/// `retrySyncPeriod`, doubled with every failure; `concurrentSyncs` at a time.
+/// The pace by the configuration: `retrySyncPeriod`, doubled with every failure, and `concurrentSyncs` at
+/// the same time.
 pub(crate) fn pace(config: &Config) -> Pace {
     let first = u64::try_from(config.retry_sync_period).map_or(MOST, Duration::from_nanos);
     Pace {
@@ -22,7 +23,7 @@ pub(crate) fn pace(config: &Config) -> Pace {
     }
 }
 
-/// The events. A failure is reported every time, since a Shoot has no condition for it.
+/// The events of `decision`. A failure is reported every time, since a Shoot has no condition for it.
 pub(crate) fn notes(fleet: &Fleet, decision: &Decision, wrote: bool) -> Vec<Note> {
     let (r#type, reason, text) = match (decision.outcome, decision.changes.first()) {
         (Outcome::Scheduled, Some(change)) if wrote => (

@@ -1,7 +1,7 @@
-//! The two steps whose answer about one seed depends on the other remaining ones: the seeds'
-//! preferences, and default domains (docs/systems/gardener.md, "Steps that compare seeds"). Like
-//! gardener-scheduler, each sees exactly the seeds that pass the steps before it. That may leave no
-//! seed where another order would leave one.
+//! The two steps in which the verdict on one seed depends on the other remaining seeds: the seeds'
+//! preferences, and default domains (docs/systems/gardener.md, "Steps that compare seeds"). As in
+//! gardener-scheduler, each step only compares the seeds that pass the steps before it. So no seed may be
+//! left where another order of steps would leave one.
 
 use berth_scheduling::{Ix, Rejection};
 
@@ -11,8 +11,8 @@ use crate::filters::zones;
 use crate::fleet::seed::{Row, ZoneMode};
 use crate::request::Request;
 
-/// Adds the refusals of these steps to those of the filters, by candidate, then plugin. Whether there are
-/// any.
+/// Adds the refusals of these steps to those of the filters, by candidate, then plugin. Returns whether
+/// there are any.
 pub(crate) fn refuse(request: &Request<'_>, rejections: &mut Vec<Rejection>) -> bool {
     let first = rejections.len();
     for step in [Step::Prefer, Step::DefaultDomain] {
@@ -29,7 +29,7 @@ pub(crate) fn refuse(request: &Request<'_>, rejections: &mut Vec<Rejection>) -> 
     rejections.len() > first
 }
 
-/// Whether a refusal is by one of these steps: then another order could lift it.
+/// Whether a refusal is by one of these steps, so that another order of steps could lift it.
 pub(crate) fn is_relative(rejection: &Rejection) -> bool {
     matches!(
         Code::of_reason(rejection.reason),
@@ -59,8 +59,8 @@ impl Step {
         }
     }
 
-    /// Refusals among the seeds that are left. Their detail is the first seed that is preferred, or has the
-    /// domain.
+    /// The refusals among the remaining seeds. Their detail is the first seed that is preferred, or that has
+    /// the domain.
     fn refusals(self, request: &Request<'_>, left: &[Ix]) -> Vec<Rejection> {
         let keeps = |candidate: Ix| match self {
             Self::Prefer => {
@@ -69,7 +69,7 @@ impl Step {
             }
             Self::DefaultDomain => domain::is_of(request.row(candidate), request.wants, request.project),
         };
-        // The seed that the others are measured by. Without one, no seed is refused.
+        // The seed with which the others are compared. Without one, no seed is refused.
         let measure = match self {
             Self::Prefer => left.iter().find(|candidate| keeps(**candidate)),
             Self::DefaultDomain => left

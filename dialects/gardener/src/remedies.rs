@@ -23,7 +23,7 @@ use crate::names::{
 };
 use crate::request::provider_types;
 
-/// Remedies that lift `refusal`, or have a feasible seed picked.
+/// Remedies that lift `refusal`, or that get a feasible seed picked.
 pub(crate) fn remedies(
     fleet: &Fleet,
     decision: &Decision,
@@ -52,7 +52,7 @@ fn remove(parent: &mut Value, field: &str) {
     }
 }
 
-/// The ranges of a shoot, in the order of its networks.
+/// The names of a shoot's ranges, in the order of its networks.
 const RANGES: [&str; 3] = ["nodes", "pods", "services"];
 
 /// One shoot and one seed.
@@ -159,10 +159,10 @@ impl SeedPair<'_> {
         self.fleet.root_of(&wants.namespace, &wants.profile)
     }
 
-    /// Remedy: the seed offers the requirements of the shoot.
+    /// The remedy by which the seed offers what the shoot requires.
     fn offer(&self) -> Remedy {
-        let asked = self.shoot.wants.restrictions.iter();
-        let missing: Vec<&String> = asked
+        let required = self.shoot.wants.restrictions.iter();
+        let missing: Vec<&String> = required
             .filter(|name| !self.row.facts.restrictions.contains(name))
             .collect();
         let words: Vec<&str> = missing.iter().map(|name| name.as_str()).collect();
@@ -180,7 +180,7 @@ impl SeedPair<'_> {
         )
     }
 
-    /// The shoot's domain cannot be changed, the seed's can be added to.
+    /// The remedy that adds a default domain to the seed: the shoot's domain cannot be changed.
     fn domain(&self) -> Vec<Remedy> {
         let wants = &self.shoot.wants;
         let project = self.fleet.project_name(&wants.namespace);
@@ -197,20 +197,20 @@ impl SeedPair<'_> {
         }
     }
 
-    /// Both selectors let the seed's provider type in.
+    /// Remedies by which both selectors admit the seed's provider type.
     fn provider(&self) -> Vec<Remedy> {
         let r#type = self.row.record.seed.spec.provider.r#type.as_str();
-        let lets_in =
+        let admits =
             |types: &[String]| types.is_empty() || types.iter().any(|known| known == "*" || known == r#type);
         let wants = &self.shoot.wants;
         let of_shoot = provider_types(wants, self.fleet.rules());
         let of_profile = self.profile().map_or(&[][..], |profile| &profile.provider_types);
         let is_current = self.fleet.rules() == Rules::Current;
-        if is_current || !lets_in(of_profile) {
+        if is_current || !admits(of_profile) {
             let Some(name) = self.root() else {
                 return Vec::new();
             };
-            // A list that is not empty no longer includes the shoot's own type by default.
+            // Once the list is not empty, the shoot's own type is no longer included by default.
             let own = Some(wants.provider.as_str()).filter(|_| is_current && of_profile.is_empty());
             let types: Vec<&str> = of_profile
                 .iter()
@@ -227,7 +227,7 @@ impl SeedPair<'_> {
                 r#type
             );
             let profile = Remedy::new(Whose::Fleet, text, edit);
-            if lets_in(of_shoot) {
+            if admits(of_shoot) {
                 return vec![profile];
             }
             let mut both = self.types(r#type);
@@ -239,7 +239,7 @@ impl SeedPair<'_> {
         vec![self.types(r#type)]
     }
 
-    /// The shoot asks for seeds of this provider type, too.
+    /// The remedy by which the shoot also admits seeds of this provider type.
     fn types(&self, r#type: &str) -> Remedy {
         self.of_shoot(
             format!("add {} to spec.seedSelector.providerTypes", r#type),
@@ -249,8 +249,8 @@ impl SeedPair<'_> {
         )
     }
 
-    /// Remedy: labels on the seed that `selector` matches. Provider type and region are not labels that
-    /// can be set.
+    /// The remedy that sets labels on the seed so that `selector` matches. The labels for provider type and
+    /// region cannot be set.
     fn labelled(&self, selector: &Selector) -> Option<Remedy> {
         let changes = labels::to_match(selector, &self.row.record.labels)?;
         if [PROVIDER_LABEL, REGION_LABEL]
@@ -268,12 +268,12 @@ impl SeedPair<'_> {
     }
 
     fn shoot_labels(&self) -> Vec<Remedy> {
-        let mut gone = Vec::new();
+        let mut removed = Vec::new();
         let mut relaxed = self.of_shoot(String::new(), |shoot| {
-            gone = labels::relax(&mut shoot["spec"]["seedSelector"], &self.row.record.labels);
+            removed = labels::relax(&mut shoot["spec"]["seedSelector"], &self.row.record.labels);
         });
-        relaxed.text = format!("take {} out of spec.seedSelector", gone.join(" and "));
-        let relaxed = Some(relaxed).filter(|_| !gone.is_empty());
+        relaxed.text = format!("take {} out of spec.seedSelector", removed.join(" and "));
+        let relaxed = Some(relaxed).filter(|_| !removed.is_empty());
         relaxed
             .into_iter()
             .chain(self.labelled(&self.shoot.wants.selector))
@@ -303,7 +303,7 @@ impl SeedPair<'_> {
         let Some(taint) = self.row.facts.taints.under(rules).get(place).map(Taint::from) else {
             return Vec::new();
         };
-        // The row may leave the special taints out.
+        // The row may not include the special taints.
         let counts = |taint: &Value| {
             rules == Rules::Current || !is_special_taint(taint["key"].as_str().unwrap_or_default())
         };
@@ -312,27 +312,27 @@ impl SeedPair<'_> {
         vec![self.tolerate(&taint), untaint]
     }
 
-    /// Remedy: tolerations of the shoot that its project allows, or will allow.
+    /// The remedy that adds a toleration to the shoot and, if necessary, to those that its project allows.
     fn tolerate(&self, taint: &Taint) -> Remedy {
         let wants = &self.shoot.wants;
-        let wanted = &Toleration {
+        let toleration = &Toleration {
             key: taint.key.clone(),
             value: Some(taint.value.clone()).filter(|value| !value.is_empty()),
         };
         let tolerate = self.of_shoot(taints::tolerate(taint), |shoot| {
             let list = &mut shoot["spec"]["tolerations"];
-            // Of two tolerations of one key the last one counts, and a list may have each key once.
+            // A list may have each key only once, so that a toleration with the same key is replaced.
             if let Some(known) = list.as_array_mut() {
-                known.retain(|known| known["key"] != wanted.key.as_str());
+                known.retain(|known| known["key"] != toleration.key.as_str());
             }
-            push(list, json!(wanted));
+            push(list, json!(toleration));
         });
-        if self.fleet.may_tolerate(&wants.namespace, wanted) {
+        if self.fleet.may_tolerate(&wants.namespace, toleration) {
             return tolerate;
         }
         let Some(project) = self.fleet.project_of(&wants.namespace) else {
             return Remedy::none(format!(
-                "namespace {} has no Project that could allow the toleration {wanted}",
+                "namespace {} has no Project that could allow the toleration {toleration}",
                 wants.namespace
             ));
         };
@@ -342,22 +342,22 @@ impl SeedPair<'_> {
         }
         let allow = Edit::of(Key::new(PROJECTS, "", name), &project.object, |project| {
             let list = &mut project["spec"]["tolerations"]["whitelist"];
-            push(list, json!(wanted));
+            push(list, json!(toleration));
         });
         let mut both = Remedy::new(
             Whose::Fleet,
-            format!("add {wanted} to spec.tolerations.whitelist of Project {name}"),
+            format!("add {toleration} to spec.tolerations.whitelist of Project {name}"),
             allow,
         );
-        if !wants.tolerations.contains(wanted) {
+        if !wants.tolerations.contains(toleration) {
             both.text = format!("{} and {}", both.text, tolerate.text);
             both.edits.extend(tolerate.edits);
         }
         both
     }
 
-    /// Remedy: ranges of the shoot's own where the seed's defaults overlap with the seed's networks.
-    /// Its own ones stay.
+    /// Remedies that set ranges of the shoot where the seed's defaults overlap with the seed's networks.
+    /// Ranges that the shoot has stay.
     fn overlap(&self, pairs: u32) -> Vec<Remedy> {
         if pairs >> HELD_PAIRS != 0 {
             return self.held();
@@ -366,8 +366,8 @@ impl SeedPair<'_> {
         self.other_ranges((0..3).filter(|&range| meets(range)).map(|range| 1 << range).sum())
     }
 
-    /// Other ranges than those in `bits`. The shoot's own range for nodes may change, the others may
-    /// not.
+    /// Remedies with other ranges than those in `bits`. Of the shoot's own ranges only the one for nodes may
+    /// change.
     fn other_ranges(&self, bits: u32) -> Vec<Remedy> {
         if bits >> HELD != 0 {
             return self.held();
@@ -386,33 +386,33 @@ impl SeedPair<'_> {
         ))]
     }
 
-    /// The shoot names free ranges for those in `bits`.
+    /// Remedies that set free ranges in place of those in `bits`.
     fn ranges(&self, bits: u32) -> Vec<Remedy> {
         if bits >> HELD != 0 {
             return self.held();
         }
-        let mut taken = Vec::new();
-        let mut given = Vec::new();
+        let mut used = Vec::new();
+        let mut free_ranges = Vec::new();
         for range in (0..3).filter(|range| bits >> range & 1 == 1) {
-            let Some(free) = self.free(&taken) else {
+            let Some(free) = self.free(&used) else {
                 return vec![Remedy::none("no range is left that meets none of the seed's")];
             };
-            taken.push(Range::of(Some(&free)));
-            given.push((RANGES[range], free));
+            used.push(Range::of(Some(&free)));
+            free_ranges.push((RANGES[range], free));
         }
-        let words: Vec<String> = given
+        let words: Vec<String> = free_ranges
             .iter()
             .map(|(name, free)| format!("{name} {free}"))
             .collect();
         let text = format!("give the shoot a range of its own: {}", words.join(", "));
         vec![self.of_shoot(text, |shoot| {
-            for (name, free) in given {
+            for (name, free) in free_ranges {
                 shoot["spec"]["networking"][name] = free.into();
             }
         })]
     }
 
-    /// Nothing changes the networks that a shoot has.
+    /// The remedy without edits: the networks that a shoot has cannot be changed.
     fn held(&self) -> Vec<Remedy> {
         vec![Remedy::none(format!(
             "status.networking tells what shoot {} has already: only seeds whose networks are apart from that take it",
@@ -420,13 +420,13 @@ impl SeedPair<'_> {
         ))]
     }
 
-    /// A range that meets neither the seed's nor the shoot's nor `taken`.
-    fn free(&self, taken: &[Range]) -> Option<String> {
+    /// A range that overlaps with none of the seed's, of the shoot's and of `used`.
+    fn free(&self, used: &[Range]) -> Option<String> {
         let facts = &self.row.facts;
         let others = facts.networks.iter().chain(&facts.defaults);
         let others: Vec<Range> = others
             .chain(&self.shoot.wants.networks)
-            .chain(taken)
+            .chain(used)
             .copied()
             .collect();
         let tens = (0..256).map(|second| format!("10.{second}.0.0/16"));
@@ -439,7 +439,7 @@ impl SeedPair<'_> {
         })
     }
 
-    /// The nearest seeds instead of those of one region.
+    /// The remedy that changes the strategy to the nearest seeds.
     fn by_distance(&self) -> Remedy {
         let key = config::key(DIALECT);
         let part = json!({DIALECT: {"schedulers": {"shoot": {

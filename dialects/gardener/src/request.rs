@@ -1,5 +1,4 @@
-//! One question put to the fleet: the rows in one list, and the shoot's requirements in the fleet's own
-//! numbers.
+//! One request to the fleet: the rows in one list, and the shoot's requirements in the fleet's own numbers.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,19 +15,19 @@ use crate::fleet::profile::Profile;
 use crate::fleet::seed::Row;
 use crate::fleet::shoot::Wants;
 
-/// Rule that narrows the candidates down (docs/systems/gardener.md, "Strategies").
+/// The rule that determines the candidates (docs/systems/gardener.md, "Strategies").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
-    /// The shoot's own provider type and region.
+    /// Seeds of the shoot's own provider type and region.
     SameRegion,
-    /// The smallest distance among the seeds that the other filters admit.
+    /// Seeds with the smallest distance among those that the other filters admit.
     MinimalDistance,
-    /// Purpose testing: the shoot's own provider type, any region.
+    /// Seeds of the shoot's own provider type in any region, for the purpose testing.
     SameProvider,
 }
 
 impl Rule {
-    /// The rule for a shoot: its purpose goes before the configured strategy.
+    /// The rule for a shoot: its purpose takes precedence over the configured strategy.
     pub(crate) fn of(strategy: Strategy, wants: &Wants) -> Self {
         match (wants.testing, strategy) {
             (true, _) => Self::SameProvider,
@@ -38,7 +37,7 @@ impl Rule {
     }
 }
 
-/// Provider types that one selector admits.
+/// The provider types that one selector admits.
 #[derive(Clone, Debug)]
 enum Providers {
     Any,
@@ -54,7 +53,7 @@ impl Providers {
     }
 }
 
-/// The fleet as one shoot sees it.
+/// The requirements of one shoot, in the numbers of the fleet.
 pub(crate) struct Request<'a> {
     fleet: &'a Fleet,
     /// The candidates, by index.
@@ -66,24 +65,25 @@ pub(crate) struct Request<'a> {
     pub(crate) project: &'a str,
     pub(crate) profile_labels: LabelTest,
     pub(crate) shoot_labels: LabelTest,
-    /// The values of the tolerations that count, by key; of several for one key the last.
+    /// The values of the tolerations that count, by key. If a key has several tolerations, the last counts.
     pub(crate) tolerations: BTreeMap<&'a str, &'a str>,
-    /// Number of tolerations, those of the same key included.
+    /// Number of tolerations, including those with the same key.
     pub(crate) toleration_count: usize,
-    /// Provider types of seeds that the profile and the shoot admit.
+    /// The provider types of seeds that the profile and the shoot admit.
     providers: [Providers; 2],
-    /// Provider types of seeds that the profile alone admits.
+    /// The provider types of seeds that the profile alone admits.
     of_profile: Providers,
     /// The shoot's own provider type, if any seed has it.
     provider: Option<u32>,
     /// The shoot's own region, if any seed has it.
     region: Option<u32>,
-    /// The shoot's own seeds: its own places do not count against it.
+    /// The shoot's own seeds, on which its own seats are not counted as used.
     own: [Option<Ix>; 2],
 }
 
 impl<'a> Request<'a> {
-    /// The question of a shoot that asks for `wants`, with `profile`, and sits on the seeds `own`.
+    /// Creates the request of a shoot with the requirements `wants` and the profile `profile`, which is on
+    /// the seeds `own`.
     pub(crate) fn new(
         fleet: &'a Fleet,
         wants: &'a Wants,
@@ -120,8 +120,8 @@ impl<'a> Request<'a> {
         .tolerating(is_judged)
     }
 
-    /// The question of an operator, who places a shoot on purpose: all its tolerations count.
-    pub(crate) fn by_hand(self) -> Self {
+    /// The request for a manual binding by an operator, in which all tolerations of the shoot count.
+    pub(crate) fn for_manual_binding(self) -> Self {
         self.tolerating(true)
     }
 
@@ -150,7 +150,7 @@ impl<'a> Request<'a> {
         self.row(candidate).used - self.own_seats(candidate)
     }
 
-    /// Whether both selectors let the seed's provider type in.
+    /// Whether both selectors admit the seed's provider type.
     pub(crate) fn admits_provider(&self, row: &Row) -> bool {
         self.providers
             .iter()
@@ -172,14 +172,14 @@ impl<'a> Request<'a> {
         Some(row.facts.region) == self.region
     }
 
-    /// Distances of `candidates` by the ConfigMap for the shoot's profile, as far as it has them.
+    /// The distances of `candidates` by the ConfigMap for the shoot's profile; `None` where it has none.
     pub(crate) fn known_distances(&self, candidates: &[Ix]) -> Vec<Option<i64>> {
         let known = self.fleet.distances_from(self.wants);
         let of = |candidate: &Ix| known?.to(&self.row(*candidate).record.seed.spec.provider.region);
         candidates.iter().map(of).collect()
     }
 
-    /// Distances of `candidates` by name. Each region is measured once.
+    /// The distances of `candidates` by the names of regions. The distance of each region is computed once.
     pub(crate) fn distances(&self, candidates: &[Ix]) -> Vec<u32> {
         let target = Region::of(&self.wants.region);
         let mut known = vec![u32::MAX; self.fleet.names.regions.count() as usize];
@@ -202,7 +202,8 @@ impl<'a> Request<'a> {
     }
 }
 
-/// The provider types of seeds that the shoot names; by the rules of today those of its profile alone count.
+/// The provider types in the shoot's selector; empty by the current rules, under which only those of the
+/// profile count.
 pub(crate) fn provider_types(wants: &Wants, rules: Rules) -> &[String] {
     match rules {
         Rules::Documented => &wants.provider_types,

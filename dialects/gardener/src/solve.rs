@@ -13,7 +13,7 @@ use crate::request::{Request, Rule};
 /// The largest distance that counts as near.
 pub(crate) const FARTHEST: u32 = 1000;
 
-/// A run of the pipeline; nothing is picked yet.
+/// The result of a run of the pipeline, in which no seed is picked yet.
 #[derive(Debug)]
 pub(crate) struct Solution {
     pub(crate) solved: PipelineOutcome,
@@ -23,7 +23,7 @@ pub(crate) struct Solution {
     pub(crate) minimum: Option<Minimum>,
 }
 
-/// Judges, measures and orders every seed.
+/// Judges every seed, and scores and ranks the feasible ones.
 pub(crate) fn solve(request: &Request<'_>) -> Solution {
     let count = Ix::try_from(request.rows.len()).unwrap_or(Ix::MAX);
     let (mut feasible, refused) = filter(request, count, &Plugin::ALL.each_ref());
@@ -58,8 +58,9 @@ pub(crate) fn solve(request: &Request<'_>) -> Solution {
     }
 }
 
-/// The distance of each of `feasible`, and the smallest: by a ConfigMap where it knows any of their regions,
-/// else by name. Regions that the ConfigMap does not know have none then.
+/// The distance of each feasible seed, and the smallest distance. Distances come from a ConfigMap if it has
+/// any of the regions, and other regions then have no distance. Else they are computed from the names of
+/// regions.
 fn measured(request: &Request<'_>, feasible: &[Ix]) -> (Minimum, Vec<Option<i64>>) {
     let known = request.known_distances(feasible);
     if let Some(&least) = known.iter().flatten().min() {
@@ -77,7 +78,7 @@ fn measured(request: &Request<'_>, feasible: &[Ix]) -> (Minimum, Vec<Option<i64>
     )
 }
 
-/// Those at the smallest distance; the others are refused.
+/// The seeds at the smallest distance; the others are refused.
 fn nearest(
     feasible: &[Ix],
     distances: &[Option<i64>],
@@ -91,7 +92,7 @@ fn nearest(
             near.push(candidate);
         } else {
             let code = Code::NotMinimalDistance;
-            // The distance from a ConfigMap is looked up for the report.
+            // A distance from a ConfigMap is looked up again for the report.
             let detail = distance.and_then(|distance| u32::try_from(distance).ok());
             rejections.push(Rejection {
                 candidate,
@@ -101,13 +102,13 @@ fn nearest(
         }
     }
     if rejections.len() > before {
-        // Two sorted runs: a stable sort merges them in one pass.
+        // The list consists of two sorted runs, which a stable sort merges in one pass.
         rejections.sort();
     }
     near
 }
 
-/// Fewest shoots first, then by name: candidates are numbered in name order.
+/// Ranks seeds by the fewest shoots, then by name: candidates are numbered in name order.
 fn rank(request: &Request<'_>, feasible: &[Ix]) -> Vec<Ix> {
     let load = |candidate| u32::try_from(request.used(candidate)).unwrap_or(u32::MAX);
     let mut keys: Vec<u64> = feasible
@@ -119,7 +120,8 @@ fn rank(request: &Request<'_>, feasible: &[Ix]) -> Vec<Ix> {
     keys.into_iter().map(|key| key as Ix).collect()
 }
 
-/// Columns of the order, for information: the system does not add it up, so its weight is 0.
+/// The score columns of the ranking, for information only. Gardener adds no scores up, so that each weight
+/// is 0.
 fn columns(
     request: &Request<'_>,
     feasible: &[Ix],

@@ -12,7 +12,7 @@ use crate::names::{
     PROJECTS, SEEDS, SHOOTS,
 };
 
-/// A ready seed with networks of its own, far from everything else.
+/// A ready seed with networks that overlap with no others.
 pub(crate) fn seed(name: &str, provider: &str, region: &str) -> Value {
     json!({
         "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Seed", "metadata": {"name": name},
@@ -50,8 +50,7 @@ pub(crate) fn profile(name: &str) -> Value {
     })
 }
 
-/// A project of the namespace `garden-dev` whose shoots have these tolerations by default, and may have those
-/// allowed.
+/// A project with the namespace `garden-dev`, and with these default and allowed tolerations.
 pub(crate) fn project(defaults: &Value, allowed: &Value) -> Value {
     json!({
         "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Project", "metadata": {"name": "dev"},
@@ -59,7 +58,7 @@ pub(crate) fn project(defaults: &Value, allowed: &Value) -> Value {
     })
 }
 
-/// A profile in the namespace `garden-dev` that is made of `parent`.
+/// A NamespacedCloudProfile in the namespace `garden-dev` with the parent `parent`.
 pub(crate) fn own_profile(name: &str, parent: &str) -> Value {
     json!({
         "apiVersion": "core.gardener.cloud/v1beta1", "kind": "NamespacedCloudProfile",
@@ -73,7 +72,7 @@ pub(crate) fn configuration(strategy: &str) -> Value {
     configured(&json!({"schedulers": {"shoot": {"candidateDeterminationStrategy": strategy}}}))
 }
 
-/// The configuration object that says `part` of Gardener.
+/// The configuration object with `part` as Gardener's settings.
 pub(crate) fn configured(part: &Value) -> Value {
     configured_with(&json!({DIALECT: part}))
 }
@@ -86,7 +85,7 @@ pub(crate) fn configured_with(spec: &Value) -> Value {
     })
 }
 
-/// `value` with what stands at `pointer` replaced; missing maps on the way are made.
+/// Returns `value` with the value at `pointer` replaced. Missing maps on the path are created.
 pub(crate) fn with(mut value: Value, pointer: &str, new: Value) -> Value {
     let mut place = &mut value;
     for part in pointer.split('/').skip(1) {
@@ -116,12 +115,12 @@ pub(crate) fn key(value: &Value) -> Key {
     Key::new(resource(value), text("namespace"), text("name"))
 }
 
-/// The change that makes `value` what is stored.
+/// The change that stores `value`.
 pub(crate) fn stored(value: &Value) -> Change {
     Change::added(key(value), Arc::new(Object::new(value, Revision(7)).unwrap()))
 }
 
-/// The change that takes `value` away.
+/// The change that deletes `value`.
 pub(crate) fn gone(value: &Value) -> Change {
     let old = Arc::new(Object::new(value, Revision(9)).unwrap());
     Change {
@@ -159,12 +158,12 @@ pub(crate) fn ask(
         .unwrap()
 }
 
-/// The decision on the shoot `demand`, the scheduler picking.
+/// The decision on the shoot `demand`, without a chosen seed.
 pub(crate) fn decide(fleet: &Fleet, demand: &Value) -> Decision {
     ask(fleet, demand, None).unwrap()
 }
 
-/// The name of the picked seed, or nothing.
+/// The name of the picked seed; `None` without a pick.
 pub(crate) fn picked(fleet: &Fleet, demand: &Value) -> Option<String> {
     let decision = decide(fleet, demand);
     decision

@@ -1,5 +1,5 @@
-//! Seeds and cloud profiles that shoots use: those are not deleted meanwhile (docs/systems/gardener.md, "What
-//! is guarded").
+//! Seeds and cloud profiles that shoots use, and that cannot be deleted while they are used
+//! (docs/systems/gardener.md, "What is guarded").
 
 use berth_apimachinery::{GroupResource, Key};
 use serde_json::Value;
@@ -44,12 +44,12 @@ fn of_shoot(shoot: &Value) -> Vec<Key> {
 }
 
 impl Fleet {
-    /// The shoots that use the seed or the profile at `key`: the first `most`, and their number.
+    /// The shoots that use the seed or the profile at `key`: the first `most`, and the number of all.
     pub(crate) fn users_of(&self, key: &Key, most: usize) -> (Vec<Key>, usize) {
         if key.resource == SEEDS {
             let count = usize::try_from(self.shoots_on(&key.name)).unwrap_or_default();
-            // The count is kept, so the search ends with the last one that is shown.
-            let first = self.sitting_on(&key.name).take(most.min(count));
+            // The count is stored, so that the search can end after the first `most`.
+            let first = self.keys_on(&key.name).take(most.min(count));
             return (first.cloned().collect(), count);
         }
         if key.resource != CLOUD_PROFILES && key.resource != NAMESPACED_CLOUD_PROFILES {
@@ -57,7 +57,7 @@ impl Fleet {
         }
         let uses = |wants: &Wants| {
             if key.resource == CLOUD_PROFILES {
-                // The profile itself, or one derived from it.
+                // The shoot uses the profile itself, or a profile derived from it.
                 return self.root_of(&wants.namespace, &wants.profile) == Some(&*key.name);
             }
             let (kind, name) = &wants.profile;
@@ -65,7 +65,7 @@ impl Fleet {
         };
         let mut first = Vec::new();
         let mut count = 0;
-        for user in self.shoots_that(uses) {
+        for user in self.shoots_with(uses) {
             count += 1;
             if first.len() < most {
                 first.push(user.clone());

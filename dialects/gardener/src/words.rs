@@ -1,4 +1,4 @@
-//! The sentences for codes: made for a reader of a decision, never while deciding.
+//! Sentences for codes, rendered only for a reader of a decision.
 
 mod networks;
 mod places;
@@ -195,13 +195,13 @@ fn untolerated(fleet: &Fleet, detail: u32, row: &Row, wants: &Wants) -> String {
             taints.len()
         );
     };
-    let shown = Taint::from(taint);
+    let taint_text = Taint::from(taint);
     let own = wants.tolerations.iter().rfind(|own| own.key == taint.key);
     let forbidden = own.is_some_and(|own| !fleet.may_tolerate(&wants.namespace, own));
     match fleet.project_of(&wants.namespace).filter(|_| forbidden) {
-        None => format!("the shoot does not tolerate the taint {shown}"),
+        None => format!("the shoot does not tolerate the taint {taint_text}"),
         Some(project) => format!(
-            "the shoot's toleration of the taint {shown} does not count, since Project \"{}\" does not allow it \
+            "the shoot's toleration of the taint {taint_text} does not count, since Project \"{}\" does not allow it \
              (spec.tolerations.whitelist)",
             project.name
         ),
@@ -243,13 +243,13 @@ pub(crate) fn not_picked(fleet: &Fleet, decision: &Decision, candidate: Ix) -> (
     (TOKEN, sentence)
 }
 
-/// The summary line.
+/// The summary of a decision in one line.
 pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     let solved = &decision.solved;
-    let held = decision.current.first().map(|current| &*current.cluster_name);
+    let current_seed = decision.current.first().map(|current| &*current.cluster_name);
     let feasible = || format!("{} of {} seeds feasible", solved.feasible.len(), fleet.seeds());
     match decision.outcome {
-        Outcome::Released => match held {
+        Outcome::Released => match current_seed {
             Some(seed) => format!("the shoot is being deleted and leaves seed \"{seed}\""),
             None => "the shoot is being deleted".to_owned(),
         },
@@ -264,13 +264,13 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
         }
         Outcome::Invalid => invalid(fleet, decision),
         Outcome::Unchanged => {
-            let seed = held.unwrap_or_default();
-            let gone = if fleet.seed(seed).is_none() {
+            let seed = current_seed.unwrap_or_default();
+            let note = if fleet.seed(seed).is_none() {
                 ", which does not exist"
             } else {
                 ""
             };
-            format!("bound to {seed}{gone}; nothing to do")
+            format!("bound to {seed}{note}; nothing to do")
         }
         _ => match solved.picked.first() {
             Some(&picked) => {
@@ -283,7 +283,7 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     }
 }
 
-/// The number of steps that make a seed fit that is refused for `reason`.
+/// The number of steps after which a seed that is refused for `reason` would fit.
 pub(crate) fn steps(reason: Reason) -> usize {
     match Code::of_reason(reason) {
         Code::Deleting
@@ -312,15 +312,15 @@ pub(crate) fn steps(reason: Reason) -> usize {
     }
 }
 
-/// The region of the shoot, where the seed `candidate` is the only one in it.
+/// The region of the shoot, if `candidate` is the only seed in it.
 pub(crate) fn only_in_region<'a>(fleet: &'a Fleet, decision: &Decision, candidate: Ix) -> Option<&'a str> {
     let region = fleet.shoot(&decision.demand)?.wants.region.as_str();
     let own = |candidate: &Ix| fleet.row(*candidate).record.seed.spec.provider.region == region;
-    let mut there = (0..fleet.seeds()).filter(own);
-    (there.next() == Some(candidate) && there.next().is_none()).then_some(region)
+    let mut in_region = (0..fleet.seeds()).filter(own);
+    (in_region.next() == Some(candidate) && in_region.next().is_none()).then_some(region)
 }
 
-/// Warnings for the reader: seeds that a shoot without a seed only misses because of the order of
+/// Warnings for the reader: seeds that an unplaced shoot does not get only because of the order of
 /// Gardener's steps.
 pub(crate) fn warnings(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     if decision.outcome != Outcome::Unschedulable {
@@ -348,20 +348,21 @@ pub(crate) fn warnings(fleet: &Fleet, decision: &Decision) -> Vec<String> {
 /// Number of seeds that a warning names.
 const NAMED: usize = 5;
 
-/// Reason why a seed that would fit is refused.
+/// The clause of the warning with the reason why a seed that would fit is refused.
 const ORDER: &str = "but for other seeds that are preferred for their zones or their default domain, and refused by a later \
                      step: Gardener takes them out of the running before it judges taints, networks, capacity and distance";
 
-/// Note that the region of the seed is another one than the requested one, where that does not matter.
+/// A note that the seed is in another region than the requested one, if regions do not matter for the
+/// decision.
 fn far(fleet: &Fleet, decision: &Decision, row: &Row) -> String {
     let is_testing = decision.detail::<Detail>().and_then(|detail| detail.rule) == Some(Rule::SameProvider);
-    let asked = fleet
+    let requested = fleet
         .shoot(&decision.demand)
         .map(|shoot| shoot.wants.region.as_str());
     let region = &row.record.seed.spec.provider.region;
-    match asked.filter(|asked| is_testing && asked != region) {
-        Some(asked) => {
-            format!(" in {region}: a shoot of purpose testing goes to any region, not only {asked}")
+    match requested.filter(|requested| is_testing && requested != region) {
+        Some(requested) => {
+            format!(" in {region}: a shoot of purpose testing goes to any region, not only {requested}")
         }
         None => String::new(),
     }

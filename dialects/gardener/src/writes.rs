@@ -13,8 +13,8 @@ use crate::kind::shoot::binding::{SeedDefaults, bind};
 use crate::kind::{child, fill};
 use crate::words;
 
-/// One update of the shoot: the place through `shoots/binding`, or, by the rules of today, the reason
-/// of a failure in its status. `None` where neither is new.
+/// The update of the shoot: its seed through `shoots/binding`, or by the current rules the reason of a
+/// failure in its status. Empty where neither changes.
 pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     let failed = matches!(decision.outcome, Outcome::Unschedulable | Outcome::Invalid);
     if failed && fleet.rules() == Rules::Current {
@@ -49,16 +49,16 @@ fn without_version(shoot: &Record) -> Value {
     object
 }
 
-/// Writes into `status.lastOperation` that the shoot is not created yet, and why: Gardener's dashboard
-/// shows it.
+/// The update of `status.lastOperation` with the reason why the shoot is not created yet, which Gardener's
+/// dashboard shows.
 fn pending(fleet: &Fleet, decision: &Decision) -> Option<Write> {
     let shoot = fleet.shoot(&decision.demand)?;
     let description = format!("Failed to schedule Shoot: {}", words::message(fleet, decision));
     let mut object = without_version(shoot);
     let status = child(object.as_object_mut()?, "status")?;
     let operation = child(status, "lastOperation")?;
-    let says = |field: &str, text: &str| operation.get(field).and_then(Value::as_str) == Some(text);
-    if says("type", "Create") && says("state", "Pending") && says("description", &description) {
+    let has = |field: &str, text: &str| operation.get(field).and_then(Value::as_str) == Some(text);
+    if has("type", "Create") && has("state", "Pending") && has("description", &description) {
         return None;
     }
     operation.insert("type".to_owned(), "Create".into());
@@ -78,7 +78,7 @@ fn pending(fleet: &Fleet, decision: &Decision) -> Option<Write> {
     })
 }
 
-/// The domain that a shoot without one gets below the first default domain of its seed, unless its
+/// The domain that a shoot without a domain gets below the first default domain of its seed, unless its DNS
 /// records are unmanaged.
 fn domain(fleet: &Fleet, row: &Row, wants: &Wants) -> Option<String> {
     let default = row
@@ -89,7 +89,7 @@ fn domain(fleet: &Fleet, row: &Row, wants: &Wants) -> Option<String> {
     Some(domain::of(wants, fleet.project_name(&wants.namespace), default))
 }
 
-/// The values that a shoot that asks for `wants` gets with the seed of `row`, where it names none
+/// The values that a shoot with the requirements `wants` gets with the seed of `row`, where it has no value
 /// itself.
 pub(crate) fn given<'a>(fleet: &'a Fleet, row: &'a Row, wants: &Wants) -> SeedDefaults<'a> {
     let defaults = row.record.seed.spec.networks.shoot_defaults.as_ref();

@@ -25,7 +25,7 @@ fn object(kind: &str, name: &str, spec: &Value) -> Value {
     value
 }
 
-/// The name of a seed; few, so that worlds have seeds in common.
+/// The name of a seed. There are few names, so that fleets have seeds in common.
 fn seed_name() -> impl Strategy<Value = String> {
     (0..7u8).prop_map(|number| format!("seed-{number}"))
 }
@@ -68,7 +68,7 @@ fn taints() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Fields that seeds got after v1.8, as parts of their spec.
+/// Fields of seeds that are newer than v1.8, as parts of their spec.
 fn novelties() -> impl Strategy<Value = Value> {
     let zones = |mode: &str| json!({"provider": {"zones": ["z1", "z2"]}, "settings": {"zoneSelection": {"mode": mode}}});
     prop_oneof![
@@ -82,7 +82,7 @@ fn novelties() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// `value` with what `part` says, field by field.
+/// Sets the fields of `part` in `value`.
 fn merge(value: &mut Value, part: &Value) {
     match (value, part) {
         (Value::Object(value), Value::Object(part)) => {
@@ -129,7 +129,7 @@ fn seeds() -> impl Strategy<Value = Vec<Value>> {
     })
 }
 
-/// The shoot's wishes beside its place.
+/// The fields of a shoot's spec other than its seed.
 fn wishes() -> impl Strategy<Value = Value> {
     prop_oneof![
         4 => Just(json!({})),
@@ -224,7 +224,7 @@ fn later() -> impl Strategy<Value = Later> {
     let shoot_name = || (0..9u8).prop_map(|number| format!("shoot-{number}"));
     prop_oneof![
         2 => (seed_name(), status()).prop_map(|(name, status)| {
-            // Only the status, of a seed that may not be there: then there is nothing to merge over.
+            // Only the status of a seed. If the seed does not exist, the merge has no effect.
             Later::Merge(json!({
                 "apiVersion": API_VERSION, "kind": "Seed", "metadata": {"name": name}, "status": status,
                 "spec": {"provider": {"type": "aws", "region": "eu-west-1"},
@@ -256,7 +256,7 @@ impl Generator for Gardens {
         let later = prop::collection::vec(later(), 0..5);
         (seeds(), shoots(), profiles(), config(), later, "[a-z]{1,3}")
             .prop_map(|(seeds, shoots, profiles, config, later, name)| {
-                // The nearest and emptiest seed there could be, and nobody may see it.
+                // The nearest and emptiest possible seed, which is not visible.
                 let hidden = json!({
                     "provider": {"type": "aws", "region": "eu-west-1"},
                     "networks": {"pods": "10.2.0.0/16", "services": "10.3.0.0/16"},

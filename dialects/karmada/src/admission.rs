@@ -1,6 +1,6 @@
-//! The rule that guards the answer (docs/systems/karmada.md, "What is guarded"): `spec.clusters`, the
-//! noted placement and the scheduler's status are written by the scheduler, and by the programs of
-//! Karmada that remove clusters.
+//! The rule that guards decisions (docs/systems/karmada.md, "What is guarded"): `spec.clusters`, the applied
+//! placement and the scheduler's status are written by the scheduler, and by the programs of Karmada that
+//! remove clusters.
 
 pub(crate) mod hub_rules;
 mod protection;
@@ -12,14 +12,15 @@ use serde_json::Value;
 
 use crate::names::{ACTOR, APPLIED_PLACEMENT, BINDINGS, CLUSTER_BINDINGS, SCHEDULED};
 
-/// Fields of the status that the scheduler alone writes.
+/// Fields of the status that only the scheduler writes.
 pub(crate) const REPORTED: [&str; 3] = [
     "schedulerObservedGeneration",
     "schedulerObservingAffinityName",
     "lastScheduledTime",
 ];
 
-/// Keeps decisions to the scheduler. Members of the break-glass group pass it.
+/// Refuses changes of decisions by users other than the scheduler and `users`. Members of the break-glass
+/// group are exempt.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DecisionGuard {
     /// Karmada's own programs, which evict, fail over and deschedule.
@@ -60,11 +61,11 @@ impl Plugin for DecisionGuard {
         if old["spec"]["clusters"] != new["spec"]["clusters"] {
             changed.push("spec.clusters".to_owned());
         }
-        let noted = |object: &Value| object["metadata"]["annotations"][APPLIED_PLACEMENT].clone();
-        if noted(old) != noted(new) {
+        let applied = |object: &Value| object["metadata"]["annotations"][APPLIED_PLACEMENT].clone();
+        if applied(old) != applied(new) {
             changed.push(format!("metadata.annotations[{APPLIED_PLACEMENT}]"));
         }
-        // A status that comes with a new object is dropped.
+        // A creation drops the status, so that only updates are checked.
         if request.operation == Operation::Update {
             let fields = REPORTED
                 .iter()

@@ -1,4 +1,4 @@
-//! Cluster affinities, compiled: the matching clusters, and for another one the part of the affinity
+//! Compiled cluster affinities: the matching clusters, and for any other cluster the part of the affinity
 //! that excludes it.
 
 use std::collections::BTreeSet;
@@ -10,24 +10,24 @@ use crate::cluster::{Cluster, PROVIDER, REGION, in_zone};
 use crate::columns::Columns;
 use crate::kind::placement::{ClusterAffinity, FieldRequirement};
 
-/// The part of an affinity that leaves a cluster out.
+/// The part of an affinity that excludes a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Miss {
-    /// Its name is in `exclude`.
+    /// The name of the cluster is in `exclude`.
     Excluded,
-    /// Its labels do not match, or the selector is not one.
+    /// The labels of the cluster do not match, or the label selector is invalid.
     Labels,
-    /// The expression of this index over provider, region and zone does not hold.
+    /// The field expression with this index, over provider, region and zone, does not match.
     Field(u32),
-    /// Other clusters are named.
+    /// The affinity names clusters, but not this one.
     Names,
 }
 
-/// An affinity, ready to match.
+/// A compiled affinity.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Affinity {
     exclude: BTreeSet<String>,
-    /// `Err` is a selector that cannot be read, which matches nothing.
+    /// The label selector. `Err` is an invalid selector, which matches nothing.
     labels: Option<Result<Selector, String>>,
     fields: Vec<FieldTest>,
     names: BTreeSet<String>,
@@ -36,7 +36,7 @@ pub(crate) struct Affinity {
 #[derive(Clone, Debug)]
 struct FieldTest {
     field: Field,
-    /// `None` is an operator that there is not, which matches nothing.
+    /// Whether the operator is `In`, else `NotIn`. `None` is an unknown operator, which matches nothing.
     is_in: Option<bool>,
     values: BTreeSet<String>,
 }
@@ -50,7 +50,7 @@ enum Field {
 }
 
 impl Affinity {
-    /// The affinity in `raw`.
+    /// Compiles the affinity in `raw`.
     pub(crate) fn compile(raw: &ClusterAffinity) -> Self {
         let labels = raw.label_selector.as_ref().map(|selector| {
             Selector::compile(selector, "labelSelector")
@@ -86,8 +86,8 @@ impl Affinity {
         if !by_labels {
             return Some(Miss::Labels);
         }
-        // Zones are considered before the other fields; the choice of the reported one does not change
-        // the verdict.
+        // Karmada tests zones before the other fields. The order only affects the reported field, not the
+        // verdict.
         let failing = self.fields.iter().position(|test| !test.holds(cluster));
         if let Some(index) = failing {
             return Some(Miss::Field(u32::try_from(index).unwrap_or(u32::MAX)));
@@ -96,16 +96,16 @@ impl Affinity {
         (!named).then_some(Miss::Names)
     }
 
-    /// The clusters of `columns` that are meant.
+    /// The clusters of `columns` that match.
     pub(crate) fn select(&self, columns: &Columns) -> Bits {
-        let mut meant = Bits::all(columns.count());
+        let mut matching = Bits::all(columns.count());
         for (_, passing) in self.parts(columns) {
-            meant.intersect(&passing);
+            matching.intersect(&passing);
         }
-        meant
+        matching
     }
 
-    /// Parts that leave clusters out, in the order in which Karmada looks, each with the clusters of `columns`
+    /// Parts that may exclude clusters, in the order of Karmada's tests, each with the clusters of `columns`
     /// that pass it.
     pub(crate) fn parts(&self, columns: &Columns) -> Vec<(Miss, Bits)> {
         let count = columns.count();
@@ -130,13 +130,13 @@ impl Affinity {
         parts
     }
 
-    /// The labels that are asked for, where nothing else is.
+    /// The label selector, if the affinity tests nothing else.
     pub(crate) fn labels_alone(&self) -> Option<&Selector> {
         let is_alone = self.exclude.is_empty() && self.fields.is_empty() && self.names.is_empty();
         self.labels.as_ref()?.as_ref().ok().filter(|_| is_alone)
     }
 
-    /// Reason why the label selector cannot be read.
+    /// Reason why the label selector is invalid.
     pub(crate) fn problem(&self) -> Option<&str> {
         match &self.labels {
             Some(Err(problem)) => Some(problem),
@@ -163,7 +163,7 @@ impl FieldTest {
         }
     }
 
-    /// The clusters of `columns` that it holds for.
+    /// The clusters of `columns` that match this expression.
     fn select(&self, columns: &Columns) -> Bits {
         let mut found = Bits::none(columns.count());
         let Some(is_in) = self.is_in else {

@@ -1,4 +1,5 @@
-//! The choice: filter, rank, select, divide; group of clusters after group until one takes all.
+//! The choice of clusters: filter, rank, select, divide. Groups of clusters are tried one after the other
+//! until one has room for all replicas.
 
 use std::collections::BTreeSet;
 
@@ -14,17 +15,17 @@ use crate::spread::{self, Terms};
 use crate::standing::RankedCluster;
 use crate::strategy::Strategy;
 
-/// The score of a cluster that the template is on already.
+/// The score of a cluster that has the template already.
 const LISTED: i64 = 100;
 
 /// Settings of Karmada's scheduler that change decisions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// `--enable-empty-workload-propagation`: selected clusters that get no replicas are listed with none.
+    /// `--enable-empty-workload-propagation`: whether selected clusters without replicas are listed, too.
     pub(crate) lists_empty: bool,
 }
 
-/// Outcome for one group of clusters, or for all without groups.
+/// Outcome for one group of clusters, or for all clusters where there are no groups.
 #[derive(Debug)]
 pub(crate) struct GroupOutcome {
     /// Every refusal of every filter.
@@ -33,7 +34,7 @@ pub(crate) struct GroupOutcome {
     pub(crate) feasible: Vec<Ix>,
     /// The clusters that fit, best first.
     pub(crate) ranked: Vec<RankedCluster>,
-    /// Bound of the room of each, aligned with `feasible`.
+    /// The limit of each cluster's room, aligned with `feasible`.
     pub(crate) bounds: Vec<RoomLimit>,
     /// The selected clusters, in the order of the division.
     pub(crate) selected: Vec<Ix>,
@@ -41,30 +42,31 @@ pub(crate) struct GroupOutcome {
     pub(crate) outcome: Result<Shares, Failure>,
 }
 
-/// A group that was tried and did not take all, or the one that did.
+/// A group that was tried, with or without success.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GroupAttempt {
-    /// The place of the group among all.
+    /// The index of the group.
     pub(crate) group: usize,
     /// Number of clusters that fit.
     pub(crate) feasible: usize,
-    /// Reason why it has no room for all.
+    /// Reason why the group has no room for all replicas; `None` where it has.
     pub(crate) failure: Option<Failure>,
 }
 
 /// Clusters with their replicas, or the reason why there are none.
 #[derive(Debug)]
 pub(crate) struct Choice {
-    /// Outcome of the group that took all, or of the one tried first.
+    /// Outcome of the group with room for all replicas, or else of the group that was tried first.
     pub(crate) run: GroupOutcome,
-    /// The place of that group; `None` without groups.
+    /// The index of that group; `None` without groups.
     pub(crate) group: Option<usize>,
     /// The groups that were tried, in order.
     pub(crate) tried: Vec<GroupAttempt>,
 }
 
-/// Chooses for `question`. Groups are tried from the observed one on, from the first one where none is
-/// observed or it is decided from scratch; earlier ones are not come back to.
+/// Chooses clusters for `question`. Groups are tried in order from the observed group on, or from the first
+/// one if none is observed or the binding is decided from scratch. Groups before the observed one are not
+/// tried.
 pub(crate) fn choose(question: &Question<'_>, settings: Settings) -> Choice {
     let common = Common::of(question);
     let groups = question.policy.groups();
@@ -76,8 +78,8 @@ pub(crate) fn choose(question: &Question<'_>, settings: Settings) -> Choice {
     let mut first = None;
     let mut tried = Vec::new();
     for (place, group) in groups.iter().enumerate().skip(start.unwrap_or(0)) {
-        let asked = Try::new(question, Some(group));
-        let run = run(&asked, &common, settings);
+        let attempt = Try::new(question, Some(group));
+        let run = run(&attempt, &common, settings);
         tried.push(GroupAttempt {
             group: place,
             feasible: run.feasible.len(),
@@ -85,7 +87,7 @@ pub(crate) fn choose(question: &Question<'_>, settings: Settings) -> Choice {
         });
         if run.outcome.is_ok() {
             return Choice {
-                run: run.judged(&asked),
+                run: run.judged(&attempt),
                 group: Some(place),
                 tried,
             };
@@ -93,17 +95,17 @@ pub(crate) fn choose(question: &Question<'_>, settings: Settings) -> Choice {
         first.get_or_insert((place, run));
     }
     if let Some((place, run)) = first {
-        let asked = Try::new(question, groups.get(place));
+        let attempt = Try::new(question, groups.get(place));
         return Choice {
-            run: run.judged(&asked),
+            run: run.judged(&attempt),
             group: Some(place),
             tried,
         };
     }
-    let asked = Try::new(question, None);
-    let mut all = run(&asked, &common, settings).judged(&asked);
+    let attempt = Try::new(question, None);
+    let mut all = run(&attempt, &common, settings).judged(&attempt);
     if question.policy.groups.is_some() {
-        // A list without groups takes everything, on no cluster.
+        // With an empty list of groups, the binding is scheduled, but on no cluster.
         (all.selected, all.outcome) = (Vec::new(), Ok(Shares::new()));
     }
     Choice {
@@ -113,24 +115,24 @@ pub(crate) fn choose(question: &Question<'_>, settings: Settings) -> Choice {
     }
 }
 
-/// Verdicts and figures that are the same whichever group is tried.
+/// Verdicts and measures that do not depend on the group.
 struct Common {
-    /// The clusters that no filter refuses but perhaps that of the group.
+    /// The clusters that pass every filter other than that of the group.
     passing: Bits,
-    /// The part of its room that a replica takes, by the shapes of clusters.
+    /// The share of a cluster's room that one replica takes, by the shape of the cluster.
     measures: Vec<Measure>,
 }
 
 impl Common {
     fn of(question: &Question<'_>) -> Self {
         let columns = question.columns;
-        let asked = Try::new(question, None);
+        let attempt = Try::new(question, None);
         let mut passing = Bits::all(columns.count());
         let others = Plugin::ALL
             .iter()
             .filter(|plugin| **plugin != Plugin::ClusterAffinity);
         for plugin in others {
-            match plugin.refuse(&asked, columns.count()) {
+            match plugin.refuse(&attempt, columns.count()) {
                 Refusals::These(refused) => {
                     let refused = refused.into_iter();
                     refused.for_each(|(candidate, _)| passing.set(candidate, false));
@@ -159,7 +161,7 @@ impl Common {
         let mut room = reserve
             .room(record.request.as_ref(), measure)
             .without(question.taken_of(candidate));
-        // An unknown number counts as the wanted one.
+        // Unknown room counts as room for the requested number.
         if room.replicas >= MOST {
             room.replicas = record.replicas();
         }
@@ -168,29 +170,29 @@ impl Common {
 }
 
 impl GroupOutcome {
-    /// With the verdict of every filter on every cluster.
-    fn judged(self, asked: &Try<'_>) -> Self {
+    /// Adds the verdict of every filter on every cluster.
+    fn judged(self, attempt: &Try<'_>) -> Self {
         let (feasible, rejections) =
-            berth_scheduling::filter(asked, asked.question.columns.count(), &Plugin::ALL.each_ref());
+            berth_scheduling::filter(attempt, attempt.question.columns.count(), &Plugin::ALL.each_ref());
         debug_assert_eq!(feasible, self.feasible, "filters say the same alone and together");
         Self { rejections, ..self }
     }
 }
 
-/// Division among the `wanted` clusters alone, in the group of `whole`. Their selection stays: a caller
-/// who names clusters is responsible for their spread.
+/// Divides the replicas among the `chosen` clusters alone, in the group of `whole`. Spread constraints do
+/// not apply: a caller who names clusters is responsible for their spread.
 pub(crate) fn among(
     question: &Question<'_>,
     whole: &Choice,
-    wanted: &BTreeSet<Ix>,
+    chosen: &BTreeSet<Ix>,
     settings: Settings,
 ) -> (GroupOutcome, Option<usize>) {
     let group = whole.group.and_then(|place| question.policy.groups().get(place));
-    let asked = Try::new(question, group);
+    let attempt = Try::new(question, group);
     let ranked = whole.run.ranked.iter();
     let selected: Vec<RankedCluster> = ranked
         .clone()
-        .filter(|standing| wanted.contains(&standing.candidate))
+        .filter(|standing| chosen.contains(&standing.candidate))
         .copied()
         .collect();
     let run = GroupOutcome {
@@ -199,18 +201,18 @@ pub(crate) fn among(
         ranked: ranked.copied().collect(),
         bounds: whole.run.bounds.clone(),
         selected: selected.iter().map(|standing| standing.candidate).collect(),
-        outcome: share(&asked, &selected, settings),
+        outcome: share(&attempt, &selected, settings),
     };
     (run, whole.group)
 }
 
-/// One group: the clusters that fit, the order, the selection, the division. [`GroupOutcome::judged`] has the
-/// refusals.
-fn run(asked: &Try<'_>, common: &Common, settings: Settings) -> GroupOutcome {
-    let mut feasible = asked.meant();
+/// Tries one group: filters, ranks and selects its clusters, and divides the replicas.
+/// [`GroupOutcome::judged`] adds the refusals.
+fn run(attempt: &Try<'_>, common: &Common, settings: Settings) -> GroupOutcome {
+    let mut feasible = attempt.matching();
     feasible.intersect(&common.passing);
     let feasible: Vec<Ix> = feasible.iter().collect();
-    let (mut ranked, bounds) = stand(asked, common, &feasible);
+    let (mut ranked, bounds) = rank_candidates(attempt, common, &feasible);
     ranked.sort_by_key(RankedCluster::rank);
     let mut run = GroupOutcome {
         rejections: Rejections::default(),
@@ -223,26 +225,30 @@ fn run(asked: &Try<'_>, common: &Common, settings: Settings) -> GroupOutcome {
     if run.feasible.is_empty() {
         return run;
     }
-    match select(asked, &run.ranked) {
+    match select(attempt, &run.ranked) {
         Err(failure) => run.outcome = Err(failure),
         Ok(selected) => {
             run.selected = selected.iter().map(|standing| standing.candidate).collect();
-            run.outcome = share(asked, &selected, settings);
+            run.outcome = share(attempt, &selected, settings);
         }
     }
     run
 }
 
-/// Standings of the `feasible`, and the bound of the room of each.
-fn stand(asked: &Try<'_>, common: &Common, feasible: &[Ix]) -> (Vec<RankedCluster>, Vec<RoomLimit>) {
-    let question = asked.question;
+/// The `feasible` clusters with the data for their ranking, and the limit of each one's room.
+fn rank_candidates(
+    attempt: &Try<'_>,
+    common: &Common,
+    feasible: &[Ix],
+) -> (Vec<RankedCluster>, Vec<RoomLimit>) {
+    let question = attempt.question;
     let mut standings = Vec::with_capacity(feasible.len());
     let mut bounds = Vec::with_capacity(feasible.len());
     for &candidate in feasible {
         let Room { replicas, bound } = common.room(question, candidate);
         standings.push(RankedCluster {
             candidate,
-            tier: asked.tier(candidate),
+            tier: attempt.tier(candidate),
             score: if question.is_listed(candidate) { LISTED } else { 0 },
             room: replicas,
             held: question.held_by(candidate),
@@ -252,20 +258,20 @@ fn stand(asked: &Try<'_>, common: &Common, feasible: &[Ix]) -> (Vec<RankedCluste
     (standings, bounds)
 }
 
-fn select(asked: &Try<'_>, ranked: &[RankedCluster]) -> Result<Vec<RankedCluster>, Failure> {
-    let policy = asked.question.policy;
+fn select(attempt: &Try<'_>, ranked: &[RankedCluster]) -> Result<Vec<RankedCluster>, Failure> {
+    let policy = attempt.question.policy;
     let terms = Terms {
-        columns: asked.question.columns,
+        columns: attempt.question.columns,
         constraints: &policy.raw.spread_constraints,
         is_ignored: policy.ignores_spread,
         is_duplicated: matches!(policy.strategy, Strategy::Duplicated),
-        replicas: asked.question.record.replicas(),
+        replicas: attempt.question.record.replicas(),
     };
     spread::select(ranked.to_vec(), &terms)
 }
 
-fn share(asked: &Try<'_>, selected: &[RankedCluster], settings: Settings) -> Result<Shares, Failure> {
-    let question = asked.question;
+fn share(attempt: &Try<'_>, selected: &[RankedCluster], settings: Settings) -> Result<Shares, Failure> {
+    let question = attempt.question;
     let nothing = || selected.iter().map(|standing| (standing.candidate, 0));
     if !question.record.divides() {
         return Ok(nothing().collect());
@@ -277,7 +283,7 @@ fn share(asked: &Try<'_>, selected: &[RankedCluster], settings: Settings) -> Res
         is_fresh: question.record.is_rescheduled(),
         is_descending: seats::is_descending(&question.record.spec.resource.uid),
     };
-    let tiers = asked.group.is_some_and(|group| group.overflow.is_some());
+    let tiers = attempt.group.is_some_and(|group| group.overflow.is_some());
     let mut shares = divide::divide(&wish, selected, question.columns, tiers)?;
     if settings.lists_empty {
         for (candidate, none) in nothing() {

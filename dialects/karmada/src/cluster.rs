@@ -1,4 +1,4 @@
-//! A cluster, read once when it changes.
+//! A cluster, parsed once per change.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,15 +13,15 @@ use crate::room::Reserve;
 pub(crate) const PROVIDER: &str = "provider";
 /// The field with the region of a cluster.
 pub(crate) const REGION: &str = "region";
-/// The field that a cluster in any zone has.
+/// The field of a cluster that is in any zone.
 pub(crate) const ZONE: &str = "zone";
 
-/// The field that a cluster in this zone has.
+/// The field of a cluster that is in this zone.
 pub(crate) fn in_zone(zone: &str) -> String {
     format!("{ZONE}/{zone}")
 }
 
-/// Taints in their order, times left aside.
+/// Taints in their order, without their times.
 pub(crate) type Taints = Vec<Taint>;
 
 /// The kinds that a cluster serves, by apiVersion.
@@ -38,13 +38,13 @@ impl Apis {
         Self(apis)
     }
 
-    /// Whether `kind` of `api_version` is among them.
+    /// Whether `kind` of `api_version` is served.
     pub(crate) fn serve(&self, api_version: &str, kind: &str) -> bool {
         let kinds = self.0.get(api_version);
         kinds.is_some_and(|kinds| kinds.iter().any(|known| known == kind))
     }
 
-    /// Whether there are none.
+    /// Whether no kind is served.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -57,29 +57,29 @@ pub(crate) struct Cluster {
     pub(crate) object: Arc<Object>,
     /// The name.
     pub(crate) name: Arc<str>,
-    /// The provider, or nothing.
+    /// The provider; empty where there is none.
     pub(crate) provider: String,
-    /// The region, or nothing.
+    /// The region; empty where there is none.
     pub(crate) region: Arc<str>,
     /// The zones.
     pub(crate) zones: Vec<String>,
-    /// Provider, region and zones, as far as it has them, by the names of fields.
+    /// Provider, region and zones, as far as they exist, by the names of fields.
     pub(crate) fields: Labels,
     /// The taints of every effect.
     pub(crate) taints: Arc<Taints>,
-    /// The kinds that it serves.
+    /// The kinds that the cluster serves.
     pub(crate) apis: Arc<Apis>,
-    /// Room that it reports.
+    /// The room that the cluster reports.
     pub(crate) reserve: Reserve,
     /// The conditions.
     pub(crate) conditions: Vec<Condition>,
 }
 
 impl Cluster {
-    /// Reads a cluster.
+    /// Parses a cluster.
     ///
     /// # Errors
-    /// Reason why it cannot be read.
+    /// The reason why the object cannot be parsed.
     pub(crate) fn read(key: &Key, object: &Arc<Object>) -> Result<Self, String> {
         let view: View = object
             .view()

@@ -1,4 +1,4 @@
-//! The filters in pipeline order, and the reasons each refuses for.
+//! The filters in pipeline order, each with the reasons of its refusals.
 
 berth_scheduling::filters! {
     /// The cluster is not being deleted. Karmada skips such a cluster without a reason.
@@ -8,27 +8,27 @@ berth_scheduling::filters! {
     /// The cluster serves the template's API.
     ApiEnablement = "APIEnablement" {
         NotServed = "ApiNotServed",
-        /// It has not reported any.
+        /// The cluster has not reported any API.
         NoApis = "NoApisReported",
     }
     /// Every taint is tolerated.
     TaintToleration = "TaintToleration" {
         Untolerated = "Untolerated",
     }
-    /// The cluster is in the group that is tried.
+    /// The cluster is in the group of clusters that is tried.
     ClusterAffinity = "ClusterAffinity" {
         Excluded = "Excluded",
         Labels = "LabelMismatch",
         Field = "FieldMismatch",
         Names = "NotNamed",
     }
-    /// The cluster has the field that a constraint spreads by.
+    /// The cluster has the field by which a constraint spreads.
     SpreadConstraint = "SpreadConstraint" {
         NoProvider = "NoProvider",
         NoRegion = "NoRegion",
         NoZone = "NoZone",
     }
-    /// The template is not on its way out of the cluster.
+    /// The template is not being evicted from the cluster.
     ClusterEviction = "ClusterEviction" {
         Evicting = "Evicting",
     }

@@ -1,7 +1,7 @@
-//! All clusters as columns, in the order of names: what filters and room read.
+//! All clusters as columns, in the order of names, for filters and room.
 //!
-//! Built at the first read after clusters came or went, and kept up to date where one changes. Snapshots share
-//! what has not changed between them.
+//! Columns are built at the first read after a cluster was added or deleted, and updated when a cluster
+//! changes. Snapshots share unchanged columns.
 
 mod common;
 
@@ -31,12 +31,12 @@ pub(crate) struct Columns {
     pub(crate) taints: Common<Taints>,
     /// The kinds that are served.
     pub(crate) apis: Common<Apis>,
-    /// Resources by which room is counted.
+    /// The resources by which room is counted.
     pub(crate) shapes: Common<Shape>,
 }
 
 impl Columns {
-    /// The columns of `clusters`, which come in the order of names.
+    /// Builds the columns of `clusters`, which are in the order of names.
     pub(crate) fn build<'a>(clusters: impl Iterator<Item = &'a Arc<Cluster>>) -> Self {
         let rows: imbl::Vector<Arc<Cluster>> = clusters.cloned().collect();
         let mut leaving = Bits::none(number(rows.len()));
@@ -54,7 +54,7 @@ impl Columns {
         }
     }
 
-    /// Takes in a new reading of a cluster that is there already.
+    /// Updates the row of an existing cluster.
     pub(crate) fn replace(&mut self, row: &Arc<Cluster>) {
         let Some(candidate) = self.find(&row.name) else {
             return;
@@ -88,7 +88,7 @@ impl Columns {
         found.ok().map(number)
     }
 
-    /// The clusters with these names, as far as they are there.
+    /// The existing clusters with these names.
     pub(crate) fn named<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Bits {
         let mut named = Bits::none(self.count());
         for candidate in names.into_iter().filter_map(|name| self.find(name)) {
@@ -97,7 +97,8 @@ impl Columns {
         named
     }
 
-    /// The clusters whose `field` ([`Cluster::fields`]) has one of `values`, or any where none are given.
+    /// The clusters whose `field` ([`Cluster::fields`]) has one of `values`, or any value if `values` is
+    /// `None`.
     pub(crate) fn with_field(&self, field: &str, values: Option<&BTreeSet<String>>) -> Bits {
         let values = values.map(|values| values.iter().cloned().collect::<Vec<_>>());
         let requirement = Requirement {
@@ -115,7 +116,7 @@ impl Columns {
     }
 }
 
-/// `length` as a number of candidates.
+/// Converts `length` to a number of candidates.
 fn number(length: usize) -> Ix {
     Ix::try_from(length).unwrap_or(Ix::MAX)
 }

@@ -45,15 +45,15 @@ impl Default for Form {
 /// Settings in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// The scheduler that Berth is.
+    /// The schedulerName of the bindings that Berth decides.
     pub(crate) scheduler: String,
-    /// Whether selected clusters that get no replicas are listed with none.
+    /// Whether selected clusters without replicas are listed, too.
     pub(crate) lists_empty: bool,
     /// Whether workloads have affinities to one another.
     pub(crate) workload_affinity: bool,
     /// Whether quotas of namespaces limit decisions.
     pub(crate) enforces_quotas: bool,
-    /// Whether workload that was placed lately is taken off room.
+    /// Whether recently placed workloads are subtracted from the room of clusters.
     pub(crate) counts_lately: bool,
 }
 
@@ -84,13 +84,13 @@ impl From<Form> for Settings {
     }
 }
 
-/// The form.
+/// The schema of the settings.
 pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
 
-/// Reads `spec` at `path`; absent fields have their defaults.
+/// Reads `spec`, which is at `path`; absent fields have their defaults.
 ///
 /// # Errors
-/// Everything that is wrong, with paths.
+/// All errors in `spec`, with paths.
 pub(crate) fn read(spec: Option<&Value>, path: &str) -> Result<Settings, Vec<FieldError>> {
     let form = SCHEMA.read::<Form>(spec.unwrap_or(&Value::Null), path);
     let settings = Settings::from(form.value.clone());

@@ -1,7 +1,7 @@
-//! Deciding: the binding, the clusters, now, and out comes a decision; pure and the same twice.
+//! Deciding: a pure function from the binding, the clusters and the instant to a decision.
 //!
-//! The choice is always made. Where Karmada would not decide now, the listed clusters stay, and the
-//! choice serves the explanation.
+//! Clusters are always chosen. Where Karmada would not decide now, the listed clusters stay, and the choice
+//! serves only as an explanation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use crate::writes;
 /// Decides `record`, the binding of `ask`.
 ///
 /// # Errors
-/// Where targets were chosen: those that there are not, or that do not fit.
+/// Only where the caller chose clusters: those that do not exist or do not fit.
 pub(crate) fn decide(fleet: &Fleet, record: &Record, ask: &Ask<'_>) -> Result<Decision, ChoiceRefusal> {
     if record.is_leaving() {
         return Ok(released(record, ask));
@@ -55,7 +55,7 @@ pub(crate) fn decide(fleet: &Fleet, record: &Record, ask: &Ask<'_>) -> Result<De
     }
 }
 
-/// Clusters that a binding is on now. Amounts are those of divided bindings.
+/// The clusters that a binding lists now. Only divided bindings have amounts.
 pub(crate) fn current(record: &Record) -> Vec<Current> {
     let divides = record.divides();
     let targets = record.spec.clusters.iter();
@@ -68,7 +68,7 @@ pub(crate) fn current(record: &Record) -> Vec<Current> {
         .collect()
 }
 
-/// A decision that never ran the pipeline.
+/// A decision without a run of the pipeline.
 fn unjudged(record: &Record, ask: &Ask<'_>, outcome: Outcome, reason: &'static str) -> Decision {
     Decision {
         demand: ask.demand.clone(),
@@ -98,7 +98,7 @@ fn left_alone(record: &Record, ask: &Ask<'_>, why: IgnoreReason) -> Decision {
     }
 }
 
-/// Karmada's own controllers release a binding that is being deleted.
+/// The decision on a binding that is being deleted: Karmada's own controllers release it.
 fn released(record: &Record, ask: &Ask<'_>) -> Decision {
     let decision = unjudged(record, ask, Outcome::Released, "Terminating");
     let leaves = decision.current.iter().map(|current| BindingChange {
@@ -115,7 +115,7 @@ fn released(record: &Record, ask: &Ask<'_>) -> Decision {
     }
 }
 
-/// A binding that is decided.
+/// A binding that is being decided.
 struct BindingFacts<'a> {
     fleet: &'a Fleet,
     record: &'a Record,
@@ -139,12 +139,12 @@ impl BindingFacts<'_> {
             _ => None,
         };
         let (shares, failure) = match &run.outcome {
-            // Without a listed cluster that could stay, the status has the reason.
+            // Without a listed cluster that could stay, the decision has the reason.
             Err(failure) if !decides && self.record.spec.clusters.is_empty() => (None, Some(*failure)),
             _ if !decides => (None, None),
             Ok(_) if excess.is_some() => (None, Some(Failure::QuotaExceeded)),
             Ok(shares) => (Some(shares.clone()), None),
-            // No cluster fits: the listed ones are released.
+            // No cluster fits, so that the listed ones are released.
             Err(Failure::NoClusterFit) => (Some(Shares::new()), Some(Failure::NoClusterFit)),
             Err(failure) => (None, Some(*failure)),
         };
@@ -163,11 +163,11 @@ impl BindingFacts<'_> {
         self.decision(run, detail)
     }
 
-    /// The decision where clusters were chosen: the replicas are divided among these.
+    /// The decision for the clusters that the caller chose: the replicas are divided among these.
     fn chosen(&self, names: &[String]) -> Result<Decision, ChoiceRefusal> {
         let columns = self.fleet.columns();
         let mut errors = Vec::new();
-        let mut wanted = BTreeSet::new();
+        let mut candidates = BTreeSet::new();
         let whole = choice::choose(self.question, self.settings());
         for (index, name) in names.iter().enumerate() {
             let at = format!("spec.targets[{index}]");
@@ -179,12 +179,12 @@ impl BindingFacts<'_> {
                         errors.push(FieldError::invalid(at, name.as_str(), why));
                     }
                     None => {
-                        wanted.insert(candidate);
+                        candidates.insert(candidate);
                     }
                 },
             }
         }
-        if errors.is_empty() && wanted.is_empty() {
+        if errors.is_empty() && candidates.is_empty() {
             errors.push(FieldError::required(
                 "spec.targets",
                 "a binding goes to a cluster at least",
@@ -193,7 +193,7 @@ impl BindingFacts<'_> {
         if !errors.is_empty() {
             return Err(ChoiceRefusal { errors });
         }
-        let (run, group) = choice::among(self.question, &whole, &wanted, self.settings());
+        let (run, group) = choice::among(self.question, &whole, &candidates, self.settings());
         match &run.outcome {
             Err(failure) => Err(ChoiceRefusal {
                 errors: vec![FieldError::invalid(
@@ -224,7 +224,7 @@ impl BindingFacts<'_> {
         }
     }
 
-    /// The quota that has too little left for `shares`.
+    /// The quota that is exceeded by `shares`.
     fn excess(&self, shares: &Shares) -> Option<Excess> {
         let replicas: i64 = shares.values().sum();
         self.fleet.excess(self.ask.demand, self.record, replicas)
@@ -271,8 +271,8 @@ impl BindingFacts<'_> {
             (decision.outcome, decision.reason) = (Outcome::Unschedulable, failure.token());
         }
         decision.detail = Box::new(detail);
-        let rests = decision.outcome == Outcome::Scheduled && !next.is_empty();
-        if rests && writes::writes(self.fleet, &decision).is_empty() {
+        let stays_bound = decision.outcome == Outcome::Scheduled && !next.is_empty();
+        if stays_bound && writes::writes(self.fleet, &decision).is_empty() {
             (decision.outcome, decision.reason) = (Outcome::Unchanged, "Kept");
         }
         decision
@@ -283,7 +283,8 @@ impl BindingFacts<'_> {
         targets.map(|target| (target.name.as_str(), i64::from(target.replicas)))
     }
 
-    /// Columns for ranking the feasible clusters, in that order, and the room.
+    /// The score columns of the feasible clusters, in the order of ranking, followed by the room; and the
+    /// names of the columns.
     fn scores(&self, run: &GroupOutcome, ranks: &[usize]) -> (Vec<ScoreColumn>, Vec<Arc<str>>) {
         let rows: Vec<usize> = run
             .feasible
@@ -316,7 +317,7 @@ impl BindingFacts<'_> {
     }
 }
 
-/// The rank of each of `count` candidates, from 0; the largest number of one that does not fit.
+/// The rank of each of `count` candidates, from 0; `usize::MAX` for a candidate that does not fit.
 fn ranks(run: &GroupOutcome, count: Ix) -> Vec<usize> {
     let mut ranks = vec![usize::MAX; count as usize];
     for (rank, standing) in run.ranked.iter().enumerate() {
@@ -337,7 +338,7 @@ fn refusal(run: &GroupOutcome, candidate: Ix) -> Option<Code> {
     Some(Code::of_reason(found.reason))
 }
 
-/// Changes of the clusters that are `now` listed or will be `next`.
+/// The changes from the clusters that are listed `now` to the clusters that are listed `next`.
 fn changes(now: &BTreeMap<&str, i64>, next: &BTreeMap<&str, i64>, divides: bool) -> Vec<BindingChange> {
     let amount = |side: Option<&i64>| side.copied().filter(|_| divides);
     let all: BTreeSet<&str> = now.keys().chain(next.keys()).copied().collect();

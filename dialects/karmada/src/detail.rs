@@ -1,4 +1,4 @@
-//! Part of a decision that only this system has.
+//! The part of a decision that only this system has.
 
 use berth_scheduling::Ix;
 
@@ -10,19 +10,19 @@ use crate::quota::Excess;
 use crate::room::RoomLimit;
 use crate::trigger::Trigger;
 
-/// The column of room, with the resource that limits it.
+/// The name of the score column for room.
 pub(crate) const ROOM: &str = "Room";
 
-/// Part of a decision that only this system has.
+/// The part of a decision that only this system has.
 #[derive(Debug, Default)]
 pub(crate) struct Detail {
-    /// Reason why the binding is left alone, if it is.
+    /// Reason why the binding is not decided; `None` where it is.
     pub(crate) ignored: Option<IgnoreReason>,
-    /// Reason why Karmada decides.
+    /// Reason why Karmada would decide now.
     pub(crate) trigger: Option<Trigger>,
-    /// Reason why no group has room for all replicas: that of the group that was tried first.
+    /// Reason why no group has room for all replicas, from the group that was tried first.
     pub(crate) failure: Option<Failure>,
-    /// The quota that has too little left, if there is one.
+    /// The quota that would be exceeded, if there is one.
     pub(crate) excess: Option<Excess>,
     /// Replicas by cluster after the decision; absent where the listed clusters stay.
     pub(crate) shares: Option<Shares>,
@@ -30,9 +30,9 @@ pub(crate) struct Detail {
     pub(crate) group: Option<usize>,
     /// The groups that were tried, in order.
     pub(crate) tried: Vec<GroupAttempt>,
-    /// The clusters that were selected, before replicas were divided, in the order of names.
+    /// The clusters that were selected before replicas were divided, in the order of names.
     pub(crate) selected: Vec<Ix>,
-    /// Bound of the room of each feasible cluster, aligned with them.
+    /// The limit of each feasible cluster's room, aligned with the feasible clusters.
     pub(crate) bounds: Vec<RoomLimit>,
     /// Whether the caller chose the clusters.
     pub(crate) is_chosen: bool,

@@ -1,13 +1,13 @@
-//! The detector (docs/systems/karmada.md, "The detector"): a policy claims templates, and of each comes a
-//! binding.
+//! The detector (docs/systems/karmada.md, "The detector"): policies claim templates, and each claimed
+//! template gets a binding.
 //!
-//! It runs where Berth stands alone, and in plans and simulations. Behind a hub Karmada's controller
-//! manager does this. There, the binding stands for a template that cannot be read, and follows its
-//! policy.
+//! It runs where Berth stores the objects itself, and in plans and simulations. On a hub, Karmada's
+//! controller manager does this work. A template on a hub may be unreadable: its binding then represents it,
+//! and follows its policy.
 
 mod binding;
 mod claim;
-mod stored;
+mod stored_object;
 #[cfg(test)]
 mod tests;
 
@@ -18,7 +18,7 @@ use berth_apimachinery::write::{Verb, Write};
 use berth_apimachinery::{Change, GroupResource, Key, Object};
 use berth_dialect_contract::{Context, Reconciler, Step};
 
-use self::stored::stripped;
+use self::stored_object::stripped;
 use crate::fleet::Fleet;
 use crate::fleet::policies::PolicyRecord;
 use crate::names::{
@@ -27,14 +27,14 @@ use crate::names::{
 };
 use crate::template::{self, TemplateKind};
 
-/// Name among all controllers.
+/// The name of the controller.
 const NAME: &str = "karmada-detector";
 
-/// The detector.
+/// The controller that claims templates and writes bindings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Detector;
 
-/// Karmada's fleet. `None` when the inventory is another dialect's, which does not occur.
+/// Karmada's fleet. `None` if the inventory is that of another dialect, which does not occur.
 fn fleet<'a>(context: &Context<'a>) -> Option<&'a Fleet> {
     let any: &dyn Any = context.inventory;
     any.downcast_ref()
@@ -87,7 +87,7 @@ impl Reconciler for Detector {
             PROPAGATION_POLICIES | CLUSTER_PROPAGATION_POLICIES => of_policy(change, context),
             BINDINGS | CLUSTER_BINDINGS => {
                 let template = change.new.as_ref().or(change.old.as_ref()).and_then(template_of);
-                // A template that cannot be read may be there all the same.
+                // A template may exist although it cannot be read.
                 let known = template.filter(|template| context.objects.get(template).is_some());
                 known
                     .filter(|template| has_work(template, context))
@@ -125,7 +125,7 @@ fn key_of(resource: GroupResource, object: &Object) -> Key {
     Key::new(resource, meta.namespace(), meta.name())
 }
 
-/// The key of a binding's template, where its kind is known.
+/// The key of a binding's template, if the kind of the template is known.
 fn template_of(binding: &std::sync::Arc<Object>) -> Option<Key> {
     let resource = &binding.value()["spec"]["resource"];
     let text = |field: &str| resource[field].as_str().unwrap_or_default();
@@ -137,7 +137,7 @@ fn has_work(key: &Key, context: &Context<'_>) -> bool {
     !writes(key, context).is_empty()
 }
 
-/// Whether a policy that waits for the template's next change claims it, and a binding exists.
+/// Whether the claiming policy waits for the next change of the template, which already has a binding.
 fn waits(key: &Key, context: &Context<'_>) -> bool {
     let parts = fleet(context).zip(context.objects.get(key));
     let policy = parts.and_then(|(fleet, object)| fleet.policies.get(&claim::claimed_by(object)?));
@@ -146,7 +146,7 @@ fn waits(key: &Key, context: &Context<'_>) -> bool {
 }
 
 /// Keys that a change of a policy makes due: the templates that it claimed or selects, and the bindings
-/// of unreadable ones.
+/// whose templates cannot be read.
 fn of_policy(change: &Change, context: &Context<'_>) -> Vec<Key> {
     let read =
         |object: &Option<std::sync::Arc<Object>>| PolicyRecord::read(&change.key, object.as_ref()?).ok();
@@ -158,7 +158,7 @@ fn of_policy(change: &Change, context: &Context<'_>) -> Vec<Key> {
     for record in [&old, &new].into_iter().flatten() {
         for selected in record.selected(context.objects) {
             let (resource, object) = selected;
-            // Templates of other policies stay theirs.
+            // Templates that other policies claim stay with those policies.
             if claim::claimed_by(object).is_none_or(|claimed| claimed == change.key) {
                 due.insert(key_of(resource, object));
             }
@@ -178,7 +178,7 @@ fn of_policy(change: &Change, context: &Context<'_>) -> Vec<Key> {
     due.into_iter().collect()
 }
 
-/// All writes about the template or binding at `key`, in order.
+/// All writes for the template or binding at `key`, in order.
 fn writes(key: &Key, context: &Context<'_>) -> Vec<Write> {
     let Some(fleet) = fleet(context) else {
         return Vec::new();
@@ -192,10 +192,10 @@ fn writes(key: &Key, context: &Context<'_>) -> Vec<Write> {
 fn of_template(fleet: &Fleet, kind: &'static TemplateKind, key: &Key, context: &Context<'_>) -> Vec<Write> {
     let binding_key = kind.binding(&key.namespace, &key.name);
     let Some(template) = context.objects.get(key) else {
-        // The garbage collector deletes it too, where there is one.
+        // The garbage collector would delete the binding, too, where it runs.
         let binding = context.objects.get(&binding_key);
-        let made = binding.filter(|binding| claim::claimed_by(binding).is_some());
-        return made
+        let claimed_binding = binding.filter(|binding| claim::claimed_by(binding).is_some());
+        return claimed_binding
             .map(|binding| deletion(&binding_key, binding))
             .into_iter()
             .collect();
@@ -208,13 +208,13 @@ fn of_template(fleet: &Fleet, kind: &'static TemplateKind, key: &Key, context: &
         let claimed = [(key, Some(template)), (&binding_key, stored)];
         return claimed
             .into_iter()
-            .filter_map(|(key, object)| update(key, object?, claim::taken_off(object?)?))
+            .filter_map(|(key, object)| update(key, object?, claim::without_claim(object?)?))
             .collect();
     };
     if !overrides_exist(policy, context) {
         return Vec::new();
     }
-    let claimed = update(key, template, claim::put_on(&stripped(template), policy));
+    let claimed = update(key, template, claim::with_claim(&stripped(template), policy));
     let bound = match stored {
         Some(stored) => {
             let new = binding::of_template(&stripped(stored), kind, template, policy);
@@ -231,7 +231,7 @@ fn of_template(fleet: &Fleet, kind: &'static TemplateKind, key: &Key, context: &
     claimed.into_iter().chain(bound).collect()
 }
 
-/// Makes the binding at `key`, whose template cannot be read, follow its policy.
+/// The writes by which the binding at `key`, whose template cannot be read, follows its policy.
 fn of_stand_in(fleet: &Fleet, key: &Key, context: &Context<'_>) -> Vec<Write> {
     let Some(stored) = context.objects.get(key) else {
         return Vec::new();
@@ -242,12 +242,12 @@ fn of_stand_in(fleet: &Fleet, key: &Key, context: &Context<'_>) -> Vec<Write> {
     let policy = fleet.policies.get(&claimed);
     let new = match policy.filter(|policy| policy.may_select(&stored.value()["spec"]["resource"])) {
         Some(policy) => Some(binding::of_policy(&stripped(stored), policy)),
-        None => claim::taken_off(stored),
+        None => claim::without_claim(stored),
     };
     new.and_then(|new| update(key, stored, new)).into_iter().collect()
 }
 
-/// Whether the override policies exist that `policy` waits for.
+/// Whether all override policies exist for which `policy` waits.
 fn overrides_exist(policy: &PolicyRecord, context: &Context<'_>) -> bool {
     let resource = match policy.key.namespace.is_empty() {
         true => CLUSTER_OVERRIDE_POLICIES,
@@ -260,7 +260,7 @@ fn overrides_exist(policy: &PolicyRecord, context: &Context<'_>) -> bool {
     })
 }
 
-/// The update of `object` at `key` to `new`, unless they are equal.
+/// The update of `object`, which is at `key`, to `new`; `None` if they are equal.
 fn update(key: &Key, object: &Object, new: serde_json::Value) -> Option<Write> {
     (stripped(object) != new).then(|| Write {
         verb: Verb::Update,

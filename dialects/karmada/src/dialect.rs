@@ -20,12 +20,12 @@ use crate::names::{
 };
 use crate::{config, detector, kind};
 
-/// Karmada.
+/// The dialect of Karmada.
 #[derive(Debug, Default)]
 pub(crate) struct Karmada;
 
-/// The controller manager, which evicts and fails over, and the descheduler. Karmada's own components share
-/// one user by default.
+/// User names of the controller manager, which evicts and fails over, and of the descheduler. Karmada's own
+/// components share one user by default.
 const USERS: &[&str] = &[
     "system:admin",
     "system:karmada:controller-manager",
@@ -67,7 +67,7 @@ const DEMANDS: &[DemandKind] = &[
     },
 ];
 
-/// Policies, which users read together with their bindings.
+/// The resources of policies, which users may read together with their bindings.
 const POLICIES: &[GroupResource] = &[PROPAGATION_POLICIES, CLUSTER_PROPAGATION_POLICIES];
 
 impl Dialect for Karmada {
@@ -132,7 +132,7 @@ impl Dialect for Karmada {
         self
     }
 
-    /// openMCP has `clusters`, and KubeFleet `resourcebindings`, too.
+    /// Returns true: openMCP also has `clusters`, and KubeFleet also has `resourcebindings`.
     fn comes_last(&self) -> bool {
         true
     }
@@ -173,7 +173,7 @@ impl Controllers for Karmada {
     }
 }
 
-/// The admission rules, where `users` are those of Karmada's own programs.
+/// The admission rules; `users` are those of Karmada's own programs.
 fn rules(users: &SystemUsers) -> Vec<Arc<dyn Plugin>> {
     vec![
         Arc::new(DecisionGuard::new(users.clone())),

@@ -13,29 +13,29 @@ use crate::failure::Failure;
 use crate::standing::{self, RankedCluster};
 use crate::strategy::Strategy;
 
-/// Replicas to be divided, and how.
+/// The replicas to be divided, and the strategy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReplicaDemand<'a> {
-    /// Strategy of dividing.
+    /// The strategy of the division.
     pub(crate) strategy: &'a Strategy,
-    /// Replicas.
+    /// Number of replicas.
     pub(crate) replicas: i64,
     /// Clusters that have replicas now, in their listed order.
     pub(crate) held: &'a [(Ix, i64)],
     /// Whether the decision is from scratch.
     pub(crate) is_fresh: bool,
-    /// Whether ties between names fall to the later one.
+    /// Whether a tie is won by the cluster with the later name.
     pub(crate) is_descending: bool,
 }
 
 /// Replicas by cluster, none of them 0.
 pub(crate) type Shares = BTreeMap<Ix, i64>;
 
-/// Divides among the `selected` of `columns`, in their order. With `tiers`, replicas without room in one
-/// tier go to the next.
+/// Divides the replicas among the `selected` clusters of `columns`, in their order. With `tiers`, replicas
+/// without room in one tier go to the next.
 ///
 /// # Errors
-/// Where there is not enough room, or no such way to divide.
+/// Where there is not enough room, or the strategy is unknown.
 pub(crate) fn divide(
     wish: &ReplicaDemand<'_>,
     selected: &[RankedCluster],
@@ -86,7 +86,8 @@ fn within(
     Ok(shares)
 }
 
-/// By static weights: the largest of the rules that match, independent of room and of present replicas.
+/// Divides by static weights, independent of room and of present replicas. The weight of a cluster is the
+/// largest among the matching rules.
 fn by_rules(
     wish: &ReplicaDemand<'_>,
     selected: &[RankedCluster],
@@ -98,7 +99,9 @@ fn by_rules(
         .map(|(affinity, weight)| (affinity.select(columns), *weight))
         .collect();
     let weight = |standing: &RankedCluster| {
-        let matching = rules.iter().filter(|(meant, _)| meant.has(standing.candidate));
+        let matching = rules
+            .iter()
+            .filter(|(clusters, _)| clusters.has(standing.candidate));
         matching.map(|(_, weight)| *weight).max().unwrap_or(0)
     };
     let mut weights: Vec<(Ix, i64)> = selected
@@ -109,45 +112,47 @@ fn by_rules(
     if weights.is_empty() {
         weights = selected.iter().map(|standing| (standing.candidate, 1)).collect();
     }
-    give(wish.replicas, &weights, wish.is_descending)
+    divide_by_weights(wish.replicas, &weights, wish.is_descending)
 }
 
-/// Replicas for those that get any, of `amount` divided among candidates with their weights.
-fn give(amount: i64, weights: &[(Ix, i64)], is_descending: bool) -> Shares {
+/// Divides `amount` among candidates with their weights, and omits candidates without a replica.
+fn divide_by_weights(amount: i64, weights: &[(Ix, i64)], is_descending: bool) -> Shares {
     let seats = seats::seats(amount, weights, is_descending);
     let all = weights.iter().map(|(candidate, _)| *candidate).zip(seats);
     all.filter(|(_, seats)| *seats > 0).collect()
 }
 
-/// By room: additional replicas go where there is room, excess ones are removed in proportion, and an
-/// unchanged number stays.
+/// Divides by room: additional replicas go where there is room, excess replicas are removed in proportion,
+/// and an unchanged number stays.
 fn by_room(wish: &ReplicaDemand<'_>, selected: &[RankedCluster]) -> Result<Shares, Failure> {
     let listed: BTreeMap<Ix, i64> = wish.held.iter().copied().collect();
-    let there: BTreeSet<Ix> = selected
+    let present: BTreeSet<Ix> = selected
         .iter()
         .map(|standing| standing.candidate)
         .filter(|candidate| listed.contains_key(candidate))
         .collect();
-    let held = wish.held.iter().copied();
-    let held: Vec<(Ix, i64)> = held.filter(|(candidate, _)| there.contains(candidate)).collect();
-    let has: i64 = held.iter().map(|(_, replicas)| replicas).sum();
-    let kept: Shares = held.iter().copied().collect();
+    let current = wish.held.iter().copied();
+    let current: Vec<(Ix, i64)> = current
+        .filter(|(candidate, _)| present.contains(candidate))
+        .collect();
+    let has: i64 = current.iter().map(|(_, replicas)| replicas).sum();
+    let current_shares: Shares = current.iter().copied().collect();
     let room = selected
         .iter()
         .map(|standing| (standing.candidate, standing.room));
     if wish.is_fresh {
         let weights = room.map(|(candidate, room)| {
-            let has = kept.get(&candidate).copied().unwrap_or(0);
+            let has = current_shares.get(&candidate).copied().unwrap_or(0);
             (candidate, room.saturating_add(has))
         });
         return dispense(wish, wish.replicas, weights.collect(), &Shares::new());
     }
     match has.cmp(&wish.replicas) {
-        std::cmp::Ordering::Equal => Ok(kept),
-        std::cmp::Ordering::Greater => dispense(wish, wish.replicas, held, &Shares::new()),
+        std::cmp::Ordering::Equal => Ok(current_shares),
+        std::cmp::Ordering::Greater => dispense(wish, wish.replicas, current, &Shares::new()),
         std::cmp::Ordering::Less => {
-            let mut more = dispense(wish, wish.replicas - has, room.collect(), &kept)?;
-            for (candidate, replicas) in kept {
+            let mut more = dispense(wish, wish.replicas - has, room.collect(), &current_shares)?;
+            for (candidate, replicas) in current_shares {
                 *more.entry(candidate).or_default() += replicas;
             }
             Ok(more)
@@ -155,15 +160,15 @@ fn by_room(wish: &ReplicaDemand<'_>, selected: &[RankedCluster]) -> Result<Share
     }
 }
 
-/// Divides `amount` by `weights`, in the order that ties fall to. For Aggregated those that have replicas of
-/// `kept` come first, and only as many as it takes count.
+/// Divides `amount` by `weights`, which are in the order that settles ties. For Aggregated, candidates with
+/// replicas in `kept` come first, and only the first candidates with enough room together are used.
 fn dispense(
     wish: &ReplicaDemand<'_>,
     amount: i64,
     mut weights: Vec<(Ix, i64)>,
     kept: &Shares,
 ) -> Result<Shares, Failure> {
-    // Stable: ties stay in their order.
+    // The sort is stable, so that candidates with equal weights stay in their order.
     weights.sort_by_key(|(_, weight)| std::cmp::Reverse(*weight));
     let available = weights
         .iter()
@@ -184,5 +189,5 @@ fn dispense(
         });
         weights.truncate(enough.map_or(weights.len(), |last| last + 1));
     }
-    Ok(give(amount, &weights, wish.is_descending))
+    Ok(divide_by_weights(amount, &weights, wish.is_descending))
 }

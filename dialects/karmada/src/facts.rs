@@ -1,10 +1,11 @@
-//! Facts that a Cluster reports. `spec.apiEndpoint` is left out: Karmada reaches clusters by credentials of
-//! its own, or through its `clusters/proxy`, and publishes no ClusterProfiles that would name a provider.
+//! Facts that a Cluster reports. `spec.apiEndpoint` is not among them: Karmada reaches clusters with its own
+//! credentials or through its `clusters/proxy`, and publishes no ClusterProfiles that would name an access
+//! provider.
 
 use berth_dialect_contract::Facts;
 use serde_json::Value;
 
-/// Property with the way a cluster is reached: Push or Pull.
+/// Name of the property with the sync mode of a cluster: Push or Pull.
 const MODE: &str = "sync-mode.cluster.karmada.io";
 
 /// The facts of `target`, a Cluster.
@@ -29,9 +30,10 @@ mod tests {
 
     #[test]
     fn the_version_is_told_and_how_it_is_reached() {
-        let told = facts(&json!({"spec": {"syncMode": "Pull"}, "status": {"kubernetesVersion": "v1.34.1"}}));
-        assert_eq!(told.version, "v1.34.1");
-        assert_eq!(told.properties["sync-mode.cluster.karmada.io"], "Pull");
+        let result =
+            facts(&json!({"spec": {"syncMode": "Pull"}, "status": {"kubernetesVersion": "v1.34.1"}}));
+        assert_eq!(result.version, "v1.34.1");
+        assert_eq!(result.properties["sync-mode.cluster.karmada.io"], "Pull");
         assert_eq!(facts(&json!({})), Facts::default());
     }
 }

@@ -1,55 +1,55 @@
-//! Reason why a group of clusters has no room for the request. It is the decision's reason, and not one
-//! of a single cluster.
+//! Reason why a group of clusters has no room for the request. The reason is one of the decision, not of a
+//! single cluster.
 
 /// Reason why a group of clusters has no room for the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// Every cluster is refused, or there are none.
     NoClusterFit,
-    /// Room on the selected clusters is short.
+    /// The selected clusters have too little room.
     NotEnoughRoom {
-        /// Replicas that are to be given.
+        /// Number of replicas to place.
         wanted: i64,
-        /// Replicas that there is room for.
+        /// Number of replicas for which there is room.
         available: i64,
     },
-    /// Fewer clusters fit than the constraint asks for.
+    /// Fewer clusters fit than the constraint requires.
     TooFewClusters {
-        /// Clusters that fit.
+        /// Number of clusters that fit.
         feasible: usize,
-        /// Clusters that it takes.
+        /// Number of required clusters.
         wanted: i64,
     },
-    /// No choice of so many clusters has the room.
+    /// No choice of this many clusters has enough room.
     NoRoomWithin {
-        /// Clusters that may be chosen.
+        /// Number of clusters that may be chosen.
         clusters: usize,
-        /// Replicas that are wanted.
+        /// Number of requested replicas.
         wanted: i64,
-        /// Room on the best choice.
+        /// Room of the best choice, in replicas.
         available: i64,
     },
     /// The constraint has no maxGroups, which counts as zero.
     NoMaxGroups,
-    /// Clusters that fit are in fewer regions than the constraint asks for.
+    /// The clusters that fit are in fewer regions than the constraint requires.
     TooFewRegions {
-        /// Regions with a cluster that fits.
+        /// Number of regions with a cluster that fits.
         feasible: usize,
-        /// Regions that it takes.
+        /// Number of required regions.
         wanted: i64,
     },
     /// No choice of regions has enough clusters.
     NoRegions {
-        /// Clusters that it takes.
+        /// Number of required clusters.
         wanted: i64,
     },
     /// The regions have more combinations than a decision tries.
     TooManyRegions,
-    /// Constraints by zone or provider alone, or by a label, select nothing.
+    /// The constraints are by zone or provider alone, or by a label, and select nothing.
     UnsupportedSpread,
-    /// The way to divide is unknown.
+    /// The strategy of the division is unknown.
     UnsupportedStrategy,
-    /// A quota of the namespace has too little left.
+    /// A quota of the namespace would be exceeded.
     QuotaExceeded,
 }
 

@@ -1,5 +1,5 @@
-//! The filters. Each judges every cluster, so that every refusal is known. Karmada reports the first
-//! one only.
+//! The filters. Each judges every cluster, so that every refusal is known. Karmada reports only the first
+//! refusal.
 
 use berth_dialect_columns::Bits;
 use berth_scheduling::{Filter, Ix, Reason, Refusals, Verdict};
@@ -11,10 +11,10 @@ use crate::kind::cluster::Taint;
 use crate::kind::placement::Toleration;
 use crate::question::{Question, Try};
 
-/// The effects that keep templates away.
+/// The taint effects that keep templates away.
 const EFFECTS: [&str; 2] = ["NoSchedule", "NoExecute"];
 
-/// Fields that spread constraints may be by, with the refusal of clusters without one.
+/// Fields by which spread constraints may spread, each with the refusal of clusters without it.
 const FIELDS: [(&str, Code); 3] = [
     (PROVIDER, Code::NoProvider),
     (REGION, Code::NoRegion),
@@ -26,15 +26,15 @@ impl Filter<Try<'_>> for Plugin {
         self.number()
     }
 
-    fn check(&self, asked: &Try<'_>, candidate: Ix) -> Verdict {
-        let question = asked.question;
+    fn check(&self, attempt: &Try<'_>, candidate: Ix) -> Verdict {
+        let question = attempt.question;
         let cluster = question.cluster(candidate);
         let is_listed = question.is_listed(candidate);
         let refusal = match self {
             Self::ClusterDeletion => return Code::Deleting.unless(!cluster.is_leaving()),
             Self::ApiEnablement => api(question, &cluster.apis).filter(|_| !is_listed),
             Self::TaintToleration => taint(question, &cluster.taints).filter(|_| !is_listed),
-            Self::ClusterAffinity => asked.miss(candidate).map(affinity),
+            Self::ClusterAffinity => attempt.miss(candidate).map(affinity),
             Self::SpreadConstraint => constrained(question)
                 .find(|(field, _)| !cluster.fields.contains_key(field))
                 .map(|(_, code)| code.with(0)),
@@ -45,18 +45,18 @@ impl Filter<Try<'_>> for Plugin {
         refusal.map_or(Verdict::Pass, Verdict::Reject)
     }
 
-    fn refuse(&self, asked: &Try<'_>, count: Ix) -> Refusals<'_> {
-        let question = asked.question;
+    fn refuse(&self, attempt: &Try<'_>, count: Ix) -> Refusals<'_> {
+        let question = attempt.question;
         let columns = question.columns;
         let refused: Vec<(Ix, Reason)> = match self {
             Self::ClusterDeletion => all(&columns.leaving, Code::Deleting),
             Self::ApiEnablement => fresh(question, columns.apis.each(|apis| api(question, apis))),
             Self::TaintToleration => fresh(question, columns.taints.each(|taints| taint(question, taints))),
             Self::ClusterAffinity => {
-                let parts = asked.parts().into_iter();
+                let parts = attempt.parts().into_iter();
                 let parts: Vec<(Bits, Reason)> =
                     parts.map(|(miss, passing)| (passing, affinity(miss))).collect();
-                first(&asked.meant(), &parts, count)
+                first(&attempt.matching(), &parts, count)
             }
             Self::SpreadConstraint => {
                 let parts = constrained(question);
@@ -85,14 +85,14 @@ fn all(clusters: &Bits, code: Code) -> Vec<(Ix, Reason)> {
         .collect()
 }
 
-/// The `refused` where the template is not yet.
+/// The `refused` clusters without those that have the template already.
 fn fresh(question: &Question<'_>, mut refused: Vec<(Ix, Reason)>) -> Vec<(Ix, Reason)> {
     refused.retain(|(candidate, _)| !question.is_listed(*candidate));
     refused
 }
 
-/// Refuses of `count` all but the `passing`, with the reason of the first of `parts` that does not let them
-/// pass.
+/// Refuses every candidate among `count` that is not `passing`, for the reason of the first part that it
+/// does not pass.
 fn first(passing: &Bits, parts: &[(Bits, Reason)], count: Ix) -> Vec<(Ix, Reason)> {
     let mut refused = Bits::all(count);
     refused.subtract(passing);
@@ -106,14 +106,14 @@ fn first(passing: &Bits, parts: &[(Bits, Reason)], count: Ix) -> Vec<(Ix, Reason
         .collect()
 }
 
-/// Refuses those of `count` that `judge` refuses.
+/// Refuses the candidates among `count` for which `judge` returns a reason.
 fn each(count: Ix, judge: impl Fn(Ix) -> Option<Reason>) -> Vec<(Ix, Reason)> {
     (0..count)
         .filter_map(|candidate| Some((candidate, judge(candidate)?)))
         .collect()
 }
 
-/// Why a cluster that serves `apis` does not take the template.
+/// Reason why a cluster that serves `apis` cannot have the template.
 fn api(question: &Question<'_>, apis: &Apis) -> Option<Reason> {
     let template = &question.record.spec.resource;
     match apis.serve(&template.api_version, &template.kind) {
@@ -123,14 +123,14 @@ fn api(question: &Question<'_>, apis: &Apis) -> Option<Reason> {
     }
 }
 
-/// The first of `taints` that the placement does not put up with.
+/// The refusal for the first of `taints` that the placement does not tolerate.
 fn taint(question: &Question<'_>, taints: &[Taint]) -> Option<Reason> {
     let tolerations = &question.policy.raw.cluster_tolerations;
     let (place, _) = untolerated(taints, tolerations).next()?;
     Some(Code::Untolerated.with(u32::try_from(place).unwrap_or(u32::MAX)))
 }
 
-/// The taints that refuse templates and that none of `tolerations` tolerates, with their places.
+/// The taints with a refusing effect that none of `tolerations` tolerates, with their indices.
 pub(crate) fn untolerated<'a>(
     taints: &'a [Taint],
     tolerations: &'a [Toleration],
@@ -161,7 +161,7 @@ fn affinity(miss: Miss) -> Reason {
     }
 }
 
-/// The fields that spread constraints are by, with the refusal of clusters without one.
+/// The fields by which the placement spreads, each with the refusal of clusters without it.
 fn constrained(question: &Question<'_>) -> impl Iterator<Item = (&'static str, Code)> {
     let constraints = &question.policy.raw.spread_constraints;
     FIELDS.into_iter().filter(|(field, _)| {

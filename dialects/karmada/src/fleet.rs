@@ -1,5 +1,5 @@
-//! All objects of a control plane that the dialect knows. Records are kept in persistent maps and
-//! shared between snapshots.
+//! All objects of a control plane that the dialect knows. Records are stored in persistent maps and shared
+//! between snapshots.
 
 mod due;
 pub(crate) mod fold;
@@ -29,17 +29,17 @@ use crate::record::Record;
 pub(crate) struct Fleet {
     pub(crate) clusters: imbl::OrdMap<Arc<str>, Arc<Cluster>>,
     pub(crate) bindings: imbl::OrdMap<Key, Arc<Record>>,
-    /// Cluster and binding of every place.
+    /// The pairs of cluster and binding, one for every place.
     pub(crate) on_cluster: imbl::OrdSet<(Arc<str>, Key)>,
     pub(crate) policies: Policies,
     pub(crate) quotas: imbl::OrdMap<Key, Arc<Quota>>,
-    /// Amounts that the bindings of each namespace ask for.
+    /// Amounts that the bindings of each namespace request.
     pub(crate) used: imbl::OrdMap<Arc<str>, Usage>,
-    /// Load that was put on clusters lately; empty where it does not count.
+    /// Load that was recently placed on clusters; empty where it does not count.
     pub(crate) lately: Lately,
     pub(crate) settings: Settings,
     pub(crate) unusable: UnusableObjects,
-    /// The columns; empty when clusters came or went since the last read.
+    /// The columns; empty if clusters were added or deleted since the last read.
     columns: OnceLock<Arc<Columns>>,
 }
 
@@ -50,7 +50,7 @@ impl Fleet {
             .get_or_init(|| Arc::new(Columns::build(self.clusters.values())))
     }
 
-    /// The bindings that are on the cluster `name`.
+    /// The bindings that list the cluster `name`.
     pub(crate) fn bindings_on<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Key> {
         let first = (Arc::from(name), Key::new(crate::names::CLUSTER_BINDINGS, "", ""));
         let entries = self.on_cluster.range(first..);
@@ -67,7 +67,7 @@ impl Fleet {
             .map(|(key, quota)| (key, &**quota))
     }
 
-    /// Fences of the counted capacity for the binding at `key`.
+    /// Fences of the quotas that limit the binding at `key`.
     pub(crate) fn quota_fences(&self, key: &Key) -> Vec<Arc<str>> {
         let quotas = self
             .quotas_of(&key.namespace)
@@ -75,7 +75,7 @@ impl Fleet {
         quotas.map(|(quota, _)| fence(DIALECT, quota)).collect()
     }
 
-    /// Fences of the room of `clusters`, where it is counted what was put on them lately.
+    /// Fences of the room of `clusters`, if recently placed load is counted.
     pub(crate) fn room_fences<'a>(&self, clusters: impl Iterator<Item = &'a str>) -> Vec<Arc<str>> {
         clusters
             .filter(|_| self.settings.counts_lately)
@@ -83,7 +83,7 @@ impl Fleet {
             .collect()
     }
 
-    /// The quota that has too little left for `replicas` of the binding at `key`, which is `record`.
+    /// The quota that `replicas` of `record`, the binding at `key`, would exceed.
     pub(crate) fn excess(&self, key: &Key, record: &Record, replicas: i64) -> Option<Excess> {
         if key.resource != BINDINGS {
             return None;
@@ -101,8 +101,8 @@ impl Fleet {
         )
     }
 
-    /// Other workloads that the binding at `key`, which is `record`, looks at. Those that were placed lately
-    /// are looked at from `now`, where it is given.
+    /// The other workloads that matter to `record`, the binding at `key`. The load of recently placed
+    /// workloads is the load at `now`, and is left out if `now` is `None`.
     pub(crate) fn around(&self, key: &Key, record: &Record, now: Option<Timestamp>) -> Around {
         let loads = now.map(|now| self.lately.at(now)).unwrap_or_default();
         let request = record.request.as_ref();
@@ -122,8 +122,8 @@ impl Fleet {
         }
     }
 
-    /// Places of other workloads in the namespace of `key` whose name by `group` is that of `record`;
-    /// empty without a name, or where workloads have no affinities.
+    /// Places of other workloads in the namespace of `key` that are in the same group as `record`, where
+    /// `group` returns the name of the group. Empty if `record` is in no group, or workload affinity is off.
     fn peers(&self, key: &Key, record: &Record, group: fn(&Record) -> &str) -> Peers {
         let name = group(record);
         if name.is_empty() || !self.settings.workload_affinity {

@@ -1,23 +1,23 @@
-//! Bindings that are left alone.
+//! Bindings that are not decided.
 
 use crate::config::Settings;
 use crate::record::Record;
 
-/// Reason why a binding is left alone.
+/// Reason why a binding is not decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IgnoreReason {
-    /// It has no placement: its place follows from others.
+    /// The binding has no placement: its place follows from that of other bindings.
     Attached,
-    /// Another scheduler decides.
+    /// Another scheduler decides the binding.
     OtherScheduler,
-    /// A person has suspended its scheduling.
+    /// A user has suspended the scheduling of the binding.
     Suspended,
-    /// No policy claims it any more.
+    /// No policy claims the template any more.
     Unclaimed,
 }
 
 impl IgnoreReason {
-    /// Reason why `record` is left alone under `settings`; `None` where it is decided.
+    /// Reason why `record` is not decided under `settings`; `None` where it is.
     pub(crate) fn of(record: &Record, settings: &Settings) -> Option<Self> {
         match () {
             () if record.policy.is_none() => Some(Self::Attached),

@@ -1,4 +1,4 @@
-//! The fleet as every dialect shows itself.
+//! The fleet as an [`Inventory`].
 
 mod view;
 
@@ -118,7 +118,7 @@ impl Words for Fleet {
 
     fn steps(&self, reason: Reason) -> usize {
         match Code::of_reason(reason) {
-            // Nobody takes a deletion back.
+            // A deletion cannot be undone.
             Code::Deleting => FINAL,
             _ => 1,
         }
@@ -160,7 +160,7 @@ impl Words for Fleet {
 }
 
 impl Control for Fleet {
-    /// A binding without room is tried again by itself: freed room makes nothing due.
+    /// Returns the pace. A binding without room is retried after a time, since freed room makes nothing due.
     fn pace(&self) -> Pace {
         Pace {
             unplaced: Some(Backoff {
@@ -177,8 +177,8 @@ impl Control for Fleet {
 }
 
 impl Advisor for Fleet {
-    /// A taint refuses new templates. Placed ones stay, as in Karmada, except those that every run
-    /// decides again.
+    /// Proposes a taint, which refuses new templates. Placed templates stay, as in Karmada, except those
+    /// that every run decides again.
     fn drain(&self, cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
         let cluster = self.clusters.get(cluster_name)?.object.parse();
         let mut taints = cluster["spec"]["taints"].as_array().cloned().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The kinds of Karmada. Kinds that decisions read have types, which the schemas come from. The others
-//! are kept unchanged, so that a control plane can be read completely.
+//! The kinds of Karmada. Kinds that decisions read have Rust types, from which their schemas are derived.
+//! The objects of other kinds are stored unchanged, so that all objects of a control plane can be read.
 
 pub(crate) mod binding;
 pub(crate) mod cluster;

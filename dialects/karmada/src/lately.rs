@@ -1,5 +1,5 @@
-//! Workload that was placed lately, of which the figures of clusters say nothing yet
-//! (docs/systems/karmada.md, "Bursts"). Nothing is counted unless the configuration says so.
+//! Recently placed workloads, which the reported resources of clusters do not include yet
+//! (docs/systems/karmada.md, "Bursts"). They are counted only if the configuration enables this.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use crate::quota::{self, Usage};
 use crate::record::Record;
 use crate::room::Request;
 
-/// Seconds for which a workload counts that is not reported healthy.
+/// Seconds for which a workload is counted that is not reported healthy.
 const COUNTED: i64 = 5 * 60;
 
-/// Pods and resources that workload takes of a cluster.
+/// Pods and resources that workloads use on a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Load {
     pods: i64,
@@ -27,27 +27,27 @@ impl Load {
         quota::count(&mut self.amounts, &other.amounts, is_added);
     }
 
-    /// Number of replicas with `request` that it takes the room of: as many as the scarcest of what they ask for
-    /// says, rounded up.
+    /// Number of replicas with `request` for which this load takes the room: the highest number over pods
+    /// and all requested resources, rounded up.
     pub(crate) fn replicas(&self, request: Option<&Request>) -> i64 {
-        let asked = request.map(Request::exact).into_iter().flatten();
-        let each = asked
-            .filter(|(_, wanted)| wanted.0 > 0)
-            .map(|(resource, wanted)| {
-                let taken = self.amounts.get(resource).copied().unwrap_or_default();
-                i64::try_from(taken.div_euclid(wanted.0) + i128::from(taken.rem_euclid(wanted.0) > 0))
+        let requests = request.map(Request::exact).into_iter().flatten();
+        let replicas_by_resource = requests
+            .filter(|(_, amount)| amount.0 > 0)
+            .map(|(resource, amount)| {
+                let used = self.amounts.get(resource).copied().unwrap_or_default();
+                i64::try_from(used.div_euclid(amount.0) + i128::from(used.rem_euclid(amount.0) > 0))
                     .unwrap_or(i64::MAX)
             });
-        each.fold(self.pods, i64::max)
+        replicas_by_resource.fold(self.pods, i64::max)
     }
 }
 
-/// The load of every cluster by the second of the decision that put it there, as far as it is not healthy.
+/// The load that is not yet reported healthy, by the second of its decision and by cluster.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lately(imbl::OrdMap<(i64, Arc<str>), Load>);
 
 impl Lately {
-    /// Counts `record`, or takes it away.
+    /// Adds the load of `record`, or removes it.
     pub(crate) fn count(&mut self, record: &Record, is_added: bool) {
         let Some(decided) = record.status.last_scheduled_time else {
             return;
@@ -70,7 +70,7 @@ impl Lately {
         }
     }
 
-    /// The load of clusters that counts at `now`.
+    /// The load of each cluster that counts at `now`.
     pub(crate) fn at(&self, now: Timestamp) -> BTreeMap<Arc<str>, Load> {
         let first = (now.as_second().saturating_sub(COUNTED) + 1, Arc::from(""));
         let mut loads: BTreeMap<Arc<str>, Load> = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! Karmada: bindings of templates choose Clusters, by affinity, taints, spread and room, and divide replicas
-//! among them.
+//! Karmada: bindings of templates are placed on Clusters by affinity, taints, spread and room, and their
+//! replicas are divided among the Clusters.
 //!
 //! Implements Karmada's scheduler as docs/systems/karmada.md describes it. Start reading at `kind` (the
 //! API), then `fleet` (the known objects), `choice` (the chosen clusters) and `decide` (the decisions).
@@ -55,7 +55,7 @@ use std::sync::Arc;
 
 use berth_dialect_contract::Dialect;
 
-/// The dialect.
+/// The dialect of Karmada.
 #[must_use]
 pub fn dialect() -> Arc<dyn Dialect> {
     Arc::new(dialect::Karmada)

@@ -38,15 +38,16 @@ pub(crate) const OVERRIDE_POLICIES: GroupResource = GroupResource::new(POLICY_GR
 pub(crate) const CLUSTER_OVERRIDE_POLICIES: GroupResource =
     GroupResource::new(POLICY_GROUP, "clusteroverridepolicies");
 
-/// The placement that the scheduler decided with last, as JSON.
+/// The annotation with the placement of the scheduler's last decision, as JSON.
 pub(crate) const APPLIED_PLACEMENT: &str = "policy.karmada.io/applied-placement";
-/// The claims that admit a binding: of either policy, or of a MultiClusterService.
+/// The labels of claims, without which a binding is not decided: of either kind of policy, or of a
+/// MultiClusterService.
 pub(crate) const CLAIMS: [&str; 3] = [
     "propagationpolicy.karmada.io/permanent-id",
     "clusterpropagationpolicy.karmada.io/permanent-id",
     "binding.karmada.io/managed-by",
 ];
-/// The scheduler of bindings that name none.
+/// The scheduler of bindings without a schedulerName.
 pub(crate) const DEFAULT_SCHEDULER: &str = "default-scheduler";
 
 /// The label that protects an object from deletion.

@@ -6,7 +6,7 @@ use crate::detail::Detail;
 use crate::fleet::Fleet;
 use crate::words;
 
-/// Events about `decision`; `wrote` is whether it changed anything.
+/// Events about `decision`; `wrote` tells whether it changed anything.
 pub(crate) fn notes(fleet: &Fleet, decision: &Decision, wrote: bool) -> Vec<Note> {
     let detail = decision.detail::<Detail>();
     if detail.is_none_or(|detail| detail.trigger.is_none()) {

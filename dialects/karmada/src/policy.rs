@@ -4,18 +4,18 @@ use crate::affinity::Affinity;
 use crate::kind::placement::{ClusterAffinityTerm, Placement};
 use crate::strategy::{Strategy, ignores_spread};
 
-/// A placement, compiled.
+/// A compiled placement.
 #[derive(Clone, Debug)]
 pub(crate) struct Policy {
     /// The placement in the object.
     pub(crate) raw: Placement,
     /// The clusters that may be chosen, without groups.
     pub(crate) affinity: Option<Affinity>,
-    /// The groups of clusters, in order; `None` where clusters are in none.
+    /// The groups of clusters, in order; `None` where the placement has no groups.
     pub(crate) groups: Option<Vec<Group>>,
     /// Division of replicas.
     pub(crate) strategy: Strategy,
-    /// Whether the way to divide makes spread constraints have no effect.
+    /// Whether the strategy of the division ignores spread constraints.
     pub(crate) ignores_spread: bool,
 }
 
@@ -24,16 +24,17 @@ pub(crate) struct Policy {
 pub(crate) struct Group {
     /// The name.
     pub(crate) name: String,
-    /// Its own clusters.
+    /// The group's own clusters.
     pub(crate) own: Affinity,
-    /// Further clusters, for replicas without room in those before; `None` without overflow.
+    /// Further affinities, each for replicas without room on the clusters of those before; `None` without
+    /// overflow.
     pub(crate) overflow: Option<Vec<Affinity>>,
 }
 
 impl Policy {
-    /// The policy in `raw`.
+    /// Compiles the placement in `raw`.
     pub(crate) fn compile(raw: &Placement) -> Self {
-        // Karmada refuses both together; where both are there the one affinity counts.
+        // Karmada refuses a placement with both fields; if both are stored, clusterAffinity counts.
         let groups = match &raw.cluster_affinity {
             Some(_) => None,
             None => raw.cluster_affinities.as_ref(),
@@ -47,7 +48,7 @@ impl Policy {
         }
     }
 
-    /// The groups, in order; none where clusters are in none.
+    /// The groups, in order; empty where the placement has no groups.
     pub(crate) fn groups(&self) -> &[Group] {
         self.groups.as_deref().unwrap_or_default()
     }

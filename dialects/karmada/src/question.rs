@@ -1,4 +1,4 @@
-//! One question: the candidates, and the requirements in one group of clusters.
+//! One question: the candidates, and the requirements of a binding, as a whole and in one group of clusters.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,37 +18,37 @@ pub(crate) type Peers = Vec<BTreeSet<Arc<str>>>;
 /// Other workloads that matter to a binding.
 #[derive(Debug, Default)]
 pub(crate) struct Around {
-    /// Clusters of its group's workloads.
+    /// Clusters of the workloads in the binding's affinity group.
     pub(crate) together: Peers,
-    /// Places of those it stays away from.
+    /// Clusters of the workloads in the binding's anti-affinity group.
     pub(crate) apart: Peers,
-    /// Replicas of this binding that those take the room of which were placed lately, by cluster.
+    /// Room that recently placed workloads take, in replicas of this binding, by cluster.
     pub(crate) taken: BTreeMap<Arc<str>, i64>,
 }
 
-/// Question of the whole binding, whichever group is tried.
+/// The question of a whole binding, independent of the group that is tried.
 #[derive(Debug)]
 pub(crate) struct Question<'a> {
     /// The candidates.
     pub(crate) columns: &'a Columns,
     /// The binding.
     pub(crate) record: &'a Record,
-    /// Its placement.
+    /// The binding's placement.
     pub(crate) policy: &'a Policy,
-    /// Replicas of existing clusters, in their listed order.
+    /// The listed clusters that exist, in order, with their replicas.
     pub(crate) held: Vec<(Ix, i64)>,
-    /// Those replicas by candidate.
+    /// The replicas in `held`, by candidate.
     listed: BTreeMap<Ix, i64>,
-    /// Replicas that workload takes the room of which was placed lately, by candidate.
+    /// Room that recently placed workloads take, in replicas of this binding, by candidate.
     taken: BTreeMap<Ix, i64>,
-    /// The names of clusters that it is leaving.
+    /// The names of clusters from which the template is being evicted.
     pub(crate) evicting: BTreeSet<&'a str>,
-    /// Other workloads that affect it.
+    /// Other workloads that affect the binding.
     pub(crate) around: &'a Around,
 }
 
 impl<'a> Question<'a> {
-    /// The question of `record`, with `policy`, over the clusters of `columns`.
+    /// Creates the question of `record`, with `policy`, over the clusters of `columns`.
     pub(crate) fn new(
         columns: &'a Columns,
         record: &'a Record,
@@ -80,42 +80,43 @@ impl<'a> Question<'a> {
         self.columns.row(candidate)
     }
 
-    /// Whether the template is there already.
+    /// Whether the binding lists the cluster already.
     pub(crate) fn is_listed(&self, candidate: Ix) -> bool {
         self.listed.contains_key(&candidate)
     }
 
-    /// Replicas that a cluster has.
+    /// Number of replicas that a cluster has.
     pub(crate) fn held_by(&self, candidate: Ix) -> i64 {
         self.listed.get(&candidate).copied().unwrap_or(0)
     }
 
-    /// Replicas that workload takes the room of which was placed on a cluster lately.
+    /// Room that workloads recently placed on a cluster take, in replicas of this binding.
     pub(crate) fn taken_of(&self, candidate: Ix) -> i64 {
         self.taken.get(&candidate).copied().unwrap_or(0)
     }
 
-    /// Whether the template is on its way out of a cluster.
+    /// Whether the template is being evicted from a cluster.
     pub(crate) fn is_evicting(&self, candidate: Ix) -> bool {
         self.evicting.contains(&*self.cluster(candidate).name)
     }
 }
 
-/// The question for one group of clusters, or for all without groups.
+/// The question for one group of clusters, or for all clusters where there are no groups.
 #[derive(Debug)]
 pub(crate) struct Try<'a> {
     /// Question of the binding.
     pub(crate) question: &'a Question<'a>,
-    /// The group.
+    /// The group; `None` for all clusters.
     pub(crate) group: Option<&'a Group>,
-    /// Affinities that count, the group's own first: those of overflow count for workloads.
+    /// The affinities that count: the group's own first, then those of overflow, which only count for
+    /// workloads.
     affinities: Vec<&'a Affinity>,
-    /// The clusters that each of them means.
-    meant: Vec<Bits>,
+    /// The clusters that match each affinity.
+    matching: Vec<Bits>,
 }
 
 impl<'a> Try<'a> {
-    /// The question in `group`.
+    /// Creates the question for `group`.
     pub(crate) fn new(question: &'a Question<'a>, group: Option<&'a Group>) -> Self {
         let record = question.record;
         let overflows = record.is_workload() || !record.spec.components.is_empty();
@@ -127,7 +128,7 @@ impl<'a> Try<'a> {
         Self {
             question,
             group,
-            meant: affinities
+            matching: affinities
                 .iter()
                 .map(|affinity| affinity.select(question.columns))
                 .collect(),
@@ -135,9 +136,9 @@ impl<'a> Try<'a> {
         }
     }
 
-    /// The clusters that any of the affinities means; all where there is none.
-    pub(crate) fn meant(&self) -> Bits {
-        let mut all = self.meant.iter();
+    /// The clusters that match any of the affinities; all clusters where there is none.
+    pub(crate) fn matching(&self) -> Bits {
+        let mut all = self.matching.iter();
         let Some(mut any) = all.next().cloned() else {
             return Bits::all(self.question.columns.count());
         };
@@ -145,14 +146,14 @@ impl<'a> Try<'a> {
         any
     }
 
-    /// Parts of the group's own affinity, in the order in which Karmada looks, each with the clusters that pass
+    /// Parts of the group's own affinity, in the order of Karmada's tests, each with the clusters that pass
     /// it.
     pub(crate) fn parts(&self) -> Vec<(Miss, Bits)> {
         let own = self.affinities.first();
         own.map_or_else(Vec::new, |own| own.parts(self.question.columns))
     }
 
-    /// The part of the group's own affinity that excludes `candidate`, where no overflow includes it.
+    /// The part of the group's own affinity that excludes `candidate`; `None` if any affinity matches it.
     pub(crate) fn miss(&self, candidate: Ix) -> Option<Miss> {
         let cluster = self.question.cluster(candidate);
         let mut first = None;
@@ -163,10 +164,12 @@ impl<'a> Try<'a> {
         first
     }
 
-    /// The place of the affinity that takes `candidate` in: 0 for the group's own, then the overflows in
-    /// their order.
+    /// The index of the first affinity that matches `candidate`: 0 for the group's own, then the overflows
+    /// in their order.
     pub(crate) fn tier(&self, candidate: Ix) -> u32 {
-        let found = (0..).zip(&self.meant).find(|(_, meant)| meant.has(candidate));
+        let found = (0..)
+            .zip(&self.matching)
+            .find(|(_, matching)| matching.has(candidate));
         found.map_or(0, |(tier, _)| tier)
     }
 }

@@ -1,5 +1,5 @@
-//! FederatedResourceQuotas: limits on the requests of a namespace's bindings on all clusters together
-//! (docs/systems/karmada.md, "Quotas"). They hold only if the configuration enables them.
+//! FederatedResourceQuotas: limits on the sum of the requests of a namespace's bindings on all clusters
+//! (docs/systems/karmada.md, "Quotas"). They are enforced only if the configuration enables them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,19 +14,19 @@ use crate::room::Request;
 /// Amounts by resource.
 pub(crate) type Usage = BTreeMap<Arc<str>, i128>;
 
-/// Reading of a quota.
+/// A parsed quota.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Quota {
-    /// The most of each resource. Keys such as `requests.cpu` name no resource of a request, so that they
+    /// The limit of each resource. Keys such as `requests.cpu` name no resource of a request, so that they
     /// limit nothing.
     overall: Usage,
 }
 
 impl Quota {
-    /// Reads a quota.
+    /// Parses a quota.
     ///
     /// # Errors
-    /// The amount that is not a quantity.
+    /// When an amount is not a quantity.
     pub(crate) fn read(key: &Key, object: &Object) -> Result<Self, String> {
         let spec = &object.value()["spec"];
         let overall = spec["overall"].as_object().into_iter().flatten();
@@ -42,7 +42,7 @@ impl Quota {
     }
 }
 
-/// A quota that leaves too little.
+/// A quota that would be exceeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Excess {
     /// The name of the quota.
@@ -64,7 +64,7 @@ impl fmt::Display for Excess {
     }
 }
 
-/// Amounts that `replicas` with this request ask for.
+/// The sum of the requests of `replicas` replicas.
 pub(crate) fn usage(request: Option<&Request>, replicas: i64) -> Usage {
     let amounts = request.map(Request::exact).into_iter().flatten();
     amounts
@@ -77,7 +77,7 @@ pub(crate) fn usage(request: Option<&Request>, replicas: i64) -> Usage {
         .collect()
 }
 
-/// Replicas on all clusters that `spec` lists.
+/// The sum of the replicas on all clusters that `spec` lists.
 pub(crate) fn listed(spec: &BindingSpec) -> i64 {
     spec.clusters
         .iter()
@@ -85,8 +85,8 @@ pub(crate) fn listed(spec: &BindingSpec) -> i64 {
         .sum()
 }
 
-/// The first of `quotas` that has too little left for `after` in place of `before`, where `used` counts
-/// `before`. Less than before fits always.
+/// The first of `quotas` that would be exceeded by `after` in place of `before`, which is included in
+/// `used`. An amount that does not grow always fits.
 pub(crate) fn excess<'a>(
     quotas: impl Iterator<Item = (&'a Arc<str>, &'a Quota)>,
     used: &Usage,
@@ -108,7 +108,7 @@ pub(crate) fn excess<'a>(
     })
 }
 
-/// Adds `more`, or removes it.
+/// Adds `more` to `used`, or subtracts it.
 pub(crate) fn count(used: &mut Usage, more: &Usage, is_added: bool) {
     for (resource, amount) in more {
         let sum = used.entry(Arc::clone(resource)).or_default();
@@ -146,7 +146,7 @@ mod tests {
         value
     }
 
-    /// A namespace that may use four processors, one of which is used.
+    /// A fleet with a namespace that may use four CPUs and uses one.
     fn fleet(enforced: bool) -> Fleet {
         let mut fleet = Fleet::default();
         fleet.settings.enforces_quotas = enforced;
@@ -199,12 +199,12 @@ mod tests {
     fn what_is_gone_is_used_no_more() {
         let mut fleet = fleet(true);
         let other = Key::new(BINDINGS, "team", "other");
-        let gone = Change {
+        let deletion = Change {
             old: None,
             new: None,
             ..Change::added(other, object(&binding(2, "a2")))
         };
-        fleet.fold(&gone);
+        fleet.fold(&deletion);
         assert_eq!(decided(&mut fleet, 8).0, Outcome::Scheduled);
     }
 }

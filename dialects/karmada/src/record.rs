@@ -1,4 +1,4 @@
-//! A binding, read once when it changes.
+//! A binding, parsed once per change.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use crate::names::{APPLIED_PLACEMENT, CLAIMS, DEFAULT_SCHEDULER};
 use crate::policy::Policy;
 use crate::room::Request;
 
-/// The placement that was decided with last.
+/// The placement of the last decision.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum AppliedPlacement {
     /// Nothing has been decided.
     Never,
-    /// The annotation is not a placement.
+    /// The annotation is not a valid placement.
     Unreadable,
-    /// This one.
+    /// The placement in the annotation.
     Placement(Box<Placement>),
 }
 
@@ -28,21 +28,21 @@ pub(crate) struct Record {
     pub(crate) object: Arc<Object>,
     /// The template, its requirements, and its clusters.
     pub(crate) spec: BindingSpec,
-    /// Report of the scheduler.
+    /// The status, with the reports of the scheduler.
     pub(crate) status: BindingStatus,
     /// The placement; absent in a binding that is attached to another one.
     pub(crate) policy: Option<Arc<Policy>>,
     /// Request of one replica.
     pub(crate) request: Option<Request>,
-    /// The placement that was decided with last.
+    /// The placement of the last decision.
     pub(crate) applied: AppliedPlacement,
 }
 
 impl Record {
-    /// Reads a binding and compiles its placement.
+    /// Parses a binding and compiles its placement.
     ///
     /// # Errors
-    /// Reason why it cannot be read.
+    /// The reason why the object cannot be parsed.
     pub(crate) fn read(key: &Key, object: &Arc<Object>) -> Result<Self, String> {
         let Binding { spec, status } = object
             .view()
@@ -65,17 +65,17 @@ impl Record {
         })
     }
 
-    /// Whether the template leads to Pods: it has replicas, or requirements of one.
+    /// Whether the template is a workload: it has replicas, or requirements of a replica.
     pub(crate) fn is_workload(&self) -> bool {
         self.spec.replicas > 0 || self.spec.replica_requirements.is_some()
     }
 
-    /// Whether replicas are divided. The parts of a workload with several kinds of Pods are not.
+    /// Whether replicas can be divided. Those of a workload with several components cannot.
     pub(crate) fn divides(&self) -> bool {
         self.is_workload() && self.spec.components.len() <= 1
     }
 
-    /// Replicas that are wanted.
+    /// The requested number of replicas.
     pub(crate) fn replicas(&self) -> i64 {
         i64::from(self.spec.replicas)
     }
@@ -83,11 +83,13 @@ impl Record {
     /// Whether a decision from scratch was requested after the last one, by whole seconds.
     pub(crate) fn is_rescheduled(&self) -> bool {
         let last = self.status.last_scheduled_time.map(|time| time.0.as_second());
-        let asked = self.spec.reschedule_triggered_at.map(|time| time.0.as_second());
-        asked.zip(last).is_some_and(|(asked, last)| asked > last)
+        let triggered_at = self.spec.reschedule_triggered_at.map(|time| time.0.as_second());
+        triggered_at
+            .zip(last)
+            .is_some_and(|(triggered_at, last)| triggered_at > last)
     }
 
-    /// The name of the scheduler that decides.
+    /// The name of the scheduler that decides the binding.
     pub(crate) fn scheduler(&self) -> &str {
         match self.spec.scheduler_name.as_str() {
             "" => DEFAULT_SCHEDULER,
@@ -95,13 +97,13 @@ impl Record {
         }
     }
 
-    /// Whether a policy or a MultiClusterService claims it.
+    /// Whether a policy or a MultiClusterService claims the binding.
     pub(crate) fn is_claimed(&self) -> bool {
         let labels = self.object.meta().labels();
         CLAIMS.iter().any(|key| labels.contains_key(key))
     }
 
-    /// Whether nothing is to be decided.
+    /// Whether the scheduling of the binding is suspended.
     pub(crate) fn is_suspended(&self) -> bool {
         let suspension = self.spec.suspension;
         suspension.and_then(|suspension| suspension.scheduling) == Some(true)

@@ -20,7 +20,7 @@ use crate::policy::Policy;
 use crate::record::Record;
 use crate::words;
 
-/// Proposes changes that may lift `refusal`, or have a feasible cluster picked.
+/// Proposes changes that may lift `refusal`, or that get a feasible cluster picked.
 pub(crate) fn remedies(
     fleet: &Fleet,
     decision: &Decision,
@@ -84,19 +84,19 @@ fn remove(list: &mut Value, name: &str) {
 
 impl ClusterPair<'_> {
     /// An edit of the binding's placement.
-    fn asked(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
+    fn binding_edit(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
         let edit = Edit::of(self.decision.demand.clone(), &self.record.object, |binding| {
             change(&mut binding["spec"]["placement"]);
         });
         Remedy::new(Whose::Request, text, edit)
     }
 
-    /// The group that is tried, by its place.
+    /// The index of the group that is tried.
     fn group(&self) -> Option<usize> {
         self.decision.detail::<Detail>().and_then(|detail| detail.group)
     }
 
-    /// An edit of the affinity that is tried.
+    /// An edit of the affinity that is tried. `change` gets the affinity and the name of the cluster.
     fn affinity(&self, what: &str, change: impl FnOnce(&mut Value, &str)) -> Remedy {
         let name = &*self.cluster.name;
         let group = self.group();
@@ -104,7 +104,7 @@ impl ClusterPair<'_> {
             Some(group) => format!("{what} in the policy's group \"{}\"", group.name),
             None => format!("{what} in the policy's clusterAffinity"),
         };
-        self.asked(text, |placement| match group {
+        self.binding_edit(text, |placement| match group {
             Some(place) => change(&mut placement["clusterAffinities"][place], name),
             None => change(&mut placement["clusterAffinity"], name),
         })
@@ -125,7 +125,7 @@ impl ClusterPair<'_> {
             return Vec::new();
         };
         let taint = words::shown(taint);
-        let tolerated = self.asked(
+        let tolerated = self.binding_edit(
             format!("{} in the policy's clusterTolerations", taints::tolerate(&taint)),
             |placement| push(&mut placement["clusterTolerations"], taints::toleration(&taint)),
         );
@@ -159,9 +159,9 @@ impl ClusterPair<'_> {
         std::iter::once(relaxed).chain(labelled).collect()
     }
 
-    /// A constraint by a field that the cluster has not.
+    /// The remedy for a spread constraint by a field that the cluster does not have.
     fn field(&self, field: &str) -> Remedy {
-        self.asked(
+        self.binding_edit(
             format!("take the spread constraint by {field} out of the policy, or say in the Cluster which {field} it is in"),
             |placement| {
                 if let Some(constraints) = placement["spreadConstraints"].as_array_mut() {
@@ -171,7 +171,7 @@ impl ClusterPair<'_> {
         )
     }
 
-    /// Changes that may have a feasible cluster picked: less to place, other limits.
+    /// Changes that may get a feasible cluster picked: fewer replicas, other limits.
     fn shortage(&self) -> Vec<Remedy> {
         let Some(problem) = self.decision.detail::<Detail>().and_then(|detail| detail.failure) else {
             return Vec::new();
@@ -209,7 +209,7 @@ impl ClusterPair<'_> {
 
     fn more_groups(&self) -> Remedy {
         let all = i64::try_from(self.decision.solved.feasible.len()).unwrap_or(i64::MAX);
-        self.asked(
+        self.binding_edit(
             format!("raise maxGroups of the policy's spread constraints to {all}"),
             |placement| {
                 let constraints = placement["spreadConstraints"].as_array_mut();
@@ -221,7 +221,7 @@ impl ClusterPair<'_> {
     }
 
     fn fewer_groups(&self, field: &str, feasible: usize) -> Remedy {
-        self.asked(
+        self.binding_edit(
             format!("lower minGroups of the policy's spread constraint by {field} to {feasible}"),
             |placement| {
                 let constraints = placement["spreadConstraints"].as_array_mut();

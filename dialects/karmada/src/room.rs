@@ -1,8 +1,9 @@
-//! Room: the number of further replicas that a cluster reports it could run (docs/systems/karmada.md,
+//! Room: the number of further replicas that a cluster can run, by its own report (docs/systems/karmada.md,
 //! "Room").
 //!
-//! The general estimator of Karmada, over the cluster's own summary or its models of nodes, and answers
-//! of accurate estimators where they are stored. Each figure names the resource that limits it.
+//! Implements Karmada's general estimator, over the cluster's own summary or its resource models, and uses
+//! the answers of accurate estimators where they are stored. Each figure comes with the resource that limits
+//! it.
 
 mod estimate;
 mod models;
@@ -27,43 +28,44 @@ use shape::Part;
 const CPU: &str = "cpu";
 /// The resource of pods.
 const PODS: &str = "pods";
-/// Karmada's numbers of replicas end here.
+/// The largest number of replicas in Karmada.
 pub(crate) const MOST: i64 = i32::MAX as i64;
 
-/// Bound of a figure.
+/// The limit of a cluster's room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RoomLimit {
-    /// The template asks for nothing that could run out.
+    /// No limit: the template requests no countable resource.
     Nothing,
     /// The cluster has reported no resources.
     NoSummary,
-    /// Pods.
+    /// The number of pods.
     Pods,
-    /// This resource, by the summary.
+    /// This resource, as the summary counts it.
     Resource(Arc<str>),
-    /// This resource is not among those the cluster can give to pods.
+    /// This resource, which is not among the allocatable ones of the cluster.
     Missing(Arc<str>),
-    /// The sizes of its nodes.
+    /// The sizes of the cluster's nodes.
     Models,
-    /// This resource is in none of its models of nodes, so that no node is taken to have any.
+    /// This resource, which is in none of the cluster's resource models, so that every node counts as having
+    /// none of it.
     NotModelled(Arc<str>),
     /// The answer of an accurate estimator.
     Estimator(Estimate),
-    /// This, less so many replicas that workload takes the room of which was placed lately.
+    /// The contained limit, from which the room of recently placed workloads, in replicas, was subtracted.
     Lately(i64, Box<Self>),
 }
 
 /// Number of further replicas that fit, and the reason for the bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Room {
-    /// Replicas.
+    /// Number of replicas.
     pub(crate) replicas: i64,
-    /// Reason for the bound.
+    /// The limit of the room.
     pub(crate) bound: RoomLimit,
 }
 
 impl Room {
-    /// The room that is left where so many replicas are `taken`.
+    /// The room that remains if `taken` replicas are subtracted.
     pub(crate) fn without(self, taken: i64) -> Self {
         match taken.min(self.replicas) {
             0 => self,
@@ -75,7 +77,7 @@ impl Room {
     }
 }
 
-/// An amount in both roundings that are compared.
+/// An amount in both units in which amounts are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Amount {
     /// Whole units, rounded up.
@@ -92,7 +94,7 @@ impl Amount {
         }
     }
 
-    /// The amount as `resource` is counted.
+    /// The amount in the unit in which `resource` is counted.
     pub(crate) fn counted(self, resource: &str) -> i64 {
         match resource {
             CPU => self.milli,
@@ -101,25 +103,25 @@ impl Amount {
     }
 }
 
-/// Resources as a cluster reports them, ready to be divided.
+/// The free resources that a cluster reports, parsed for the computation of room.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Reserve {
     shape: Arc<Shape>,
-    /// Pods that may still be made; `None` where the cluster reports no resources.
+    /// Number of pods that can still be created; `None` where the cluster reports no resources.
     pods: Option<i64>,
-    /// Free amounts of the resources of the shape, in their order.
+    /// Free amounts of the shape's resources, in the order of the shape.
     free: Vec<Amount>,
-    /// Nodes of the sizes of the shape, in their order.
+    /// Numbers of nodes of the shape's sizes, in the order of the shape.
     nodes: Vec<i64>,
     /// Answers of accurate estimators.
     estimates: Vec<Estimate>,
 }
 
 impl Reserve {
-    /// Reads the reports of `cluster`, which is `object`.
+    /// Parses the reports of `cluster`, whose object is `object`.
     ///
     /// # Errors
-    /// The figure that is not a quantity.
+    /// When a figure is not a quantity.
     pub(crate) fn read(cluster: &Cluster, object: &Object) -> Result<Self, String> {
         let estimates = estimate::read(object)?;
         let Some(summary) = &cluster.status.resource_summary else {
@@ -156,13 +158,12 @@ impl Reserve {
         })
     }
 
-    /// Resources by which its room is counted.
+    /// The resources by which the room is counted.
     pub(crate) const fn shape(&self) -> &Arc<Shape> {
         &self.shape
     }
 
-    /// Room for replicas of `request`, which take `measure` in clusters of this shape, beside the workload
-    /// that is there.
+    /// Room for further replicas of `request`, each of which takes `measure` on clusters of this shape.
     pub(crate) fn room(&self, request: Option<&Request>, measure: &Measure) -> Room {
         let general = self.general(measure);
         let estimated =
@@ -199,16 +200,16 @@ impl Reserve {
         }
     }
 
-    /// The room by the free resources in sum; `None` without requests.
+    /// The room by the free resources of the whole cluster; `None` without requests.
     fn by_summary(&self, parts: &[Part]) -> Option<Room> {
         let fits = |part: &Part| {
             let free = self.free[part.place];
             match free.units {
                 ..=0 => 0,
-                _ => free.counted(&part.name) / part.wanted.counted(&part.name),
+                _ => free.counted(&part.name) / part.amount.counted(&part.name),
             }
         };
-        // The first of those with the least.
+        // The first part with the least room.
         let (replicas, part) = parts
             .iter()
             .map(|part| (fits(part), part))
@@ -219,7 +220,7 @@ impl Reserve {
         })
     }
 
-    /// The room on all nodes, of which each takes so many `replicas` by its size.
+    /// The room on all nodes; `replicas` has the number that one node takes, by its size.
     fn by_nodes(&self, replicas: &[i64]) -> Room {
         let sizes = self.nodes.iter().zip(replicas);
         let room = sizes.fold(0_i64, |sum, (nodes, replicas)| {

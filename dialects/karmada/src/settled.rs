@@ -22,7 +22,8 @@ pub(crate) fn is_settled(columns: &Columns, around: &Around, record: &Record, se
     }
     match Trigger::of(record, &policy.raw, columns) {
         Trigger::Nothing => return true,
-        // The scheduler notes the placement with every decision, and lists all that is wanted, or nothing.
+        // With every decision the scheduler records the placement, and lists clusters with all requested
+        // replicas, or none.
         Trigger::PlacementChanged | Trigger::ReplicasChanged
             if record.divides() && policy.strategy.divides() && !record.spec.clusters.is_empty() =>
         {
@@ -34,11 +35,11 @@ pub(crate) fn is_settled(columns: &Columns, around: &Around, record: &Record, se
     match choice::choose(&question, settings.choice()).run.outcome {
         Ok(shares) => {
             let shares = shares.iter();
-            let wanted: BTreeMap<&str, i64> = shares
+            let expected: BTreeMap<&str, i64> = shares
                 .map(|(candidate, share)| (&*question.cluster(*candidate).name, *share))
                 .collect();
             let targets = record.spec.clusters.iter();
-            wanted
+            expected
                 == targets
                     .map(|target| (target.name.as_str(), i64::from(target.replicas)))
                     .collect()

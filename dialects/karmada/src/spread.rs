@@ -7,22 +7,22 @@ use crate::failure::Failure;
 use crate::kind::placement::SpreadConstraint;
 use crate::standing::{self, RankedCluster};
 
-/// Terms that clusters are selected on.
+/// The inputs of a selection of clusters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms<'a> {
     /// The clusters.
     pub(crate) columns: &'a Columns,
     /// The constraints.
     pub(crate) constraints: &'a [SpreadConstraint],
-    /// Whether the way to divide makes them have no effect.
+    /// Whether the strategy of the division ignores spread constraints.
     pub(crate) is_ignored: bool,
-    /// Whether every cluster gets all: then room only ranks.
+    /// Whether every cluster gets all replicas. Room then only affects the ranking.
     pub(crate) is_duplicated: bool,
-    /// Replicas that are wanted.
+    /// The requested number of replicas.
     pub(crate) replicas: i64,
 }
 
-/// Limits of one constraint; all 0 where it is absent.
+/// The limits of one constraint; all 0 where there is none.
 #[derive(Clone, Copy, Debug, Default)]
 struct Limits {
     least: i64,
@@ -30,14 +30,14 @@ struct Limits {
 }
 
 impl Limits {
-    /// At most so many of `count`; nothing where no maximum is given.
+    /// The number of groups to select out of `count`, at most the maximum; 0 without a maximum.
     fn of(self, count: usize) -> usize {
         count.min(usize::try_from(self.most).unwrap_or(0))
     }
 }
 
 impl Terms<'_> {
-    /// The last constraint by `field` is the one that counts.
+    /// The limits of the last constraint by `field`, which is the one that counts.
     fn limits(&self, field: &str) -> Option<Limits> {
         let mut all = self.constraints.iter().rev();
         let found = all.find(|constraint| constraint.spread_by_field == field)?;
@@ -48,10 +48,11 @@ impl Terms<'_> {
     }
 }
 
-/// Selects of `ranked`, which fit, best first. The order of the selected is the one they are divided among.
+/// Selects clusters from `ranked`: feasible clusters, best first. Replicas are divided in the order of the
+/// result.
 ///
 /// # Errors
-/// Reason why no selection is one.
+/// The reason why no selection meets the constraints.
 pub(crate) fn select(ranked: Vec<RankedCluster>, terms: &Terms<'_>) -> Result<Vec<RankedCluster>, Failure> {
     if terms.constraints.is_empty() || terms.is_ignored {
         return Ok(ranked);
@@ -95,14 +96,15 @@ fn by_cluster(
     Ok(ranked)
 }
 
-/// Exchanges the selected from the last one on for the roomiest of the rest, as long as room is short.
+/// Replaces selected clusters, beginning with the last one, by the clusters of `rest` with the most room,
+/// until there is enough room.
 fn make_room(selected: &mut [RankedCluster], rest: &mut [RankedCluster], replicas: i64) {
     for place in (0..selected.len()).rev() {
         if standing::available(&*selected) >= replicas {
             return;
         }
         let has = selected[place].available();
-        // The first of those with the most.
+        // The first cluster with the most room.
         let best = (0..rest.len()).rev().max_by_key(|&at| rest[at].available());
         if let Some(at) = best.filter(|&at| rest[at].available() > has) {
             std::mem::swap(&mut selected[place], &mut rest[at]);

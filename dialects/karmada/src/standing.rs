@@ -1,31 +1,31 @@
-//! A feasible cluster with its rank's data.
+//! A feasible cluster with the data for its rank.
 
 use std::cmp::Reverse;
 
 use berth_scheduling::Ix;
 
-/// A feasible cluster with its rank's data.
+/// A feasible cluster with the data for its rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RankedCluster {
-    /// The candidate; numbers are in the order of names.
+    /// The candidate. Candidates are numbered in the order of names.
     pub(crate) candidate: Ix,
-    /// 0 for the group's own clusters, then the number of its overflow.
+    /// 0 for the group's own clusters, else the number of the overflow, from 1.
     pub(crate) tier: u32,
-    /// 100 where the template is there already, else 0.
+    /// 100 where the cluster has the template already, else 0.
     pub(crate) score: i64,
     /// Number of further replicas that fit.
     pub(crate) room: i64,
-    /// Number of replicas it has.
+    /// Number of replicas that the cluster has.
     pub(crate) held: i64,
 }
 
 impl RankedCluster {
-    /// Possible replicas: its present ones, and those that fit in addition.
+    /// Number of possible replicas: the present ones, and those for which there is room in addition.
     pub(crate) const fn available(&self) -> i64 {
         self.room.saturating_add(self.held)
     }
 
-    /// Key of the ranking, best first: tier, score, room with the replicas it has, name.
+    /// Sort key of the ranking, best first: tier, score, room including the present replicas, name.
     pub(crate) const fn rank(&self) -> (u32, Reverse<i64>, Reverse<i64>, Ix) {
         (
             self.tier,
@@ -36,7 +36,7 @@ impl RankedCluster {
     }
 }
 
-/// Sum of the replicas that all of `standings` may have.
+/// The sum of the possible replicas of all `standings`.
 pub(crate) fn available<'a>(standings: impl IntoIterator<Item = &'a RankedCluster>) -> i64 {
     standings
         .into_iter()

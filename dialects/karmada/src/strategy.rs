@@ -1,25 +1,26 @@
-//! Division of replicas, as a placement states it.
+//! The strategy by which replicas are divided, as a placement states it.
 
 use crate::affinity::Affinity;
 use crate::kind::placement::ReplicaScheduling;
 
-/// Division of replicas.
+/// The strategy by which replicas are divided.
 #[derive(Clone, Debug)]
 pub(crate) enum Strategy {
-    /// All to every cluster.
+    /// Every cluster gets all replicas.
     Duplicated,
-    /// By the weights of these rules, the largest that matches; all alike where no rule matches any cluster.
+    /// Replicas are divided by static weights: each cluster has the largest weight among the matching rules.
+    /// All clusters have equal weights where no rule matches any cluster.
     Static(Vec<(Affinity, i64)>),
-    /// By available room.
+    /// Replicas are divided by available room.
     Dynamic,
-    /// To as few clusters as there is room in.
+    /// Replicas go to as few clusters as have enough room.
     Aggregated,
-    /// The way to divide is unknown.
+    /// The strategy is unknown.
     Unknown,
 }
 
 impl Strategy {
-    /// The strategy in `raw`.
+    /// Compiles the strategy in `raw`.
     pub(crate) fn compile(raw: Option<&ReplicaScheduling>) -> Self {
         let Some(raw) = raw else {
             return Self::Duplicated;
@@ -46,14 +47,14 @@ impl Strategy {
         }
     }
 
-    /// Whether clusters share what is wanted.
+    /// Whether the requested replicas are divided among clusters.
     pub(crate) const fn divides(&self) -> bool {
         matches!(self, Self::Static(_) | Self::Dynamic | Self::Aggregated)
     }
 }
 
-/// Whether `raw` makes spread constraints have no effect: static weights, given or even. `weightPreference:
-/// {}` divides evenly as well, and leaves them in force.
+/// Whether spread constraints are ignored under `raw`: they are for static weights, whether listed or even
+/// by default. `weightPreference: {}` also divides evenly, but keeps spread constraints in force.
 pub(crate) fn ignores_spread(raw: Option<&ReplicaScheduling>) -> bool {
     raw.is_some_and(|raw| {
         raw.replica_scheduling_type == "Divided"

@@ -1,5 +1,5 @@
-//! Templates: the kinds that policies select, and the requests of a workload's pods, as Karmada's
-//! default interpreter reads them.
+//! Templates: the kinds that policies select, and the requests of a workload's pods, as Karmada's default
+//! interpreter computes them.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,18 @@ use serde_json::{Map, Value, json};
 
 use crate::names::{BINDINGS, CLUSTER_BINDINGS};
 
-/// A kind of templates.
+/// A kind of template.
 #[derive(Debug)]
 pub(crate) struct TemplateKind {
     /// The resource.
     pub(crate) resource: GroupResource,
-    /// apiVersion, as selectors have it.
+    /// The `apiVersion`, as in selectors.
     pub(crate) api_version: &'static str,
-    /// Kind, as selectors have it.
+    /// The `kind`, as in selectors.
     pub(crate) kind: &'static str,
-    /// Whether its objects are in namespaces.
+    /// Whether the kind is namespaced.
     pub(crate) namespaced: bool,
-    /// Reading of the wanted number of Pods; `None` for a kind that is not a workload.
+    /// Reads the requested number of Pods; `None` for a kind that is not a workload.
     replicas: Option<fn(&Value) -> i64>,
 }
 
@@ -83,7 +83,7 @@ impl TemplateKind {
         kinds.find(|known| known.api_version == api_version && known.kind == kind)
     }
 
-    /// The key of the binding of the template called `name`.
+    /// The key of the binding for the template named `name`.
     pub(crate) fn binding(&self, namespace: &str, name: &str) -> Key {
         let resource = match self.namespaced {
             true => BINDINGS,
@@ -99,7 +99,7 @@ impl TemplateKind {
 pub(crate) struct Wants {
     /// Number of pods.
     pub(crate) replicas: i64,
-    /// Form of `spec.replicaRequirements`; absent where Pods have no requirements, or there are no
+    /// The value of `spec.replicaRequirements`; absent where Pods have no requirements, or there are no
     /// Pods.
     pub(crate) requirements: Option<Value>,
 }
@@ -126,7 +126,7 @@ fn of_job(spec: &Value) -> i64 {
         .map_or(parallelism, |completions| completions.min(parallelism))
 }
 
-/// Request of one pod: its resources, and the nodes that it can run on.
+/// The request of one pod: its resources, and the nodes on which it can run.
 fn requirements(pod: &Value) -> Option<Value> {
     let (request, claim) = (request(pod), node_claim(pod));
     if request.is_empty() && claim.is_empty() {
@@ -159,8 +159,8 @@ fn node_claim(pod: &Value) -> Map<String, Value> {
         .collect()
 }
 
-/// Amounts of one pod by resource: of all containers together, or of an init container that asks for more,
-/// and the overhead.
+/// Amounts of one pod by resource: the sum of all containers, or the request of an init container if it is
+/// larger, plus the overhead.
 fn request(pod: &Value) -> BTreeMap<String, Amount> {
     let mut sum = BTreeMap::new();
     for container in list(&pod["containers"]) {
@@ -206,11 +206,11 @@ fn amounts(list: &Value) -> BTreeMap<String, Amount> {
         .collect()
 }
 
-/// A written amount.
+/// An amount that keeps its original text.
 #[derive(Clone, Debug, Default)]
 struct Amount {
     quantity: Quantity,
-    /// The text, until something is added.
+    /// The original text; `None` once another amount was added.
     written: Option<String>,
     /// Whether it is written in powers of 1024.
     binary: bool,
@@ -238,7 +238,7 @@ impl Amount {
         }
     }
 
-    /// The amount in the form of its first part.
+    /// The amount as text, in the notation of its first summand.
     fn text(&self) -> String {
         const SUFFIXES: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
         if let Some(written) = &self.written {

@@ -16,12 +16,12 @@ use crate::record::Record;
 /// The API that every cluster of the tests serves.
 const SERVED: &str = "apps/v1";
 
-/// `value` as a stored object.
+/// Returns `value` as a stored object.
 pub(crate) fn object(value: &Value) -> Arc<Object> {
     Arc::new(Object::new(value, Revision(1)).expect("the test has written an object"))
 }
 
-/// A cluster called `name` with `pods` pods free.
+/// A cluster named `name` with room for `pods` pods.
 pub(crate) fn cluster_value(name: &str, pods: i64) -> Value {
     json!({
         "apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster",
@@ -34,7 +34,7 @@ pub(crate) fn cluster_value(name: &str, pods: i64) -> Value {
     })
 }
 
-/// The reading of `value`.
+/// Parses `value`.
 pub(crate) fn cluster(value: &Value) -> Arc<Cluster> {
     let name = value["metadata"]["name"].as_str().expect("a name");
     let read = Cluster::read(&Key::new(CLUSTERS, "", name), &object(value));
@@ -57,7 +57,7 @@ pub(crate) fn clusters(text: &str) -> Vec<Arc<Cluster>> {
     all
 }
 
-/// `spec.clusters` of `text`, such as `a6 b3`: the name is a letter or more, then replicas.
+/// The value of `spec.clusters` for `text`, such as `a6 b3`: each a name of letters, followed by replicas.
 fn targets(text: &str) -> Vec<Value> {
     let words = text.split_whitespace();
     words
@@ -74,8 +74,8 @@ fn targets(text: &str) -> Vec<Value> {
         .collect()
 }
 
-/// A binding with `placement` that wants `replicas` and is on `held`; requirements are there and empty where
-/// `replicas` are wanted.
+/// A binding with `placement` that requests `replicas` and lists the clusters in `held`. With `replicas`, it
+/// has empty requirements.
 pub(crate) fn binding_value(placement: &Value, replicas: i64, held: &str) -> Value {
     json!({
         "apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding",
@@ -90,13 +90,13 @@ pub(crate) fn binding_value(placement: &Value, replicas: i64, held: &str) -> Val
     })
 }
 
-/// The reading of `value`.
+/// Parses `value`.
 pub(crate) fn record(value: &Value) -> Record {
     let read = Record::read(&Key::new(BINDINGS, "team", "web-deployment"), &object(value));
     read.expect("the test has written a binding")
 }
 
-/// Choice for `record` among `clusters`.
+/// The choice for `record` among `clusters`.
 pub(crate) fn chosen(clusters: &[Arc<Cluster>], record: &Record) -> Choice {
     let policy = record.policy.as_ref().expect("a placement");
     let (columns, around) = (Columns::build(clusters.iter()), Around::default());
@@ -104,7 +104,8 @@ pub(crate) fn chosen(clusters: &[Arc<Cluster>], record: &Record) -> Choice {
     choose(&question, Settings::default())
 }
 
-/// `a6 b3`, or the reason of Karmada's condition. A group comes first, where there are groups.
+/// The choice as text, such as `a6 b3`, or else the reason of Karmada's condition. The text begins with the
+/// group, where there are groups.
 pub(crate) fn told(clusters: &[Arc<Cluster>], record: &Record) -> String {
     let choice = chosen(clusters, record);
     let groups = record.policy.as_ref().map_or(&[][..], |policy| policy.groups());

@@ -1,29 +1,29 @@
-//! Whether Karmada decides: the conditions for a binding to be scheduled, and the triggers of a
-//! decision (docs/systems/karmada.md, "When it decides").
+//! The triggers for which Karmada decides a binding (docs/systems/karmada.md, "When it decides").
 
 use crate::columns::Columns;
 use crate::kind::placement::Placement;
 use crate::record::{AppliedPlacement, Record};
 
-/// Reason why a binding is decided, or is not.
+/// The reason why a binding is decided or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trigger {
-    /// Its placement is not the one that was decided with last, in a part that counts.
+    /// The placement differs from that of the last decision, in a part that counts.
     PlacementChanged,
-    /// It wants another number of replicas than its clusters have.
+    /// The binding requests another number of replicas than its clusters have.
     ReplicasChanged,
-    /// A user asked for a decision from scratch.
+    /// A user requested a decision from scratch.
     Rescheduled,
-    /// It is not a workload, or every cluster gets all: then every run decides.
+    /// The template is not a workload, or every cluster gets all replicas: such a binding is decided in
+    /// every run.
     Always,
-    /// One of its clusters is being deleted.
+    /// One of the binding's clusters is being deleted.
     ClusterLeaves,
     /// No relevant field has changed.
     Nothing,
 }
 
 impl Trigger {
-    /// Why `record` is decided over the clusters of `columns`: the first cause that holds, in Karmada's order.
+    /// The first trigger that applies to `record` over the clusters of `columns`, in Karmada's order.
     pub(crate) fn of(record: &Record, placement: &Placement, columns: &Columns) -> Self {
         match () {
             () if is_replaced(record, placement) => Self::PlacementChanged,
@@ -50,7 +50,7 @@ fn is_replaced(record: &Record, placement: &Placement) -> bool {
     }
     let observed = &record.status.scheduler_observed_affinity_name;
     let (before, after) = (applied.term(observed), placement.term(observed));
-    // Groups other than the observed one may come, go and change without any effect.
+    // Groups other than the observed one can be added, removed and changed without effect.
     observed.is_empty() || before.is_none() || after.is_none() || before != after
 }
 

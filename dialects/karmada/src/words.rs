@@ -1,4 +1,4 @@
-//! Sentences about a decision, made only for a reader.
+//! Sentences about a decision, rendered only for a reader.
 
 use berth_apimachinery::selector::Selector;
 use berth_apimachinery::time;
@@ -18,7 +18,7 @@ use crate::record::Record;
 use crate::room::RoomLimit;
 use crate::trigger::Trigger;
 
-/// The sentences of the condition Scheduled.
+/// The beginnings of the messages of the condition Scheduled.
 pub(crate) const SENTENCES: Sentences = Sentences(&[
     "every replica has a cluster",
     "no cluster fits",
@@ -76,7 +76,7 @@ pub(crate) fn failure(failure: Failure) -> String {
     }
 }
 
-/// The sentence of the failure in `detail`, with the quota where it is one.
+/// The sentence for `problem`, with the quota in `detail` if one is exceeded.
 fn failed(detail: &Detail, problem: Failure) -> String {
     match (&detail.excess, problem) {
         (Some(excess), Failure::QuotaExceeded) => excess.to_string(),
@@ -164,7 +164,7 @@ fn missing(field: &str) -> String {
     format!("the cluster has no {field}, and a spread constraint is by {field}")
 }
 
-/// A taint as every system shows its own.
+/// Converts a taint to the form for all systems.
 pub(crate) fn shown(taint: &Stored) -> Taint {
     Taint {
         key: taint.key.clone(),
@@ -187,7 +187,7 @@ fn group(record: Option<&std::sync::Arc<Record>>, decision: &Decision) -> String
     )
 }
 
-/// The labels of the affinity for `decision`, where it only requires labels.
+/// The label selector of the affinity for `decision`, if the affinity only requires labels.
 pub(crate) fn asked_labels<'a>(fleet: &'a Fleet, decision: &Decision) -> Option<&'a Selector> {
     let policy = fleet.bindings.get(&decision.demand)?.policy.as_deref()?;
     let affinity = match decision.detail::<Detail>()?.group {
@@ -210,7 +210,7 @@ fn label_problem<'a>(record: Option<&'a std::sync::Arc<Record>>, decision: &Deci
     affinity?.problem()
 }
 
-/// Bound of the room of the feasible `candidate`, where the scorer is that of room.
+/// The limit of the room of the feasible `candidate` in words, if `scorer` is that of room.
 pub(crate) fn bound(decision: &Decision, candidate: Ix, scorer: u16) -> Option<String> {
     if &**decision.scorers.get(usize::from(scorer))? != ROOM {
         return None;
@@ -272,7 +272,7 @@ pub(crate) fn not_picked(decision: &Decision, candidate: Ix, rank: Option<usize>
     }
 }
 
-/// The trigger that makes Karmada decide, or the reason why there is none.
+/// The trigger in words.
 fn why(trigger: Trigger) -> &'static str {
     match trigger {
         Trigger::PlacementChanged => "its placement is another than the one it was decided by",
@@ -336,7 +336,7 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     parts.join("; ")
 }
 
-/// Outcome of each group that was tried.
+/// The outcome of each group that was tried, in words.
 fn groups(record: Option<&std::sync::Arc<Record>>, detail: &Detail) -> Vec<String> {
     let Some(policy) = policy(record) else {
         return Vec::new();

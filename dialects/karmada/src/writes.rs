@@ -1,6 +1,6 @@
-//! The writes of a decision (docs/systems/karmada.md, "What is written"): the group of clusters that is
-//! observed from now on, the clusters with the placement they were decided by, then the rest of the
-//! status. Edits start from the stored objects, so that unknown fields survive.
+//! The writes of a decision (docs/systems/karmada.md, "What is written"): first the observed group of
+//! clusters, then the clusters with the applied placement, then the rest of the status. Edits start from the
+//! stored objects, so that unknown fields survive.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::names::{APPLIED_PLACEMENT, SCHEDULED};
 use crate::record::{AppliedPlacement, Record};
 use crate::words;
 
-/// Reason of Karmada's scheduler where it succeeds.
+/// The reason of the condition if Karmada's scheduler succeeds.
 const SUCCESS: &str = "Success";
 
 /// All writes of `decision`, in order.
@@ -30,7 +30,7 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     let mut object = stripped(record);
     let mut writes = Vec::new();
     let mut push = |subresource, object: &Value| {
-        // The result of an earlier write of the list is taken unchanged.
+        // A write that follows another one of the list starts from that one's result.
         let base = writes.is_empty().then_some(record.object.revision());
         writes.push(Write {
             verb: Verb::Update,
@@ -40,30 +40,31 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
             base,
         });
     };
-    // This comes first: a later run could not tell their group from the clusters alone.
+    // The group is written first: a later run could not find it out from the clusters alone.
     if let Some(name) = group_name(record, detail)
         && name != record.status.scheduler_observed_affinity_name
     {
         observe(&mut object, "schedulerObservingAffinityName", name.into());
         push("status", &object);
     }
-    let is_listed_anew = match &detail.shares {
-        Some(shares) => list(&mut object, &wanted(fleet, shares)),
+    let is_list_changed = match &detail.shares {
+        Some(shares) => list(&mut object, &replicas_by_name(fleet, shares)),
         None => false,
     };
     let is_annotated = detail.shares.is_some() && annotate(&mut object, record);
-    if is_listed_anew || is_annotated {
+    if is_list_changed || is_annotated {
         push("", &object);
     }
-    // A server counts a changed spec, too: the status refers to the result of the write before it.
-    let generation = record.object.meta().generation() + i64::from(is_listed_anew);
+    // The server increments the generation for the changed spec. The status refers to the result of the
+    // write before it.
+    let generation = record.object.meta().generation() + i64::from(is_list_changed);
     if report(&mut object, record, detail, generation, decision) {
         push("status", &object);
     }
     writes
 }
 
-/// The conditions as the status will list them: the scheduler's own.
+/// The scheduler's own conditions, as the status will list them.
 pub(crate) fn conditions(fleet: &Fleet, decision: &Decision) -> Vec<Value> {
     let parts = decision
         .detail::<Detail>()
@@ -83,7 +84,7 @@ fn stripped(record: &Record) -> Value {
 }
 
 /// Replicas by the names of clusters.
-fn wanted<'a>(fleet: &'a Fleet, shares: &Shares) -> BTreeMap<&'a str, i64> {
+fn replicas_by_name<'a>(fleet: &'a Fleet, shares: &Shares) -> BTreeMap<&'a str, i64> {
     let columns = fleet.columns();
     let shares = shares.iter();
     shares
@@ -91,9 +92,9 @@ fn wanted<'a>(fleet: &'a Fleet, shares: &Shares) -> BTreeMap<&'a str, i64> {
         .collect()
 }
 
-/// Lists the `wanted` clusters in `spec.clusters`, by name, unless they are listed in any order;
-/// returns whether anything differs. Other fields of an entry stay with its cluster.
-fn list(object: &mut Value, wanted: &BTreeMap<&str, i64>) -> bool {
+/// Lists the clusters of `shares` in `spec.clusters` by name, unless they are already listed in any order.
+/// Other fields of an entry are kept with its cluster. Returns whether `object` was changed.
+fn list(object: &mut Value, shares: &BTreeMap<&str, i64>) -> bool {
     let spec = object["spec"].as_object_mut();
     let Some(spec) = spec else {
         return false;
@@ -101,16 +102,16 @@ fn list(object: &mut Value, wanted: &BTreeMap<&str, i64>) -> bool {
     let known = spec.get("clusters").and_then(Value::as_array);
     let known: Vec<Value> = known.cloned().unwrap_or_default();
     let name = |entry: &Value| entry["name"].as_str().unwrap_or_default().to_owned();
-    let is_same = known.len() == wanted.len()
+    let is_same = known.len() == shares.len()
         && known.iter().all(|entry| {
-            let replicas = wanted.get(name(entry).as_str());
+            let replicas = shares.get(name(entry).as_str());
             replicas.is_some_and(|replicas| *replicas == entry["replicas"].as_i64().unwrap_or(0))
         });
     if is_same {
         return false;
     }
     let mut entries: BTreeMap<String, Value> = known.into_iter().map(|entry| (name(&entry), entry)).collect();
-    let listed = wanted.iter().map(|(name, replicas)| {
+    let listed = shares.iter().map(|(name, replicas)| {
         let mut entry = entries.remove(*name).unwrap_or_else(|| json!({"name": name}));
         if *replicas != 0 {
             entry["replicas"] = (*replicas).into();
@@ -127,14 +128,14 @@ fn list(object: &mut Value, wanted: &BTreeMap<&str, i64>) -> bool {
     true
 }
 
-/// Records the placement of the decision, unless it is noted; returns whether it was not.
+/// Records the placement of the decision in the annotation. Returns whether it was changed.
 fn annotate(object: &mut Value, record: &Record) -> bool {
     let placement = record.spec.placement.as_ref();
-    let is_noted = match &record.applied {
+    let is_recorded = match &record.applied {
         AppliedPlacement::Placement(applied) => placement == Some(&**applied),
         AppliedPlacement::Never | AppliedPlacement::Unreadable => false,
     };
-    if is_noted {
+    if is_recorded {
         return false;
     }
     let text = object["spec"]["placement"].to_string();
@@ -142,8 +143,8 @@ fn annotate(object: &mut Value, record: &Record) -> bool {
     true
 }
 
-/// Brings the status up to the decision, about an object of this generation; returns whether anything is
-/// different.
+/// Updates the status for the decision on an object of this generation. Returns whether anything was
+/// changed.
 fn report(
     object: &mut Value,
     record: &Record,
@@ -153,7 +154,7 @@ fn report(
 ) -> bool {
     let fields = scheduled(record, detail, decision.now);
     let known = condition(&record.status.conditions, SCHEDULED);
-    let is_told = known.is_some_and(|known| {
+    let is_current = known.is_some_and(|known| {
         known.status == fields["status"]
             && known.reason == fields["reason"]
             && words::SENTENCES.leave(&known.message, fields["message"].as_str().unwrap_or_default())
@@ -162,7 +163,7 @@ fn report(
         || record.status.scheduler_observed_generation == generation
             && record.status.last_scheduled_time.is_some()
             && !record.is_rescheduled();
-    if is_told && is_observed {
+    if is_current && is_observed {
         return false;
     }
     if detail.failure.is_none() {
@@ -181,14 +182,14 @@ fn observe(object: &mut Value, field: &str, value: Value) {
     object["status"][field] = value;
 }
 
-/// The name of the group that took all, where there are groups and it was decided.
+/// The name of the chosen group, where there are groups and the binding was decided.
 fn group_name<'a>(record: &'a Record, detail: &Detail) -> Option<&'a str> {
     detail.shares.as_ref()?;
     let policy = record.policy.as_ref()?;
     Some(policy.groups().get(detail.group?)?.name.as_str())
 }
 
-/// The condition Scheduled; its time moves only with its status.
+/// The condition Scheduled. Its transition time changes only with its status.
 fn scheduled(record: &Record, detail: &Detail, now: Timestamp) -> Map<String, Value> {
     let (status, reason) = match detail.failure {
         None => ("True", SUCCESS),

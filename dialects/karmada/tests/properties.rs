@@ -1,7 +1,7 @@
-//! Laws of every decision, tried on generated control planes.
+//! Properties of every decision, tested with generated control planes.
 //!
-//! Nobody asks for a decision from scratch here: it looks at what is there, so that one cut off between its
-//! writes goes on from another state than it began with, as Karmada's does.
+//! Decisions from scratch are not tested. They depend on the present clusters, so that a decision that is
+//! interrupted between its writes continues from another state, as in Karmada.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn named(api_version: &str, kind: &str, name: &str) -> Value {
     value
 }
 
-/// A cluster of index `index`, which fits some templates and not others.
+/// A cluster with the index `index`, which fits some templates and not others.
 fn cluster(index: usize) -> BoxedStrategy<Value> {
     let one = |values: &'static [&'static str]| prop::sample::select(values);
     (
@@ -91,7 +91,7 @@ fn scheduling() -> impl Strategy<Value = Value> {
     ])
 }
 
-/// A placement; one group of clusters, or several.
+/// A placement with one or several groups of clusters.
 fn placement() -> impl Strategy<Value = Value> {
     (
         scheduling(),
@@ -153,7 +153,7 @@ fn binding(name: &'static str) -> BoxedStrategy<Value> {
         .boxed()
 }
 
-/// A thing that happens: clusters and templates change, come and go.
+/// An event: clusters and templates are added, changed and deleted.
 fn later() -> BoxedStrategy<Later> {
     let scaled = |replicas: i64| {
         let mut value = named(BINDINGS, "ResourceBinding", "p");

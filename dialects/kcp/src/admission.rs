@@ -1,11 +1,11 @@
-//! The admission rules in addition to the kinds' own validation (docs/systems/kcp.md, "What is
-//! guarded"): the placement annotation, the syncing labels and annotations, and the syncers' finalizers
-//! change only through the actor and the transition that own them. Cluster admins are no exception.
+//! The admission rules beyond the kinds' own validation (docs/systems/kcp.md, "What is guarded"): the
+//! placement annotation, the syncing labels and annotations, and the syncers' finalizers can only be changed
+//! by the responsible actors, and only in legal transitions. Cluster admins are no exception.
 //!
-//! The guard compares the object before and after, for every subresource: metadata changes through
-//! `status` and `finalize` too. These must stay possible for every user: edits that leave guarded
-//! fields byte-identical, soft finalizers, the label that disables scheduling, and deleting. It stops
-//! mistakes and ordinary grants: a user who may impersonate the actors can pass it.
+//! The guard compares the object before and after a write of any subresource, since writes of `status` and
+//! `finalize` change metadata, too. It allows every user to delete objects, to write soft finalizers and the
+//! label that disables scheduling, and all writes that leave guarded fields byte-identical. It prevents
+//! mistakes by users with ordinary permissions: a user who may impersonate the actors can circumvent it.
 
 pub(crate) mod hub_rules;
 mod keys;
@@ -26,18 +26,19 @@ pub use roles::{Role, user_of};
 /// Settings of the guard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Users that act in a role, in addition to Berth's own (`berth:placement-controller` and so on),
-    /// by name.
+    /// Users that act in a role, by name, in addition to Berth's own users (such as
+    /// `berth:placement-controller`).
     pub users: BTreeMap<String, Role>,
     /// The resources that follow their namespace.
     pub synced_resources: Vec<GroupResource>,
-    /// Whether no configuration can name others: behind a hub, whose rights and webhooks are made for those.
+    /// Whether a configuration can name no other resources, as on a hub, whose permissions and webhooks are
+    /// for these resources.
     pub synced_only: bool,
     /// The namespaces that are placed; all of them by default.
     pub namespace_selector: Selector,
-    /// Cluster of the Locations: the first segment of location strings.
+    /// The cluster of the Locations, which is the first segment of location strings.
     pub location_cluster: Arc<str>,
-    /// The URL of all Targets, which the syncers' views are below; `None` where it is not known.
+    /// The URL of all Targets, below which syncers have their views; `None` where it is not known.
     pub targets_url: Option<Arc<str>>,
 }
 
@@ -54,14 +55,15 @@ impl Default for Settings {
     }
 }
 
-/// Limits guarded fields to their actors. Members of the break-glass group pass it.
+/// Refuses writes of guarded fields by users other than their actors. Members of the break-glass group are
+/// exempt.
 #[derive(Clone, Debug, Default)]
 pub struct PlacementGuard {
     settings: Settings,
 }
 
-/// Refuses values that no controller could understand, by every user, including the break-glass group.
-/// Runs after [`PlacementGuard`]: a user without the right to write need not learn the format.
+/// Refuses values that no controller could parse, from every user, including the break-glass group. This
+/// plugin runs after [`PlacementGuard`], so that a user without permission gets no errors about the format.
 #[derive(Clone, Debug, Default)]
 pub struct PlacementValues {
     settings: Settings,
@@ -72,34 +74,34 @@ pub struct PlacementValues {
 pub(crate) enum Writer {
     /// An actor of the state machines.
     Role(Role),
-    /// A user whose right to write is not checked.
+    /// A user whose permission to write is not checked.
     Trusted,
-    /// Anyone else.
+    /// Any other user.
     User,
 }
 
-/// Objections to a write.
+/// The errors of a write.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     /// Values that no user may write.
     pub(crate) malformed: Vec<FieldError>,
-    /// Changes this writer may not make.
+    /// Changes that the writer is not allowed to make.
     pub(crate) forbidden: Vec<FieldError>,
 }
 
 impl Findings {
-    /// Records a change at `path` that is not the writer's to make.
+    /// Adds a change at `path` that the writer is not allowed to make.
     pub(crate) fn forbid(&mut self, path: &str, detail: impl Into<String>) {
         self.forbidden.push(FieldError::forbidden(path, detail));
     }
 
-    /// Records a value at `path` that no user may write.
-    pub(crate) fn malform(&mut self, path: &str, value: &str, detail: impl Into<String>) {
+    /// Adds a value at `path` that no user may write.
+    pub(crate) fn add_malformed(&mut self, path: &str, value: &str, detail: impl Into<String>) {
         self.malformed.push(FieldError::invalid(path, value, detail));
     }
 
-    /// A missing right comes before an invalid value: a user without the right to write need not learn
-    /// the format.
+    /// Returns the errors as a denial. A missing permission takes precedence over an invalid value, so that
+    /// a user without permission gets no errors about the format.
     fn into_result(self, request: &Request<'_>) -> Result<(), Denial> {
         if self.forbidden.is_empty() && self.malformed.is_empty() {
             return Ok(());
@@ -113,7 +115,7 @@ impl Findings {
 }
 
 impl PlacementGuard {
-    /// The guard with these settings.
+    /// Creates the guard with these settings.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         Self { settings }
@@ -127,7 +129,7 @@ impl PlacementGuard {
 }
 
 impl PlacementValues {
-    /// The rules for the resources of these settings.
+    /// Creates the rule for the resources of these settings.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         Self { settings }
@@ -146,7 +148,7 @@ impl Settings {
     }
 }
 
-/// Judges a create or update that makes `new`.
+/// Validates a creation or an update that results in `new`.
 fn judge(writer: &Writer, request: &Request<'_>, new: &Value) -> Result<(), Denial> {
     if !matches!(request.operation, Operation::Create | Operation::Update) {
         return Ok(());
@@ -178,7 +180,7 @@ impl Plugin for PlacementGuard {
         self.settings.guards(request)
     }
 
-    /// Refuses as early as possible: a mutating webhook is asked before any validating one.
+    /// Refuses as early as possible: mutating webhooks are called before all validating ones.
     fn mutate(
         &self,
         request: &Request<'_>,
@@ -188,8 +190,8 @@ impl Plugin for PlacementGuard {
         judge(&self.writer(request), request, object)
     }
 
-    /// Judges the object again after the changes of other plugins. Every user may delete, except
-    /// syncers, which only release.
+    /// Validates the object again after the changes of other plugins. Every user may delete objects, except
+    /// syncers, which only release them.
     fn validate(
         &self,
         request: &Request<'_>,
@@ -204,7 +206,7 @@ impl Plugin for PlacementGuard {
         object.map_or(Ok(()), |object| judge(&writer, request, object))
     }
 
-    /// Note about the entries of the placement that moved.
+    /// Annotates the write with the changed entries of the placement.
     fn annotate(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<(&'static str, String)> {
         let object = object.filter(|_| request.resource == NAMESPACES);
         let moved = object.map(|new| placement::transitions(request.old.unwrap_or(&Value::Null), new));

@@ -1,30 +1,31 @@
-//! The filters in pipeline order, and the reasons each refuses for (docs/systems/kcp.md, "Filters").
+//! The filters in pipeline order, each with the reasons of its refusals (docs/systems/kcp.md, "Filters").
 
 berth_scheduling::filters! {
-    /// In a location, and in one of the scope.
+    /// The cluster is in a location, and in one of the locations in scope.
     Location = "Location" {
         NotInLocation = "NotInLocation",
         OtherLocation = "OtherLocation",
     }
-    /// Ready, with a heartbeat that is not stale.
+    /// The cluster is ready, and its heartbeat is not stale.
     Ready = "Ready" {
         NotReady = "NotReady",
     }
-    /// Not cordoned.
+    /// The cluster is not cordoned.
     Unschedulable = "Unschedulable" {
         Cordoned = "Cordoned",
     }
-    /// Not evicting.
+    /// The cluster does not evict namespaces.
     Eviction = "Eviction" {
         Evicting = "Evicting",
     }
-    /// Not one the namespace is leaving. A cluster that it is on is kept, which is not a refusal.
+    /// The namespace is not leaving the cluster. A cluster that has the namespace is not refused, since it
+    /// is kept.
     Placed = "Placed" {
         AlreadyPlaced = "AlreadyPlaced",
     }
 }
 
-/// Detail of a refusal of a cluster that is being deleted, which nobody takes back.
+/// The detail of a refusal of a cluster that is being deleted, which cannot be undone.
 pub(crate) const DELETING: u32 = 1;
 
 #[cfg(test)]

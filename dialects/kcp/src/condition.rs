@@ -1,4 +1,4 @@
-//! Conditions: as WorkloadClusters carry them, and the one namespaces get, `NamespaceScheduled`
+//! The conditions of WorkloadClusters, and the condition `NamespaceScheduled` of namespaces
 //! (docs/systems/kcp.md, "The namespace's condition").
 
 use berth_apimachinery::Timestamp;
@@ -31,7 +31,7 @@ pub struct Condition {
     pub r#type: String,
 }
 
-/// The condition of `type` in a list.
+/// The condition with this type in `conditions`.
 #[must_use]
 pub fn find<'a>(conditions: &'a [Condition], r#type: &str) -> Option<&'a Condition> {
     conditions.iter().find(|condition| condition.r#type == r#type)
@@ -46,19 +46,19 @@ const SENTENCES: Sentences = Sentences(&[
     "no workload cluster can take the namespace",
 ]);
 
-/// Content of `NamespaceScheduled`.
+/// The content of `NamespaceScheduled`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduledCondition {
     /// Whether the namespace is placed.
     pub status: bool,
-    /// The token; empty when it is.
+    /// The token; empty if the namespace is placed.
     pub reason: &'static str,
-    /// The sentence; empty when it is.
+    /// The sentence; empty if the namespace is placed.
     pub message: String,
 }
 
-/// The condition for a namespace with the annotation `reading`; `None` leaves it unchanged. Any entry
-/// in any state counts as scheduled.
+/// The condition for a namespace with the annotation `reading`; `None` leaves the condition unchanged. A
+/// namespace with any entry in any state counts as scheduled.
 #[must_use]
 pub fn namespace_scheduled(disabled: bool, reading: &StoredPlacement) -> Option<ScheduledCondition> {
     let no = |reason, message: String| {
@@ -93,7 +93,7 @@ pub fn namespace_scheduled(disabled: bool, reading: &StoredPlacement) -> Option<
 }
 
 impl ScheduledCondition {
-    /// The condition as JSON; its time is that of `known`, the stored one, unless something changed.
+    /// The condition as JSON. Its time is that of `known`, the stored condition, unless something changed.
     #[must_use]
     pub fn to_json(&self, known: Option<&Value>, now: Timestamp) -> Value {
         let mut fields = Map::new();
@@ -116,7 +116,7 @@ impl ScheduledCondition {
         Value::Object(fields)
     }
 
-    /// Whether the stored condition `known` is equal.
+    /// Whether the stored condition `known` is equal to this one.
     #[must_use]
     pub fn is(&self, known: &Value) -> bool {
         let text = |field: &str| known[field].as_str().unwrap_or_default();
@@ -144,8 +144,8 @@ mod tests {
     #[test]
     fn the_condition_is_read_off_the_annotation() {
         let of = |disabled, text: Option<&str>| {
-            let said = namespace_scheduled(disabled, &StoredPlacement::of(text));
-            said.map(|said| (said.status, said.reason))
+            let condition = namespace_scheduled(disabled, &StoredPlacement::of(text));
+            condition.map(|condition| (condition.status, condition.reason))
         };
         assert_eq!(
             of(true, Some(r#"{"root+a+x":"Bound"}"#)),

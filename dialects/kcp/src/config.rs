@@ -1,5 +1,5 @@
-//! The configuration of this dialect, `spec.kcp` of a SchedulerConfiguration. kcp itself has flags for these
-//! things and no configuration file, so the form is Berth's own:
+//! The configuration of this dialect, `spec.kcp` of a SchedulerConfiguration. kcp itself has flags instead
+//! of a configuration file, so that the schema is Berth's own:
 //!
 //! ```yaml
 //! locationCluster: root:compute      # first segment of location strings
@@ -9,7 +9,7 @@
 //! coordinatedResources: []           # those of them that a coordination controller sees before they are synced
 //! ```
 //!
-//! Read by its schema; defaults apply on read.
+//! The schema parses the configuration, and defaults apply on read.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
@@ -25,22 +25,22 @@ use serde_json::Value;
 use crate::location_string::check_location_cluster;
 use crate::names::{DEFAULT_LOCATION_CLUSTER, SYNCED_BY_DEFAULT};
 
-/// Configuration of the dialect.
+/// The configuration of the dialect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// `locationCluster`: the cluster of the Locations, the first segment of location strings.
     pub location_cluster: Arc<str>,
     /// `namespaceSelector`: the namespaces that are placed; those that stop matching are drained.
     pub namespace_selector: Selector,
-    /// `heartbeatThreshold`: how old the last heartbeat of a syncer may be.
+    /// `heartbeatThreshold`: the largest age of a syncer's last heartbeat.
     pub heartbeat_threshold: SignedDuration,
     /// `syncedResources`: the resources that follow their namespace to the workload cluster. When a
     /// resource is removed from the list, its objects lose the keys of syncing, and are no longer
     /// guarded; their copies at workload clusters stay.
     pub synced_resources: Vec<GroupResource>,
-    /// `coordinatedResources`: the synced resources that get the state `""` first, so that a
-    /// coordination controller may change them before syncing starts. `None`: all of them where the
-    /// program knows of a coordination controller, else none.
+    /// `coordinatedResources`: the synced resources that first get the state `""`, so that a coordination
+    /// controller can change them before syncing starts. `None` is all synced resources if a coordination
+    /// controller is configured, else none.
     pub coordinated_resources: Option<Vec<GroupResource>>,
 }
 
@@ -56,7 +56,7 @@ impl Default for Config {
     }
 }
 
-/// Interval of syncers' heartbeats (docs/systems/kcp.md, "Heartbeats").
+/// The interval of syncers' heartbeats (docs/systems/kcp.md, "Heartbeats").
 const BEAT: SignedDuration = SignedDuration::from_secs(20);
 
 /// kcp has flags for these things and no configuration file: the form is Berth's own.
@@ -99,22 +99,22 @@ impl Default for Form {
     }
 }
 
-/// The form.
+/// The schema of the settings.
 pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
 
 impl Config {
-    /// Reads `spec` (the value at `path`, such as `spec.kcp`); an absent or null one is all defaults.
+    /// Reads `spec`, which is at `path`, such as `spec.kcp`. If it is absent or null, all defaults apply.
     ///
     /// # Errors
-    /// Everything that is wrong.
+    /// All errors in `spec`.
     pub fn read(spec: Option<&Value>, path: &str) -> Result<Self, Vec<FieldError>> {
         let mut form = SCHEMA.read::<Form>(spec.unwrap_or(&Value::Null), path);
-        let given = form.value.clone();
+        let settings = form.value.clone();
         let mut config = Self {
-            heartbeat_threshold: form.positive_duration("heartbeatThreshold", &given.heartbeat_threshold),
+            heartbeat_threshold: form.positive_duration("heartbeatThreshold", &settings.heartbeat_threshold),
             ..Self::default()
         };
-        if let Some(text) = given.location_cluster {
+        if let Some(text) = settings.location_cluster {
             if let Err(problem) = check_location_cluster(&text) {
                 form.refuse(FieldError::invalid(
                     "locationCluster",
@@ -124,15 +124,15 @@ impl Config {
             }
             config.location_cluster = text.into();
         }
-        if let Some(selector) = given.namespace_selector {
+        if let Some(selector) = settings.namespace_selector {
             match Selector::compile(&selector, "namespaceSelector") {
                 Ok(selector) => config.namespace_selector = selector,
                 Err(errors) => errors.into_iter().for_each(|error| form.refuse(error)),
             }
         }
-        let synced = given.synced_resources;
+        let synced = settings.synced_resources;
         let synced = synced.map(|list| resources(&mut form, "syncedResources", &list));
-        if let Some(list) = given.coordinated_resources {
+        if let Some(list) = settings.coordinated_resources {
             let list = resources(&mut form, "coordinatedResources", &list);
             if let Some(synced) = &synced {
                 all_synced(&mut form, &list, synced, path);
@@ -145,21 +145,21 @@ impl Config {
         form.finish(|_| config)
     }
 
-    /// Reads a configuration where only `syncable` can be synced (`None`: any resource). Behind a hub
-    /// the program can read, write and guard only the resources of its flags (docs/systems/kcp.md,
+    /// Reads a configuration where only the resources in `syncable` can be synced (any resource if `None`).
+    /// On a hub the program can only read, write and guard the resources of its flags (docs/systems/kcp.md,
     /// "Configuration").
     ///
     /// # Errors
-    /// Everything that is wrong, each resource that cannot be synced by itself.
+    /// All errors in `spec`, with one error for each resource that cannot be synced.
     pub fn read_within(
         spec: Option<&Value>,
         path: &str,
         syncable: Option<&[GroupResource]>,
     ) -> Result<Self, Vec<FieldError>> {
         let config = Self::read(spec, path)?;
-        // Without it the resources of the program's flag are synced.
-        let says = spec.is_some_and(|spec| !spec["syncedResources"].is_null());
-        let Some(syncable) = syncable.filter(|_| says) else {
+        // Without the field, the resources of the program's flag are synced.
+        let is_set = spec.is_some_and(|spec| !spec["syncedResources"].is_null());
+        let Some(syncable) = syncable.filter(|_| is_set) else {
             return Ok(config);
         };
         let known: Vec<String> = syncable.iter().map(ToString::to_string).collect();
@@ -183,8 +183,8 @@ impl Config {
         }
     }
 
-    /// Warnings about values that are legal but surely not intended, as sentences that name the field
-    /// below `path`.
+    /// Warnings about values that are valid but surely not intended: sentences that name the field below
+    /// `path`.
     #[must_use]
     pub fn warnings(&self, path: &str) -> Vec<String> {
         let mut warnings = Vec::new();
@@ -209,17 +209,17 @@ impl Config {
     }
 }
 
-/// Error about a text that names no resource.
+/// The error about a text that names no resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "must be a plural name, with its group behind a dot, such as configmaps or deployments.apps; there is no wildcard"
 )]
 pub struct NoResource;
 
-/// The resource that `text` names: `configmaps`, `deployments.apps`.
+/// Parses the name of a resource, such as `configmaps` or `deployments.apps`.
 ///
 /// # Errors
-/// When it names none.
+/// When `text` names no resource.
 pub fn synced_resource(text: &str) -> Result<GroupResource, NoResource> {
     let (plural, group) = text.split_once('.').unwrap_or((text, ""));
     let grouped = group.is_empty() && !text.ends_with('.') || name::dns_subdomain(group).is_ok();
@@ -229,7 +229,7 @@ pub fn synced_resource(text: &str) -> Result<GroupResource, NoResource> {
     Err(NoResource)
 }
 
-/// The resources in the list `field`. An entry that names none is refused and left out.
+/// The resources in the list `field`. An entry that names no resource is refused and skipped.
 fn resources(form: &mut ReadValue<Form>, field: &str, list: &[String]) -> Vec<GroupResource> {
     let mut resources = Vec::with_capacity(list.len());
     for (index, text) in list.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Deciding about one namespace, as the placement controller.
+//! Decisions on a namespace, as by the placement controller.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::placement::{Form, Placement, State, StoredPlacement};
 use crate::select::{self, Choice, ClusterVerdicts, KeptEntries};
 use crate::words;
 
-/// Delay before a namespace that got no cluster is considered again (docs/systems/kcp.md, "Selection").
+/// The delay before a namespace without a cluster is decided again (docs/systems/kcp.md, "Selection").
 const RETRY: SignedDuration = SignedDuration::from_mins(2);
 
 impl Fleet {
-    /// Decides about the namespace of `ask`.
+    /// Decides the namespace in `ask`.
     pub(crate) fn decide_namespace(&self, ask: &Ask<'_>) -> Option<Result<Decision, ChoiceRefusal>> {
         let record = Arc::clone(self.namespace(ask.demand)?);
         Some(self.judge_namespace(&record, ask))
@@ -56,7 +56,7 @@ impl Fleet {
     }
 }
 
-/// One question.
+/// The data for one decision.
 struct PlacementFacts<'a> {
     fleet: &'a Fleet,
     record: &'a Record,
@@ -64,7 +64,7 @@ struct PlacementFacts<'a> {
 }
 
 impl PlacementFacts<'_> {
-    /// A decision that never ran the pipeline and changes nothing.
+    /// A decision without a run of the pipeline and without changes.
     fn unjudged(&self, outcome: Outcome, reason: &'static str) -> Decision {
         let entries = self.record.reading.placement.0.iter();
         let current = entries.map(|(place, state)| Current {
@@ -90,7 +90,7 @@ impl PlacementFacts<'_> {
         }
     }
 
-    /// A namespace that is labelled to stay where it is: only its condition is kept up to date.
+    /// The decision on a namespace whose label disables scheduling: only its condition is updated.
     fn frozen(&self) -> Decision {
         let condition = condition::namespace_scheduled(true, &self.record.reading);
         let mut decision = self.unjudged(Outcome::Ignored, "SchedulingDisabled");
@@ -101,14 +101,15 @@ impl PlacementFacts<'_> {
         decision
     }
 
-    /// A namespace that is no longer placed: its entries are removed, each by legal transitions.
+    /// The decision on a namespace that is no longer selected: its entries are removed, each by legal
+    /// transitions.
     fn drained(&self) -> Decision {
         let kept = self.fleet.keep(self.record, false, self.ask.now);
         let mut decision = self.unjudged(Outcome::Released, "Released");
         decision.changes = changes(&self.record.reading.placement, &kept.placement);
         let mut detail = self.detail(&kept.placement);
-        // A namespace that is no longer placed gets no condition, but an existing one stays true to the
-        // end.
+        // A namespace that is no longer selected gets no new condition, but an existing one is updated to
+        // the end.
         detail.condition = detail.condition.filter(|_| self.record.has_condition);
         decision.detail = Box::new(detail);
         decision
@@ -119,9 +120,9 @@ impl PlacementFacts<'_> {
         let judged = select::judge(self.fleet, &kept, self.ask.now);
         let (choices, unmet) = match self.ask.chosen.filter(|names| !names.is_empty()) {
             Some(names) => {
-                let choices = self.asked(&kept, &judged, names)?;
-                let met = |location: &&Arc<str>| !choices.iter().any(|(name, _)| name == *location);
-                let unmet = kept.reschedule.iter().filter(met).cloned().collect();
+                let choices = self.caller_choices(&kept, &judged, names)?;
+                let lacks = |location: &&Arc<str>| !choices.iter().any(|(name, _)| name == *location);
+                let unmet = kept.reschedule.iter().filter(lacks).cloned().collect();
                 (choices, unmet)
             }
             None => select::choose(self.fleet, &kept, &judged, self.ask.seed),
@@ -141,7 +142,7 @@ impl PlacementFacts<'_> {
             locations: kept.reschedule.clone(),
             unmet,
             settled: kept.wanted() == 0,
-            asked: self.ask.chosen.is_some_and(|names| !names.is_empty()),
+            is_chosen: self.ask.chosen.is_some_and(|names| !names.is_empty()),
             ..self.detail(&placement)
         };
         let lacking = !detail.unmet.is_empty() || kept.anywhere && choices.is_empty();
@@ -165,9 +166,9 @@ impl PlacementFacts<'_> {
         lacking: bool,
     ) -> (Outcome, &'static str) {
         let malformed = matches!(self.record.reading.form, Form::Malformed(_));
-        let somewhere = kept.active || !choices.is_empty();
+        let is_placed = kept.active || !choices.is_empty();
         let writes = detail.annotation.is_some() || detail.condition_changes(self.record);
-        match (somewhere, lacking) {
+        match (is_placed, lacking) {
             (true, true) if writes => (Outcome::Partial, "Unschedulable"),
             (true, true) => (Outcome::Unchanged, "Unschedulable"),
             (true, false) if !choices.is_empty() => (Outcome::Scheduled, "Picked"),
@@ -178,7 +179,8 @@ impl PlacementFacts<'_> {
         }
     }
 
-    /// Time only removes clusters: an eviction starts. A namespace without a cluster is tried again.
+    /// The next time at which the decision may change: when a cluster starts an eviction, or when a
+    /// namespace without a cluster is retried.
     fn due_at(&self, kept: &KeptEntries, choices: &[Choice], lacking: bool) -> Option<Timestamp> {
         let retry = if lacking {
             self.ask.now.checked_add(RETRY).ok()
@@ -192,11 +194,11 @@ impl PlacementFacts<'_> {
         evictions.chain(kept.evicted_at).chain(retry).min()
     }
 
-    /// Writes that set the annotation to `placement`.
+    /// The detail for writes that set the annotation to `placement`.
     fn detail(&self, placement: &Placement) -> Detail {
         let reading = &self.record.reading;
         let write = match &reading.form {
-            // An unreadable annotation stays unless there is a placement to write.
+            // An annotation that cannot be parsed stays unless there is a placement to write.
             Form::Malformed(_) => !placement.0.is_empty(),
             Form::Absent | Form::Null => true,
             Form::Map => *placement != reading.placement || !reading.dropped.is_empty(),
@@ -213,16 +215,16 @@ impl PlacementFacts<'_> {
         }
     }
 
-    /// The clusters the caller names: clusters of the namespace stay, the others must be feasible, and
-    /// at most the wanted number.
-    fn asked(
+    /// The clusters that the caller chose. Clusters that the namespace has stay; others must be feasible,
+    /// and at most the requested number.
+    fn caller_choices(
         &self,
         kept: &KeptEntries,
         judged: &ClusterVerdicts,
         names: &[String],
     ) -> Result<Vec<Choice>, ChoiceRefusal> {
         let mut errors = Vec::new();
-        let mut asked: Vec<Ix> = Vec::new();
+        let mut candidates: Vec<Ix> = Vec::new();
         for (index, name) in names.iter().enumerate() {
             let path = format!("spec.targets[{index}]");
             let wrong = |detail: String| FieldError::invalid(path.as_str(), name.as_str(), detail);
@@ -254,17 +256,17 @@ impl PlacementFacts<'_> {
             } else if kept.wanted() == 0 {
                 errors.push(wrong(words::settled(self.fleet, &judged.held)));
             } else {
-                asked.push(candidate);
+                candidates.push(candidate);
             }
         }
-        if asked.len() > kept.wanted() {
+        if candidates.len() > kept.wanted() {
             let most = kept.wanted() + judged.held.len();
             errors.push(FieldError::too_many("spec.targets", names.len(), most));
         }
         if !errors.is_empty() {
             return Err(ChoiceRefusal { errors });
         }
-        select::assign(self.fleet, kept, &asked, self.ask.seed).ok_or_else(|| {
+        select::assign(self.fleet, kept, &candidates, self.ask.seed).ok_or_else(|| {
             let detail = format!(
                 "the workload clusters must each stand for one of the locations {}",
                 kept.reschedule.join(", ")
@@ -280,12 +282,12 @@ impl Detail {
     /// Whether the stored condition of `record` differs.
     pub(crate) fn condition_changes(&self, record: &Record) -> bool {
         let stored = condition::stored(record.object.value());
-        let said = self.condition.as_ref();
-        said.is_some_and(|said| !stored.is_some_and(|stored| said.is(stored)))
+        let new = self.condition.as_ref();
+        new.is_some_and(|new| !stored.is_some_and(|stored| new.is(stored)))
     }
 }
 
-/// One error per target.
+/// The refusal with one error per target.
 fn refuse_all(names: &[String], problem: &str) -> ChoiceRefusal {
     let error = |(index, name): (usize, &String)| {
         FieldError::invalid(format!("spec.targets[{index}]"), name.as_str(), problem)
@@ -295,7 +297,7 @@ fn refuse_all(names: &[String], problem: &str) -> ChoiceRefusal {
     }
 }
 
-/// The picked first: those kept, then the new ones; then the rest, by name.
+/// The outcome with picked clusters ranked first, kept ones before new ones, and then the rest by name.
 fn solved(judged: ClusterVerdicts, choices: &[Choice]) -> PipelineOutcome {
     let mut picked = judged.held;
     picked.extend(choices.iter().map(|&(_, candidate)| candidate));
@@ -314,7 +316,8 @@ fn solved(judged: ClusterVerdicts, choices: &[Choice]) -> PipelineOutcome {
     }
 }
 
-/// Changes of clusters, by identifier: a cluster may move from one location to another in one write.
+/// The changes of clusters, by identifier, since a cluster may move from one location to another in one
+/// write.
 fn changes(before: &Placement, after: &Placement) -> Vec<BindingChange> {
     let states = |placement: &Placement| -> BTreeMap<Arc<str>, State> {
         let entries = placement.0.iter();

@@ -1,24 +1,24 @@
-//! Details of a decision of this system beyond the report of every dialect.
+//! The part of a decision that only kcp has.
 
 use crate::condition::ScheduledCondition;
 use crate::select::Choice;
 use std::sync::Arc;
 
-/// Details for the words and writes of a decision, in addition to its indices.
+/// Data for the sentences and writes of a decision, in addition to its indices.
 #[derive(Debug, Default)]
 pub(crate) struct Detail {
-    /// The annotation to write; `None` leaves it.
+    /// The annotation to write; `None` leaves it unchanged.
     pub(crate) annotation: Option<String>,
-    /// New content of the condition; `None` leaves it.
+    /// The new content of the condition; `None` leaves it unchanged.
     pub(crate) condition: Option<ScheduledCondition>,
     /// The locations of the scope; empty for any location, or without a search.
     pub(crate) locations: Vec<Arc<str>>,
-    /// The locations that got none.
+    /// The locations without a cluster.
     pub(crate) unmet: Vec<Arc<str>>,
     /// The locations of the chosen clusters.
     pub(crate) chosen_in: Vec<Choice>,
-    /// Whether nothing new was wanted.
+    /// Whether no further cluster was requested.
     pub(crate) settled: bool,
-    /// Whether the caller named the clusters.
-    pub(crate) asked: bool,
+    /// Whether the caller chose the clusters.
+    pub(crate) is_chosen: bool,
 }

@@ -20,25 +20,25 @@ use crate::machine::Actor;
 use crate::names::{DIALECT, LOCATIONS, NAMESPACES, SYNCED_BY_DEFAULT, SYNCER_FINALIZER, WORKLOAD_CLUSTERS};
 use crate::reconcilers::{self, Resources};
 
-/// kcp: namespaces want a workload cluster.
+/// The dialect of kcp, which places namespaces on workload clusters.
 #[derive(Clone, Debug, Default)]
 pub struct Kcp {
-    /// Settings of admission without a configuration.
+    /// Settings of the admission rules without a configuration.
     settings: Settings,
 }
 
 impl Kcp {
-    /// kcp with these admission settings.
+    /// Creates the dialect with these admission settings.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         Self { settings }
     }
 
-    /// The settings under a configuration: `syncedResources` overrides the program's arguments.
+    /// The settings under a configuration, whose `syncedResources` override the program's flags.
     fn settings(&self, spec: Option<&Value>) -> Settings {
         let mut settings = self.settings.clone();
-        let said = spec.filter(|spec| !spec["syncedResources"].is_null());
-        if let Some(Ok(config)) = said.map(|spec| Config::read(Some(spec), "")) {
+        let configured = spec.filter(|spec| !spec["syncedResources"].is_null());
+        if let Some(Ok(config)) = configured.map(|spec| Config::read(Some(spec), "")) {
             settings.synced_resources = config.synced_resources;
         }
         settings
@@ -117,7 +117,7 @@ impl Dialect for Kcp {
         self
     }
 
-    /// Users see which locations there are, never the workload clusters in them.
+    /// Users may read locations, but never the workload clusters in them.
     fn shown(&self) -> ExtraViews {
         ExtraViews {
             readable: &[LOCATIONS],
@@ -127,7 +127,7 @@ impl Dialect for Kcp {
 
     fn on_hub(&self) -> OnHub {
         let synced = &self.settings.synced_resources;
-        // Syncers' finalizers, on synced objects.
+        // Syncers set finalizers on synced objects.
         let holds = synced.iter().map(|resource| Hold {
             resource: *resource,
             version: "v1",
@@ -142,8 +142,8 @@ impl Dialect for Kcp {
     }
 }
 
-/// Test for the objects of `resource` that concern kcp: synced ones in a placed namespace, or with the
-/// keys of a cluster.
+/// The test for objects of a synced `resource` that concern kcp: those with keys of a cluster, or in a
+/// namespace with such keys.
 fn concern(resource: GroupResource) -> Option<Concern> {
     let is_own = READS.contains(&resource);
     (!is_own).then_some(|object| !identifiers(object).is_empty())
@@ -156,10 +156,10 @@ impl Controllers for Kcp {
 
     fn reconcilers(&self, spec: Option<&Value>) -> Vec<Arc<dyn Reconciler>> {
         let synced = self.settings(spec).synced_resources;
-        let said = Config::read(spec, "")
+        let configured = Config::read(spec, "")
             .ok()
             .and_then(|config| config.coordinated_resources);
-        let coordinated = said.unwrap_or_else(|| {
+        let coordinated = configured.unwrap_or_else(|| {
             let known = self
                 .settings
                 .users
@@ -167,7 +167,7 @@ impl Controllers for Kcp {
                 .any(|role| *role == Role::Coordination);
             if known { synced.clone() } else { Vec::new() }
         });
-        // All resources that may have been synced before: by default, or by the program's arguments.
+        // All resources that may have been synced before, by default or by the program's flags.
         let mut former: Vec<GroupResource> = SYNCED_BY_DEFAULT.to_vec();
         former.extend(&self.settings.synced_resources);
         former.sort_unstable();
@@ -196,7 +196,7 @@ impl Configuration for Kcp {
         Config::read(Some(spec), path).map_or_else(|_| Vec::new(), |config| config.warnings(path))
     }
 
-    /// Namespaces that stop matching are drained.
+    /// The selector of namespaces: those that stop matching are drained.
     fn selects_requests(&self) -> Option<&'static str> {
         Some("namespaceSelector")
     }
@@ -205,7 +205,7 @@ impl Configuration for Kcp {
         spec.map(|spec| rules(self.settings(Some(spec))))
     }
 
-    /// Namespaces and synced resources.
+    /// The guarded resources: namespaces and synced resources.
     fn guards(&self, spec: Option<&Value>) -> Vec<GroupResource> {
         let mut guarded = self.settings(spec).synced_resources;
         guarded.push(NAMESPACES);

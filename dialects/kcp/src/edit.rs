@@ -1,4 +1,4 @@
-//! Reading and editing the metadata of raw objects by the keys of one workload cluster.
+//! Reads and edits of raw objects' metadata, by the keys of one workload cluster.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,12 @@ use serde_json::{Map, Value, json};
 use crate::machine::SyncState;
 use crate::names::{DELETION, SOFT_FINALIZERS, STATE, SYNCER_FINALIZER};
 
-/// `metadata.labels`.
+/// The field `metadata.labels`.
 pub(crate) const LABELS: &str = "labels";
-/// `metadata.annotations`.
+/// The field `metadata.annotations`.
 pub(crate) const ANNOTATIONS: &str = "annotations";
 
-/// The map `metadata.<name>`, where there is one.
+/// The map `metadata.<name>`, if it exists.
 pub(crate) fn part<'a>(object: &'a Value, name: &str) -> Option<&'a Map<String, Value>> {
     object.get("metadata")?.get(name)?.as_object()
 }
@@ -39,7 +39,7 @@ pub(crate) fn set(object: &mut Value, name: &str, key: &str, value: Option<&str>
     };
 }
 
-/// The value of a cluster's state label; an invalid value counts as no label.
+/// The value of a cluster's state label. An invalid value counts as no label.
 pub(crate) fn state(object: &Value, identifier: &str) -> Option<SyncState> {
     text(object, LABELS, &format!("{STATE}{identifier}")).and_then(SyncState::named)
 }
@@ -59,7 +59,7 @@ pub(crate) fn set_state(object: &mut Value, identifier: &str, state: Option<Sync
     );
 }
 
-/// The instant of a cluster's deletion annotation, where it is one.
+/// The instant in a cluster's deletion annotation, if it is valid.
 pub(crate) fn deletion(object: &Value, identifier: &str) -> Option<Timestamp> {
     text(object, ANNOTATIONS, &format!("{DELETION}{identifier}")).and_then(berth_apimachinery::time::parse)
 }
@@ -75,8 +75,8 @@ pub(crate) fn set_deletion(object: &mut Value, identifier: &str, at: Option<Time
     );
 }
 
-/// Whether coordination controllers still hold an object on a cluster.
-pub(crate) fn softly_held(object: &Value, identifier: &str) -> bool {
+/// Whether soft finalizers of coordination controllers still hold an object on a cluster.
+pub(crate) fn has_soft_finalizers(object: &Value, identifier: &str) -> bool {
     text(object, ANNOTATIONS, &format!("{SOFT_FINALIZERS}{identifier}"))
         .is_some_and(|names| names.split(',').any(|name| !name.trim().is_empty()))
 }
@@ -92,7 +92,7 @@ pub(crate) fn finalizers(object: &Value) -> impl Iterator<Item = &str> {
         .filter_map(Value::as_str)
 }
 
-/// Whether a cluster's syncer holds an object.
+/// Whether an object has the finalizer of a cluster's syncer.
 pub(crate) fn has_syncer_finalizer(object: &Value, identifier: &str) -> bool {
     finalizers(object).any(|name| name.strip_prefix(SYNCER_FINALIZER) == Some(identifier))
 }
@@ -113,16 +113,16 @@ pub(crate) fn set_syncer_finalizer(object: &mut Value, identifier: &str, present
     object["metadata"]["finalizers"] = list.into();
 }
 
-/// The identifiers an object knows: those of its state labels, deletion annotations and syncer finalizers.
+/// The identifiers in an object's keys: in state labels, deletion annotations and syncer finalizers.
 pub(crate) fn identifiers(object: &Value) -> BTreeSet<String> {
     let keys = |name, prefix: &'static str| {
         let keys = part(object, name).into_iter().flat_map(Map::keys);
         keys.filter_map(move |key| key.strip_prefix(prefix))
     };
-    let held = finalizers(object).filter_map(|name| name.strip_prefix(SYNCER_FINALIZER));
+    let of_finalizers = finalizers(object).filter_map(|name| name.strip_prefix(SYNCER_FINALIZER));
     keys(LABELS, STATE)
         .chain(keys(ANNOTATIONS, DELETION))
-        .chain(held)
+        .chain(of_finalizers)
         .map(str::to_owned)
         .collect()
 }
@@ -147,7 +147,7 @@ pub(crate) fn mentions_any(object: &Object) -> bool {
             .any(|name| name.starts_with(SYNCER_FINALIZER))
 }
 
-/// `metadata.deletionTimestamp`.
+/// The field `metadata.deletionTimestamp`.
 pub(crate) fn deleted_at(object: &Value) -> Option<Timestamp> {
     object
         .get("metadata")?
@@ -156,7 +156,7 @@ pub(crate) fn deleted_at(object: &Value) -> Option<Timestamp> {
         .and_then(berth_apimachinery::time::parse)
 }
 
-/// `metadata.name`.
+/// The field `metadata.name`.
 pub(crate) fn name(object: &Value) -> &str {
     let name = object.get("metadata").and_then(|metadata| metadata.get("name"));
     name.and_then(Value::as_str).unwrap_or_default()

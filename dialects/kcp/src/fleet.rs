@@ -22,17 +22,17 @@ pub(crate) use namespace::Record;
 /// All objects of the placement controller. Cloning copies a handful of pointers.
 #[derive(Clone, Default)]
 pub struct Fleet {
-    /// Configuration in force: the last good configuration.
+    /// The configuration in force: the last valid one.
     pub(crate) config: Config,
-    /// Defaults of the configuration.
+    /// The defaults of the configuration.
     usual: Config,
-    /// Resources that the configuration may have synced; `None` is anything.
+    /// The resources that a configuration may sync; `None` is any resource.
     syncable: Option<Arc<[GroupResource]>>,
     /// The workload clusters, by name.
     pub(crate) rows: Vector<Row>,
     /// The name of the workload cluster with each identifier.
     names: HashMap<Arc<str>, Arc<str>>,
-    /// Workload clusters whose identifier another one has: identifier and name.
+    /// Workload clusters whose identifier is that of another one, by identifier and name.
     shadowed: OrdMap<(Arc<str>, Arc<str>), Arc<Object>>,
     /// The locations, by name.
     pub(crate) locations: OrdMap<Arc<str>, Arc<LocationRecord>>,
@@ -40,24 +40,23 @@ pub struct Fleet {
     pub(crate) numbers: Numbers,
     /// The sets of locations of the rows.
     pub(crate) sets: Sets,
-    /// Every namespace but Kubernetes' own.
+    /// Every namespace except Kubernetes' own.
     pub(crate) namespaces: OrdMap<Key, Arc<Record>>,
-    /// The namespaces that lack a place, as far as their own objects show.
+    /// The namespaces without a place, by their own objects alone.
     waiting: OrdSet<Key>,
-    /// Identifier and namespace of every placement entry.
+    /// The pairs of identifier and namespace of all placement entries.
     placed: OrdSet<(Arc<str>, Key)>,
-    /// Namespace counts by workload cluster, including namespaces that are added or released, and
-    /// missing clusters.
+    /// Number of namespaces on each workload cluster, including namespaces that are being added or released.
+    /// Missing clusters are counted, too.
     counts: HashMap<Arc<str>, i64>,
-    /// Numbers of namespaces that have to leave the cluster.
+    /// Number of namespaces that have to leave each workload cluster.
     leaving: HashMap<Arc<str>, i64>,
-    /// Objects that could not be read, and why.
+    /// Objects that could not be parsed, with the reason.
     pub(crate) unusable: UnusableObjects,
 }
 
 impl Fleet {
-    /// An empty inventory with the locations and namespaces of `usual` where its configuration has
-    /// none.
+    /// Creates an empty inventory, with `usual` as the defaults of its configuration.
     #[must_use]
     pub fn usually(usual: Config) -> Self {
         Self {
@@ -67,8 +66,8 @@ impl Fleet {
         }
     }
 
-    /// Returns the fleet, which takes no configuration that syncs anything but `syncable`; `None` is
-    /// anything.
+    /// Returns the fleet, which refuses a configuration that syncs other resources than `syncable`; `None`
+    /// allows any resource.
     #[must_use]
     pub(crate) fn syncing(self, syncable: Option<&[GroupResource]>) -> Self {
         Self {
@@ -77,7 +76,7 @@ impl Fleet {
         }
     }
 
-    /// The place of the workload cluster `name`, or its insertion place.
+    /// The index of the workload cluster `name`, or the index at which it would be inserted.
     fn place(&self, name: &str) -> Result<usize, usize> {
         self.rows.binary_search_by(|row| (*row.name).cmp(name))
     }
@@ -109,15 +108,15 @@ impl Fleet {
         !self.rows.is_empty() || !self.locations.is_empty()
     }
 
-    /// Whether namespaces like `record` are placed.
+    /// Whether the configuration selects the namespace `record` to be placed.
     pub(crate) fn is_subject(&self, record: &Record) -> bool {
         self.serves() && self.config.selects(record.object.meta())
     }
 
-    /// Whether there is anything to decide about `record`: it is placed, or was, and must be drained and
-    /// its condition mended.
+    /// Whether the namespace `record` is a demand: it is selected, or it was, and must be drained and its
+    /// condition corrected.
     pub(crate) fn is_demand(&self, record: &Record) -> bool {
-        self.is_subject(record) || record.is_placed() || record.is_mistaken()
+        self.is_subject(record) || record.is_placed() || record.has_outdated_condition()
     }
 
     /// The namespace of a demand.
@@ -127,7 +126,7 @@ impl Fleet {
             .filter(|record| self.is_demand(record))
     }
 
-    /// The objects of `resource` that could not be read.
+    /// The objects of `resource` that could not be parsed.
     pub(crate) fn unreadable(&self, resource: GroupResource) -> impl Iterator<Item = &Key> {
         self.unusable.keys().filter(move |key| key.resource == resource)
     }
@@ -137,7 +136,8 @@ impl Fleet {
         self.counts.get(identifier).copied().unwrap_or(0)
     }
 
-    /// Number of namespaces that have to leave the workload cluster and that it has not released yet.
+    /// Number of namespaces that have to leave the workload cluster with this identifier, and that it has
+    /// not released yet.
     pub(crate) fn leaving(&self, identifier: &str) -> i64 {
         self.leaving.get(identifier).copied().unwrap_or(0)
     }

@@ -1,9 +1,9 @@
-//! Report of the heartbeat controller about a WorkloadCluster (docs/systems/kcp.md, "Heartbeats"):
-//! whether its syncer sends heartbeats, in the condition HeartbeatHealthy, and the effect on the
-//! condition Ready. A pure function over the stored object.
+//! The heartbeat controller, as a pure function over a stored WorkloadCluster (docs/systems/kcp.md,
+//! "Heartbeats"). It reports in the condition HeartbeatHealthy whether the syncer sends heartbeats, and
+//! adjusts the condition Ready.
 //!
-//! A cluster whose syncer never sent a heartbeat has the same time from its creation on, and is not
-//! healthy then, unless another program reports that it is ready: without a syncer, that program
+//! If a syncer has never sent a heartbeat, the threshold applies from the cluster's creation on. The cluster
+//! is then not healthy, unless another program reports that it is ready: without a syncer, that program
 //! reports readiness.
 
 use berth_apimachinery::Timestamp;
@@ -19,48 +19,48 @@ pub const ERROR_HEARTBEAT: &str = "ErrorHeartbeat";
 const SENTENCES: Sentences = Sentences(&["no heartbeat of the syncer since "]);
 
 /// Time of the last heartbeat of the syncer of `cluster`.
-fn heard(cluster: &Value) -> Option<Timestamp> {
+fn last_heartbeat(cluster: &Value) -> Option<Timestamp> {
     cluster["status"]["lastSyncerHeartbeatTime"]
         .as_str()
         .and_then(berth_apimachinery::time::parse)
 }
 
-/// Deadline of the next heartbeat of the syncer of `cluster`, counted from the last heartbeat, or from
-/// the cluster's creation.
+/// The instant since which a heartbeat of the syncer of `cluster` is awaited: the last heartbeat, or else
+/// the creation of the cluster.
 #[must_use]
 pub fn awaited_since(cluster: &Value) -> Option<Timestamp> {
     let created = || cluster["metadata"]["creationTimestamp"].as_str();
-    heard(cluster).or_else(|| created().and_then(berth_apimachinery::time::parse))
+    last_heartbeat(cluster).or_else(|| created().and_then(berth_apimachinery::time::parse))
 }
 
-/// `cluster` with its conditions at `now`; `None` when they are the same already. Exactly at the
-/// threshold a heartbeat is still healthy.
+/// Returns `cluster` with its conditions at `now`; `None` if they do not change. A heartbeat whose age is
+/// exactly the threshold is still healthy.
 ///
-/// Silence makes Ready False. When it ends, Ready follows its parts again, unless Ready is False for
-/// another reason: then it is left to the program that set it.
+/// A missing heartbeat makes Ready False. When heartbeats resume, Ready follows its parts again. If Ready is
+/// False for another reason, it is left to the program that has set it.
 #[must_use]
 pub fn judge(cluster: &Value, threshold: SignedDuration, now: Timestamp) -> Option<Value> {
-    let last = heard(cluster);
+    let last = last_heartbeat(cluster);
     let until = awaited_since(cluster)?.checked_add(threshold);
     let in_time = until.is_ok_and(|until| now <= until);
     let healthy = last.is_some() && in_time;
     let list = cluster["status"]["conditions"].as_array();
     let mut conditions = Conditions(list.cloned().unwrap_or_default());
-    if last.is_none() && (in_time || conditions.are_anothers()) {
+    if last.is_none() && (in_time || conditions.is_reported_elsewhere()) {
         return None;
     }
-    let said = if healthy {
+    let text = if healthy {
         ConditionText::truth()
     } else {
         ConditionText::silence(last)
     };
-    conditions.put(HEARTBEAT_HEALTHY, &said, now);
+    conditions.put(HEARTBEAT_HEALTHY, &text, now);
     let is_ready = conditions.find(READY);
     let is_false = is_ready.is_some_and(|ready| ready["status"] == "False");
-    let blamed = is_ready.is_some_and(|ready| ready["reason"] == ERROR_HEARTBEAT);
-    if !healthy && (!is_false || blamed) {
-        conditions.put(READY, &said, now);
-    } else if healthy && (is_ready.is_none() || is_false && blamed) {
+    let is_by_heartbeat = is_ready.is_some_and(|ready| ready["reason"] == ERROR_HEARTBEAT);
+    if !healthy && (!is_false || is_by_heartbeat) {
+        conditions.put(READY, &text, now);
+    } else if healthy && (is_ready.is_none() || is_false && is_by_heartbeat) {
         let summary = conditions.summary();
         conditions.put(READY, &summary, now);
     }
@@ -72,7 +72,7 @@ pub fn judge(cluster: &Value, threshold: SignedDuration, now: Timestamp) -> Opti
     })
 }
 
-/// Content of a condition.
+/// The content of a condition.
 struct ConditionText {
     status: bool,
     severity: String,
@@ -114,7 +114,7 @@ impl Conditions {
     }
 
     /// Whether another program reports the readiness of the cluster.
-    fn are_anothers(&self) -> bool {
+    fn is_reported_elsewhere(&self) -> bool {
         match self.find(READY) {
             Some(ready) => ready["reason"] != ERROR_HEARTBEAT,
             None => PARTS.into_iter().any(|part| {
@@ -123,18 +123,18 @@ impl Conditions {
         }
     }
 
-    /// Sets the condition of `type`; its time changes only with its content.
-    fn put(&mut self, r#type: &str, said: &ConditionText, now: Timestamp) {
+    /// Sets the condition with this type. Its time changes only with its content.
+    fn put(&mut self, r#type: &str, content: &ConditionText, now: Timestamp) {
         let mut fields = Map::new();
         fields.insert("type".to_owned(), r#type.into());
         fields.insert(
             "status".to_owned(),
-            if said.status { "True" } else { "False" }.into(),
+            if content.status { "True" } else { "False" }.into(),
         );
         let optional = [
-            ("severity", &said.severity),
-            ("reason", &said.reason),
-            ("message", &said.message),
+            ("severity", &content.severity),
+            ("reason", &content.reason),
+            ("message", &content.message),
         ];
         for (name, text) in optional.into_iter().filter(|(_, text)| !text.is_empty()) {
             fields.insert(name.to_owned(), text.as_str().into());
@@ -144,7 +144,7 @@ impl Conditions {
         let text = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
         let leave = |old: &str, new: &str| match SENTENCES.has(new) {
             true => SENTENCES.leave(old, new),
-            // The words of a part.
+            // The message is copied from a part of Ready.
             false => old == new,
         };
         if let Some(old) = &slot
@@ -162,7 +162,7 @@ impl Conditions {
         }
     }
 
-    /// Summary of the parts of Ready: the worst that is False, else True.
+    /// The summary of the parts of Ready: the most severe one that is False, or else True.
     fn summary(&self) -> ConditionText {
         let text = |part: &Value, name: &str| part[name].as_str().unwrap_or_default().to_owned();
         let parts = PARTS.into_iter().filter_map(|part| self.find(part));

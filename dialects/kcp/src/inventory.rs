@@ -1,4 +1,4 @@
-//! The fleet as every dialect shows itself.
+//! The fleet as an [`Inventory`].
 
 use std::sync::Arc;
 
@@ -18,9 +18,9 @@ use crate::{code, remedies, warnings, words, writes};
 
 /// Labels that name a cluster's region by convention.
 const REGION: [&str; 2] = ["topology.kubernetes.io/region", "region"];
-/// Labels of its zone.
+/// Labels that name a cluster's zone by convention.
 const ZONE: [&str; 2] = ["topology.kubernetes.io/zone", "zone"];
-/// Labels of its infrastructure provider.
+/// Labels that name a cluster's infrastructure provider by convention.
 const PROVIDER: [&str; 2] = ["cloud", "provider"];
 
 impl Inventory for Fleet {
@@ -29,7 +29,7 @@ impl Inventory for Fleet {
     }
 
     fn fold(&mut self, change: &Change) -> Consequences {
-        self.take_in(change)
+        self.apply_change(change)
     }
 
     fn unusable(&self) -> Vec<Unusable> {
@@ -100,7 +100,7 @@ impl Words for Fleet {
         &Plugin::NAMES
     }
 
-    /// The clusters in a location of the scope.
+    /// The filter of the scope: clusters in a location of the scope.
     fn scope(&self) -> Option<u16> {
         Some(Plugin::Location.number())
     }
@@ -157,7 +157,7 @@ impl Words for Fleet {
 impl Advisor for Fleet {
     fn drain(&self, cluster_name: &str, now: Timestamp) -> Option<Vec<Edit>> {
         let row = self.row(self.candidate(cluster_name)?);
-        // A namespace that must leave a cluster does not come to it either.
+        // A cluster that evicts namespaces accepts no new ones either.
         Some(vec![Edit::Merge {
             key: Key::new(WORKLOAD_CLUSTERS, "", &row.name),
             patch: json!({"spec": {"evictAfter": berth_apimachinery::time::rfc3339(now)}}),
@@ -174,7 +174,7 @@ fn view(record: &Record) -> DemandView {
     let active = entries.values().any(|state| state.is_active());
     let phase = match () {
         () if record.deleting && !entries.is_empty() => Phase::Releasing,
-        // Its scheduler ignores it (from now on).
+        // The scheduler ignores the namespace, or ignores it from now on.
         () if record.deleting || record.disabled => Phase::Ignored,
         () if active => Phase::Bound,
         () => Phase::Pending,
@@ -204,7 +204,8 @@ fn target(row: &Row, namespaces: i64, now: Timestamp) -> TargetView {
             .find_map(|key| labels.get(key))
             .map(str::to_owned)
     };
-    // A heartbeat is stale just after the last instant it is healthy; an eviction starts at its instant.
+    // A heartbeat is stale just after the last instant at which it is healthy; an eviction starts exactly at
+    // its instant.
     let stale_at = row
         .facts
         .fresh_until

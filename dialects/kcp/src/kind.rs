@@ -22,8 +22,8 @@ pub fn all() -> Vec<Arc<dyn Kind>> {
     ]
 }
 
-/// The typed view of `value`. A value of wrong types is `Err`: empty when the schema reports the
-/// problem already, and with an error when only the view finds it.
+/// Parses `value`. If its types are wrong, returns `Err`: without errors if the schema reports the problem
+/// already, and with an error if only the parser finds it.
 fn view<'a, T: Deserialize<'a>>(schema: &Schema, value: &'a Value) -> Result<T, Vec<FieldError>> {
     T::deserialize(value).map_err(|error| {
         if schema.validate(value).is_empty() {

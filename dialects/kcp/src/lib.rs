@@ -1,12 +1,11 @@
-//! kcp: every Namespace gets a WorkloadCluster of a Location (docs/systems/kcp.md).
+//! kcp: every Namespace is placed on a WorkloadCluster of a Location (docs/systems/kcp.md).
 //!
-//! A placement lives in an annotation of the namespace, and several actors move its entries through a
-//! state machine ([`machine`]). The placement controller decides: it releases clusters that may no
-//! longer be used and chooses new ones at random, in the same location where there was one. Start
-//! reading at [`machine`] and `select` (the rules) and `fleet` (the known objects); [`kind`] has the
-//! API objects. [`namespace_controller`], [`resource_controller`], [`location_status`], [`heartbeat`]
-//! and [`syncer_view`] are the computations of the other actors; `reconcilers` has the controllers that
-//! run here.
+//! A placement is an annotation of the namespace, and several actors move its entries through a state
+//! machine ([`machine`]). The placement controller decides: it releases clusters that may no longer be used,
+//! and chooses new ones at random, if possible in the same location. Start reading at [`machine`] and
+//! `select` (the rules) and `fleet` (the known objects); [`kind`] has the API objects.
+//! [`namespace_controller`], [`resource_controller`], [`location_status`], [`heartbeat`] and [`syncer_view`]
+//! are the computations of the other actors; `reconcilers` has the controllers that run here.
 //!
 //! ```
 //! use berth_dialect_contract::{Ask, Inventory, Targets};
@@ -76,13 +75,13 @@ pub use crate::admission::{PlacementGuard, PlacementValues, Role, Settings};
 pub use dialect::Kcp;
 pub use fleet::Fleet;
 
-/// The dialect.
+/// The dialect of kcp.
 #[must_use]
 pub fn dialect() -> Arc<dyn berth_dialect_contract::Dialect> {
     Arc::new(Kcp::default())
 }
 
-/// The dialect with these admission settings.
+/// The dialect of kcp with these admission settings.
 #[must_use]
 pub fn with(settings: Settings) -> Arc<dyn berth_dialect_contract::Dialect> {
     Arc::new(Kcp::new(settings))

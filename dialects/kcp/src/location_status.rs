@@ -1,26 +1,27 @@
-//! Report of the location controller about a Location (docs/systems/kcp.md, "API objects"): counts in its
-//! status, and its labels as one text in an annotation.
+//! The location controller's report about a Location (docs/systems/kcp.md, "API objects"): counts in the
+//! status, and the labels as one text in an annotation.
 
 use berth_apimachinery::{Labels, Timestamp};
 use serde_json::{Value, json};
 
 use crate::names::LOCATION_LABELS;
 
-/// Numbers of workload clusters of a location.
+/// The numbers of workload clusters in a location.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Those the selector matches.
+    /// Number of workload clusters that the selector matches.
     pub instances: u32,
-    /// The ready ones that are not cordoned. An eviction does not count.
+    /// Number of ready workload clusters that are not cordoned. Evictions do not matter.
     pub available: u32,
 }
 
-/// A workload cluster of a location, as the counts see it.
+/// The data of a workload cluster for these counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Whether its condition Ready is True, until when if its heartbeat stops.
+    /// The instant until which the cluster is ready without a further heartbeat; `None` if its condition
+    /// Ready is not True.
     pub ready_until: Option<Timestamp>,
-    /// Whether it is cordoned.
+    /// Whether the cluster is cordoned.
     pub unschedulable: bool,
 }
 
@@ -36,7 +37,7 @@ pub fn counts(members: impl IntoIterator<Item = Member>, now: Timestamp) -> Coun
     counts
 }
 
-/// The labels as one text: `k=v`, by key, a space between.
+/// The labels as one text: `k=v`, sorted by key and separated by spaces.
 #[must_use]
 pub fn labels_text(labels: &Labels) -> String {
     let pairs: Vec<String> = labels
@@ -46,7 +47,7 @@ pub fn labels_text(labels: &Labels) -> String {
     pairs.join(" ")
 }
 
-/// `location` with its present status; `None` when that is stored already.
+/// Returns `location` with its present status; `None` if that is stored already.
 #[must_use]
 pub fn with_counts(location: &Value, counts: Counts) -> Option<Value> {
     let mut new = location.clone();
@@ -58,7 +59,7 @@ pub fn with_counts(location: &Value, counts: Counts) -> Option<Value> {
     (new["status"] != location["status"]).then_some(new)
 }
 
-/// `location` with the present annotation of its labels; `None` when that is stored already.
+/// Returns `location` with the present annotation of its labels; `None` if that is stored already.
 #[must_use]
 pub fn with_labels_annotation(location: &Value) -> Option<Value> {
     let labels = location["metadata"]["labels"].as_object();

@@ -1,7 +1,7 @@
 //! Location strings, `<location cluster>+<location>+<workload cluster identifier>` (docs/systems/kcp.md,
 //! "Location strings"): the keys of the placement annotation.
 //!
-//! There is no escaping, and none is needed: no segment can have a `+`.
+//! No escaping is needed, since no segment can have a `+`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,42 +11,43 @@ use berth_apimachinery::name::NameError;
 
 use crate::names::LONGEST_IDENTIFIER;
 
-/// Reason why a text is no location string.
+/// Reason why a text is not a location string.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LocationStringError {
-    /// It has another number of segments.
+    /// The text has another number of segments.
     #[error(
         "has {0} segments, a location string has 3: <location cluster>+<location>+<workload cluster identifier>"
     )]
     Segments(usize),
-    /// The first segment.
+    /// The first segment is invalid.
     #[error("location cluster \"{0}\" {1}")]
     LocationCluster(String, LocationClusterError),
-    /// The second segment.
+    /// The second segment is invalid.
     #[error("location \"{0}\": {1}")]
     Location(String, NameError),
-    /// The third segment.
+    /// The third segment is invalid.
     #[error("workload cluster identifier \"{0}\" {1}")]
     Identifier(String, IdentifierError),
 }
 
-/// Error about a text that is not the path of a location cluster. Shown as the end of a sentence.
+/// The error about a text that is not the path of a location cluster. It is displayed as the end of a
+/// sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be \"root\" or a path below it of lower case names behind colons, such as \"root:compute\"")]
 pub struct LocationClusterError;
 
-/// Reason why a text cannot identify a workload cluster. Shown as the end of a sentence.
+/// Reason why a text cannot identify a workload cluster. It is displayed as the end of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdentifierError {
     /// The text is empty.
     #[error("must not be empty")]
     Empty,
-    /// Label keys and finalizers have no room for more.
+    /// The text is too long for label keys and finalizers.
     #[error(
         "must be no more than {LONGEST_IDENTIFIER} characters, since it is part of label keys and finalizers"
     )]
     TooLong,
-    /// It has other characters, or others at its ends.
+    /// The text has invalid characters, or invalid ones at its ends.
     #[error(
         "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric \
          character"
@@ -57,7 +58,7 @@ pub enum IdentifierError {
 /// A parsed location string.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LocationString {
-    /// Cluster of the Location: a path such as `root:compute`.
+    /// The cluster of the Location: a path such as `root:compute`.
     pub location_cluster: Arc<str>,
     /// The name of the Location.
     pub location: Arc<str>,
@@ -66,7 +67,7 @@ pub struct LocationString {
 }
 
 impl LocationString {
-    /// The location string of these segments, which are not checked.
+    /// Creates the location string of these segments, which are not checked.
     #[must_use]
     pub fn new(location_cluster: &Arc<str>, location: &Arc<str>, identifier: &Arc<str>) -> Self {
         Self {
@@ -76,10 +77,10 @@ impl LocationString {
         }
     }
 
-    /// Reads `text`.
+    /// Parses `text`.
     ///
     /// # Errors
-    /// The wrong segment, and the right form.
+    /// The invalid segment, and the valid form.
     pub fn parse(text: &str) -> Result<Self, LocationStringError> {
         let segments: Vec<&str> = text.split('+').collect();
         let [location_cluster, location, identifier] = segments[..] else {
@@ -109,7 +110,7 @@ impl fmt::Display for LocationString {
     }
 }
 
-/// Judges the path of a location cluster: `root`, or names below it behind colons.
+/// Validates the path of a location cluster: `root`, or names below it, separated by colons.
 ///
 /// # Errors
 /// When the text is invalid.
@@ -134,10 +135,10 @@ fn is_path_part(part: &str) -> bool {
     }
 }
 
-/// Judges the identifier of a workload cluster, which is part of label keys and finalizers.
+/// Validates the identifier of a workload cluster, which is part of label keys and finalizers.
 ///
 /// # Errors
-/// The problem.
+/// When the identifier is invalid.
 pub fn check_identifier(identifier: &str) -> Result<(), IdentifierError> {
     if identifier.is_empty() {
         return Err(IdentifierError::Empty);

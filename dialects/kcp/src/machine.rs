@@ -1,6 +1,6 @@
-//! The two state machines (docs/systems/kcp.md, "The placement annotation" and "Controllers"): one pure
-//! function per actor computes its next step, and tables have the legal changes. Admission judges
-//! changes with the tables; a test holds the functions to them.
+//! The two state machines (docs/systems/kcp.md, "The placement annotation" and "Controllers"). One pure
+//! function per actor computes its next step, and tables list the legal changes. Admission checks changes
+//! against the tables; a test checks that the functions agree with them.
 //!
 //! 1. The *placement* of a namespace, in its annotation: the actors that may move an entry from one
 //!    [`State`] to another.
@@ -10,18 +10,18 @@ use std::fmt;
 
 use crate::placement::{Placement, State};
 
-/// Actors.
+/// The actors of the state machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Actor {
-    /// The scheduler: chooses clusters, asks for removal, cleans up.
+    /// The scheduler, which chooses clusters, requests removals, and cleans up.
     PlacementController,
-    /// Adopts namespaces and records that clusters have released them.
+    /// The controller that adopts namespaces and records their release by clusters.
     NamespaceController,
-    /// Hands the namespaces' labels on to the resources in them.
+    /// The controller that copies namespaces' labels to the resources in them.
     ResourceController,
-    /// Changes resources before they are synced and holds back their removal.
+    /// A controller that changes resources before they are synced, and delays their removal.
     CoordinationController,
-    /// Syncs one cluster.
+    /// The syncer of one cluster.
     Syncer,
 }
 
@@ -51,13 +51,13 @@ impl fmt::Display for Actor {
 /// One legal change of an entry of the placement annotation; `None` is an absent entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transition {
-    /// Actor that may make it.
+    /// The actor that may make the change.
     pub actor: Actor,
-    /// State before.
+    /// The state before.
     pub from: Option<State>,
-    /// State after.
+    /// The state after.
     pub to: Option<State>,
-    /// Condition for the step.
+    /// The condition for the step, in words.
     pub when: &'static str,
 }
 
@@ -70,7 +70,7 @@ const fn transition(actor: Actor, from: Option<State>, to: Option<State>, when: 
     }
 }
 
-/// Every legal change of a placement entry. All others are illegal for everyone.
+/// Every legal change of a placement entry. All other changes are illegal for every actor.
 pub const TRANSITIONS: &[Transition] = {
     use Actor::{NamespaceController as Namespaces, PlacementController as Placements};
     use State::{Bound, Pending, Removing, Unbound};
@@ -105,8 +105,7 @@ pub const TRANSITIONS: &[Transition] = {
     ]
 };
 
-/// Actor that may make this change of an entry; `None` when no actor may. An unchanged state is no
-/// change.
+/// The actor that may make this change of an entry; `None` if no actor may. An unchanged state is no change.
 #[must_use]
 pub fn who_may(from: Option<State>, to: Option<State>) -> Option<Actor> {
     let found = TRANSITIONS
@@ -115,7 +114,7 @@ pub fn who_may(from: Option<State>, to: Option<State>) -> Option<Actor> {
     found.map(|legal| legal.actor)
 }
 
-/// Whether `actor` may move an entry so.
+/// Whether `actor` may make this change of an entry.
 #[must_use]
 pub fn may(actor: Actor, from: Option<State>, to: Option<State>) -> bool {
     from == to || who_may(from, to) == Some(actor)
@@ -126,7 +125,7 @@ pub fn may(actor: Actor, from: Option<State>, to: Option<State>) -> bool {
 pub struct EntryChange {
     /// The entry's location string.
     pub entry: String,
-    /// Its identifier.
+    /// The identifier of the entry's cluster.
     pub identifier: String,
     /// The state before.
     pub from: Option<State>,
@@ -135,7 +134,7 @@ pub struct EntryChange {
 }
 
 impl fmt::Display for EntryChange {
-    /// `entry "root+a+x" from Bound to Removing`.
+    /// Writes `entry "root+a+x" from Bound to Removing`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = |state: Option<State>| state.map_or("absent", State::as_str);
         write!(
@@ -166,9 +165,9 @@ pub fn moved(old: &Placement, new: &Placement) -> Vec<EntryChange> {
     places.into_iter().filter_map(entry).collect()
 }
 
-/// Step of the placement controller on a stored entry, before it chooses anything new: an admissible
-/// entry stays, one that is not adopted is dropped, a bound one becomes Removing. A removal is never
-/// taken back.
+/// The step of the placement controller on a stored entry, before it chooses new clusters. An admissible
+/// entry stays. Of the others, one that is not yet adopted is dropped, and a bound one becomes Removing. A
+/// removal is never reverted.
 #[must_use]
 pub const fn placement_controller(state: State, admissible: bool) -> Option<State> {
     match (state, admissible) {
@@ -179,8 +178,9 @@ pub const fn placement_controller(state: State, admissible: bool) -> Option<Stat
     }
 }
 
-/// Step of the namespace controller on an entry: it adopts pending entries, and reports released ones.
-/// The cluster has released the namespace when that has lost its state label, or the cluster is gone.
+/// The step of the namespace controller on an entry: it adopts pending entries, and reports released ones.
+/// The cluster has released the namespace if the namespace has lost its state label, or the cluster no
+/// longer exists.
 #[must_use]
 pub const fn namespace_controller(state: State, labelled: bool, cluster_exists: bool) -> State {
     match state {
@@ -193,9 +193,9 @@ pub const fn namespace_controller(state: State, labelled: bool, cluster_exists: 
 /// The value of a state label: whether a cluster's syncer sees the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SyncState {
-    /// `""`: assigned to the cluster, not yet synced.
+    /// `""`: the object is assigned to the cluster, but not yet synced.
     Assigned,
-    /// `Sync`: the syncer sees it.
+    /// `Sync`: the syncer sees the object.
     Sync,
 }
 
@@ -209,7 +209,7 @@ impl SyncState {
         }
     }
 
-    /// The state of this exact value; any other value is invalid.
+    /// The state with this exact value; any other value is invalid.
     #[must_use]
     pub fn named(value: &str) -> Option<Self> {
         [Self::Assigned, Self::Sync]
@@ -221,13 +221,13 @@ impl SyncState {
 /// One legal change of a state label; `None` is an absent label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyncTransition {
-    /// Actor that may make it.
+    /// The actor that may make the change.
     pub actor: Actor,
-    /// Whether on a namespace; else on a resource.
+    /// Whether the label is on a namespace; else it is on a resource.
     pub namespace: bool,
-    /// Value before.
+    /// The value before.
     pub from: Option<SyncState>,
-    /// Value after.
+    /// The value after.
     pub to: Option<SyncState>,
 }
 
@@ -250,27 +250,27 @@ pub const SYNC_TRANSITIONS: &[SyncTransition] = {
     use Actor::{CoordinationController, NamespaceController, ResourceController, Syncer};
     use SyncState::{Assigned, Sync};
     &[
-        // The namespace is adopted; an invalid value is repaired.
+        // The namespace is adopted, or an invalid value is corrected.
         sync(NamespaceController, true, None, Some(Sync)),
         sync(NamespaceController, true, Some(Assigned), Some(Sync)),
-        // The next state of an entry that is Unbound, or whose cluster is gone.
+        // The entry is Unbound, or its cluster no longer exists.
         sync(NamespaceController, true, Some(Sync), None),
         sync(NamespaceController, true, Some(Assigned), None),
-        // The downstream namespace is gone.
+        // The downstream namespace is deleted.
         sync(Syncer, true, Some(Sync), None),
         sync(ResourceController, false, None, Some(Assigned)),
         sync(ResourceController, false, None, Some(Sync)),
         sync(ResourceController, false, Some(Assigned), Some(Sync)),
         sync(CoordinationController, false, Some(Assigned), Some(Sync)),
-        // The namespace left the cluster before anything held the resource.
+        // The namespace left the cluster before any finalizer held the resource.
         sync(ResourceController, false, Some(Assigned), None),
         sync(ResourceController, false, Some(Sync), None),
-        // The downstream object is gone.
+        // The downstream object is deleted.
         sync(Syncer, false, Some(Sync), None),
     ]
 };
 
-/// The actors that may change a state label so.
+/// The actors that may make this change of a state label.
 pub fn who_may_sync(
     namespace: bool,
     from: Option<SyncState>,
@@ -282,16 +282,16 @@ pub fn who_may_sync(
     legal.map(|legal| legal.actor)
 }
 
-/// Whether `actor` may change a state label so.
+/// Whether `actor` may make this change of a state label.
 #[must_use]
 pub fn may_sync(actor: Actor, namespace: bool, from: Option<SyncState>, to: Option<SyncState>) -> bool {
     from == to || who_may_sync(namespace, from, to).any(|legal| legal == actor)
 }
 
-/// Step of the resource controller on a resource's state label, given that of its namespace. `leaving`
-/// is whether the resource has to leave the cluster, with its namespace or by itself; `held` whether
-/// the syncer's finalizer or soft finalizers still hold it; `coordinated` whether a coordination
-/// controller comes first.
+/// The step of the resource controller on a resource's state label, given that of its namespace. `leaving`
+/// tells whether the resource has to leave the cluster, with its namespace or by itself; `held`, whether the
+/// syncer's finalizer or soft finalizers still hold it; `coordinated`, whether a coordination controller
+/// handles it before the syncer.
 #[must_use]
 pub const fn resource_controller(
     label: Option<SyncState>,
@@ -309,7 +309,7 @@ pub const fn resource_controller(
         (Some(SyncState::Assigned), Some(SyncState::Sync)) if !coordinated && !leaving => {
             Some(SyncState::Sync)
         }
-        // No syncer has seen it, and now none will.
+        // No syncer has seen the resource, and none will.
         (Some(SyncState::Assigned), Some(SyncState::Sync)) if leaving && !held => None,
         (label, Some(SyncState::Sync)) => label,
         (label, _) if held => label,

@@ -7,54 +7,56 @@ use berth_apimachinery::GroupResource;
 pub const SCHEDULING_GROUP: &str = "scheduling.kcp.dev";
 /// The group of WorkloadCluster, and the domain of the syncing keys.
 pub const WORKLOADS_GROUP: &str = "workloads.kcp.dev";
-/// The group that WorkloadCluster has in kcp as it was released, v0.4 to v0.10.
+/// The group of WorkloadCluster in kcp's releases v0.4 to v0.10.
 pub const RELEASED_GROUP: &str = "workload.kcp.dev";
-/// The one version of both groups.
+/// The only version of both groups.
 pub const VERSION: &str = "v1alpha1";
 /// The dialect's name, and the name of its configuration object.
 pub const DIALECT: &str = "kcp";
 
-/// Resource that wants a place: Kubernetes' own Namespaces.
+/// The demands: Kubernetes' own Namespaces.
 pub const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
-/// Resource that groups the places.
+/// The resource of Locations, which group the targets.
 pub const LOCATIONS: GroupResource = GroupResource::new(SCHEDULING_GROUP, "locations");
-/// The places.
+/// The targets.
 pub const WORKLOAD_CLUSTERS: GroupResource = GroupResource::new(WORKLOADS_GROUP, "workloadclusters");
 
-/// Annotation of a namespace: a JSON object of location strings and states.
+/// The annotation of a namespace with its placement: a JSON object of location strings and states.
 pub const PLACEMENT: &str = "scheduling.kcp.dev/placement";
-/// Annotation of a Location: its labels as one text, for printing.
+/// The annotation of a Location with its labels as one text, for printing.
 pub const LOCATION_LABELS: &str = "scheduling.kcp.dev/labels";
 /// Prefix of the annotations of a namespace that only the scheduler writes.
 pub const INTERNAL_SCHEDULING: &str = "internal.scheduling.kcp.dev/";
 /// Prefix of the label about a syncer's access to an object; the identifier of its cluster follows.
 pub const STATE: &str = "state.internal.workloads.kcp.dev/";
-/// Prefix of the annotation that asks a cluster's syncer to release an object; the identifier follows.
+/// Prefix of the annotation that requests the release of an object from a cluster's syncer; the identifier
+/// follows.
 pub const DELETION: &str = "deletion.internal.workloads.kcp.dev/";
 /// Prefix of the annotation with the soft finalizers of one cluster, comma-separated; the identifier follows.
 pub const SOFT_FINALIZERS: &str = "finalizers.workloads.kcp.dev/";
-/// Prefix of the finalizer a syncer holds an object with; the identifier follows.
+/// Prefix of a syncer's finalizer on an object; the identifier follows.
 pub const SYNCER_FINALIZER: &str = "workloads.kcp.dev/syncer-";
-/// Label of a namespace: exactly `true` keeps the placement controller away.
+/// The label of a namespace that makes the placement controller ignore it, if its value is exactly `true`.
 pub const SCHEDULING_DISABLED: &str = "experimental.workloads.kcp.dev/scheduling-disabled";
-/// Prefix of the annotation with the status one cluster reported; the identifier follows.
+/// Prefix of the annotation with the status that one cluster reported; the identifier follows.
 pub const STATUS_OF: &str = "experimental.status.workloads.kcp.dev/";
 /// Prefix of the annotation with a JSON patch of `spec` for one cluster; the identifier follows.
 pub const SPEC_DIFF: &str = "experimental.spec-diff.workloads.kcp.dev/";
-/// Annotation of objects in a syncer's view: the reason why they must not be synced as shown.
+/// The annotation of objects in a syncer's view with the reason why they must not be synced in that form.
 pub const PROBLEM: &str = "internal.workloads.kcp.dev/problem";
-/// Annotation of a WorkloadCluster: `true` lets statuses and specs differ per cluster.
+/// The annotation of a WorkloadCluster that allows a different status and spec per cluster, if its value is
+/// `true`.
 pub const ADVANCED_SCHEDULING: &str = "featuregates.experimental.workloads.kcp.dev/advancedscheduling";
-/// Label of downstream objects: the identifier of their cluster.
+/// The label of downstream objects with the identifier of their cluster.
 pub const DOWNSTREAM_CLUSTER: &str = "internal.workloads.kcp.dev/cluster";
-/// Annotation of downstream namespaces: their origin.
+/// The annotation of downstream namespaces with their origin.
 pub const NAMESPACE_LOCATOR: &str = "kcp.dev/namespace-locator";
-/// Annotation of downstream namespaces: the WorkloadCluster they were made for, as JSON.
+/// The annotation of downstream namespaces with the WorkloadCluster for which they were created, as JSON.
 pub const REGISTRATION: &str = "internal.workloads.kcp.dev/registration";
 /// Prefix of every key of the internal part of the domain.
 pub const INTERNAL_WORKLOADS: &str = "internal.workloads.kcp.dev";
 
-/// The location of all clusters while there is no other.
+/// The location of all clusters if there is no Location.
 pub const DEFAULT_LOCATION: &str = "default";
 /// The first segment of location strings, unless configured otherwise.
 pub const DEFAULT_LOCATION_CLUSTER: &str = "root:compute";
@@ -62,7 +64,7 @@ pub const DEFAULT_LOCATION_CLUSTER: &str = "root:compute";
 /// The longest identifier, in bytes: `syncer-<identifier>` is the name part of a finalizer.
 pub const LONGEST_IDENTIFIER: usize = 56;
 
-/// Whether no namespace of this name is ever placed: Kubernetes' own.
+/// Whether `name` is one of Kubernetes' own namespaces, which are never placed.
 #[must_use]
 pub fn is_system_namespace(name: &str) -> bool {
     name.starts_with("kube-")

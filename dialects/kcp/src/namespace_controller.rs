@@ -1,6 +1,6 @@
-//! Step of the namespace controller on a namespace (docs/systems/kcp.md, "Controllers"): it adopts
-//! pending namespaces, asks clusters to release them, and records the releases. A pure function over
-//! the stored object.
+//! The step of the namespace controller on a namespace (docs/systems/kcp.md, "Controllers"), as a pure
+//! function over the stored object. The controller adopts pending namespaces, requests their release from
+//! clusters, and records the releases.
 
 use berth_apimachinery::Timestamp;
 use serde_json::Value;
@@ -11,11 +11,11 @@ use crate::machine::{self, SyncState};
 use crate::names::{PLACEMENT, is_system_namespace};
 use crate::placement::{Form, State, StoredPlacement};
 
-/// The namespace after the controller's step, in one write; `None` when there is nothing to do.
-/// `exists` is whether an identifier has a WorkloadCluster.
+/// Returns the namespace after the controller's step, for one write; `None` if there is nothing to do.
+/// `exists` returns whether an identifier has a WorkloadCluster.
 ///
-/// Without a placement there is nothing to do. While the annotation has entries that cannot be parsed
-/// the controller waits: the placement controller removes them first.
+/// Without a placement there is nothing to do. While the annotation has entries that cannot be parsed, the
+/// controller waits until the placement controller has removed them.
 #[must_use]
 pub fn reconcile(namespace: &Value, exists: impl Fn(&str) -> bool, now: Timestamp) -> Option<Value> {
     if is_system_namespace(name(namespace)) {
@@ -30,7 +30,7 @@ pub fn reconcile(namespace: &Value, exists: impl Fn(&str) -> bool, now: Timestam
     for (place, state) in &mut placement.0 {
         let identifier = &*place.identifier;
         if *state == State::Pending && deleted_at(namespace).is_some() {
-            // No new work begins while the namespace is being deleted.
+            // No entry is adopted while the namespace is being deleted.
             continue;
         }
         *state = machine::namespace_controller(*state, has_state(namespace, identifier), exists(identifier));
@@ -42,7 +42,8 @@ pub fn reconcile(namespace: &Value, exists: impl Fn(&str) -> bool, now: Timestam
     (new != *namespace).then_some(new)
 }
 
-/// Brings label and deletion annotation in line with the state. The instant of a removal is set once.
+/// Sets the state label and the deletion annotation according to the state. The instant of a removal is set
+/// once.
 fn label(namespace: &mut Value, identifier: &str, state: State, now: Timestamp) {
     match state {
         State::Pending => {}

@@ -1,8 +1,8 @@
 //! The annotation `scheduling.kcp.dev/placement`: a JSON object from location strings to states
 //! (docs/systems/kcp.md, "Location strings" and "The placement annotation").
 //!
-//! Two readers: [`Placement::parse`] is strict and names every error, for judging a write;
-//! [`StoredPlacement::of`] uses as much of a stored value as possible, for the controllers.
+//! There are two parsers. [`Placement::parse`] is strict and returns every error, for the validation of
+//! writes. [`StoredPlacement::of`] uses as much of a stored value as possible, for the controllers.
 
 mod pairs;
 
@@ -19,21 +19,21 @@ use pairs::Pairs;
 /// The state of one entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
-    /// Chosen, waits for the namespace controller to adopt it.
+    /// The cluster is chosen, and waits for its adoption by the namespace controller.
     Pending,
-    /// Adopted: the cluster's syncer syncs the namespace.
+    /// The entry is adopted: the cluster's syncer syncs the namespace.
     Bound,
-    /// The namespace is to leave the cluster.
+    /// The namespace has to leave the cluster.
     Removing,
-    /// The cluster has released it; the entry will be removed.
+    /// The cluster has released the namespace; the entry will be removed.
     Unbound,
 }
 
 impl State {
-    /// Every state, in the order of a life.
+    /// Every state, in the order of an entry's life.
     pub const ALL: [Self; 4] = [Self::Pending, Self::Bound, Self::Removing, Self::Unbound];
 
-    /// The word.
+    /// The state's word.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -44,19 +44,20 @@ impl State {
         }
     }
 
-    /// The state of this exact word.
+    /// The state with this exact word.
     #[must_use]
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.as_str() == word)
     }
 
-    /// Whether the namespace is on its way to the cluster or there.
+    /// Whether the namespace is on the cluster, or on its way there.
     #[must_use]
     pub const fn is_active(self) -> bool {
         matches!(self, Self::Pending | Self::Bound)
     }
 
-    /// Weight among two entries with one identifier: the one that has most to do with the cluster.
+    /// The weight for a choice between two entries with one identifier: the state that matters most to the
+    /// cluster has the largest weight.
     const fn weight(self) -> u8 {
         match self {
             Self::Unbound => 0,
@@ -73,7 +74,7 @@ impl fmt::Display for State {
     }
 }
 
-/// Problem of one entry, or (without an entry) of the whole value.
+/// A problem of one entry, or (without an entry) of the whole value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The entry's key in the annotation.
@@ -104,15 +105,16 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The entries, by location string. At most one per identifier, since labels know identifiers only.
+/// The entries by location string. There is at most one entry per identifier, since labels only contain
+/// identifiers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placement(pub BTreeMap<LocationString, State>);
 
 impl Placement {
-    /// Reads an annotation's value strictly.
+    /// Parses the annotation's value strictly.
     ///
     /// # Errors
-    /// Everything wrong with it.
+    /// All errors in the value.
     pub fn parse(text: &str) -> Result<Self, Vec<Problem>> {
         let pairs = Pairs::parse(text).map_err(|problem| vec![Problem::whole(problem)])?;
         let Some(pairs) = pairs else {
@@ -149,7 +151,7 @@ impl Placement {
         }
     }
 
-    /// The canonical text: compact JSON, sorted by location string; `{}` without entries.
+    /// The canonical text: compact JSON, sorted by location string, and `{}` without entries.
     #[must_use]
     pub fn to_text(&self) -> String {
         let entries = self.0.iter();
@@ -176,32 +178,32 @@ fn entry(key: &str, word: &str) -> Result<(LocationString, State), String> {
     Ok((place, state))
 }
 
-/// Form of the annotation.
+/// The form of the annotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Form {
     /// The annotation is absent or empty.
     Absent,
-    /// It is `null`, which counts as no entries.
+    /// The annotation is `null`, which counts as no entries.
     Null,
-    /// It is a JSON object of strings.
+    /// The annotation is a JSON object of strings.
     Map,
-    /// It is anything else, which counts as no placement.
+    /// The annotation is invalid for this reason, and counts as no placement.
     Malformed(String),
 }
 
-/// Valid content of a stored annotation.
+/// The valid content of a stored annotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredPlacement {
-    /// The form of the whole.
+    /// The form of the annotation.
     pub form: Form,
-    /// The entries that can be understood.
+    /// The entries that can be parsed.
     pub placement: Placement,
-    /// The entries that cannot; the placement controller takes them out.
+    /// The entries that cannot be parsed, and that the placement controller removes.
     pub dropped: Vec<Problem>,
 }
 
 impl StoredPlacement {
-    /// Reads the annotation's value (`None`: absent).
+    /// Parses the annotation's value; `None` if it is absent.
     #[must_use]
     pub fn of(text: Option<&str>) -> Self {
         let mut reading = Self {
@@ -223,7 +225,7 @@ impl StoredPlacement {
         reading
     }
 
-    /// Of duplicate keys the last one counts, as JSON readers have it.
+    /// Takes over the entries. If a key is repeated, the last one counts, as in JSON parsers.
     fn take(&mut self, pairs: Pairs) {
         let last: BTreeMap<String, String> = pairs.0.into_iter().collect();
         let mut by_identifier: BTreeMap<Arc<str>, (LocationString, State)> = BTreeMap::new();
@@ -241,13 +243,17 @@ impl StoredPlacement {
                 }
                 Entry::Occupied(mut slot) => {
                     let stronger = state.weight() > slot.get().1.weight();
-                    let loser = if stronger {
+                    let dropped_entry = if stronger {
                         slot.insert((place, state))
                     } else {
                         (place, state)
                     };
-                    let problem = format!("workload cluster \"{}\" has another entry", loser.0.identifier);
-                    self.dropped.push(Problem::of(&loser.0.to_string(), problem));
+                    let problem = format!(
+                        "workload cluster \"{}\" has another entry",
+                        dropped_entry.0.identifier
+                    );
+                    self.dropped
+                        .push(Problem::of(&dropped_entry.0.to_string(), problem));
                 }
             }
         }

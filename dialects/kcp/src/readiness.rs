@@ -1,41 +1,41 @@
-//! Whether a WorkloadCluster is ready: its condition Ready, and its heartbeat (docs/systems/kcp.md, "API
+//! The readiness of a WorkloadCluster: its condition Ready, and its heartbeat (docs/systems/kcp.md, "API
 //! objects" and "Heartbeats").
 //!
-//! Ready sums up SyncerReady, APIImporterReady and HeartbeatHealthy. Where it is reported it is
-//! believed, but a heartbeat that was seen once and has stopped makes it False at once, without waiting
-//! for a controller to write that. Where it is not reported it is summed up here.
+//! Ready summarizes SyncerReady, APIImporterReady and HeartbeatHealthy. If Ready is reported, it counts. A
+//! cluster whose heartbeats have stopped is not ready in any case, even before a controller has reported
+//! this. If Ready is not reported, the summary is computed here.
 
 use berth_apimachinery::Timestamp;
 
 use crate::condition::{Condition, find};
 use crate::kind::workload_cluster::WorkloadClusterStatus;
 
-/// The condition that sums the others up.
+/// The condition that summarizes the others.
 pub const READY: &str = "Ready";
 /// The condition about heartbeats.
 pub const HEARTBEAT_HEALTHY: &str = "HeartbeatHealthy";
 /// The condition about the syncer and its cluster.
 pub const SYNCER_READY: &str = "SyncerReady";
-/// The condition about placed objects that are not synced to the cluster. It does not affect Ready: one
-/// bad object keeps no namespace away.
+/// The condition about placed objects that are not synced to the cluster. It does not affect Ready, so that
+/// one invalid object keeps no namespace away.
 pub const SYNCED: &str = "Synced";
-/// Conditions that Ready sums up.
+/// The conditions that Ready summarizes.
 pub(crate) const PARTS: [&str; 3] = [SYNCER_READY, "APIImporterReady", HEARTBEAT_HEALTHY];
 
-/// State of the conditions, heartbeats left aside.
+/// The readiness by the conditions, regardless of heartbeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportedConditions {
-    /// Ready.
+    /// The cluster is ready.
     Ready,
-    /// The condition of this type is False; it is Ready itself or a part of it.
+    /// The condition of this type is False. It is Ready itself, or one of its parts.
     False(&'static str),
     /// The condition Ready is Unknown.
     Unknown,
-    /// There is no condition about it.
+    /// There is no condition about readiness.
     Nothing,
 }
 
-/// Sums the conditions of `status` up.
+/// Summarizes the conditions of `status`.
 #[must_use]
 pub fn reported(status: &WorkloadClusterStatus) -> ReportedConditions {
     let conditions = &status.conditions;
@@ -49,7 +49,7 @@ pub fn reported(status: &WorkloadClusterStatus) -> ReportedConditions {
     let beats = status.last_syncer_heartbeat_time.is_some();
     let is =
         |part: &str, wanted: &str| find(conditions, part).is_some_and(|condition| condition.status == wanted);
-    // A heartbeat is newer than a condition about it.
+    // Heartbeats are judged by their time, which is newer than the condition about them.
     let parts = || {
         PARTS
             .into_iter()
@@ -66,7 +66,8 @@ pub fn reported(status: &WorkloadClusterStatus) -> ReportedConditions {
     }
 }
 
-/// The last instant the heartbeat counts as healthy: exactly at the threshold it still does.
+/// The last instant at which the heartbeat counts as healthy. A heartbeat whose age is exactly the threshold
+/// is still healthy.
 #[must_use]
 pub fn fresh_until(status: &WorkloadClusterStatus, threshold: jiff::SignedDuration) -> Timestamp {
     let last = status.last_syncer_heartbeat_time;
@@ -75,7 +76,7 @@ pub fn fresh_until(status: &WorkloadClusterStatus, threshold: jiff::SignedDurati
     })
 }
 
-/// The sentence of the condition of `type`, where it has one.
+/// The message of the condition with this type; empty where it has none.
 pub(crate) fn sentence(conditions: &[Condition], r#type: &str) -> String {
     let message = find(conditions, r#type).map(|condition| condition.message.as_str());
     match message.filter(|message| !message.is_empty()) {

@@ -1,8 +1,8 @@
-//! The controllers in addition to the placement controller, with their computations: their watches, the
-//! keys that a change makes due, and their writes (docs/systems/kcp.md, "Controllers").
+//! The controllers in addition to the placement controller, with their computations: their watches, the keys
+//! that a change makes due, and their writes (docs/systems/kcp.md, "Controllers").
 //!
-//! Each makes a key due only when its computation would write, so that own writes, heartbeats and edits
-//! of contents cost nothing.
+//! Each controller makes a key due only if its computation would write, so that its own writes, heartbeats,
+//! and changes of objects' contents cost nothing.
 
 mod heartbeats;
 mod locations;
@@ -24,8 +24,8 @@ use crate::names::WORKLOAD_CLUSTERS;
 
 pub(crate) use resources::Resources;
 
-/// The controllers, with the given one of resources; `targets_url` is the URL of all Targets, where it
-/// is known.
+/// All controllers. `resources` is the resource controller, and `targets_url` is the URL of all Targets, if
+/// it is known.
 pub(crate) fn all(resources: Resources, targets_url: Option<Arc<str>>) -> Vec<Arc<dyn Reconciler>> {
     vec![
         Arc::new(heartbeats::Heartbeats { targets_url }),
@@ -35,14 +35,14 @@ pub(crate) fn all(resources: Resources, targets_url: Option<Arc<str>>) -> Vec<Ar
     ]
 }
 
-/// Fleet of kcp. `None` when the inventory is another dialect's, which does not occur.
+/// The fleet of kcp. `None` if the inventory is that of another dialect, which does not occur.
 fn fleet<'a>(context: &Context<'a>) -> Option<&'a Fleet> {
     let any: &dyn Any = context.inventory;
     any.downcast_ref()
 }
 
-/// Whether there is a WorkloadCluster with this identifier. An unreadable one counts, too: it must not
-/// lose its objects.
+/// Whether there is a WorkloadCluster with this identifier. One that cannot be parsed counts, too: it must
+/// not lose its objects.
 fn exists(fleet: &Fleet, context: &Context<'_>, wanted: &str) -> bool {
     let unreadable = || {
         let objects = fleet.unreadable(WORKLOAD_CLUSTERS);
@@ -53,7 +53,7 @@ fn exists(fleet: &Fleet, context: &Context<'_>, wanted: &str) -> bool {
 }
 
 /// The identifiers of workload clusters that a change of a WorkloadCluster adds or removes.
-fn came_or_went(change: &Change) -> BTreeSet<Arc<str>> {
+fn added_or_removed(change: &Change) -> BTreeSet<Arc<str>> {
     let of = |object: &Option<Arc<Object>>| {
         let named = object.as_ref().map(|object| identifier(object.meta()).into());
         named.into_iter().collect::<BTreeSet<Arc<str>>>()
@@ -86,7 +86,7 @@ fn outline_differs(change: &Change) -> bool {
         || old.uid() != new.uid()
 }
 
-/// The stored object, to be changed.
+/// The stored object as the base of an update.
 fn editable(object: &Object) -> Value {
     let mut value = object.parse();
     if let Some(metadata) = value["metadata"].as_object_mut() {

@@ -1,5 +1,5 @@
-//! Remedies for refusals (docs/adding-a-system.md, "Advice"): labels that a location asks for, a cordon or an
-//! eviction taken back.
+//! Remedies for refusals (docs/adding-a-system.md, "Advice"): labels that a location requires, and the end
+//! of a cordon or an eviction.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use crate::fleet::{Fleet, LocationRecord, Row};
 use crate::names::WORKLOAD_CLUSTERS;
 use crate::select::Scope;
 
-/// Locations that are gone into.
+/// Most locations for which remedies are proposed.
 const MOST: usize = 4;
 
-/// Remedies that lift `refusal`, or have a feasible workload cluster picked.
+/// Remedies that lift `refusal`, or that get a feasible workload cluster picked.
 pub(crate) fn remedies(
     fleet: &Fleet,
     decision: &Decision,
@@ -58,12 +58,12 @@ fn edited(row: &Row, what: &str, patch: Value) -> Remedy {
     )
 }
 
-/// Labels that bring the cluster into a location of the scope.
+/// Remedies that label the cluster so that it is in a location of the scope.
 fn located(fleet: &Fleet, decision: &Decision, row: &Row) -> Vec<Remedy> {
     let scope = fleet
         .namespace(&decision.demand)
         .map(|record| fleet.keep(record, true, decision.now).scope);
-    let looked_in = |(_, location): &(&Arc<str>, &Arc<LocationRecord>)| match &scope {
+    let is_in_scope = |(_, location): &(&Arc<str>, &Arc<LocationRecord>)| match &scope {
         Some(Scope::Only(numbers)) => numbers.contains(&location.number),
         _ => true,
     };
@@ -78,11 +78,11 @@ fn located(fleet: &Fleet, decision: &Decision, row: &Row) -> Vec<Remedy> {
         let text = format!("{what}, so that it is in location {name}");
         Some(Remedy::new(Whose::Target, text, edit))
     };
-    let locations = fleet.locations.iter().filter(looked_in);
+    let locations = fleet.locations.iter().filter(is_in_scope);
     locations.filter_map(into).take(MOST).collect()
 }
 
-/// A namespace that has its place gets no second one.
+/// Remedies for a feasible cluster that was not picked: a namespace with a place gets no second one.
 fn not_picked(decision: &Decision) -> Vec<Remedy> {
     let settled = decision.detail::<Detail>().is_some_and(|detail| detail.settled);
     if !settled {

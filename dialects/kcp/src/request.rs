@@ -1,4 +1,4 @@
-//! One question put to the fleet: the rows in one list, and the refusals of each.
+//! One request to the fleet: the rows in one list, and the refusals of each.
 
 use berth_apimachinery::Timestamp;
 use berth_scheduling::Ix;
@@ -6,15 +6,15 @@ use berth_scheduling::Ix;
 use crate::code::Code;
 use crate::fleet::Row;
 
-/// The workload clusters as one namespace sees them.
+/// The workload clusters, with the data of one namespace's request.
 pub(crate) struct Request<'a> {
     /// The candidates, by index.
     pub(crate) rows: Vec<&'a Row>,
-    /// Refusal of each set of locations, by number.
+    /// The refusal of each set of locations, by number.
     pub(crate) sets: Vec<Option<Code>>,
-    /// The clusters the namespace is leaving, ascending.
+    /// The clusters that the namespace is leaving, ascending.
     pub(crate) leaving: Vec<Ix>,
-    /// The instant.
+    /// The instant of the decision.
     pub(crate) now: Timestamp,
 }
 

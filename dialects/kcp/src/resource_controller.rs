@@ -1,6 +1,6 @@
-//! Step of the resource controller on a resource in a placed namespace (docs/systems/kcp.md, "Controllers"):
-//! it hands the namespace's state labels and removals on, and tidies up after clusters that are gone. A pure
-//! function over the stored objects.
+//! The step of the resource controller on a resource in a placed namespace (docs/systems/kcp.md,
+//! "Controllers"), as a pure function over the stored objects. The controller copies the namespace's state
+//! labels and removals, and removes the keys of deleted clusters.
 
 use std::collections::BTreeSet;
 
@@ -8,24 +8,24 @@ use berth_apimachinery::Timestamp;
 use serde_json::Value;
 
 use crate::edit::{
-    ANNOTATIONS, deleted_at, deletion, has_state, has_syncer_finalizer, identifiers, name, set, set_deletion,
-    set_state, set_syncer_finalizer, softly_held, state,
+    ANNOTATIONS, deleted_at, deletion, has_soft_finalizers, has_state, has_syncer_finalizer, identifiers,
+    name, set, set_deletion, set_state, set_syncer_finalizer, state,
 };
 use crate::machine;
 use crate::names::{SPEC_DIFF, STATUS_OF, is_system_namespace};
 
-/// Knowledge of the controller in addition to the two objects.
+/// The controller's input in addition to the two objects.
 pub struct Context<'a> {
-    /// Whether there is a WorkloadCluster with this identifier.
+    /// Returns whether there is a WorkloadCluster with this identifier.
     pub exists: &'a dyn Fn(&str) -> bool,
-    /// Whether a coordination controller comes first for resources of this kind.
+    /// Whether a coordination controller handles resources of this kind first.
     pub coordinated: bool,
-    /// The instant.
+    /// The instant of the step.
     pub now: Timestamp,
 }
 
-/// The resource `object` of `namespace` after the controller's step, in one write; `None` when there is
-/// nothing to do.
+/// Returns the resource `object` of `namespace` after the controller's step, for one write; `None` if there
+/// is nothing to do.
 #[must_use]
 pub fn reconcile(namespace: &Value, object: &Value, context: &Context<'_>) -> Option<Value> {
     if is_system_namespace(name(namespace)) {
@@ -44,9 +44,9 @@ pub fn reconcile(namespace: &Value, object: &Value, context: &Context<'_>) -> Op
     (new != *object).then_some(new)
 }
 
-/// The resource `object` of a kind that is no longer synced, without the keys of any cluster, in one
-/// write; `None` when it has none. Its syncers do not see it any more, so no other program would remove
-/// their finalizers. Their copies at the clusters stay there.
+/// Returns the resource `object`, of a kind that is no longer synced, without the keys of any cluster, for
+/// one write; `None` if it has none. Syncers no longer see the object, so that no other program would remove
+/// their finalizers. Its copies on the clusters stay.
 #[must_use]
 pub fn clear(object: &Value) -> Option<Value> {
     let mut new = object.clone();
@@ -56,13 +56,19 @@ pub fn clear(object: &Value) -> Option<Value> {
     (new != *object).then_some(new)
 }
 
-/// Brings label and deletion annotation of one cluster in line with the namespace.
+/// Sets the state label and the deletion annotation of one cluster according to the namespace.
 fn follow(namespace: &Value, object: &Value, new: &mut Value, identifier: &str, context: &Context<'_>) {
     let (label, of_namespace) = (state(object, identifier), state(namespace, identifier));
     let leaving = deletion(namespace, identifier);
-    let held = has_syncer_finalizer(object, identifier) || softly_held(object, identifier);
-    let going = leaving.is_some() || deleted_at(object).is_some();
-    let next = machine::resource_controller(label, of_namespace, going, held, context.coordinated);
+    let has_finalizer = has_syncer_finalizer(object, identifier) || has_soft_finalizers(object, identifier);
+    let is_leaving = leaving.is_some() || deleted_at(object).is_some();
+    let next = machine::resource_controller(
+        label,
+        of_namespace,
+        is_leaving,
+        has_finalizer,
+        context.coordinated,
+    );
     if next != label || next.is_none() && has_state(object, identifier) {
         set_state(new, identifier, next);
     }
@@ -70,7 +76,7 @@ fn follow(namespace: &Value, object: &Value, new: &mut Value, identifier: &str, 
         set_deletion(new, identifier, None);
         return;
     }
-    // A removal that has begun keeps its instant, and is never taken back.
+    // A removal that has begun keeps its instant, and is never reverted.
     if deletion(object, identifier).is_some() {
         return;
     }

@@ -1,9 +1,9 @@
 //! Selection (docs/systems/kcp.md, "Selection"): the next state of each entry, the Location for a new
-//! cluster, and the chosen one. Pure; text is made elsewhere.
+//! cluster, and the chosen cluster. These functions are pure; text is rendered elsewhere.
 //!
-//! The location is sticky: while an entry in it is active nothing new is chosen there, and a namespace that
-//! must leave a cluster gets another one of the same location, in the same write. Only a namespace without
-//! any active entry that is not leaving a location either may go anywhere.
+//! The location is sticky. While an entry in a location is active, no new cluster is chosen there. A
+//! namespace that must leave a cluster gets another one of the same location, in the same write. A namespace
+//! may get a cluster of any location only if it has no active entry and is not leaving a location.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,43 +19,43 @@ use crate::names::DEFAULT_LOCATION;
 use crate::placement::{Placement, State};
 use crate::request::Request;
 
-/// Scope of the search for a new cluster.
+/// The scope of the search for a new cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// There are no locations: the virtual location `default` has every cluster.
     Default,
     /// Every location.
     Any,
-    /// In the locations with these numbers.
+    /// The locations with these numbers.
     Only(Vec<u32>),
 }
 
-/// Entries that are kept.
+/// The entries that are kept, and the needs that follow.
 #[derive(Debug)]
 pub(crate) struct KeptEntries {
     /// The entries that stay, each in its new state.
     pub(crate) placement: Placement,
-    /// Whether an entry is active.
+    /// Whether any entry is active.
     pub(crate) active: bool,
     /// The locations that need a new cluster, by name.
     pub(crate) reschedule: Vec<Arc<str>>,
-    /// Whether the search is for a location or, without any placement, for any location.
+    /// Whether the search is for any location, since no entry is active and no location is being left.
     pub(crate) anywhere: bool,
-    /// Scope of the search (or, without a search, that of the active clusters).
+    /// The scope of the search or, without a search, that of the active clusters.
     pub(crate) scope: Scope,
-    /// Time at which an active entry's cluster starts to evict.
+    /// The first time at which an active entry's cluster starts to evict.
     pub(crate) evicted_at: Option<Timestamp>,
 }
 
 impl KeptEntries {
-    /// Number of new clusters that are wanted.
+    /// Number of new clusters to choose.
     pub(crate) fn wanted(&self) -> usize {
         if self.anywhere { 1 } else { self.reschedule.len() }
     }
 }
 
 impl Scope {
-    /// Refusal of a cluster in exactly these locations.
+    /// The refusal of a cluster in exactly these locations.
     fn judge(&self, set: &[u32]) -> Option<Code> {
         match self {
             Self::Default => None,
@@ -68,15 +68,15 @@ impl Scope {
 }
 
 impl Fleet {
-    /// Whether the location of `place` exists, the virtual one included.
+    /// Whether the location of `place` exists, which may be the virtual one.
     fn has_location(&self, place: &LocationString) -> bool {
         place.location_cluster == self.config.location_cluster
             && (self.locations.contains_key(&place.location)
                 || self.locations.is_empty() && *place.location == *DEFAULT_LOCATION)
     }
 
-    /// Whether an entry may stay: its cluster is in its location and not evicting. Its readiness and
-    /// cordon do not matter.
+    /// Whether an entry may stay: its cluster is in its location and does not evict namespaces. Readiness
+    /// and cordon of the cluster do not matter.
     fn is_admissible(&self, place: &LocationString, now: Timestamp) -> bool {
         let Some((_, row)) = self.cluster(&place.identifier) else {
             return false;
@@ -88,7 +88,7 @@ impl Fleet {
         self.has_location(place) && inside && !row.facts.is_evicting(now)
     }
 
-    /// Entries of `record` that are kept; with `subject` false all of them go.
+    /// The entries of `record` that are kept; none are kept if `subject` is false.
     pub(crate) fn keep(&self, record: &Record, subject: bool, now: Timestamp) -> KeptEntries {
         let mut placement = Placement::default();
         for (place, &state) in &record.reading.placement.0 {
@@ -148,20 +148,20 @@ impl Fleet {
     }
 }
 
-/// Every cluster judged.
+/// The verdicts on all clusters.
 #[derive(Debug)]
 pub(crate) struct ClusterVerdicts {
-    /// Those no filter refuses, in name order.
+    /// The clusters that no filter refuses, in name order.
     pub(crate) feasible: Vec<Ix>,
-    /// The number of each one's set of locations.
+    /// The number of each feasible cluster's set of locations.
     sets: Vec<u32>,
-    /// Every refusal.
+    /// All refusals.
     pub(crate) rejections: Rejections,
     /// The active clusters that stay, in name order.
     pub(crate) held: Vec<Ix>,
 }
 
-/// Judges every cluster for a namespace whose entries became `kept`.
+/// Judges every cluster for a namespace with the kept entries `kept`.
 pub(crate) fn judge(fleet: &Fleet, kept: &KeptEntries, now: Timestamp) -> ClusterVerdicts {
     let (mut held, mut leaving) = (Vec::new(), Vec::new());
     for (place, state) in &kept.placement.0 {
@@ -194,13 +194,13 @@ pub(crate) fn judge(fleet: &Fleet, kept: &KeptEntries, now: Timestamp) -> Cluste
     }
 }
 
-/// A cluster chosen, with the location it is chosen for.
+/// A location and the cluster that is chosen for it.
 pub(crate) type Choice = (Arc<str>, Ix);
 
-/// Clusters that may be chosen, each with the number of its set of locations.
+/// The clusters that may be chosen, each with the number of its set of locations.
 type Free = Vec<(Ix, u32)>;
 
-/// Chooses at random for the needs of `kept`; returns the choices, and the locations without one.
+/// Chooses clusters at random for the needs of `kept`. Returns the choices, and the locations without one.
 pub(crate) fn choose(
     fleet: &Fleet,
     kept: &KeptEntries,
@@ -235,7 +235,7 @@ pub(crate) fn choose(
     (choices, unmet)
 }
 
-/// First a location that has something free, then a cluster in it.
+/// Chooses at random first a location with free clusters, then one of these clusters.
 fn anywhere(fleet: &Fleet, free: &Free, random: &mut Random) -> Option<Choice> {
     if fleet.locations.is_empty() {
         let location = Arc::from(DEFAULT_LOCATION);
@@ -265,7 +265,7 @@ fn draw<T: Copy>(list: &[T], random: &mut Random) -> Option<T> {
     list.get(usize::try_from(place).ok()?).copied()
 }
 
-/// Those of `free` in `location`, which holds every cluster where it is the virtual one.
+/// The `free` clusters in `location`; the virtual location contains every cluster.
 fn members(fleet: &Fleet, free: &Free, location: &Arc<str>) -> Vec<Ix> {
     let number = fleet.locations.get(location).map(|record| record.number);
     let inside = fleet
@@ -275,12 +275,12 @@ fn members(fleet: &Fleet, free: &Free, location: &Arc<str>) -> Vec<Ix> {
     members.map(|&(candidate, _)| candidate).collect()
 }
 
-/// Finds a location for each of the clusters `asked` for, all of them feasible and at most the wanted
-/// number; `None` when no such choice exists.
-pub(crate) fn assign(fleet: &Fleet, kept: &KeptEntries, asked: &[Ix], seed: u64) -> Option<Vec<Choice>> {
+/// Finds a location for each of the clusters in `chosen`, which are all feasible and at most the requested
+/// number; `None` if there is no such assignment.
+pub(crate) fn assign(fleet: &Fleet, kept: &KeptEntries, chosen: &[Ix], seed: u64) -> Option<Vec<Choice>> {
     let alone = |candidate: Ix| vec![(candidate, fleet.row(candidate).facts.locations)];
     if kept.anywhere {
-        let choices = asked
+        let choices = chosen
             .iter()
             .map(|&candidate| anywhere(fleet, &alone(candidate), &mut Random::new(seed)));
         return choices.collect();
@@ -288,47 +288,47 @@ pub(crate) fn assign(fleet: &Fleet, kept: &KeptEntries, asked: &[Ix], seed: u64)
     let fits = |candidate: Ix, location: usize| {
         !members(fleet, &alone(candidate), &kept.reschedule[location]).is_empty()
     };
-    let mut taken: BTreeMap<usize, Ix> = BTreeMap::new();
-    for &candidate in asked {
+    let mut assignment: BTreeMap<usize, Ix> = BTreeMap::new();
+    for &candidate in chosen {
         if !seat(
             candidate,
             kept.reschedule.len(),
             &fits,
-            &mut taken,
+            &mut assignment,
             &mut BTreeSet::new(),
         ) {
             return None;
         }
     }
     let choice = |(location, candidate): (usize, Ix)| (Arc::clone(&kept.reschedule[location]), candidate);
-    Some(taken.into_iter().map(choice).collect())
+    Some(assignment.into_iter().map(choice).collect())
 }
 
-/// Assigns `candidate` to one of `count` locations, and moves others where that helps.
+/// Assigns `candidate` to one of `count` locations, and reassigns other candidates if necessary.
 fn seat(
     candidate: Ix,
     count: usize,
     fits: &dyn Fn(Ix, usize) -> bool,
-    taken: &mut BTreeMap<usize, Ix>,
+    assignment: &mut BTreeMap<usize, Ix>,
     tried: &mut BTreeSet<usize>,
 ) -> bool {
     for location in 0..count {
         if !fits(candidate, location) || !tried.insert(location) {
             continue;
         }
-        let free = match taken.get(&location).copied() {
+        let free = match assignment.get(&location).copied() {
             None => true,
-            Some(other) => seat(other, count, fits, taken, tried),
+            Some(other) => seat(other, count, fits, assignment, tried),
         };
         if free {
-            taken.insert(location, candidate);
+            assignment.insert(location, candidate);
             return true;
         }
     }
     false
 }
 
-/// The placement with the chosen clusters added.
+/// Returns the placement with the chosen clusters added.
 pub(crate) fn with_choices(fleet: &Fleet, kept: &KeptEntries, choices: &[Choice]) -> Placement {
     let mut placement = kept.placement.clone();
     for (location, candidate) in choices {

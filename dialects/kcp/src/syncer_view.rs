@@ -1,11 +1,11 @@
-//! Objects as the syncer of one workload cluster sees them, and its writes (docs/systems/kcp.md, "The
-//! syncer's view"). Pure functions over the stored objects; the server in front of them serves get, list,
-//! watch, update and patch, and `status`.
+//! The view of the syncer of one workload cluster: its form of objects, and its writes (docs/systems/kcp.md,
+//! "The syncer's view"). These are pure functions over the stored objects; a server uses them to serve get,
+//! list, watch, update and patch, and `status`.
 //!
-//! The view is the object as it concerns this cluster alone: another cluster's labels, annotations and
-//! finalizers are not in it, the placement of the namespace neither, and the deletion annotation shows as a
-//! deletionTimestamp. Soft finalizers stay visible: the syncer holds the downstream deletion while there are
-//! any.
+//! The view of an object only has what concerns this cluster. It has no labels, annotations and finalizers
+//! of other clusters, and no placement of the namespace. The deletion annotation becomes a
+//! deletionTimestamp. Soft finalizers stay visible: the syncer delays the deletion downstream while there
+//! are any.
 
 mod allocated;
 pub mod copy;
@@ -28,21 +28,21 @@ use crate::names::{
     SOFT_FINALIZERS, SPEC_DIFF, STATE, STATUS_OF, SYNCER_FINALIZER,
 };
 
-/// Maximal number of bytes that the patch of a spec may copy. The patch's annotation is no longer than
-/// that, and its outcome is kept for every object and syncer.
+/// Most bytes that the patch of a spec may copy. The annotation with the patch has no more bytes either, and
+/// its result is cached for every object and syncer.
 const SPEC_DIFF_COPIES: u64 = 256 * 1024;
 
-/// One syncer's eye.
+/// The view of one syncer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Syncer<'a> {
-    /// The identifier of its cluster.
+    /// The identifier of the syncer's cluster.
     pub identifier: &'a str,
-    /// Whether the cluster has a spec and a status of its own for each object, in annotations (the feature
+    /// Whether the cluster has its own spec and status of each object, in annotations (the feature
     /// `advancedscheduling`).
     pub advanced: bool,
 }
 
-/// An object as a syncer sees it.
+/// An object in the view of a syncer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SyncerObject {
     /// The object.
@@ -58,7 +58,7 @@ impl Syncer<'_> {
         state(object, self.identifier) == Some(SyncState::Sync)
     }
 
-    /// Whether the syncer gets an object in its stored form, without translation.
+    /// Whether the view of `object` is equal to its stored form.
     #[must_use]
     pub fn looks_as_stored(&self, object: &Object) -> bool {
         let meta = object.meta();
@@ -71,7 +71,7 @@ impl Syncer<'_> {
             && object.annotations().keys().all(|key| !self.is_foreign(&key))
     }
 
-    /// The view of `object`; `None` when the syncer does not see it.
+    /// The view of `object`; `None` if the syncer does not see it.
     #[must_use]
     pub fn view(&self, object: &Value) -> Option<SyncerObject> {
         self.sees(object).then(|| self.show(object))
@@ -99,7 +99,8 @@ impl Syncer<'_> {
         }
     }
 
-    /// Whether a key of labels or annotations concerns others only.
+    /// Whether a key of labels or annotations is not for this syncer: it is that of another cluster or of a
+    /// controller.
     fn is_foreign(&self, key: &str) -> bool {
         let prefixes = [STATE, DELETION, SOFT_FINALIZERS, STATUS_OF, SPEC_DIFF];
         let others = prefixes.iter().any(|prefix| {
@@ -146,8 +147,8 @@ impl Syncer<'_> {
         }
     }
 
-    /// Applies the patch of the spec for this cluster. An object whose patch cannot be applied gets an
-    /// annotation about it.
+    /// Applies this cluster's patch of the spec. If the patch cannot be applied, the object gets an
+    /// annotation about this.
     fn show_spec(&self, object: &Value, new: &mut Value, problems: &mut Vec<String>) {
         let key = self.key(SPEC_DIFF);
         let Some(text) = text(object, ANNOTATIONS, &key) else {
@@ -158,13 +159,13 @@ impl Syncer<'_> {
             .map_err(|error| error.to_string())
             .and_then(|patch| {
                 let mut budget = Budget::new("the JSON patch", patch::STEPS, SPEC_DIFF_COPIES);
-                // A field that was added where one should be replaced is a typing error, and no cluster
-                // would keep it.
+                // Missing fields cannot be replaced: such a path has a typing error, and a cluster would
+                // drop the field.
                 patch::apply_strictly(&patch, &mut spec, &mut budget).map_err(|problem| problem.to_string())
             });
         match patched {
             Ok(()) => new["spec"] = spec,
-            // The common spec is not wanted on this cluster.
+            // The common spec must not be synced to this cluster.
             Err(error) => {
                 let problem = format!("annotation {key}: the JSON patch cannot be applied to spec: {error}");
                 set(new, ANNOTATIONS, PROBLEM, Some(&problem));
@@ -173,7 +174,7 @@ impl Syncer<'_> {
         }
     }
 
-    /// Shows the status this cluster reported instead of the common one.
+    /// Shows the status that this cluster reported instead of the common one.
     fn show_status(&self, object: &Value, new: &mut Value, problems: &mut Vec<String>) {
         let key = self.key(STATUS_OF);
         let status = match text(object, ANNOTATIONS, &key).map(serde_json::from_str::<Value>) {
@@ -191,27 +192,28 @@ impl Syncer<'_> {
         }
     }
 
-    /// The stored object after the syncer wrote `written` (as it sees the object) over it. The server has
-    /// compared resourceVersions. Taken are the syncer's own finalizer and nothing else; or, on an object
-    /// that is being deleted in its view and no longer carries that finalizer, the release: the object leaves
-    /// the view.
+    /// Returns the stored object after the syncer's update to `written`, which is in the form of the view.
+    /// The server has compared resourceVersions. Only a change of the syncer's own finalizer is accepted. If
+    /// the object is being deleted in the view and no longer has that finalizer, the update is the release,
+    /// after which the object leaves the view.
     ///
-    /// `remaining` is how many resources of a namespace the cluster still has; it is released after them.
+    /// `remaining` is the number of resources in a namespace that the cluster still has. The namespace is
+    /// released after them.
     ///
     /// # Errors
-    /// [`Denial::Invalid`] with every field the syncer may not change, or the missing part.
+    /// [`Denial::Invalid`] with every field that the syncer may not change, or with the missing part.
     pub fn update(&self, stored: &Value, written: &Value, remaining: usize) -> Result<Value, Denial> {
         let view = self.view(stored).ok_or_else(|| self.unseen())?;
         let mut errors = changed(&view.object, written, &["status", "metadata"]);
         errors.extend(self.changed_metadata(&view.object, written));
-        let kept = has_syncer_finalizer(written, self.identifier);
+        let has_finalizer = has_syncer_finalizer(written, self.identifier);
         let deleting = view.object["metadata"].get("deletionTimestamp").is_some();
         let own = self.key(SYNCER_FINALIZER);
-        if !kept && !deleting {
+        if !has_finalizer && !deleting {
             let detail = format!("the syncer must hold the object with its finalizer \"{own}\"");
             errors.push(FieldError::required("metadata.finalizers", detail));
         }
-        if !kept && deleting && remaining > 0 {
+        if !has_finalizer && deleting && remaining > 0 {
             let detail = format!(
                 "may be taken off the namespace after the {remaining} resources in it that the cluster still has"
             );
@@ -224,17 +226,17 @@ impl Syncer<'_> {
             return Err(Denial::Invalid(errors));
         }
         let mut new = stored.clone();
-        set_syncer_finalizer(&mut new, self.identifier, kept);
-        if !kept {
+        set_syncer_finalizer(&mut new, self.identifier, has_finalizer);
+        if !has_finalizer {
             self.release(&mut new);
         }
         Ok(new)
     }
 
-    /// The stored object after the syncer wrote the status of `written`.
+    /// Returns the stored object after the syncer's update of the status to that of `written`.
     ///
     /// # Errors
-    /// [`Denial::Forbidden`] when the syncer does not see the object.
+    /// [`Denial::Forbidden`] if the syncer does not see the object.
     pub fn update_status(&self, stored: &Value, written: &Value) -> Result<Value, Denial> {
         if !self.sees(stored) {
             return Err(self.unseen());
@@ -268,10 +270,9 @@ impl Syncer<'_> {
         }
     }
 
-    /// Changes by the syncer to the metadata, other than its finalizer.
+    /// Errors about changes of the metadata by the syncer, other than of its finalizer.
     fn changed_metadata(&self, view: &Value, written: &Value) -> Vec<FieldError> {
-        // Fields that the server changes for every client, and the finalizers, which are judged
-        // separately.
+        // Fields that the server changes for every client, and the finalizers, which are checked separately.
         const FREE: [&str; 3] = ["finalizers", "managedFields", "resourceVersion"];
         let nothing = Value::Null;
         let of = |object: &'_ Value| object.get("metadata").unwrap_or(&nothing).clone();
@@ -294,7 +295,8 @@ impl Syncer<'_> {
     }
 }
 
-/// An error for each field that differs, those in `free` left aside; empty maps and absent ones are alike.
+/// An error for each field that differs, except for those in `free`. Empty maps and absent ones count as
+/// equal.
 fn changed(view: &Value, written: &Value, free: &[&str]) -> Vec<FieldError> {
     let nothing = Map::new();
     let (old, new) = (
@@ -328,14 +330,14 @@ pub fn namespace_locator(logical_cluster: &str, namespace: &str) -> String {
     json!({"logical-cluster": logical_cluster, "namespace": namespace}).to_string()
 }
 
-/// The name of the downstream namespace of `namespace`: the same on every cluster, and no other namespace's.
+/// The name of the downstream namespace of `namespace`, which is unique, and equal on every cluster.
 #[must_use]
 pub fn downstream_namespace(logical_cluster: &str, namespace: &str) -> String {
     let hash = Sha224::digest(namespace_locator(logical_cluster, namespace));
     format!("kcp{}", hex(&hash))
 }
 
-/// The namespace upstream that the annotation `kcp.dev/namespace-locator` of a downstream one names.
+/// The upstream namespace in the annotation `kcp.dev/namespace-locator` of the downstream namespace `down`.
 #[must_use]
 pub fn located(logical_cluster: &str, down: &Value) -> Option<String> {
     let text = text(down, ANNOTATIONS, NAMESPACE_LOCATOR)?;
@@ -348,7 +350,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The label about a syncer's access to the object, which it sees only with the value [`SEEN`].
+/// The label about a syncer's access to an object: the syncer sees the object only if the value is [`SEEN`].
 #[must_use]
 pub fn state_label(identifier: &str) -> String {
     format!("{STATE}{identifier}")
@@ -357,7 +359,7 @@ pub fn state_label(identifier: &str) -> String {
 /// The value of [`state_label`] on objects that a syncer sees.
 pub const SEEN: &str = SyncState::Sync.as_str();
 
-/// The user that the syncer of a cluster writes as.
+/// The user name of a cluster's syncer.
 #[must_use]
 pub fn user(identifier: &str) -> String {
     crate::admission::user_of(Actor::Syncer).replace("<identifier>", identifier)
@@ -369,7 +371,7 @@ pub fn identifier(cluster: &Meta) -> &str {
     crate::fleet::identifier(cluster)
 }
 
-/// Whether the specs and statuses of a workload cluster's objects are its own.
+/// Whether a workload cluster has its own specs and statuses of objects.
 #[must_use]
 pub fn is_advanced(cluster: &Object) -> bool {
     cluster

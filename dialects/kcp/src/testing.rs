@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::fleet::Fleet;
 use crate::names::{LOCATIONS, NAMESPACES, PLACEMENT, WORKLOAD_CLUSTERS};
 
-/// The instant tests decide at.
+/// The instant of decisions in tests.
 pub(crate) fn now() -> Timestamp {
     berth_apimachinery::time::parse("2021-10-28T09:00:00Z").unwrap()
 }
@@ -24,7 +24,7 @@ pub(crate) fn cluster(name: &str, region: &str) -> Value {
     })
 }
 
-/// The location of the clusters of the region it is named after.
+/// The location with the clusters in the region of the same name.
 pub(crate) fn location(name: &str) -> Value {
     json!({
         "apiVersion": "scheduling.kcp.dev/v1alpha1", "kind": "Location", "metadata": {"name": name},
@@ -52,7 +52,7 @@ pub(crate) fn configuration(spec: &Value) -> Value {
     })
 }
 
-/// `value` with what stands at `pointer` replaced; missing maps on the way are made.
+/// Returns `value` with the value at `pointer` replaced. Missing maps on the path are created.
 pub(crate) fn with(mut value: Value, pointer: &str, new: Value) -> Value {
     let mut place = &mut value;
     for part in pointer.split('/').skip(1) {
@@ -76,7 +76,7 @@ pub(crate) fn key(value: &Value) -> Key {
     Key::new(resource(value), "", value["metadata"]["name"].as_str().unwrap())
 }
 
-/// Makes `value` what is stored.
+/// Stores `value` in the fleet.
 pub(crate) fn put(fleet: &mut Fleet, value: &Value) -> Consequences {
     fleet.fold(&Change::added(
         key(value),
@@ -84,7 +84,7 @@ pub(crate) fn put(fleet: &mut Fleet, value: &Value) -> Consequences {
     ))
 }
 
-/// Takes `value` away.
+/// Deletes `value` from the fleet.
 pub(crate) fn remove(fleet: &mut Fleet, value: &Value) -> Consequences {
     fleet.fold(&Change {
         revision: Revision(9),
@@ -94,7 +94,7 @@ pub(crate) fn remove(fleet: &mut Fleet, value: &Value) -> Consequences {
     })
 }
 
-/// A fleet of these objects.
+/// Creates a fleet of these objects.
 pub(crate) fn fleet(objects: &[Value]) -> Fleet {
     let mut fleet = Fleet::default();
     for object in objects {
@@ -103,7 +103,7 @@ pub(crate) fn fleet(objects: &[Value]) -> Fleet {
     fleet
 }
 
-/// The decision on the namespace `name` with these clusters asked for.
+/// The decision on the namespace `name`, for which the caller chose these clusters.
 pub(crate) fn ask(fleet: &Fleet, name: &str, chosen: &[&str]) -> Result<Decision, ChoiceRefusal> {
     let chosen: Vec<String> = chosen.iter().map(|&name| name.to_owned()).collect();
     let demand = Key::new(NAMESPACES, "", name);
@@ -116,12 +116,12 @@ pub(crate) fn ask(fleet: &Fleet, name: &str, chosen: &[&str]) -> Result<Decision
     fleet.decide(&ask).unwrap()
 }
 
-/// The decision on the namespace `name`, the scheduler choosing.
+/// The decision on the namespace `name`, without chosen clusters.
 pub(crate) fn decide(fleet: &Fleet, name: &str) -> Decision {
     ask(fleet, name, &[]).unwrap()
 }
 
-/// The annotation a decision writes.
+/// The annotation that a decision writes.
 pub(crate) fn written(fleet: &Fleet, decision: &Decision) -> Option<String> {
     let writes = fleet.writes(decision);
     let write = writes.iter().find(|write| write.subresource.is_empty())?;

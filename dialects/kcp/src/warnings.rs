@@ -61,11 +61,11 @@ fn of_entry(fleet: &Fleet, identifier: &Arc<str>, state: State, now: Timestamp) 
 /// The message of a cluster's syncer about its failures.
 fn not_synced(row: &Row) -> Option<String> {
     let condition = find(&row.record.view.status.conditions, SYNCED)?;
-    let told = match condition.message.as_str() {
+    let detail = match condition.message.as_str() {
         "" => &condition.reason,
         message => message,
     };
-    (condition.status == "False").then(|| format!("not everything is synced: {told}"))
+    (condition.status == "False").then(|| format!("not everything is synced: {detail}"))
 }
 
 #[cfg(test)]
@@ -84,11 +84,11 @@ mod tests {
 
     #[test]
     fn what_is_not_synced_is_told_of_the_cluster_and_of_who_is_on_it() {
-        let told = conditions(&json!([
+        let failing = conditions(&json!([
             {"type": "Ready", "status": "True"},
             {"type": "Synced", "status": "False", "reason": "ObjectsNotSynced", "message": "1 of 7 objects: x"},
         ]));
-        let world = fleet(&[told, cluster("b", "east"), namespace("app", Some(ON_A))]);
+        let world = fleet(&[failing, cluster("b", "east"), namespace("app", Some(ON_A))]);
         let warned = world.target(0, now()).warnings;
         assert_eq!(warned, ["not everything is synced: 1 of 7 objects: x"]);
         assert!(world.target(1, now()).warnings.is_empty());
@@ -123,7 +123,7 @@ mod tests {
             world.target(0, now()).warnings,
             ["it has not let go of 1 namespaces that are to leave it: condition Ready is False: it is away"]
         );
-        // The count goes with the entry.
+        // The message counts all entries.
         crate::testing::put(
             &mut world,
             &namespace("app", Some(r#"{"root:compute+default+b":"Bound"}"#)),

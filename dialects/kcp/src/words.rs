@@ -1,4 +1,4 @@
-//! The sentences for codes: made for a reader of a decision, never while deciding.
+//! Sentences for codes, rendered only for a reader of a decision.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ pub(crate) fn refusal(
     }
 }
 
-/// The locations of a cluster, as words.
+/// The locations of a cluster, in words.
 fn located(fleet: &Fleet, row: &Row) -> String {
     let numbers = fleet.locations_of(row).iter();
     let mut names: Vec<&str> = numbers.map(|&number| &**fleet.numbers.name(number)).collect();
@@ -60,7 +60,7 @@ fn located(fleet: &Fleet, row: &Row) -> String {
     }
 }
 
-/// Reason token and sentence of a cluster that is not ready.
+/// The reason token and the sentence for a cluster that is not ready.
 pub(crate) fn unready(row: &Row, now: Timestamp) -> (&'static str, String) {
     let status = &row.record.view.status;
     match row.record.reported {
@@ -88,7 +88,7 @@ fn names(fleet: &Fleet, candidates: &[Ix]) -> String {
     names.join(", ")
 }
 
-/// Reason why nothing new is bound while `held` are.
+/// Reason why no further cluster is bound while those in `held` are.
 pub(crate) fn settled(fleet: &Fleet, held: &[Ix]) -> String {
     format!(
         "the namespace is on {} and gets no second workload cluster; it moves within its location when that one is \
@@ -107,7 +107,7 @@ pub(crate) fn not_picked(fleet: &Fleet, decision: &Decision) -> (&'static str, S
         format!("the namespace stays on {}", names(fleet, &decision.solved.picked))
     } else if chosen.is_empty() {
         "its place was given to another workload cluster".to_owned()
-    } else if detail.asked {
+    } else if detail.is_chosen {
         format!("{} was asked for", names(fleet, &chosen))
     } else {
         format!("{} was chosen at random", names(fleet, &chosen))
@@ -115,7 +115,7 @@ pub(crate) fn not_picked(fleet: &Fleet, decision: &Decision) -> (&'static str, S
     (TOKEN, sentence)
 }
 
-/// The summary line.
+/// The summary of a decision in one line.
 pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     let nothing = Detail::default();
     let detail = decision.detail::<Detail>().unwrap_or(&nothing);
@@ -151,7 +151,7 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     }
 }
 
-/// The workload clusters that still have something of the namespace.
+/// The workload clusters that have not yet released the namespace.
 fn holders(fleet: &Fleet, record: &Record) -> String {
     let name = |identifier: &Arc<str>| match fleet.cluster(identifier) {
         Some((_, row)) => row.name.to_string(),
@@ -213,7 +213,7 @@ fn sentence(fleet: &Fleet, decision: &Decision, detail: &Detail) -> String {
     }
 }
 
-/// Count of each reason, in the order of the filters: `: 3 Ready/NotReady, 1 Eviction/Evicting`.
+/// The count of each reason, in the order of the filters: `: 3 Ready/NotReady, 1 Eviction/Evicting`.
 fn failures(decision: &Decision) -> String {
     let mut counts = [0usize; Code::ALL.len()];
     for rejection in &decision.solved.rejections {

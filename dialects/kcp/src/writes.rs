@@ -1,5 +1,5 @@
-//! Writes of the placement controller: the namespace's annotation, then its condition. Each is an update of
-//! the stored object with nothing else touched.
+//! The writes of the placement controller: the namespace's annotation, then its condition. Each is an update
+//! of the stored object in which no other field changes.
 
 use berth_dialect_contract::{Decision, Verb, Write};
 use serde_json::{Map, Value, json};
@@ -43,7 +43,7 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     list
 }
 
-/// The conditions the namespace will have: the one of this dialect.
+/// The conditions that the namespace will have from this dialect.
 pub(crate) fn conditions(fleet: &Fleet, decision: &Decision) -> Vec<Value> {
     let (Some(record), Some(detail)) = (fleet.namespace(&decision.demand), decision.detail::<Detail>())
     else {
@@ -54,8 +54,8 @@ pub(crate) fn conditions(fleet: &Fleet, decision: &Decision) -> Vec<Value> {
 
 fn condition_of(record: &Record, detail: &Detail, decision: &Decision) -> Option<Value> {
     let stored = condition::stored(record.object.value());
-    let said = detail.condition.as_ref()?;
-    Some(said.to_json(stored, decision.now))
+    let content = detail.condition.as_ref()?;
+    Some(content.to_json(stored, decision.now))
 }
 
 fn put_condition(object: &mut Value, record: &Record, detail: &Detail, decision: &Decision) {
@@ -73,7 +73,7 @@ fn put_condition(object: &mut Value, record: &Record, detail: &Detail, decision:
     *slot = Value::Array(list);
 }
 
-/// The map at `name`, created when it is absent.
+/// The map at `name`, which is created if it is absent.
 fn fields<'a>(object: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
     let slot = &mut object[name];
     if !slot.is_object() {

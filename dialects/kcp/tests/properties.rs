@@ -1,4 +1,4 @@
-//! Properties of every decision, tried on generated fleets of kcp.
+//! Properties of every decision, tested with generated fleets of kcp.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};
 
-/// Worlds of few names, so that much happens to the same things.
+/// Fleets with few names, so that many events affect the same objects.
 struct Kcp;
 
 const CLUSTERS: [&str; 5] = ["amber", "birch", "cedar", "delta", "ember"];
-/// Their identifiers: `delta` alone has a uid.
+/// The identifiers of the clusters, of which only `delta` has a uid.
 const IDENTIFIERS: [&str; 5] = ["amber", "birch", "cedar", "u-delta", "ember"];
 const LOCATIONS: [&str; 3] = ["default", "east", "west"];
 const NAMESPACES: [&str; 4] = ["app", "shop", "mail", "kube-system"];
@@ -67,7 +67,7 @@ fn objects(
     .collect()
 }
 
-/// Cordoned, and so closed to every namespace; in whichever location.
+/// A cordoned cluster in any location, which accepts no namespace.
 fn infeasible() -> Value {
     json!({
         "apiVersion": "workloads.kcp.dev/v1alpha1", "kind": "WorkloadCluster",
@@ -77,7 +77,7 @@ fn infeasible() -> Value {
     })
 }
 
-/// A cluster, mostly ready. Instants lie around now, the exact ones among them.
+/// A cluster, which is mostly ready. Its instants are around now, and include the exact one.
 fn cluster() -> impl Strategy<Value = Value> {
     let region = option::weighted(0.9, select(&REGIONS[..]));
     let unschedulable = prop::bool::weighted(0.15);
@@ -131,7 +131,8 @@ fn location() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The annotation's text: none, as written by the controllers, or as no controller would write it.
+/// The text of the annotation: absent, as written by the controllers, or in a form that no controller
+/// writes.
 fn annotation() -> impl Strategy<Value = Option<String>> {
     let location_clusters = select(&["root:compute", "root:compute", "root:compute", "root:old"][..]);
     let clusters = prop_oneof![4 => select(&IDENTIFIERS[..]), 1 => Just("gone")];
@@ -189,7 +190,8 @@ fn config() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Clusters, locations and namespaces change, go and come; the other controllers act; time passes.
+/// An event: clusters, locations and namespaces are added, changed and deleted, another controller acts, or
+/// time passes.
 fn later() -> impl Strategy<Value = Later> {
     let named = |names: &'static [&'static str], objects: BoxedStrategy<Value>| {
         (select(names), objects).prop_map(|(name, mut object)| {

@@ -1,4 +1,4 @@
-//! Every rule of kcp's placement, each in a folder of its own.
+//! Every rule of kcp's placement, one folder each.
 
 #[test]
 fn every_rule_holds_in_its_scenario() {

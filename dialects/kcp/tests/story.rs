@@ -1,6 +1,6 @@
 //! All actors together: a namespace is placed, evicted and released, step by step in the order of
-//! docs/systems/kcp.md, "Order of removal". Every write is made by the function of its actor and passes the
-//! guard as that actor, and as nobody else.
+//! docs/systems/kcp.md, "Order of removal". Every write comes from the function of its actor, and the guard
+//! allows it for this actor and for no other user.
 
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ impl World {
         self.fold(WORKLOAD_CLUSTERS, &value);
     }
 
-    /// Passes `new` by the guard: it must let the actor through, and keep an admin out.
+    /// Checks that the guard allows the write of `new` for the actor, and refuses it for an admin.
     fn admit(&self, user: &str, resource: GroupResource, old: &Value, new: &Value) {
         for (name, allowed) in [(user, true), ("admin", false)] {
             let user = UserInfo {
@@ -98,7 +98,7 @@ impl World {
         self.namespace = new;
     }
 
-    /// The placement controller decides and writes; gives the annotation.
+    /// Runs the placement controller, and returns the annotation.
     fn place(&mut self) -> String {
         let demand = Key::new(NAMESPACES, "", "app");
         let ask = Ask {
@@ -128,7 +128,7 @@ impl World {
         text.expect("a placement").to_owned()
     }
 
-    /// The namespace controller; whether it did anything.
+    /// Runs the namespace controller. Returns whether it wrote anything.
     fn namespaces(&mut self) -> bool {
         let new = namespace_controller::reconcile(&self.namespace, |_| true, self.now);
         let acted = new.is_some();
@@ -138,7 +138,7 @@ impl World {
         acted
     }
 
-    /// The resource controller; whether it did anything.
+    /// Runs the resource controller. Returns whether it wrote anything.
     fn resources(&mut self) -> bool {
         let context = Context {
             exists: &|_| true,
@@ -159,7 +159,7 @@ impl World {
         acted
     }
 
-    /// The syncer of the old cluster writes the deployment with or without its finalizer.
+    /// Writes the deployment as the syncer of the old cluster, with or without its finalizer.
     fn sync(&mut self, hold: bool) {
         let mut written = OLD.view(&self.deployment).expect("it sees the deployment").object;
         let finalizers: &[&str] = if hold {
@@ -190,8 +190,8 @@ fn a_namespace_moves_to_another_cluster_without_a_gap() {
         "nothing to do"
     );
 
-    // 1: evicted, and replaced in the same write. 2, 3: the removal is stamped on the namespace, then on the
-    // resource.
+    // 1: the cluster is evicted, and replaced in the same write. 2, 3: the removal is recorded on the
+    // namespace, then on the resource.
     world.cluster("new", json!({}));
     world.cluster("old", json!({"evictAfter": "2021-10-28T09:00:00Z"}));
     assert_eq!(
@@ -208,7 +208,7 @@ fn a_namespace_moves_to_another_cluster_without_a_gap() {
         "Sync"
     );
 
-    // 4: the syncer sees a deletion. 5: a coordination controller holds it; anybody may.
+    // 4: the syncer sees a deletion. 5: a coordination controller delays it, as any user may.
     world.deployment["metadata"]["annotations"]["finalizers.workloads.kcp.dev/old"] = "ingress".into();
     let seen = OLD
         .view(&world.deployment)
@@ -222,12 +222,12 @@ fn a_namespace_moves_to_another_cluster_without_a_gap() {
     assert!(!world.namespaces() && !world.resources(), "everybody waits");
     assert_eq!(world.place(), world.placement());
 
-    // 6 to 8: gone downstream; the syncer lets go, and sees the object no more.
+    // 6 to 8: the object is deleted downstream; the syncer releases it, and no longer sees it.
     world.sync(false);
     assert!(OLD.view(&world.deployment).is_none());
     assert!(!world.resources(), "it is not handed back");
 
-    // 9: the namespace too. 10, 11: Unbound, then no entry.
+    // 9: the syncer releases the namespace, too. 10, 11: the entry is Unbound, then removed.
     let mut written = OLD.view(&world.namespace).expect("it sees the namespace").object;
     written["metadata"]["finalizers"] = json!([]);
     assert!(

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use berth_apimachinery::{GroupResource, Key, Timestamp};
 use berth_dialect_contract::{Ask, Inventory};
-use berth_dialect_ocm::parts::{self, Outline, Range, Standing};
+use berth_dialect_ocm::parts::{self, Outline, Range, ScoredCluster};
 use berth_dialect_testing::bench::{added, editable, middle, millis};
 use serde_json::{Value, json};
 
@@ -269,10 +269,10 @@ fn read_outline(text: &str) -> Outline {
     }
 }
 
-fn read_best(text: &str) -> Vec<Standing> {
+fn read_best(text: &str) -> Vec<ScoredCluster> {
     let read = |word: &str| {
         let (cluster, total) = word.split_once('=').expect("a cluster and its total");
-        Standing {
+        ScoredCluster {
             total: Reverse(total.parse().expect("a number")),
             cluster: cluster.into(),
         }

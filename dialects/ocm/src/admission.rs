@@ -1,9 +1,10 @@
-//! The admission rule in addition to the kinds' own validation (docs/systems/ocm.md, "What is
-//! guarded"): some changes to clusters, sets and bindings need a right of their own, on subresources
-//! that exist for rights only. The hub's administrators grant them to users who may accept a cluster,
-//! move one between sets, or let a namespace use a set.
+//! The admission rules beyond the kinds' own validation (docs/systems/ocm.md, "What is guarded"). Some
+//! changes of clusters and bindings need a separate permission, on a subresource that exists only for
+//! permissions. The hub's administrators grant these permissions to users who may accept a cluster, move a
+//! cluster between sets, or let a namespace use a set.
 //!
-//! The set `default` has every cluster without a set, so creating a cluster in it needs no right.
+//! The set `default` has every cluster without a set, so that the creation of a cluster in it needs no
+//! permission.
 
 pub(crate) mod hub_rules;
 
@@ -16,8 +17,8 @@ use crate::kind::{PlacementSpec, without_effect};
 
 use crate::names::{BINDINGS, CLUSTERS, DEFAULT_SET, GROUP, PLACEMENTS, REGISTER_GROUP, SET_LABEL};
 
-/// Warns of fields of a Placement that have no effect (docs/systems/ocm.md, "Placement spec"), when the spec
-/// is written.
+/// Warns about fields of a Placement without effect (docs/systems/ocm.md, "Placement spec") when the spec is
+/// created or changed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WithoutEffect;
 
@@ -40,14 +41,15 @@ impl Plugin for WithoutEffect {
     ) -> Result<(), Denial> {
         let spec = object.map(|object| &object["spec"]);
         let written = spec.filter(|spec| request.old.is_none_or(|old| old["spec"] != **spec));
-        // The schema has refused an unreadable object.
+        // The schema has refused an object that cannot be parsed.
         let read = written.and_then(|spec| PlacementSpec::deserialize(spec).ok());
         warnings.extend(read.iter().flat_map(without_effect));
         Ok(())
     }
 }
 
-/// Asks for the rights on `managedclusters/accept`, `managedclustersets/join` and `managedclustersets/bind`.
+/// Requires permissions on `managedclusters/accept`, `managedclustersets/join` and
+/// `managedclustersets/bind`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Membership;
 
@@ -66,7 +68,7 @@ impl Plugin for Membership {
     }
 
     fn validate(&self, _: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denial> {
-        // Only the user matters here.
+        // This rule only depends on the user's permissions ([`Plugin::needs`]).
         Ok(())
     }
 
@@ -81,7 +83,7 @@ impl Plugin for Membership {
     }
 }
 
-/// Right that letting a cluster in takes. Shutting it out takes none.
+/// The permission that is needed to accept a cluster. None is needed to deny it.
 fn accept(request: &Request<'_>, object: &Value) -> Option<RequiredRight> {
     let accepted = |object: &Value| object["spec"]["hubAcceptsClient"] == true;
     if !accepted(object) || request.old.is_some_and(accepted) {
@@ -105,10 +107,10 @@ fn accept(request: &Request<'_>, object: &Value) -> Option<RequiredRight> {
     ))
 }
 
-/// The sets that the cluster leaves and enters.
+/// The sets that a write makes the cluster leave and join.
 fn moved_between<'a>(request: &Request<'a>, object: &'a Value) -> impl Iterator<Item = &'a str> {
     let set = |object: &'a Value| object["metadata"]["labels"][SET_LABEL].as_str();
-    // Before it is made, a cluster is nowhere, and by itself it would be in the default set.
+    // A new cluster leaves no set. It is compared with the default set, where it would be without a label.
     let before = match request.old {
         Some(old) => set(old),
         None => Some(DEFAULT_SET),
@@ -130,7 +132,7 @@ fn join(request: &Request<'_>, set: &str) -> RequiredRight {
     )
 }
 
-/// Right that letting a namespace use a set takes.
+/// The permission that is needed to let a namespace use a set.
 fn bind(request: &Request<'_>, object: &Value) -> Option<RequiredRight> {
     let set = object["spec"]["clusterSet"].as_str()?;
     let what = format!(
@@ -161,7 +163,8 @@ fn needed(request: &Request<'_>, right: Right, what: &str, advice: &str) -> Requ
     RequiredRight::or_forbidden(right, refusal)
 }
 
-/// A cluster made with `generateName` has its name in the object only.
+/// The name of the object. A cluster created with `generateName` has its name only in the object, not in the
+/// request.
 fn name_of<'a>(request: &Request<'a>, object: &'a Value) -> &'a str {
     match request.name {
         "" => object["metadata"]["name"].as_str().unwrap_or_default(),

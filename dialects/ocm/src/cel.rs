@@ -1,9 +1,9 @@
-//! CEL expressions over a cluster: compiled once, results kept per cluster.
+//! CEL expressions over a cluster, which are compiled once and have their results cached per cluster.
 //!
-//! An expression sees one variable, `managedCluster`, the object as a map (docs/systems/ocm.md, "CEL"),
-//! and the functions that OCM's own selectors have. Its result depends on the object alone, or with
-//! `scores()` also on the cluster's AddOnPlacementScores and on their expiry, and is kept until these
-//! change. Its cost is counted, per cluster and per decision.
+//! An expression can use one variable, `managedCluster`, the object as a map (docs/systems/ocm.md, "CEL"),
+//! and the functions of OCM's own selectors. Its result depends only on the object, or with `scores()` also
+//! on the cluster's AddOnPlacementScores and on their expiry. The result is cached until these inputs
+//! change. The cost of expressions is counted per cluster and per decision.
 
 mod results;
 
@@ -13,17 +13,18 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use berth_apimachinery::Timestamp;
 use berth_cel::{Environment, Error, Function, Key, Map, Meter, Outcome, Program, Text, Type, Value};
 
-use crate::scored::ScoredCluster;
+use crate::scored::ClusterScores;
 
 pub(crate) use results::{ExpressionVerdict, ObjectReadings, Results};
 
-/// A compiled expression with the results it gave.
+/// A compiled expression with its cached results.
 #[derive(Debug)]
 pub(crate) struct Expression {
     pub(crate) program: Program,
-    /// Whether it calls `scores()`: then its result depends on the scores of the cluster, and on time.
+    /// Whether the expression calls `scores()`, so that its result depends on the scores of the cluster, and
+    /// on time.
     pub(crate) uses_scores: bool,
-    /// Results, by cluster.
+    /// Cached results, by cluster.
     pub(crate) results: Mutex<Results>,
 }
 
@@ -41,15 +42,16 @@ static ENVIRONMENT: LazyLock<Environment> = LazyLock::new(|| {
 /// The scores that `managedCluster.scores()` reads.
 #[derive(Debug)]
 pub(crate) struct ScoreReader {
-    /// Name of the cluster whose scores they are.
+    /// Name of the cluster with these scores.
     pub(crate) cluster: Arc<str>,
-    /// Its AddOnPlacementScores, where it has any.
-    pub(crate) objects: Option<Arc<ScoredCluster>>,
-    /// The instant: expired scores count as missing.
+    /// The cluster's AddOnPlacementScores, where it has any.
+    pub(crate) objects: Option<Arc<ClusterScores>>,
+    /// The instant of the decision, at which expired scores count as missing.
     pub(crate) now: Timestamp,
 }
 
-/// `managedCluster.scores(<name of the AddOnPlacementScore>)`: a list of name and value.
+/// Implements `managedCluster.scores(<name of the AddOnPlacementScore>)`, which returns a list of names and
+/// values.
 fn scores<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     let [Value::Map(of), Value::String(resource)] = args else {
         return Err(Error::failed("no such overload"));
@@ -97,9 +99,9 @@ fn scores<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     Ok(object.values.iter().map(entry).collect::<Vec<_>>().into())
 }
 
-/// Cost of the list that `scores()` makes, as in OCM.
+/// Cost of the list that `scores()` returns, as in OCM.
 const LIST_COST: usize = 10;
-/// Cost of each entry of the list that `scores()` makes.
+/// Cost of each entry of the list that `scores()` returns.
 const ENTRY_COST: usize = 31;
 
 /// Compiles `source`.
@@ -123,10 +125,11 @@ pub(crate) fn compile(source: &str) -> Result<Expression, String> {
 pub(crate) struct Cache(Mutex<HashMap<String, Arc<Expression>>>);
 
 impl Cache {
-    /// Maximal number of kept expressions. Beyond it the map is emptied; policies keep theirs.
+    /// Most expressions in the cache. When it is full, it is cleared; compiled policies keep their
+    /// expressions.
     const CAPACITY: usize = 1024;
 
-    /// The compiled `source`.
+    /// Returns the compiled `source`.
     ///
     /// # Errors
     /// As [`compile`].

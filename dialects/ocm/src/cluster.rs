@@ -1,4 +1,4 @@
-//! One ManagedCluster, read once.
+//! A ManagedCluster, parsed once per change.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,18 +9,19 @@ use berth_apimachinery::{Labels, Object};
 use crate::kind::{Condition, ManagedCluster, Taint};
 use crate::names::AVAILABLE;
 
-/// A cluster as filters and scorers see it.
+/// The data of a cluster that filters and scorers use.
 #[derive(Debug)]
 pub(crate) struct Cluster {
     /// The object.
     pub(crate) object: Arc<Object>,
-    /// Its name.
+    /// The name of the cluster.
     pub(crate) name: Arc<str>,
-    /// Unique to this reading of the object, so that kept results are never used for another one.
+    /// A number that is unique to this version of the object, so that cached results are never used for
+    /// another version.
     pub(crate) stamp: u64,
     /// The taints.
     pub(crate) taints: Box<[Taint]>,
-    /// The condition about its availability, where it is reported.
+    /// The condition about the cluster's availability, where it is reported.
     pub(crate) available: Option<Condition>,
     /// The claims by name.
     pub(crate) claims: Labels,
@@ -31,10 +32,10 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Reads `object`, which was parsed as `view`.
+    /// Reads a cluster from `object`, which was parsed as `view`.
     ///
     /// # Errors
-    /// Which quantity cannot be read.
+    /// The quantity that cannot be parsed.
     pub(crate) fn new(name: Arc<str>, object: Arc<Object>, view: ManagedCluster) -> Result<Self, String> {
         static STAMPS: AtomicU64 = AtomicU64::new(1);
         let cpu = allocatable(&view, "cpu")?;
@@ -72,21 +73,21 @@ impl Cluster {
         &self.taints
     }
 
-    /// Whether decisions can only distinguish this reading from `other` by labels, claims and
+    /// Whether decisions can distinguish this version of the cluster from `other` only by labels, claims and
     /// expressions over the whole object.
-    pub(crate) fn acts_like(&self, other: &Self) -> bool {
+    pub(crate) fn decides_alike(&self, other: &Self) -> bool {
         self.terminating() == other.terminating()
             && self.taints() == other.taints()
             && (self.cpu, self.memory) == (other.cpu, other.memory)
     }
 
-    /// Whether labels and claims are those of `other`.
+    /// Whether labels and claims are equal to those of `other`.
     pub(crate) fn is_named_like(&self, other: &Self) -> bool {
         self.labels() == other.labels() && self.claims == other.claims
     }
 }
 
-/// The allocatable amount of `resource`; it counts only where the capacity is reported as well
+/// The allocatable amount of `resource`, which counts only if the capacity is reported as well
 /// (docs/systems/ocm.md, "Scores").
 fn allocatable(view: &ManagedCluster, resource: &str) -> Result<Option<f64>, String> {
     let status = &view.status;

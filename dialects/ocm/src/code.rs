@@ -1,23 +1,24 @@
-//! The filters in pipeline order, and the reasons each refuses for (docs/systems/ocm.md, "Filters").
+//! The filters in pipeline order, each with the reasons of its refusals (docs/systems/ocm.md, "Filters").
 
 berth_scheduling::filters! {
-    /// Membership in one of the sets chosen from.
+    /// The cluster is in one of the sets to choose from.
     ClusterSet = "ClusterSet" {
         NotInSet = "NotInSet",
     }
-    /// Leaves clusters alone that are being deleted.
+    /// The cluster is not being deleted.
     Lifecycle = "Lifecycle" {
         Terminating = "Terminating",
     }
     /// One of `spec.predicates` matches.
     Predicate = "Predicate" {
         PredicateMismatch = "PredicateMismatch",
-        /// An expression costs more on the cluster than allowed, and it is unknown whether it matches.
+        /// An expression exceeds its cost limit on the cluster, so that it is unknown whether the predicate
+        /// matches.
         ExpressionTooCostly = "ExpressionTooCostly",
     }
     /// Every taint is tolerated by `spec.tolerations`.
     TaintToleration = "TaintToleration" {
-        /// The detail is the place of the first taint that is not tolerated.
+        /// A taint is not tolerated. The detail is the index of the first such taint.
         Untolerated = "Untolerated",
     }
 }

@@ -1,8 +1,8 @@
 //! All clusters as columns, in name order: the input of filters and scorers.
 //!
-//! Built at the first read and then kept up to date: in place where a cluster changes (the columns are shared
-//! with older snapshots until one of them does), by copying stretches ([`moved`]) at the first read after
-//! clusters were added or removed.
+//! Columns are built at the first read and then updated. A changed cluster is updated in place; the columns
+//! are shared with older snapshots until then. After clusters were added or removed, the next read copies
+//! stretches of the former columns ([`moved`]).
 
 pub(crate) mod moved;
 pub(crate) mod taints;
@@ -26,7 +26,7 @@ use taints::Taints;
 pub(crate) struct Columns {
     /// The clusters, in name order.
     pub(crate) rows: imbl::Vector<Arc<Cluster>>,
-    /// The slot of each name; it stays as long as the cluster.
+    /// The slot of each cluster by name. A cluster keeps its slot while it exists.
     index: imbl::HashMap<Arc<str>, Ix>,
     /// The candidate in each slot.
     places: Arc<Vec<Ix>>,
@@ -40,9 +40,9 @@ pub(crate) struct Columns {
     pub(crate) terminating: Bits,
     /// The taints.
     pub(crate) taints: Taints,
-    /// Allocatable CPU in cores; not a number where it is not reported in full.
+    /// Allocatable CPU in cores; NaN where allocatable or capacity is not reported.
     pub(crate) cpu: Chunks<f64>,
-    /// Allocatable memory in bytes; not a number where it is not reported in full.
+    /// Allocatable memory in bytes; NaN where allocatable or capacity is not reported.
     pub(crate) memory: Chunks<f64>,
     /// Number of decisions that name each cluster.
     pub(crate) counts: Chunks<u32>,
@@ -62,12 +62,12 @@ pub(crate) struct ScoreEntry {
     pub(crate) candidate: Ix,
     /// The value as stored.
     pub(crate) value: i32,
-    /// The last instant it counts; the end of time where it never expires.
+    /// The last instant at which the value counts; [`Timestamp::MAX`] where it never expires.
     pub(crate) until: Timestamp,
 }
 
 impl ScoreEntry {
-    /// The entry of one of `scores`.
+    /// The entry for `value`, which is one of `scores`.
     fn of(scores: &Scores, candidate: Ix, value: i32) -> Self {
         Self {
             candidate,
@@ -144,7 +144,7 @@ impl Columns {
 
     /// Number of clusters.
     pub(crate) fn count(&self) -> Ix {
-        // The length was checked when the fleet was built.
+        // The number of clusters was checked when the columns were built.
         Ix::try_from(self.rows.len()).unwrap_or(Ix::MAX)
     }
 
@@ -158,7 +158,7 @@ impl Columns {
         &self.rows[candidate as usize]
     }
 
-    /// Records a new reading of a cluster that is there already. `sets` are all sets.
+    /// Updates the row of an existing cluster. `sets` are all sets.
     pub(crate) fn replace<'a>(
         &mut self,
         row: &Arc<Cluster>,
@@ -212,28 +212,28 @@ impl Columns {
                 )
             }
             Membership::Selector(selector) => self.labels.select(selector, count),
-            Membership::Nobody => Bits::none(count),
+            Membership::Empty => Bits::none(count),
         };
         self.sets.insert(Arc::clone(name), Arc::new(members));
     }
 
-    /// Records that a set is gone.
+    /// Removes a set.
     pub(crate) fn remove_set(&mut self, name: &str) {
         self.sets.remove(name);
     }
 
-    /// Records the new count of decisions on `cluster`.
+    /// Sets the number of decisions on `cluster`.
     pub(crate) fn count_decisions(&mut self, cluster: &str, count: u32) {
         if let Some(candidate) = self.candidate(cluster) {
             self.counts.set(candidate, count);
         }
     }
 
-    /// Records that the scores of one object changed; either side may be absent.
+    /// Updates the scores of one object from `old` to `new`, either of which may be absent.
     pub(crate) fn change_scores(&mut self, old: Option<&Scores>, new: Option<&Scores>) {
         if let Some((old, candidate)) = old.and_then(|old| Some((old, self.candidate(&old.cluster)?))) {
-            let kept = |name: &Arc<str>| new.is_some_and(|new| new.values.contains_key(name));
-            for name in old.values.keys().filter(|name| !kept(name)) {
+            let stays = |name: &Arc<str>| new.is_some_and(|new| new.values.contains_key(name));
+            for name in old.values.keys().filter(|name| !stays(name)) {
                 let coordinate = (Arc::clone(&old.resource), Arc::clone(name));
                 self.edit_column(coordinate, candidate, None);
             }
@@ -263,7 +263,7 @@ impl Columns {
         }
     }
 
-    /// The values of an AddOn score, where any cluster has it.
+    /// The values of an AddOn score; `None` where no cluster has it.
     pub(crate) fn scores(&self, resource: &Arc<str>, score: &Arc<str>) -> Option<&Arc<ScoreColumn>> {
         self.scores.get(&(Arc::clone(resource), Arc::clone(score)))
     }

@@ -26,10 +26,10 @@ use crate::words;
 use crate::plan::Plan;
 use crate::satisfied::SatisfiedCondition;
 
-/// Placements are considered again at least this often (docs/systems/ocm.md, "When it runs").
+/// The longest time between two decisions on a placement (docs/systems/ocm.md, "When it runs").
 const PERIOD: SignedDuration = SignedDuration::from_mins(5);
 
-/// Facts that are known before the pipeline runs.
+/// Facts about a placement that are known before the pipeline runs.
 struct PlacementFacts<'a> {
     fleet: &'a Fleet,
     columns: &'a Columns,
@@ -39,7 +39,7 @@ struct PlacementFacts<'a> {
     own: Vec<&'a Arc<DecisionRecord>>,
     current: Vec<Arc<str>>,
     held: Bits,
-    /// The whole fleet, where `fleet` is a part of it.
+    /// The outline of the whole fleet, if `fleet` is a part of it.
     whole: Option<&'a Outline>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn decide(
     decide_part(fleet, record, ask, None)
 }
 
-/// Decides the placement in `record` over a part of a fleet that is `whole` with the others.
+/// Decides the placement in `record` over one part of a fleet; `whole` is the outline of all parts.
 pub(crate) fn decide_part(
     fleet: &Fleet,
     record: &PlacementRecord,
@@ -130,7 +130,7 @@ fn entries(current: &[Arc<str>]) -> Vec<Current> {
         .collect()
 }
 
-/// A decision that never ran the pipeline and writes nothing.
+/// A decision without a run of the pipeline and without writes.
 fn unjudged(
     record: &PlacementRecord,
     ask: &Ask<'_>,
@@ -183,8 +183,8 @@ impl PlacementFacts<'_> {
             }
             _ => match self.policy.problem(offered).cloned() {
                 Some(problem) => return Ok(self.misconfigured(problem, &bound, &sets, offered)),
-                // A filter that cannot be understood, but nothing to filter: everything there is, is refused
-                // by its set or its end anyway.
+                // The policy is malformed, but the sets offer no cluster. Every cluster is then refused by
+                // its set or for its deletion, whatever the policy says.
                 None => (
                     self.policy.predicates.as_deref().unwrap_or_default(),
                     self.policy.tolerations.as_deref().unwrap_or_default(),
@@ -217,12 +217,12 @@ impl PlacementFacts<'_> {
         };
         solved.picked = self.pick(&solved)?;
         let satisfied = self.satisfied(&bound, &sets, offered, &solved);
-        let asked_for = self
+        let score_expiry = self
             .policy
-            .asks_for_scores()
+            .reads_scores()
             .then(|| self.next_expiry(&scope))
             .flatten();
-        let exact = [taints.ends(), expires, asked_for].into_iter().flatten().min();
+        let exact = [taints.ends(), expires, score_expiry].into_iter().flatten().min();
         let detail = Detail {
             policy: Some(Arc::clone(&self.record.policy)),
             in_scope: scope.members(),
@@ -253,8 +253,8 @@ impl PlacementFacts<'_> {
         status::satisfied(&offer, self.policy.wanted, solved)
     }
 
-    /// Next expiry of scores of a cluster in `scope`, of any name: expressions compute names at run
-    /// time.
+    /// The next expiry of any score of a cluster in `scope`. Scores of all names count, since expressions
+    /// compute names at run time.
     fn next_expiry(&self, scope: &Bits) -> Option<Timestamp> {
         let names = scope.iter().map(|candidate| &self.columns.row(candidate).name);
         let scored = names.filter_map(|name| self.fleet.scored.get(name));
@@ -267,17 +267,18 @@ impl PlacementFacts<'_> {
         first.checked_add(SignedDuration::from_nanos(1)).ok()
     }
 
-    /// The values of every prioritizer, their weighted sums, and when the first value in use expires.
+    /// The values of every prioritizer, their weighted sums, and the time at which the first value in use
+    /// expires.
     fn score(
         &self,
         prioritizers: &[Prioritizer],
         feasible: &[Ix],
     ) -> (Vec<berth_scheduling::ScoreColumn>, Vec<i64>, Option<Timestamp>) {
-        let mut mine: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
         for cluster in self.own.iter().flat_map(|decision| &decision.clusters) {
-            *mine.entry(&cluster.name).or_default() += 1;
+            *counts.entry(&cluster.name).or_default() += 1;
         }
-        let own: Vec<(Ix, u32)> = mine
+        let own: Vec<(Ix, u32)> = counts
             .iter()
             .filter_map(|(name, &count)| Some((self.columns.candidate(name)?, count)))
             .collect();
@@ -291,7 +292,7 @@ impl PlacementFacts<'_> {
                         ScoreSource::Balance => Box::new(Balance {
                             weight,
                             own: &own,
-                            highest: self.fleet.tally.highest_without(&mine),
+                            highest: self.fleet.tally.highest_without(&counts),
                         }),
                         ScoreSource::Steady => Box::new(Steady {
                             weight,
@@ -326,11 +327,12 @@ impl PlacementFacts<'_> {
         (columns, totals, expires)
     }
 
-    /// The best of the ranked, as many as wanted, or those the caller chose.
+    /// The picked clusters: the best ranked ones, up to the requested number, or those that the caller
+    /// chose.
     fn pick(&self, solved: &PipelineOutcome) -> Result<Vec<Ix>, ChoiceRefusal> {
         let Some(chosen) = self.ask.chosen.filter(|chosen| !chosen.is_empty()) else {
-            let wanted = self.policy.wanted.unwrap_or(usize::MAX);
-            return Ok(solved.ranked.iter().copied().take(wanted).collect());
+            let number = self.policy.wanted.unwrap_or(usize::MAX);
+            return Ok(solved.ranked.iter().copied().take(number).collect());
         };
         let mut errors = Vec::new();
         let mut picked = BTreeSet::new();
@@ -342,13 +344,13 @@ impl PlacementFacts<'_> {
                     errors.push(FieldError::invalid(path, name.as_str(), detail));
                 }
                 Some(candidate) if solved.row_of(candidate).is_none() => {
-                    let told = words::RefusalFacts {
+                    let facts = words::RefusalFacts {
                         fleet: self.fleet,
                         policy: Some(self.policy),
                         held: Some(&self.held),
                         now: self.ask.now,
                     };
-                    let reasons = told.refusals(solved, candidate);
+                    let reasons = facts.refusals(solved, candidate);
                     errors.push(FieldError::invalid(path, name.as_str(), reasons));
                 }
                 Some(candidate) => {
@@ -358,8 +360,8 @@ impl PlacementFacts<'_> {
                 }
             }
         }
-        if let Some(wanted) = self.policy.wanted.filter(|&wanted| chosen.len() > wanted) {
-            errors.push(FieldError::too_many("spec.targets", chosen.len(), wanted));
+        if let Some(number) = self.policy.wanted.filter(|&number| chosen.len() > number) {
+            errors.push(FieldError::too_many("spec.targets", chosen.len(), number));
         }
         if errors.is_empty() {
             Ok(solved
@@ -373,7 +375,7 @@ impl PlacementFacts<'_> {
         }
     }
 
-    /// A malformed placement keeps its clusters, as far as they still exist (docs/systems/ocm.md,
+    /// The decision on a malformed placement, which keeps its existing clusters (docs/systems/ocm.md,
     /// "Conditions").
     fn misconfigured(
         &self,
@@ -454,14 +456,14 @@ impl PlacementFacts<'_> {
                 changes,
             )
         };
-        // The cause refers to the decision.
+        // The cause is computed from the finished decision.
         let cause = is_short
             .then(|| report::cause(self.fleet, &decision))
             .flatten()
             .map(|cause| cause.to_string());
         if let Some(detail) = decision.detail.downcast_mut::<Detail>() {
             if let (Some(satisfied), Some(cause)) = (&mut detail.satisfied, &cause) {
-                status::tell_cause(satisfied, cause);
+                status::add_cause(satisfied, cause);
             }
             detail.cause = cause;
             detail.status_changes = status::changes(&self.record.view.status, detail);
@@ -473,7 +475,7 @@ impl PlacementFacts<'_> {
         decision
     }
 
-    /// Picked clusters in rank order, then released ones.
+    /// The changes of picked clusters in rank order, then those of released clusters.
     fn changes(&self, picked: &[Ix]) -> Vec<BindingChange> {
         let mut stays = Bits::none(self.columns.count());
         let change = |action, cluster_name| BindingChange {
@@ -494,16 +496,16 @@ impl PlacementFacts<'_> {
             };
             changes.push(change(action, Arc::clone(&self.columns.row(candidate).name)));
         }
-        let gone = self
+        let released = self
             .current
             .iter()
             .filter(|name| !self.columns.candidate(name).is_some_and(|known| stays.has(known)));
-        changes.extend(gone.map(|name| change(Action::Unbind, Arc::clone(name))));
+        changes.extend(released.map(|name| change(Action::Unbind, Arc::clone(name))));
         changes
     }
 }
 
-/// The outcome of a decision that ran, and its token.
+/// The outcome and the token of a decision whose pipeline ran.
 fn outcome(
     satisfied: &SatisfiedCondition,
     changes: &[BindingChange],
@@ -515,6 +517,6 @@ fn outcome(
     if !satisfied.status {
         return (Outcome::Partial, satisfied.reason);
     }
-    let bound_anew = changes.iter().any(|change| change.action == Action::Bind);
-    (Outcome::Scheduled, if bound_anew { "Picked" } else { "Kept" })
+    let has_new = changes.iter().any(|change| change.action == Action::Bind);
+    (Outcome::Scheduled, if has_new { "Picked" } else { "Kept" })
 }

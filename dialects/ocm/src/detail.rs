@@ -1,4 +1,4 @@
-//! The part of a decision that is OCM's own.
+//! The part of a decision that only OCM has.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ pub(crate) struct Detail {
     pub(crate) problem: Option<Problem>,
     /// The condition PlacementSatisfied; `None` where the placement was not judged.
     pub(crate) satisfied: Option<SatisfiedCondition>,
-    /// The cause why no cluster fits, or no other one, in a sentence.
+    /// The reason why no cluster fits, or no further cluster, as a sentence.
     pub(crate) cause: Option<String>,
     /// Content of the PlacementDecisions; `None` where they do not change.
     pub(crate) plan: Option<Plan>,
     /// Whether the status of the placement changes.
     pub(crate) status_changes: bool,
-    /// Policy that the clusters were judged by; `None` where none was judged.
+    /// The policy by which clusters were judged; `None` where no cluster was judged.
     pub(crate) policy: Option<Arc<Policy>>,
     /// Number of clusters that the sets offer.
     pub(crate) in_scope: usize,

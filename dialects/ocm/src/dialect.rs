@@ -18,7 +18,7 @@ use crate::names::{
     BINDINGS, CLAIMS, CLUSTERS, DECISIONS, DEFAULT_SET, GLOBAL_SET, GROUP, PLACEMENTS, SCORES, SETS,
 };
 
-/// Open Cluster Management.
+/// The dialect of Open Cluster Management.
 pub(crate) struct Ocm;
 
 const DEMANDS: &[DemandKind] = &[DemandKind {
@@ -29,7 +29,7 @@ const DEMANDS: &[DemandKind] = &[DemandKind {
     own_place: None,
 }];
 
-/// The service accounts of OCM's hub, as its operator names them now and as it did before.
+/// The service accounts of OCM's hub, with the present and the former names that its operator uses.
 const USERS: &[&str] = &[
     "system:serviceaccount:open-cluster-management-hub:placement-controller-sa",
     "system:serviceaccount:open-cluster-management-hub:cluster-manager-placement-controller-sa",
@@ -51,7 +51,7 @@ const SCHEDULER: OwnScheduler = OwnScheduler {
         "kubectl -n open-cluster-management-hub scale deployment cluster-manager-placement-controller --replicas=1",
         "kubectl -n open-cluster-management scale deployment cluster-manager --replicas=1 # with as many as it had",
     ],
-    // Berth leaves such a Placement alone as well.
+    // A Placement that OCM's scheduler ignores is ignored by Berth as well.
     leaves_out: None,
     is_part_of: None,
 };
@@ -114,7 +114,7 @@ impl Dialect for Ocm {
         vec![Arc::new(Membership), Arc::new(WithoutEffect)]
     }
 
-    /// The sets of a placement that names none.
+    /// The built-in sets, which OCM creates in every hub.
     fn built_in(&self) -> Vec<(Key, Value)> {
         let all = json!({"selectorType": "LabelSelector", "labelSelector": {}});
         let own = json!({"selectorType": "ExclusiveClusterSetLabel"});

@@ -1,4 +1,4 @@
-//! Running an expression on clusters, and keeping the results and their cost.
+//! Evaluation of expressions on clusters, with cached results and counted cost.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,24 +12,25 @@ use berth_scheduling::Ix;
 use crate::cel::{Expression, ExpressionVerdict, ObjectReadings, ScoreReader};
 use crate::cluster::Cluster;
 use crate::fleet::Fleet;
-use crate::scored::ScoredCluster;
+use crate::scored::ClusterScores;
 
-/// Cost that the expressions of one predicate may have together on one cluster, as in OCM.
+/// Cost limit for all expressions of one predicate together on one cluster, as in OCM.
 const PER_PREDICATE: u64 = 10_000_000;
-/// Total cost of the expressions of one decision, in any fleet: a hundred times the limit of one
-/// cluster. It ends decisions that would keep a server busy for minutes.
+/// Cost limit for all expressions of one decision, independent of the fleet's size: a hundred times the
+/// limit of one evaluation. It ends decisions that would keep a server busy for minutes.
 const BASE: u64 = 100_000_000;
-/// Further cost that they may have for each cluster of the fleet: ten thousand times that of a label.
+/// Additional cost limit of a decision for each cluster of the fleet: ten thousand times the cost of reading
+/// a label.
 const PER_CLUSTER: u64 = 50_000;
 
 /// Reason why an expression fails on a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// Its value is an error, or neither true nor false; another run returns the details.
+    /// The value is an error, or neither true nor false. Another evaluation returns the details.
     Value,
-    /// The expressions of its predicate cost too much together on that cluster.
+    /// The expressions of the predicate together exceed their cost limit on the cluster.
     Predicate,
-    /// All expressions of the decision together exceed this cost: the cluster was not judged.
+    /// All expressions of the decision together exceed this cost limit, so that the cluster was not judged.
     Decision(u64),
 }
 
@@ -51,16 +52,16 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The clusters that an expression fails on.
+/// The clusters on which an expression fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Failures {
     /// Number of clusters.
     pub(crate) count: usize,
     /// Number of clusters with cost as the reason.
     pub(crate) costly: usize,
-    /// The first of them.
+    /// The first of the clusters.
     pub(crate) first: Ix,
-    /// Reason why it fails on that one.
+    /// Reason why the expression fails on the first cluster.
     pub(crate) why: Failure,
 }
 
@@ -69,14 +70,14 @@ pub(crate) struct Evaluator<'a> {
     fleet: &'a Fleet,
     now: Timestamp,
     spent: u64,
-    /// Cost of the expressions of the predicate at hand so far, by candidate.
+    /// Cost of the current predicate's expressions so far, by candidate.
     on: HashMap<Ix, u64>,
     /// The clusters with a too expensive evaluation; `None` where there are none.
     pub(crate) costly: Option<Bits>,
 }
 
 impl<'a> Evaluator<'a> {
-    /// For the clusters of `fleet` at `now`.
+    /// Creates an evaluator for the clusters of `fleet` at `now`.
     pub(crate) fn new(fleet: &'a Fleet, now: Timestamp) -> Self {
         Self {
             fleet,
@@ -87,14 +88,14 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Begins another predicate, whose expressions have a budget of their own.
+    /// Begins another predicate, whose expressions have their own cost limit.
     pub(crate) fn begin(&mut self) {
         self.on.clear();
     }
 
-    /// Keeps in `matching` only the clusters with `expression` true. Errors, other values than true,
-    /// and exceeded costs are no match; returns the clusters of `scope` with these. Of two concurrent
-    /// decisions that need the same results, one waits for the other.
+    /// Removes from `matching` the clusters on which `expression` is not true. Errors, values other than
+    /// true, and exceeded cost limits are no match. Returns the clusters of `scope` on which the expression
+    /// fails. If two concurrent decisions evaluate the same expression, one waits for the other.
     pub(crate) fn retain(
         &mut self,
         expression: &Expression,
@@ -144,7 +145,7 @@ impl<'a> Evaluator<'a> {
         failures
     }
 
-    /// Whether `expression` is true of the cluster at `candidate`.
+    /// Whether `expression` is true for the cluster at `candidate`.
     pub(crate) fn holds(&mut self, expression: &Expression, candidate: Ix) -> bool {
         let count = self.fleet.columns().count();
         let mut one = Bits::none(count);
@@ -155,8 +156,8 @@ impl<'a> Evaluator<'a> {
         one.has(candidate)
     }
 
-    /// Reason why `expression` is neither true nor false for the cluster at `candidate`; `None` where
-    /// it is one of them. It is run again, since only its outcome is kept.
+    /// Reason why `expression` is neither true nor false for the cluster at `candidate`; `None` if it is
+    /// either. The expression is evaluated again, since only verdicts are cached.
     pub(crate) fn failure(&self, expression: &Expression, candidate: Ix) -> Option<String> {
         let cluster = self.fleet.columns().row(candidate);
         self.run(expression, cluster, |evaluation| match evaluation.value {
@@ -173,7 +174,7 @@ impl<'a> Evaluator<'a> {
             .scored
             .get(&cluster.name)
             .filter(|_| expression.uses_scores);
-        let expired = |scored: &Arc<ScoredCluster>| {
+        let expired = |scored: &Arc<ClusterScores>| {
             let objects = scored.objects.iter();
             objects.filter(|scores| scores.until < self.now).count()
         };
@@ -188,10 +189,10 @@ impl<'a> Evaluator<'a> {
         &self,
         expression: &Expression,
         cluster: &Cluster,
-        told: impl FnOnce(Evaluation<'_>) -> R,
+        read: impl FnOnce(Evaluation<'_>) -> R,
     ) -> R {
         let variables = [Value::from(&**cluster.object.value())];
-        told(match expression.uses_scores {
+        read(match expression.uses_scores {
             false => expression.program.evaluate(&variables, PER_CALL_LIMIT),
             true => {
                 let scored = ScoreReader {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::kind::ManagedCluster;
 
-/// The provider that OCM's own add-ons fill in.
+/// The name of the access provider that OCM's own add-ons use.
 const PROVIDER: &str = "open-cluster-management";
 
 /// The facts of `target`, a ManagedCluster.
@@ -37,13 +37,13 @@ mod tests {
 
     #[test]
     fn version_claims_and_the_first_way_in_are_told() {
-        let told = facts(&json!({
+        let result = facts(&json!({
             "spec": {"managedClusterClientConfigs": [{"url": "https://a:6443", "caBundle": "Q0E="}, {"url": "https://b"}]},
             "status": {"version": {"kubernetes": "v1.34.2"}, "clusterClaims": [{"name": "id", "value": "x"}]},
         }));
-        assert_eq!(told.version, "v1.34.2");
-        assert_eq!(told.properties["id"], "x");
-        let access = told.access.unwrap();
+        assert_eq!(result.version, "v1.34.2");
+        assert_eq!(result.properties["id"], "x");
+        let access = result.access.unwrap();
         assert_eq!(
             (access.server.as_str(), access.ca.as_str()),
             ("https://a:6443", "Q0E=")

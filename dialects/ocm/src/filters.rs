@@ -15,7 +15,7 @@ use crate::fleet::Fleet;
 use crate::kind::{Taint, Toleration};
 use crate::policy::Predicate;
 
-/// Asks for membership in one of the sets chosen from.
+/// Requires membership in one of the sets to choose from.
 pub(crate) struct ClusterSet<'a>(pub(crate) &'a Bits);
 
 impl Filter<Columns> for ClusterSet<'_> {
@@ -32,7 +32,7 @@ impl Filter<Columns> for ClusterSet<'_> {
     }
 }
 
-/// Leaves clusters alone that are being deleted.
+/// Refuses clusters that are being deleted.
 pub(crate) struct Lifecycle;
 
 impl Filter<Columns> for Lifecycle {
@@ -51,11 +51,11 @@ impl Filter<Columns> for Lifecycle {
     }
 }
 
-/// Asks for one matching predicate. Selectors were judged for the whole fleet; expressions run where those
-/// match.
+/// Requires one matching predicate. Selectors are matched for the whole fleet at once; expressions are
+/// evaluated only where the selectors match.
 pub(crate) struct Predicates {
     matching: Option<Bits>,
-    /// The clusters that an expression costs too much on.
+    /// The clusters on which an expression exceeds a cost limit.
     costly: Option<Bits>,
     /// The expressions that fail on clusters to choose from.
     pub(crate) failing: Vec<FailingExpression>,
@@ -64,16 +64,17 @@ pub(crate) struct Predicates {
 /// An expression that fails on some clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FailingExpression {
-    /// The index of its predicate.
+    /// The index of the predicate.
     pub(crate) predicate: usize,
-    /// Its index in it.
+    /// The index of the expression in the predicate.
     pub(crate) place: usize,
-    /// Clusters that the expression fails on.
+    /// The clusters on which the expression fails.
     pub(crate) failures: Failures,
 }
 
 impl Predicates {
-    /// Judges `predicates` over the clusters of `fleet` at `now`; none lets everything pass.
+    /// Evaluates `predicates` over the clusters of `fleet` at `now`. Without predicates, every cluster
+    /// passes.
     pub(crate) fn judge(predicates: &[Predicate], fleet: &Fleet, now: Timestamp, scope: &Bits) -> Self {
         let mut failing = Vec::new();
         if predicates.is_empty() {
@@ -136,18 +137,18 @@ impl Filter<Columns> for Predicates {
             (Some(matching), None) => Refusals::AllBut(matching.words(), Code::PredicateMismatch.with(0)),
             (Some(matching), Some(_)) => {
                 let refused = (0..count).filter(|candidate| !matching.has(*candidate));
-                let told = refused.map(|candidate| (candidate, self.refusal(candidate).with(0)));
-                Refusals::These(told.collect())
+                let refusals = refused.map(|candidate| (candidate, self.refusal(candidate).with(0)));
+                Refusals::These(refusals.collect())
             }
             (None, _) => Refusals::These(Vec::new()),
         }
     }
 }
 
-/// Asks that every taint is tolerated, and notes when the first toleration in use ends.
+/// Requires that every taint is tolerated, and records the time at which the first toleration in use ends.
 pub(crate) struct TaintToleration<'a> {
     tolerations: &'a [Toleration],
-    /// The clusters of the chosen sets: only the ends of their tolerations matter.
+    /// The clusters of the chosen sets. Only for these the ends of tolerations are recorded.
     scope: &'a Bits,
     /// The clusters this placement has selected already.
     held: &'a Bits,
@@ -155,19 +156,19 @@ pub(crate) struct TaintToleration<'a> {
     ends: Cell<Option<Timestamp>>,
 }
 
-/// Verdict on a list of taints, whichever cluster has it.
+/// A verdict on a list of taints, independent of the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TaintVerdict {
-    /// All are tolerated, for ever.
+    /// All taints are tolerated, for ever.
     Tolerated,
-    /// The one at this place is not.
+    /// The taint with this index is not tolerated.
     Untolerated(u32),
-    /// It depends on times, or on the present selection.
+    /// The verdict depends on times, or on the present selection.
     Depends,
 }
 
 impl<'a> TaintToleration<'a> {
-    /// The filter for a decision at `now`.
+    /// Creates the filter for a decision at `now`.
     pub(crate) fn new(
         tolerations: &'a [Toleration],
         scope: &'a Bits,
@@ -183,12 +184,12 @@ impl<'a> TaintToleration<'a> {
         }
     }
 
-    /// Time at which the first toleration ends that lets a cluster keep its place.
+    /// The first time at which a toleration in use ends.
     pub(crate) fn ends(&self) -> Option<Timestamp> {
         self.ends.get()
     }
 
-    /// Judges these taints alone.
+    /// Judges `taints` independent of their cluster.
     fn judge(&self, taints: &[Taint]) -> TaintVerdict {
         for (place, taint) in (0..).zip(taints) {
             if taint.effect == "PreferNoSelect" {
@@ -204,9 +205,10 @@ impl<'a> TaintToleration<'a> {
         TaintVerdict::Tolerated
     }
 
-    /// Whether `taint` of a cluster that is `held` or not is tolerated; notes when that ends.
-    fn tolerates(&self, taint: &Taint, held: bool, in_scope: bool) -> bool {
-        if taint.effect == "PreferNoSelect" || (taint.effect == "NoSelectIfNew" && held) {
+    /// Whether `taint` is tolerated; `is_selected` tells whether its cluster is selected already. Records the
+    /// end of the toleration.
+    fn tolerates(&self, taint: &Taint, is_selected: bool, in_scope: bool) -> bool {
+        if taint.effect == "PreferNoSelect" || (taint.effect == "NoSelectIfNew" && is_selected) {
             return true;
         }
         for toleration in self
@@ -228,23 +230,27 @@ impl<'a> TaintToleration<'a> {
         false
     }
 
-    /// The taints among `taints`, those of a cluster that is `held` or not, that are not tolerated.
-    pub(crate) fn untolerated<'t>(&self, taints: &'t [Taint], held: bool) -> impl Iterator<Item = &'t Taint> {
+    /// The untolerated ones among `taints`; `is_selected` tells whether their cluster is selected already.
+    pub(crate) fn untolerated<'t>(
+        &self,
+        taints: &'t [Taint],
+        is_selected: bool,
+    ) -> impl Iterator<Item = &'t Taint> {
         taints
             .iter()
-            .filter(move |taint| !self.tolerates(taint, held, false))
+            .filter(move |taint| !self.tolerates(taint, is_selected, false))
     }
 
-    /// Reason why `candidate`, whose taints are `judged`, is refused.
+    /// Reason why `candidate` is refused; `judged` is the verdict on its list of taints.
     fn refusal(&self, columns: &Columns, candidate: Ix, judged: TaintVerdict) -> Option<Reason> {
         let place = match judged {
             TaintVerdict::Tolerated => None,
             TaintVerdict::Untolerated(place) => Some(place),
             TaintVerdict::Depends => {
-                let (held, in_scope) = (self.held.has(candidate), self.scope.has(candidate));
+                let (is_selected, in_scope) = (self.held.has(candidate), self.scope.has(candidate));
                 let taints = columns.row(candidate).taints();
                 let mut places = (0..).zip(taints);
-                let refusing = places.find(|(_, taint)| !self.tolerates(taint, held, in_scope));
+                let refusing = places.find(|(_, taint)| !self.tolerates(taint, is_selected, in_scope));
                 refusing.map(|(place, _)| place)
             }
         };
@@ -252,7 +258,7 @@ impl<'a> TaintToleration<'a> {
     }
 }
 
-/// End of a toleration of a taint.
+/// The end of a taint's toleration.
 enum End {
     Never,
     At(Timestamp),
@@ -263,7 +269,7 @@ fn end(toleration: &Toleration, taint: &Taint) -> End {
     let Some(seconds) = toleration.toleration_seconds else {
         return End::Never;
     };
-    // Without timeAdded the taint counts as added in the year 1: any number of seconds has run out.
+    // A taint without timeAdded counts as added in the year 1, so that any number of seconds has run out.
     let Some(added) = taint.time_added else {
         return End::Past;
     };
@@ -274,7 +280,7 @@ fn end(toleration: &Toleration, taint: &Taint) -> End {
     }
 }
 
-/// Whether `toleration` is about `taint`, time left aside.
+/// Whether `toleration` matches `taint`, regardless of time.
 fn matches(toleration: &Toleration, taint: &Taint) -> bool {
     let effect = toleration.effect.is_empty() || toleration.effect == taint.effect;
     let key = toleration.key.is_empty() || toleration.key == taint.key;
@@ -295,7 +301,7 @@ impl Filter<Columns> for TaintToleration<'_> {
         let judged = match columns.taints.of(candidate) {
             ClusterTaints::Not => TaintVerdict::Tolerated,
             ClusterTaints::Like(list) => self.judge(columns.taints.list(list)),
-            ClusterTaints::Somehow => TaintVerdict::Depends,
+            ClusterTaints::Unnumbered => TaintVerdict::Depends,
         };
         match self.refusal(columns, candidate, judged) {
             Some(reason) => Verdict::Reject(reason),

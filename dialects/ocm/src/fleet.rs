@@ -1,5 +1,5 @@
-//! All objects of a hub that the dialect knows. Records are kept in persistent maps and shared between
-//! snapshots; columns ([`crate::columns`]) are derived from them.
+//! All objects of a hub that the dialect knows. Records are stored in persistent maps and shared between
+//! snapshots; columns ([`crate::columns`]) are derived from the records.
 
 mod due;
 pub(crate) mod fold;
@@ -16,7 +16,7 @@ use crate::columns::moved::Records;
 use crate::names::{PLACEMENTS, SCORES};
 use crate::policy::Mention;
 use crate::record::{ClusterSet, DecisionRecord, PlacementRecord};
-use crate::scored::{ScoredCluster, Scores};
+use crate::scored::{ClusterScores, Scores};
 use crate::tally::Tally;
 
 /// All objects of a hub that the dialect knows.
@@ -31,7 +31,7 @@ pub(crate) struct Fleet {
     /// Set and namespace of every binding.
     bound: imbl::OrdSet<(Arc<str>, Arc<str>)>,
     pub(crate) placements: imbl::OrdMap<Key, Arc<PlacementRecord>>,
-    /// Number of placements in each namespace that has any.
+    /// Number of placements in each namespace with placements.
     namespaces: imbl::OrdMap<Arc<str>, usize>,
     /// Placements by the cluster facts in their selectors.
     mentions: imbl::OrdSet<(Mention, Key)>,
@@ -39,15 +39,15 @@ pub(crate) struct Fleet {
     /// Namespace, placement and name of every PlacementDecision with a placement label.
     owned: imbl::OrdSet<(Arc<str>, Arc<str>, Arc<str>)>,
     scores: imbl::OrdMap<Key, Arc<Scores>>,
-    /// The clusters that have any.
-    pub(crate) scored: imbl::HashMap<Arc<str>, Arc<ScoredCluster>>,
+    /// The AddOnPlacementScores of each cluster that has any.
+    pub(crate) scored: imbl::HashMap<Arc<str>, Arc<ClusterScores>>,
     pub(crate) tally: Tally,
     pub(crate) unusable: UnusableObjects,
     /// The columns; empty when clusters were added or removed since the last read.
     columns: OnceLock<Arc<Columns>>,
-    /// The columns before that, up to date except for the clusters in `moved`.
+    /// The former columns, up to date except for the clusters in `moved`.
     before: Option<Arc<Columns>>,
-    /// The clusters that came or went since `before`.
+    /// The clusters that were added or removed since `before`.
     moved: imbl::OrdSet<Arc<str>>,
 }
 
@@ -74,7 +74,7 @@ impl Fleet {
         })
     }
 
-    /// The columns for changing, where they are built: others will be built from the records.
+    /// The columns to be updated, if they are built; else they will be built from the records.
     fn columns_mut(&mut self) -> Option<&mut Columns> {
         if self.columns.get().is_some() {
             self.before = None;
@@ -93,7 +93,7 @@ impl Fleet {
         }
         let Some(before) = &self.before else { return };
         self.moved.insert(Arc::clone(name));
-        // When half of the fleet is new, building is less work than moving.
+        // If half of the fleet is new, columns are built faster than moved.
         if self.moved.len() > before.rows.len() / 2 + 64 {
             self.before = None;
             self.moved.clear();
@@ -125,7 +125,7 @@ impl Fleet {
             .map(|(_, set)| set)
     }
 
-    /// Reads the scores of `cluster` together.
+    /// Collects all scores of `cluster`.
     fn gather_scores(&mut self, cluster: &Arc<str>) {
         let first = Key {
             resource: SCORES,
@@ -141,7 +141,7 @@ impl Fleet {
             self.scored.remove(cluster);
         } else {
             self.scored
-                .insert(Arc::clone(cluster), Arc::new(ScoredCluster::new(objects)));
+                .insert(Arc::clone(cluster), Arc::new(ClusterScores::new(objects)));
         }
     }
 
@@ -154,7 +154,7 @@ impl Fleet {
             .take_while(|(of, owner, _)| of == namespace && owner == name)
             .map(|(_, _, decision)| decision)
             .collect();
-        // `-decision-10` comes after `-decision-9`.
+        // Sorted by length first, so that `-decision-10` comes after `-decision-9`.
         names.sort_by_key(|name| (name.len(), Arc::clone(name)));
         names
             .into_iter()

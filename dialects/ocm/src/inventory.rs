@@ -1,4 +1,4 @@
-//! The fleet as every dialect shows itself.
+//! The fleet as an [`Inventory`].
 
 mod view;
 
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use crate::fleet::{Fleet, fold};
 
-/// Number of clusters that are judged in the time that comparing the fields of one takes
+/// Number of clusters that columns judge in the time of comparing the fields of one cluster
 /// (docs/benchmarks/scheduling.md).
 const AT_ONCE: u32 = 5;
 
@@ -39,8 +39,8 @@ impl Inventory for Fleet {
         self.unusable.problem(key)
     }
 
-    /// Clusters are judged in columns, faster than by their fields; an expression on one cluster may
-    /// take as long as columns on thousands.
+    /// Columns judge clusters faster than a comparison of their fields. An expression on one cluster may
+    /// take as long as columns on thousands of clusters.
     fn effort(&self, demand: &Key) -> u32 {
         let record = self.placements.get(demand);
         if record.is_some_and(|record| record.policy.uses_cel()) {
@@ -133,7 +133,7 @@ impl Words for Fleet {
         words::refusal(self, decision, candidate, Code::of_reason(reason))
     }
 
-    /// Those in a set to choose from.
+    /// The filter of the scope: clusters in a set to choose from.
     fn scope(&self) -> Option<u16> {
         Some(Plugin::ClusterSet.number())
     }
@@ -200,7 +200,7 @@ impl Control for Fleet {
 }
 
 impl Advisor for Fleet {
-    /// A taint that no placement tolerates by key drops the cluster from every decision.
+    /// Proposes a taint whose key no placement tolerates, which removes the cluster from every decision.
     fn drain(&self, cluster_name: &str, now: Timestamp) -> Option<Vec<Edit>> {
         let cluster = self.clusters.get(cluster_name)?.object.parse();
         let mut taints = cluster["spec"]["taints"].as_array().cloned().unwrap_or_default();
@@ -219,7 +219,8 @@ impl Advisor for Fleet {
 }
 
 impl Guards for Fleet {
-    /// The decisions of a placement are its scheduler's, unless the placement leaves them to others.
+    /// A PlacementDecision is reserved for the scheduler, unless its placement leaves the decision to
+    /// another scheduler.
     fn reserved(
         &self,
         resource: berth_apimachinery::GroupResource,

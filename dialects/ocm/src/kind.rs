@@ -1,5 +1,5 @@
-//! The kinds of Open Cluster Management that Berth serves when it owns the group, one file each. The same
-//! types give the schema and the read-only views.
+//! The kinds of Open Cluster Management that Berth serves where it stores the objects, one file per kind.
+//! Schemas and parsed objects come from the same types.
 
 mod addon_placement_score;
 mod cluster_claim;
@@ -30,12 +30,12 @@ pub(crate) use placement_decision::PlacementDecision;
 pub(crate) use placement_rules::{claims_as_labels, without_effect};
 pub(crate) use placement_spec::{GroupStrategy, PlacementSpec, Predicate, PrioritizerPolicy, Toleration};
 
-/// A name, perhaps with a domain and a slash before it.
+/// The pattern of a qualified name: a name, optionally preceded by a domain and a slash.
 const QUALIFIED_NAME: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
-/// The name of a namespace.
+/// The pattern of the name of a namespace.
 const NAMESPACE_NAME: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
 
-/// Every kind, in the order discovery lists them.
+/// Every kind that decisions read, in the order of discovery.
 pub(crate) fn all() -> Vec<Arc<dyn Kind>> {
     vec![
         Arc::new(addon_placement_score::AddOnPlacementScoreKind),
@@ -47,12 +47,12 @@ pub(crate) fn all() -> Vec<Arc<dyn Kind>> {
     ]
 }
 
-/// The kinds that nothing is scheduled by, which files of managed clusters have.
+/// The kinds that decisions do not read, but that manifests of managed clusters contain.
 pub(crate) fn further() -> Vec<Arc<dyn Kind>> {
     vec![Arc::new(cluster_claim::ClusterClaimKind)]
 }
 
-/// The typed view of `object`, or a sentence with the reason why it has none.
+/// Parses `object`, or returns a sentence with the reason why it cannot be parsed.
 pub(crate) fn view<T: serde::de::DeserializeOwned>(key: &Key, object: &Object) -> Result<T, String> {
     object
         .view()

@@ -1,4 +1,4 @@
-//! Open Cluster Management: Placements choose ManagedClusters, ranked by built-in and pushed scores.
+//! Open Cluster Management: Placements select ManagedClusters, ranked by built-in and reported scores.
 //!
 //! Implements the proposal "placement extensible scheduling" as docs/systems/ocm.md describes it. Start
 //! reading at `kind` (the API), then `fleet` (the known objects), then `decide` (the decisions).
@@ -82,7 +82,7 @@ use std::sync::Arc;
 
 use berth_dialect_contract::Dialect;
 
-/// The dialect.
+/// The dialect of Open Cluster Management.
 #[must_use]
 pub fn dialect() -> Arc<dyn Dialect> {
     Arc::new(dialect::Ocm)

@@ -1,11 +1,11 @@
-//! The names Open Cluster Management gives its group, resources, labels, annotations and conditions
+//! The names of Open Cluster Management's group, resources, labels, annotations and conditions
 //! (docs/systems/ocm.md, "API objects" and "Conditions").
 
 use berth_apimachinery::GroupResource;
 
-/// The API group of every kind here.
+/// The API group of OCM's kinds.
 pub(crate) const GROUP: &str = "cluster.open-cluster-management.io";
-/// The group that the right to let a cluster in is given on.
+/// The API group of the permission to accept a cluster.
 pub(crate) const REGISTER_GROUP: &str = "register.open-cluster-management.io";
 /// `cluster.open-cluster-management.io/v1beta1`: the apiVersion in owner references to a Placement.
 pub(crate) const PLACEMENT_API_VERSION: &str = "cluster.open-cluster-management.io/v1beta1";
@@ -27,7 +27,7 @@ pub(crate) const CLAIMS: GroupResource = GroupResource::new(GROUP, "clusterclaim
 
 /// The label that puts a cluster into its exclusive set.
 pub(crate) const SET_LABEL: &str = "cluster.open-cluster-management.io/clusterset";
-/// The exclusive set of clusters that name none.
+/// The exclusive set of clusters without a set label.
 pub(crate) const DEFAULT_SET: &str = "default";
 /// The set of all clusters.
 pub(crate) const GLOBAL_SET: &str = "global";
@@ -37,13 +37,13 @@ pub(crate) const PLACEMENT_LABEL: &str = "cluster.open-cluster-management.io/pla
 pub(crate) const GROUP_INDEX_LABEL: &str = "cluster.open-cluster-management.io/decision-group-index";
 /// The label of a PlacementDecision with the name of its decision group, empty when unnamed.
 pub(crate) const GROUP_NAME_LABEL: &str = "cluster.open-cluster-management.io/decision-group-name";
-/// The annotation that makes the scheduler leave a Placement alone.
+/// The annotation that makes the scheduler ignore a Placement.
 pub(crate) const DISABLE_ANNOTATION: &str =
     "cluster.open-cluster-management.io/experimental-scheduling-disable";
 
 /// The condition of a ManagedCluster about reachability and health.
 pub(crate) const AVAILABLE: &str = "ManagedClusterConditionAvailable";
-/// The condition of a Placement about finding every wanted cluster.
+/// The condition of a Placement about whether every requested cluster was found.
 pub(crate) const SATISFIED: &str = "PlacementSatisfied";
 /// The condition of a Placement about the validity of its spec.
 pub(crate) const MISCONFIGURED: &str = "PlacementMisconfigured";

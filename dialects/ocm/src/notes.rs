@@ -1,6 +1,6 @@
 //! The events of a decision, with OCM's own reasons (docs/systems/ocm.md, "Events"): the changes of
-//! PlacementDecisions, and the scores behind them. A Placement without a place, which OCM reports in
-//! conditions alone, has an event as in other systems.
+//! PlacementDecisions, and the scores behind them. A Placement without clusters, which OCM reports only in
+//! conditions, gets an event as in other systems.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use crate::names::PLACEMENT_API_VERSION;
 use crate::policy::ScoreSource;
 use crate::warnings::failure;
 
-/// Bytes after which a list of scores ends.
+/// Most bytes in a list of scores.
 const SCORES_LIMIT: usize = 990;
 /// Most expired scores of one prioritizer that are named.
 const EXPIRED_LISTED: usize = 10;
 
-/// The events. A run that changes nothing has none.
+/// The events of `decision`. A decision that changes nothing has no events.
 pub(crate) fn notes(fleet: &Fleet, decision: &Decision, wrote: bool) -> Vec<Note> {
     if !wrote {
         return Vec::new();
@@ -41,7 +41,8 @@ pub(crate) fn notes(fleet: &Fleet, decision: &Decision, wrote: bool) -> Vec<Note
     notes
 }
 
-/// A warning about the expressions that cost more than allowed on a cluster: their results are unknown.
+/// A warning about the expressions that exceed their cost limit on a cluster, so that their results are
+/// unknown.
 fn too_costly(fleet: &Fleet, decision: &Decision, detail: Option<&Detail>) -> Option<Note> {
     let detail = detail?;
     let policy = detail.policy.as_deref()?;
@@ -49,20 +50,20 @@ fn too_costly(fleet: &Fleet, decision: &Decision, detail: Option<&Detail>) -> Op
         .failing
         .iter()
         .filter(|failing| failing.failures.costly > 0);
-    let told: Vec<String> = costly
+    let texts: Vec<String> = costly
         .filter_map(|failing| failure(fleet, decision, policy, failing))
         .collect();
-    (!told.is_empty()).then(|| Note {
+    (!texts.is_empty()).then(|| Note {
         r#type: NoteType::Warning,
         reason: "ExpressionTooCostly",
         action: "Evaluating",
-        text: told.join("; "),
+        text: texts.join("; "),
         related: None,
     })
 }
 
-/// One event per PlacementDecision that was made, changed or deleted. One made or changed while scores
-/// had `expired` is a warning about that: the program that feeds them may have stopped.
+/// One event per PlacementDecision that was created, changed or deleted. If scores had `expired`, the event
+/// of a created or changed one is a warning: the program that reports the scores may have stopped.
 fn files(decision: &Decision, detail: Option<&Detail>, expired: &[String]) -> Vec<Note> {
     let placement = &decision.demand;
     let mut notes = Vec::new();
@@ -102,7 +103,7 @@ fn files(decision: &Decision, detail: Option<&Detail>, expired: &[String]) -> Ve
     notes
 }
 
-/// Scores that the decision could not count because they had expired, prioritizer by prioritizer.
+/// The scores that did not count because they had expired, by prioritizer.
 fn expired(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     let columns = fleet.columns();
     let policy = fleet
@@ -160,7 +161,8 @@ fn note(reason: &'static str, action: &'static str, text: String, related: Key) 
     }
 }
 
-/// `<cluster>:<total> ` of every feasible cluster in name order, up to the size limit.
+/// The event with the scores: `<cluster>:<total> ` for every feasible cluster in name order, up to the size
+/// limit.
 fn scores(fleet: &Fleet, decision: &Decision) -> Note {
     let columns = fleet.columns();
     let mut text = String::new();

@@ -1,5 +1,4 @@
-//! OCM's own placement controller where it is known to choose otherwise (docs/systems/ocm.md, "Differences
-//! from upstream").
+//! Known differences of OCM's own placement controller (docs/systems/ocm.md, "Differences from upstream").
 
 use berth_dialect_contract::{Decision, Outcome};
 
@@ -8,14 +7,14 @@ use crate::fleet::Fleet;
 use crate::policy::{Policy, ScoreSource};
 use crate::scores::Absence;
 
-/// The difference that may show in `decision`, if one may.
+/// The known difference that may affect `decision`, if there is one.
 pub(crate) fn known(fleet: &Fleet, decision: &Decision) -> Option<&'static str> {
     let detail = decision.detail::<Detail>()?;
     if decision.outcome == Outcome::Invalid {
         return Some("OCM empties the decisions of a misconfigured Placement, Berth keeps its clusters");
     }
     let policy = detail.policy.as_deref()?;
-    if steps_aside(policy) {
+    if avoids_selected(policy) {
         return Some("with a negative weight of Steady every decision may select other clusters");
     }
     has_expired(fleet, decision, policy).then_some(
@@ -23,14 +22,14 @@ pub(crate) fn known(fleet: &Fleet, decision: &Decision) -> Option<&'static str> 
     )
 }
 
-/// Whether clusters are worse for being selected already.
-fn steps_aside(policy: &Policy) -> bool {
+/// Whether the weight of Steady is negative, so that clusters are worse if they are selected already.
+fn avoids_selected(policy: &Policy) -> bool {
     let mut prioritizers = policy.prioritizers.iter().flatten();
     prioritizers
         .any(|prioritizer| matches!(prioritizer.scoring, ScoreSource::Steady) && prioritizer.weight < 0)
 }
 
-/// Whether a score that is asked for has expired on a cluster that is feasible.
+/// Whether a score of the policy has expired on a feasible cluster.
 fn has_expired(fleet: &Fleet, decision: &Decision, policy: &Policy) -> bool {
     let columns = fleet.columns();
     policy.prioritizers.iter().flatten().any(|prioritizer| {

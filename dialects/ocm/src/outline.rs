@@ -1,22 +1,22 @@
-//! All that scores of one cluster depend on of others, in a few numbers.
+//! The few numbers by which the scores of one cluster depend on other clusters.
 
-/// Least and most of what the clusters that fit report of a resource.
+/// The smallest and the largest amount of a resource that the fitting clusters report.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
-    /// The least.
+    /// The smallest amount.
     pub least: f64,
-    /// The most.
+    /// The largest amount.
     pub most: f64,
 }
 
 impl Range {
-    /// The range of nothing.
+    /// The range of an empty set of amounts.
     pub const NONE: Self = Self {
         least: f64::INFINITY,
         most: f64::NEG_INFINITY,
     };
 
-    /// The range of `amounts`; those that are not a number are not reported.
+    /// The range of `amounts`. An amount that is NaN is not reported, and is ignored.
     pub(crate) fn of(amounts: impl Iterator<Item = f64>) -> Self {
         let reported = amounts.filter(|amount| !amount.is_nan());
         reported.fold(Self::NONE, |range, amount| Self {
@@ -33,26 +33,26 @@ impl Range {
     }
 }
 
-/// All that scores of one cluster depend on of others.
+/// The numbers by which the scores of one cluster depend on other clusters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outline {
     /// Number of clusters that fit.
     pub fitting: usize,
-    /// Their allocatable CPU, in cores.
+    /// Allocatable CPU of the fitting clusters, in cores.
     pub cpu: Range,
-    /// Their allocatable memory, in bytes.
+    /// Allocatable memory of the fitting clusters, in bytes.
     pub memory: Range,
 }
 
 impl Outline {
-    /// The outline of no clusters.
+    /// The outline of an empty set of clusters.
     pub const NONE: Self = Self {
         fitting: 0,
         cpu: Range::NONE,
         memory: Range::NONE,
     };
 
-    /// The outline of the clusters of both.
+    /// Merges the outlines of two disjoint parts.
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
         Self {

@@ -1,12 +1,13 @@
-//! Decisions over a fleet in parts: each process has some of the clusters, and together they choose what one
-//! process that has all of them would (docs/scaling.md).
+//! Decisions over a fleet in parts: each process has some of the clusters, and together the processes choose
+//! the same clusters as one process with all of them (docs/scaling.md).
 //!
-//! Sets, predicates and taints judge one cluster at a time, so each part judges its own. A score depends on
-//! other clusters by a few numbers alone, the [`Outline`] of all that fit: each part gives its own, they are
-//! merged, and the whole goes back to the parts. Each then gives its best, and the best of those are the
-//! choice. Every part has the Placements, sets, bindings and PlacementDecisions whole.
+//! Sets, predicates and taints judge one cluster at a time, so that each part judges its own clusters. A
+//! score depends on other clusters only by a few numbers, the [`Outline`] of all fitting clusters. Each part
+//! returns its own outline ([`outline`]); the caller merges the outlines, and passes the whole to each part.
+//! Each part then returns its best clusters ([`best`]), of which the caller picks the best ([`merge`]).
+//! Every part has all Placements, sets, bindings and PlacementDecisions.
 //!
-//! The budget of CEL expressions is that of a part.
+//! The cost limit of CEL expressions applies to each part separately.
 
 use std::any::Any;
 use std::cmp::Reverse;
@@ -21,15 +22,15 @@ pub use crate::outline::{Outline, Range};
 
 /// A cluster that fits, with its score.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Standing {
+pub struct ScoredCluster {
     /// The weighted total; more is better.
     pub total: Reverse<i64>,
-    /// The name of the cluster; of equal totals the first name is better.
+    /// The name of the cluster. If totals are equal, the first name is better.
     pub cluster: Arc<str>,
 }
 
-/// The outline of the clusters of `part` that fit the Placement in `ask`; `None` where there is no such
-/// Placement, or it chooses none.
+/// The outline of the clusters of `part` that fit the Placement in `ask`; `None` if there is no such
+/// Placement, or it cannot be decided.
 #[must_use]
 pub fn outline(part: &dyn Inventory, ask: &Ask<'_>) -> Option<Outline> {
     let fleet = fleet(part)?;
@@ -45,26 +46,30 @@ pub fn outline(part: &dyn Inventory, ask: &Ask<'_>) -> Option<Outline> {
     })
 }
 
-/// The clusters of `part` that the Placement in `ask` would choose if there were no others, best first, scored as
-/// clusters of a fleet with the outline `whole`.
+/// The clusters of `part` that the Placement in `ask` would choose without the other parts, best first. They
+/// are scored as clusters of a fleet with the outline `whole`.
 #[must_use]
-pub fn best(part: &dyn Inventory, ask: &Ask<'_>, whole: &Outline) -> Option<Vec<Standing>> {
+pub fn best(part: &dyn Inventory, ask: &Ask<'_>, whole: &Outline) -> Option<Vec<ScoredCluster>> {
     let fleet = fleet(part)?;
     let decision = decided(fleet, ask, Some(whole))?;
     let solved = &decision.solved;
-    let standing = |&candidate: &Ix| {
-        Some(Standing {
+    let scored = |&candidate: &Ix| {
+        Some(ScoredCluster {
             total: Reverse(solved.total_of(candidate)?),
             cluster: Arc::clone(&fleet.columns().row(candidate).name),
         })
     };
-    solved.picked.iter().map(standing).collect()
+    solved.picked.iter().map(scored).collect()
 }
 
-/// The best of the `best` of all parts: as many as the Placement wants, or all that fit.
+/// The best clusters among the `best` of all parts: the requested number, or all fitting clusters if
+/// `wanted` is `None`.
 #[must_use]
-pub fn merge(best: impl IntoIterator<Item = Vec<Standing>>, wanted: Option<usize>) -> Vec<Standing> {
-    let mut all: Vec<Standing> = best.into_iter().flatten().collect();
+pub fn merge(
+    best: impl IntoIterator<Item = Vec<ScoredCluster>>,
+    wanted: Option<usize>,
+) -> Vec<ScoredCluster> {
+    let mut all: Vec<ScoredCluster> = best.into_iter().flatten().collect();
     all.sort_unstable();
     all.truncate(wanted.unwrap_or(usize::MAX));
     all

@@ -27,18 +27,18 @@ pub(crate) struct Plan {
     pub(crate) selected: usize,
 }
 
-/// One PlacementDecision as it will be.
+/// The planned content of one PlacementDecision.
 #[derive(Debug)]
 pub(crate) struct File {
-    /// Its key.
+    /// The key of the PlacementDecision.
     pub(crate) key: Key,
-    /// The index of its group.
+    /// The index of the decision group.
     pub(crate) group: usize,
-    /// The name of its group.
+    /// The name of the decision group.
     pub(crate) group_name: Arc<str>,
-    /// The clusters it lists, by name.
+    /// The clusters to be listed, by name.
     pub(crate) clusters: Vec<Arc<str>>,
-    /// The present object.
+    /// The present object; `None` where it will be created.
     pub(crate) stored: Option<Arc<DecisionRecord>>,
     /// Whether labels or owner change.
     pub(crate) metadata_changes: bool,
@@ -81,7 +81,7 @@ impl Plan {
         plan
     }
 
-    /// Plans only the removal of clusters that do not stay: groups and labels do not change.
+    /// Plans the removal of clusters that do not stay, without a change of groups and labels.
     pub(crate) fn thin_out(
         record: &PlacementRecord,
         placement: &Key,
@@ -157,7 +157,7 @@ impl Plan {
         });
     }
 
-    /// Whether a PlacementDecision is written.
+    /// Whether any PlacementDecision is written.
     pub(crate) fn writes(&self) -> bool {
         !self.surplus.is_empty()
             || self
@@ -167,7 +167,7 @@ impl Plan {
     }
 }
 
-/// A count as statuses have it.
+/// Converts a count to the type of status fields.
 fn number(count: usize) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
@@ -190,7 +190,7 @@ impl File {
         }
     }
 
-    /// The labels the object must have.
+    /// The labels that the object must have.
     pub(crate) fn labels(&self, placement: &str) -> [(&'static str, String); 3] {
         [
             (PLACEMENT_LABEL, placement.to_owned()),
@@ -199,7 +199,7 @@ impl File {
         ]
     }
 
-    /// Records the differences from the stored object.
+    /// Records whether the plan differs from the stored object.
     fn compare(&mut self, record: &PlacementRecord, placement: &Key) {
         let Some(stored) = &self.stored else {
             self.list_changes = !self.clusters.is_empty();
@@ -222,10 +222,10 @@ impl File {
     }
 }
 
-/// Divides `picked` into groups. A named group takes its matching clusters, except those of earlier
-/// groups; the rest forms groups without a name. Each is cut, in name order, into pieces of the
-/// requested size. In rank order, the clusters that Steady prefers after the first decision would be
-/// divided differently, and a second decision would change something.
+/// Divides `picked` into groups. A named group has its matching clusters, except those of earlier groups;
+/// the remaining clusters form groups without a name. Each group is cut, in name order, into pieces of the
+/// requested size. Rank order would not be stable: after the first decision, Steady ranks the selected
+/// clusters higher, so that a second decision would divide them differently.
 fn divide(columns: &Columns, groups: &Groups, picked: &[Ix]) -> Vec<Group> {
     let size = groups.size.of(picked.len());
     // Candidates are numbered in name order.
@@ -240,11 +240,11 @@ fn divide(columns: &Columns, groups: &Groups, picked: &[Ix]) -> Vec<Group> {
         );
     };
     for group in &groups.named {
-        let (taken, left): (Vec<Ix>, Vec<Ix>) = rest.into_iter().partition(|&candidate| {
+        let (matching, left): (Vec<Ix>, Vec<Ix>) = rest.into_iter().partition(|&candidate| {
             let row = columns.row(candidate);
             group.labels.matches(row.labels()) && group.claims.matches(&row.claims)
         });
-        cut(&group.name, &taken);
+        cut(&group.name, &matching);
         rest = left;
     }
     cut(&Arc::from(""), &rest);

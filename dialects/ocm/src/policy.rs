@@ -26,7 +26,7 @@ pub(crate) use prioritizers::{Prioritizer, ScoreSource};
 /// Reason why a placement is Misconfigured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
-    /// The filter it concerns; `None` where it is the policy itself.
+    /// The filter with the problem; `None` for a problem of the policy itself.
     pub(crate) plugin: Option<Plugin>,
     /// Description of the problem.
     pub(crate) text: String,
@@ -48,7 +48,7 @@ impl Problem {
     }
 }
 
-/// The path of an expression of a predicate, both by their places.
+/// The path of an expression, by the index of its predicate and its index in the predicate.
 pub(crate) fn expression_path(predicate: usize, place: usize) -> String {
     format!("spec.predicates[{predicate}].requiredClusterSelector.celSelector.celExpressions[{place}]")
 }
@@ -56,11 +56,11 @@ pub(crate) fn expression_path(predicate: usize, place: usize) -> String {
 /// A compiled spec.
 #[derive(Debug)]
 pub(crate) struct Policy {
-    /// Number of clusters that are wanted; `None` is all that fit.
+    /// The requested number of clusters; `None` requests all fitting clusters.
     pub(crate) wanted: Option<usize>,
-    /// The sets asked for; empty is every bound one.
+    /// The requested sets; empty requests every bound set.
     pub(crate) sets: Vec<Arc<str>>,
-    /// The predicates, one of which must match; an empty list is no restriction.
+    /// The predicates, one of which must match. An empty list matches every cluster.
     pub(crate) predicates: Result<Vec<Predicate>, Problem>,
     /// The tolerations, in order.
     pub(crate) tolerations: Result<Vec<Toleration>, Problem>,
@@ -73,7 +73,7 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    /// Compiles `spec`, taking expressions from `cache`.
+    /// Compiles `spec`, with expressions from `cache`.
     pub(crate) fn compile(spec: &PlacementSpec, cache: &cel::Cache) -> Self {
         let wanted = spec.number_of_clusters.map(usize::try_from).transpose();
         let number = wanted.is_err().then(|| {
@@ -116,8 +116,8 @@ impl Policy {
             .any(|predicate| !predicate.expressions.is_empty())
     }
 
-    /// Whether its predicates or groups select one of two readings of a cluster and not the other.
-    pub(crate) fn tells_apart(&self, old: &Cluster, new: &Cluster) -> bool {
+    /// Whether the predicates or groups select one of two versions of a cluster and not the other.
+    pub(crate) fn distinguishes(&self, old: &Cluster, new: &Cluster) -> bool {
         if self.uses_cel() {
             return true;
         }
@@ -137,7 +137,7 @@ impl Policy {
     }
 
     /// Whether a predicate reads the scores of a cluster.
-    pub(crate) fn asks_for_scores(&self) -> bool {
+    pub(crate) fn reads_scores(&self) -> bool {
         let predicates = self.predicates.iter().flatten();
         let mut expressions = predicates.flat_map(|predicate| &predicate.expressions);
         expressions.any(|(_, expression)| expression.uses_scores)
@@ -146,11 +146,11 @@ impl Policy {
     /// Whether a score of the AddOnPlacementScore objects named `resource` counts.
     pub(crate) fn uses_score(&self, resource: &str) -> bool {
         let named = |prioritizer: &Prioritizer| matches!(&prioritizer.scoring, ScoreSource::AddOn { resource: name, .. } if **name == *resource);
-        self.asks_for_scores() || self.prioritizers.iter().flatten().any(named)
+        self.reads_scores() || self.prioritizers.iter().flatten().any(named)
     }
 }
 
-/// The shape rules of tolerations (docs/systems/ocm.md, "Filters").
+/// Validates tolerations (docs/systems/ocm.md, "Filters").
 fn tolerations(list: &[Toleration]) -> Result<Vec<Toleration>, Problem> {
     let problem = |index: usize, text: &str| Problem {
         plugin: Some(Plugin::TaintToleration),

@@ -1,4 +1,4 @@
-//! The other objects of a hub, each read once when it changes.
+//! The objects of a hub other than clusters, each parsed once per change.
 
 use std::sync::Arc;
 
@@ -10,26 +10,26 @@ use crate::kind::{self, ManagedClusterSet, SelectorType};
 use crate::names::{DISABLE_ANNOTATION, PLACEMENT_LABEL, SET_LABEL};
 use crate::policy::Policy;
 
-/// Rule by which clusters belong to a set.
+/// The rule by which clusters belong to a set.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Membership {
     /// The clusters whose set label names the set.
     Label,
-    /// The clusters the selector matches.
+    /// The clusters that the selector matches.
     Selector(Selector),
-    /// No cluster: a set by selector without one.
-    Nobody,
+    /// No cluster: the set is of the type LabelSelector, but has no selector.
+    Empty,
 }
 
 /// A ManagedClusterSet.
 #[derive(Debug)]
 pub(crate) struct ClusterSet {
-    /// Rule by which clusters belong to it.
+    /// The rule by which clusters belong to the set.
     pub(crate) membership: Membership,
 }
 
 impl ClusterSet {
-    /// Reads a set.
+    /// Creates the record of a set.
     ///
     /// # Errors
     /// The problem of its selector.
@@ -37,7 +37,7 @@ impl ClusterSet {
         let selector = &view.spec.cluster_selector;
         let membership = match (selector.selector_type, &selector.label_selector) {
             (SelectorType::ExclusiveClusterSetLabel, _) => Membership::Label,
-            (SelectorType::LabelSelector, None) => Membership::Nobody,
+            (SelectorType::LabelSelector, None) => Membership::Empty,
             (SelectorType::LabelSelector, Some(labels)) => Membership::Selector(
                 Selector::compile(labels, "spec.clusterSelector.labelSelector")
                     .map_err(|errors| berth_apimachinery::field::aggregate(&errors))?,
@@ -46,12 +46,12 @@ impl ClusterSet {
         Ok(Self { membership })
     }
 
-    /// Whether a cluster with `labels` belongs to the set, which has `name`.
+    /// Whether a cluster with `labels` belongs to the set, which is named `name`.
     pub(crate) fn has(&self, name: &str, labels: &Labels) -> bool {
         match &self.membership {
             Membership::Label => labels.get(SET_LABEL) == Some(name),
             Membership::Selector(selector) => selector.matches(labels),
-            Membership::Nobody => false,
+            Membership::Empty => false,
         }
     }
 }
@@ -68,7 +68,8 @@ pub(crate) struct PlacementRecord {
 }
 
 impl PlacementRecord {
-    /// Reads a placement and compiles its spec, unless it is that of the reading before.
+    /// Creates the record of a placement and compiles its spec, unless the spec has not changed since the
+    /// former record.
     pub(crate) fn new(
         object: Arc<Object>,
         mut view: kind::Placement,
@@ -83,7 +84,7 @@ impl PlacementRecord {
         Self { object, view, policy }
     }
 
-    /// Whether the scheduler leaves the placement alone.
+    /// Whether the scheduler ignores the placement.
     pub(crate) fn disabled(&self) -> bool {
         self.object
             .annotations()
@@ -96,8 +97,8 @@ impl PlacementRecord {
         self.object.meta().deletion_timestamp().is_some()
     }
 
-    /// Whether this reading and `other` could lead to different decisions, apart from the scheduler's
-    /// own fields.
+    /// Whether this version of the placement and `other` lead to the same decision, apart from the
+    /// scheduler's own fields.
     pub(crate) fn decides_like(&self, other: &Self) -> bool {
         self.view.spec == other.view.spec
             && self.disabled() == other.disabled()
@@ -111,14 +112,14 @@ impl PlacementRecord {
 pub(crate) struct DecisionRecord {
     /// The object.
     pub(crate) object: Arc<Object>,
-    /// The clusters it lists, in stored order.
+    /// The listed clusters, in stored order.
     pub(crate) clusters: Vec<ListedCluster>,
 }
 
-/// One cluster a PlacementDecision lists.
+/// One cluster that a PlacementDecision lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ListedCluster {
-    /// Its name.
+    /// The name of the cluster.
     pub(crate) name: Arc<str>,
     /// The stored reason.
     pub(crate) reason: Box<str>,
@@ -127,7 +128,7 @@ pub(crate) struct ListedCluster {
 }
 
 impl DecisionRecord {
-    /// Reads a PlacementDecision.
+    /// Creates the record of a PlacementDecision.
     pub(crate) fn new(object: Arc<Object>, view: &kind::PlacementDecision) -> Self {
         let listed = view.status.decisions.iter().map(|decision| ListedCluster {
             name: decision.cluster_name.as_str().into(),
@@ -140,7 +141,7 @@ impl DecisionRecord {
         }
     }
 
-    /// The name of its Placement, by its label.
+    /// The name of the Placement, from the label.
     pub(crate) fn placement(&self) -> Option<&str> {
         self.object.meta().labels().get(PLACEMENT_LABEL)
     }

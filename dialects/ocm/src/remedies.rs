@@ -15,7 +15,7 @@ use crate::names::{BINDINGS, CLUSTERS, GROUP, SET_LABEL, SETS};
 use crate::policy::Predicate;
 use crate::record::{Membership, PlacementRecord};
 
-/// Maximal numbers of sets and of predicates that have remedies, for one refusal.
+/// Most sets, and most predicates, for which remedies are proposed per refusal.
 const MOST: usize = 4;
 /// Prefix of the keys of the taints that OCM itself sets on clusters.
 const OWN_TAINTS: [&str; 2] = [
@@ -23,7 +23,7 @@ const OWN_TAINTS: [&str; 2] = [
     "cluster.open-cluster-management.io/unreachable",
 ];
 
-/// Proposes changes that may lift `refusal`, or have a feasible cluster picked.
+/// Proposes changes that may lift `refusal`, or that get a feasible cluster picked.
 pub(crate) fn remedies(
     fleet: &Fleet,
     decision: &Decision,
@@ -62,7 +62,7 @@ struct ClusterPair<'a> {
 
 impl ClusterPair<'_> {
     /// An edit of the placement.
-    fn asked(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
+    fn placement_edit(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
         let edit = Edit::of(self.decision.demand.clone(), &self.record.object, change);
         Remedy::new(Whose::Request, text, edit)
     }
@@ -71,7 +71,7 @@ impl ClusterPair<'_> {
         Key::new(CLUSTERS, "", &self.cluster.name)
     }
 
-    /// Labels on the cluster that `selector` matches.
+    /// The remedy that sets labels on the cluster so that `selector` matches.
     fn labelled(&self, selector: &Selector) -> Option<Remedy> {
         let changes = labels::to_match(selector, self.cluster.labels())?;
         let text = labels::words(&format!("ManagedCluster {}", self.cluster.name), &changes);
@@ -82,12 +82,12 @@ impl ClusterPair<'_> {
         Some(Remedy::new(Whose::Target, text, edit))
     }
 
-    /// Remedies by sets: bind and choose a set that the cluster is in, or move the cluster into a set
-    /// that is bound and chosen.
+    /// Remedies by sets: bind and request a set of the cluster, or move the cluster into a set that is bound
+    /// and requested.
     fn sets(&self) -> Vec<Remedy> {
         let namespace = &self.decision.demand.namespace;
         let bound = self.fleet.bound_sets(namespace);
-        let wanted = &self.record.policy.sets;
+        let requested_sets = &self.record.policy.sets;
         let is_in = |(name, set): &(&std::sync::Arc<str>, &std::sync::Arc<_>)| {
             let set: &crate::record::ClusterSet = set;
             set.has(name, self.cluster.labels())
@@ -98,19 +98,19 @@ impl ClusterPair<'_> {
             .iter()
             .filter(is_in)
             .take(MOST)
-            .filter_map(|(name, _)| self.opened(name, !bound.contains(name)))
+            .filter_map(|(name, _)| self.open_set(name, !bound.contains(name)))
             .collect();
-        remedies.extend(self.made(&bound));
+        remedies.extend(self.missing_set(&bound));
         let chosen = bound
             .iter()
-            .filter(|set| wanted.is_empty() || wanted.contains(set));
+            .filter(|set| requested_sets.is_empty() || requested_sets.contains(set));
         for name in chosen.take(MOST) {
             let moved = self.fleet.sets.get(name).and_then(|set| match &set.membership {
                 Membership::Label => Selector::parse(&format!("{SET_LABEL}={name}"))
                     .ok()
                     .and_then(|selector| self.labelled(&selector)),
                 Membership::Selector(selector) => self.labelled(selector),
-                Membership::Nobody => None,
+                Membership::Empty => None,
             });
             remedies.extend(moved);
         }
@@ -122,8 +122,8 @@ impl ClusterPair<'_> {
         remedies
     }
 
-    /// Remedy by the set that the label of the cluster names: create it if it is missing, and bind it.
-    fn made(&self, bound: &[std::sync::Arc<str>]) -> Option<Remedy> {
+    /// The remedy for a missing set that the cluster's label names: create the set and bind it.
+    fn missing_set(&self, bound: &[std::sync::Arc<str>]) -> Option<Remedy> {
         let name: std::sync::Arc<str> = self.cluster.labels().get(SET_LABEL)?.into();
         if self.fleet.sets.contains_key(&name) || berth_apimachinery::name::dns_subdomain(&name).is_err() {
             return None;
@@ -132,7 +132,7 @@ impl ClusterPair<'_> {
             .fleet
             .missing_sets(&self.decision.demand.namespace)
             .contains(&name);
-        let opened = self.opened(&name, !is_bound && !bound.contains(&name));
+        let open_set = self.open_set(&name, !is_bound && !bound.contains(&name));
         let set = Edit::Create {
             key: Key::new(SETS, "", &name),
             object: json!({
@@ -144,9 +144,9 @@ impl ClusterPair<'_> {
         };
         let mut text = format!("make ManagedClusterSet {name}");
         let mut edits = vec![set];
-        if let Some(opened) = opened {
-            text.push_str(&format!(" and {}", opened.text));
-            edits.extend(opened.edits);
+        if let Some(open_set) = open_set {
+            text.push_str(&format!(" and {}", open_set.text));
+            edits.extend(open_set.edits);
         }
         Some(Remedy {
             text,
@@ -155,12 +155,12 @@ impl ClusterPair<'_> {
         })
     }
 
-    /// Binds the set `name` of the cluster where it is not bound, and adds it where the placement names
-    /// sets.
-    fn opened(&self, name: &std::sync::Arc<str>, unbound: bool) -> Option<Remedy> {
+    /// The remedy that opens the cluster's set `name` to the placement: bind the set if it is `unbound`, and
+    /// add it to the placement if that names sets.
+    fn open_set(&self, name: &std::sync::Arc<str>, unbound: bool) -> Option<Remedy> {
         let namespace = &self.decision.demand.namespace;
-        let wanted = &self.record.policy.sets;
-        let unnamed = !wanted.is_empty() && !wanted.contains(name);
+        let requested_sets = &self.record.policy.sets;
+        let unnamed = !requested_sets.is_empty() && !requested_sets.contains(name);
         let (mut edits, mut words) = (Vec::new(), Vec::new());
         if unbound {
             words.push(format!("bind ManagedClusterSet {name} to namespace {namespace}"));
@@ -188,7 +188,7 @@ impl ClusterPair<'_> {
         })
     }
 
-    /// Remedies by predicates, each alone: labels on the cluster, or a weaker predicate.
+    /// Remedies for each predicate alone: labels on the cluster, or a weaker predicate.
     fn predicates(&self) -> Vec<Remedy> {
         let predicates = self.record.policy.predicates.as_deref().unwrap_or_default();
         let mut remedies = Vec::new();
@@ -202,7 +202,7 @@ impl ClusterPair<'_> {
         remedies
     }
 
-    /// The expressions that do not hold, by their places.
+    /// The indices of the expressions of `predicate` that are not true.
     fn failing(&self, predicate: &Predicate) -> Vec<usize> {
         let mut evaluator = Evaluator::new(self.fleet, self.decision.now);
         let expressions = predicate.expressions.iter().enumerate();
@@ -212,9 +212,10 @@ impl ClusterPair<'_> {
             .collect()
     }
 
-    /// The predicate at `index` without the requirements that the cluster does not meet.
+    /// The remedy that removes from the predicate at `index` the requirements that the cluster does not
+    /// meet.
     fn relaxed(&self, index: usize, failing: &[usize]) -> Option<Remedy> {
-        let mut gone = Vec::new();
+        let mut removed = Vec::new();
         let demand = self.decision.demand.clone();
         let edit = Edit::of(demand, &self.record.object, |placement| {
             let selector = &mut placement["spec"]["predicates"][index]["requiredClusterSelector"];
@@ -223,28 +224,28 @@ impl ClusterPair<'_> {
                 ("claimSelector", &self.cluster.claims),
             ] {
                 if let Some(part) = selector.get_mut(field) {
-                    gone.extend(labels::relax(part, have));
+                    removed.extend(labels::relax(part, have));
                 }
             }
             let expressions = selector.pointer_mut("/celSelector/celExpressions");
             if let Some(list) = expressions.and_then(Value::as_array_mut) {
                 for &place in failing.iter().rev() {
                     if place < list.len() {
-                        gone.push(list.remove(place).as_str().unwrap_or_default().to_owned());
+                        removed.push(list.remove(place).as_str().unwrap_or_default().to_owned());
                     }
                 }
             }
         });
-        let text = format!("take {} out of spec.predicates[{index}]", gone.join(" and "));
-        (!gone.is_empty()).then(|| Remedy::new(Whose::Request, text, edit))
+        let text = format!("take {} out of spec.predicates[{index}]", removed.join(" and "));
+        (!removed.is_empty()).then(|| Remedy::new(Whose::Request, text, edit))
     }
 
-    /// Remedies for the taint at `place`: tolerate it, or remove it.
+    /// Remedies for the taint with index `place`: tolerate it, or remove it.
     fn taint(&self, place: usize) -> Vec<Remedy> {
         let Some(taint) = self.cluster.taints().get(place).map(Taint::from) else {
             return Vec::new();
         };
-        let tolerate = self.asked(taints::tolerate(&taint), |placement| {
+        let tolerate = self.placement_edit(taints::tolerate(&taint), |placement| {
             push(&mut placement["spec"]["tolerations"], taints::toleration(&taint));
         });
         if OWN_TAINTS.contains(&taint.key.as_str()) {
@@ -258,7 +259,7 @@ impl ClusterPair<'_> {
         vec![tolerate, taints::removal(&taint, target, place, |_| true)]
     }
 
-    /// Remedy by number: enough clusters that this one is among the picked.
+    /// The remedy that increases the number of clusters until this one is picked.
     fn number(&self) -> Vec<Remedy> {
         let ranked = &self.decision.solved.ranked;
         let rank = ranked.iter().position(|&other| other == self.candidate);
@@ -269,7 +270,7 @@ impl ClusterPair<'_> {
             return Vec::new();
         };
         vec![
-            self.asked(format!("raise spec.numberOfClusters to {number}"), |placement| {
+            self.placement_edit(format!("raise spec.numberOfClusters to {number}"), |placement| {
                 placement["spec"]["numberOfClusters"] = number.into();
             }),
         ]

@@ -1,4 +1,4 @@
-//! AddOnPlacementScores, each read once when it changes.
+//! AddOnPlacementScores, each parsed once per change.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,14 +10,15 @@ use crate::kind;
 
 /// All AddOnPlacementScores of one cluster.
 #[derive(Debug)]
-pub(crate) struct ScoredCluster {
-    /// Unique to these readings of the objects, so that kept results are never used for others.
+pub(crate) struct ClusterScores {
+    /// A number that is unique to these versions of the objects, so that cached results are never used for
+    /// others.
     pub(crate) stamp: u64,
     /// The objects, by name.
     pub(crate) objects: Vec<Arc<Scores>>,
 }
 
-impl ScoredCluster {
+impl ClusterScores {
     /// The scores in `objects`, by name.
     pub(crate) fn new(objects: Vec<Arc<Scores>>) -> Self {
         static STAMPS: AtomicU64 = AtomicU64::new(1);
@@ -34,18 +35,18 @@ impl ScoredCluster {
 /// An AddOnPlacementScore.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Scores {
-    /// Its cluster: its namespace.
+    /// The cluster, which is the namespace of the object.
     pub(crate) cluster: Arc<str>,
-    /// Its name.
+    /// The name of the object.
     pub(crate) resource: Arc<str>,
-    /// The values by score name; of a name listed twice the last one.
+    /// The values by score name. If a name is listed twice, the last value counts.
     pub(crate) values: BTreeMap<Arc<str>, i32>,
-    /// The last instant they count.
+    /// The last instant at which the values count.
     pub(crate) until: Timestamp,
 }
 
 impl Scores {
-    /// Reads the scores of `cluster` in the object named `resource`.
+    /// Creates the scores of `cluster` from the object named `resource`.
     pub(crate) fn new(cluster: &Arc<str>, resource: &Arc<str>, view: &kind::AddOnPlacementScore) -> Self {
         let values = view
             .status

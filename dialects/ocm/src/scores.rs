@@ -1,8 +1,9 @@
 //! The prioritizers Balance, Steady, ResourceAllocatableCPU, ResourceAllocatableMemory and AddOn
 //! (docs/systems/ocm.md, "Scores").
 //!
-//! Formulas with a division are computed in doubles, operation for operation as documented, and cut to
-//! integers only at the end: exact fractions would round differently from the running system at the edges.
+//! Formulas with a division are computed in 64-bit floats, with the documented sequence of operations, and
+//! truncated to integers only at the end: in edge cases, exact fractions would be rounded differently from
+//! OCM.
 
 use berth_apimachinery::Timestamp;
 use berth_dialect_columns::{Bits, Chunks};
@@ -12,17 +13,17 @@ use crate::columns::{Columns, ScoreColumn};
 use crate::fleet::Fleet;
 use crate::outline::Range;
 
-/// Few decisions are better.
+/// The prioritizer Balance: fewer decisions on a cluster are better.
 pub(crate) struct Balance<'a> {
     /// The weight.
     pub(crate) weight: i64,
-    /// Number of the counted decisions that are this placement's own, by candidate.
+    /// Number of counted decisions of this placement itself, by candidate.
     pub(crate) own: &'a [(Ix, u32)],
-    /// The highest count of any cluster, own decisions left out.
+    /// The highest count of any cluster, without this placement's own decisions.
     pub(crate) highest: u32,
 }
 
-/// The value of a cluster that `count` decisions name, where at most `highest` name any.
+/// The value of a cluster with `count` decisions, if no cluster has more than `highest`.
 pub(crate) fn balance(count: u32, highest: u32) -> i64 {
     if count == 0 || highest == 0 {
         return 100;
@@ -36,7 +37,7 @@ impl Scorer<Columns> for Balance<'_> {
     }
 
     fn score(&self, columns: &Columns, feasible: &[Ix], values: &mut [Option<i64>]) {
-        // Counts repeat: most fleets have few distinct ones, and the formula divides.
+        // The last value is cached: most fleets have few distinct counts, and the formula has a division.
         let mut last = (0, 100);
         for (value, &candidate) in values.iter_mut().zip(feasible) {
             let count = columns.counts.get(candidate);
@@ -54,11 +55,11 @@ impl Scorer<Columns> for Balance<'_> {
     }
 }
 
-/// Clusters that are selected already are better.
+/// The prioritizer Steady: clusters that are selected already are better.
 pub(crate) struct Steady<'a> {
     /// The weight.
     pub(crate) weight: i64,
-    /// The clusters this placement has selected.
+    /// The clusters that this placement has selected.
     pub(crate) held: &'a Bits,
 }
 
@@ -74,13 +75,13 @@ impl Scorer<Columns> for Steady<'_> {
     }
 }
 
-/// More of a resource is better.
+/// The prioritizers by an allocatable resource: more is better.
 pub(crate) struct Allocatable<'a> {
     /// The weight.
     pub(crate) weight: i64,
-    /// The amounts by candidate; not a number where the resource is not reported in full.
+    /// The amounts by candidate; NaN where allocatable or capacity is not reported.
     pub(crate) amounts: &'a Chunks<f64>,
-    /// Least and most there is, where others than the clusters at hand count.
+    /// The range of the whole fleet, if these clusters are only a part of it.
     pub(crate) range: Option<Range>,
 }
 
@@ -106,18 +107,18 @@ impl Scorer<Columns> for Allocatable<'_> {
     }
 }
 
-/// The value of an AddOnPlacementScore, 0 where it is missing or has expired.
+/// The prioritizer by an AddOnPlacementScore, whose value is 0 where it is missing or has expired.
 pub(crate) struct AddOn<'a> {
     /// The weight.
     pub(crate) weight: i64,
-    /// The values, where any cluster has one.
+    /// The values; `None` where no cluster has one.
     pub(crate) column: Option<&'a ScoreColumn>,
     /// The instant of the decision.
     pub(crate) now: Timestamp,
 }
 
 impl AddOn<'_> {
-    /// The first instant after the validity of a value in use: one nanosecond after its `validUntil`.
+    /// The first instant at which a value in use is no longer valid: one nanosecond after its `validUntil`.
     pub(crate) fn expires(&self, feasible: &[Ix]) -> Option<Timestamp> {
         let mut first: Option<Timestamp> = None;
         self.each(feasible, |_, entry_until, _| {
@@ -133,7 +134,7 @@ impl AddOn<'_> {
     /// entry.
     fn each(&self, feasible: &[Ix], mut each: impl FnMut(usize, Timestamp, i32)) {
         let Some(column) = self.column else { return };
-        // Both are sorted by candidate.
+        // Entries and feasible clusters are both sorted by candidate.
         let mut entries = column.iter().peekable();
         for (row, &candidate) in feasible.iter().enumerate() {
             while entries.next_if(|entry| entry.candidate < candidate).is_some() {}
@@ -162,17 +163,17 @@ impl Scorer<Columns> for AddOn<'_> {
 /// Reason why the value of an AddOn score of a cluster counts as 0 instead of its measured value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Absence {
-    /// It counted until then.
+    /// The score has expired: this was the last instant at which it counted.
     Expired(Timestamp),
-    /// The cluster has no such object.
+    /// The cluster has no AddOnPlacementScore with this name.
     NoObject,
     /// The object has no score of this name.
     NoScore,
 }
 
 impl Absence {
-    /// Tells why `candidate` has no value that counts of the score in `column`, which is `fleet`'s
-    /// column for that score in the objects named `resource`; `None` where it has one.
+    /// Reason why `candidate` has no valid value of the score in `column`; `None` where it has one. `column`
+    /// is the column of `fleet` for that score in the objects named `resource`.
     pub(crate) fn of(
         fleet: &Fleet,
         column: Option<&ScoreColumn>,
@@ -195,7 +196,7 @@ impl Absence {
     }
 }
 
-/// `value` cut toward zero; values here are at most a few hundred.
+/// Truncates `value` toward zero; values are at most a few hundred.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "cutting toward zero is the formula"

@@ -1,10 +1,11 @@
-//! Number of decisions that name each cluster, over all PlacementDecisions of the hub. It is updated
+//! Number of decisions that name each cluster, over all PlacementDecisions of the hub. The tally is updated
 //! when a decision changes, so that Balance only looks up the feasible clusters.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The counts by cluster name, clusters that do not exist included, and how many names have each count.
+/// The count of each cluster name, including names without a cluster, and the number of names for each
+/// count.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Tally {
     counts: imbl::HashMap<Arc<str>, u32>,
@@ -24,7 +25,7 @@ impl Tally {
         count + 1
     }
 
-    /// Takes one decision on `cluster` away; returns the new count.
+    /// Removes one decision on `cluster`; returns the new count.
     pub(crate) fn remove(&mut self, cluster: &Arc<str>) -> u32 {
         let count = self.of(cluster);
         self.shift(cluster, count, count.saturating_sub(1));
@@ -46,7 +47,7 @@ impl Tally {
         }
     }
 
-    /// The highest count of any name once the decisions in `own` (count by name) are left out.
+    /// The highest count of any name without the decisions in `own` (count by name).
     pub(crate) fn highest_without(&self, own: &BTreeMap<&str, u32>) -> u32 {
         let mut full: BTreeMap<u32, u32> = BTreeMap::new();
         let mut highest = 0;

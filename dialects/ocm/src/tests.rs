@@ -1,4 +1,4 @@
-//! The dialect as others use it: objects folded in, decisions and writes out.
+//! Tests of the dialect through its contract: objects are folded in, and decisions and writes are checked.
 
 mod conditions;
 mod due;
@@ -9,8 +9,8 @@ mod moves;
 mod notes;
 mod parts;
 mod predicates;
+mod reports;
 mod reserved;
 mod scores;
 mod stories;
-mod told;
 mod world;

@@ -14,7 +14,7 @@ use crate::kind::without_effect;
 use crate::policy::{Policy, Prioritizer, ScoreSource, expression_path};
 use crate::scores::Absence;
 
-/// Every warning.
+/// All warnings.
 pub(crate) fn all(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     let Some(record) = fleet.placements.get(&decision.demand) else {
         return Vec::new();
@@ -54,10 +54,10 @@ pub(crate) fn score(fleet: &Fleet, decision: &Decision, candidate: Ix, scorer: u
         candidate,
         decision.now,
     )?;
-    Some(told(absence, resource, score))
+    Some(absence_text(absence, resource, score))
 }
 
-fn told(absence: Absence, resource: &str, score: &str) -> String {
+fn absence_text(absence: Absence, resource: &str, score: &str) -> String {
     match absence {
         Absence::Expired(until) => format!("expired since {}", berth_apimachinery::time::rfc3339(until)),
         Absence::NoObject => format!("there is no AddOnPlacementScore {resource}"),
@@ -65,12 +65,13 @@ fn told(absence: Absence, resource: &str, score: &str) -> String {
     }
 }
 
-/// Bindings and `spec.clusterSets` that name missing sets, while other sets are chosen from.
+/// Warnings about bindings and entries of `spec.clusterSets` that name missing sets, if other sets exist to
+/// choose from.
 fn missing_sets(fleet: &Fleet, decision: &Decision, policy: &Policy) -> Vec<String> {
     let namespace = &decision.demand.namespace;
     let bound = fleet.bound_sets(namespace);
     if bound.is_empty() {
-        // The condition reports it.
+        // Without any set, the condition reports this.
         return Vec::new();
     }
     let missing = fleet.missing_sets(namespace);
@@ -116,7 +117,7 @@ pub(crate) fn failure(
     ))
 }
 
-/// The feasible clusters whose score counts as 0 for another reason than its measured value, by the
+/// The warning about feasible clusters whose score counts as 0 because it is missing or has expired, by
 /// reason.
 fn absences(fleet: &Fleet, decision: &Decision, prioritizer: &Prioritizer) -> Option<String> {
     let ScoreSource::AddOn { resource, score } = &prioritizer.scoring else {
@@ -127,7 +128,7 @@ fn absences(fleet: &Fleet, decision: &Decision, prioritizer: &Prioritizer) -> Op
     let mut found: BTreeMap<Absence, Vec<&str>> = BTreeMap::new();
     for &candidate in &decision.solved.feasible {
         if let Some(absence) = Absence::of(fleet, column, resource, candidate, decision.now) {
-            // Of those that expired at different times, the first time is reported.
+            // If scores expired at different times, the first time is reported.
             let known = found.keys().next().copied();
             let kind = match (absence, known) {
                 (Absence::Expired(_), Some(first @ Absence::Expired(_))) => first,
@@ -145,18 +146,18 @@ fn absences(fleet: &Fleet, decision: &Decision, prioritizer: &Prioritizer) -> Op
         .map(|(absence, clusters)| {
             format!(
                 "{} ({})",
-                told(absence, resource, score),
+                absence_text(absence, resource, score),
                 listing::clusters(clusters.into_iter())
             )
         })
         .collect();
     let weight = prioritizer.weight;
-    let wins = match weight < 0 {
+    let effect = match weight < 0 {
         true => format!("; with weight {weight} that is better than any score above 0"),
         false => String::new(),
     };
     Some(format!(
-        "{} counts as 0 for {count} of {} feasible clusters: {}{wins}",
+        "{} counts as 0 for {count} of {} feasible clusters: {}{effect}",
         prioritizer.name,
         decision.solved.feasible.len(),
         parts.join("; ")

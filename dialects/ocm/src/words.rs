@@ -1,4 +1,4 @@
-//! Sentences about a decision, made only for a reader.
+//! Sentences about a decision, rendered only for a reader.
 
 use std::fmt;
 
@@ -22,16 +22,17 @@ use crate::policy::{Policy, Predicate};
 /// The sentence of a refusal.
 pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, code: Code) -> String {
     let detail = decision.detail::<Detail>();
-    let told = RefusalFacts {
+    let facts = RefusalFacts {
         fleet,
         policy: detail.and_then(|detail| detail.policy.as_deref()),
         held: detail.and_then(|detail| detail.held.as_ref()),
         now: decision.now,
     };
-    told.sentence(candidate, code)
+    facts.sentence(candidate, code)
 }
 
-/// A number for all that the sentence of a refusal takes from the candidate; `None` where that is not known.
+/// A number for the part of a refusal's sentence that depends on the candidate; `None` where that part is
+/// not known.
 pub(crate) fn alike(fleet: &Fleet, decision: &Decision, candidate: Ix, code: Code) -> Option<u32> {
     let policy = decision.detail::<Detail>()?.policy.as_deref()?;
     match code {
@@ -39,10 +40,7 @@ pub(crate) fn alike(fleet: &Fleet, decision: &Decision, candidate: Ix, code: Cod
         Code::Terminating => Some(0),
         Code::PredicateMismatch => {
             let predicates = policy.predicates.as_deref().ok()?;
-            predicates
-                .iter()
-                .all(Predicate::asks_for_labels_only)
-                .then_some(0)
+            predicates.iter().all(Predicate::tests_labels_only).then_some(0)
         }
         Code::Untolerated => match fleet.columns().taints.of(candidate) {
             ClusterTaints::Like(list) => {
@@ -54,16 +52,16 @@ pub(crate) fn alike(fleet: &Fleet, decision: &Decision, candidate: Ix, code: Cod
                     || tolerations.any(|toleration| toleration.toleration_seconds.is_some());
                 (!depends).then_some(list)
             }
-            ClusterTaints::Not | ClusterTaints::Somehow => None,
+            ClusterTaints::Not | ClusterTaints::Unnumbered => None,
         },
     }
 }
 
-/// The labels of the one predicate of `decision`, where there is one and asks for nothing else.
+/// The label selector of the only predicate of `decision`, if there is only one and it tests nothing else.
 pub(crate) fn asked_labels(decision: &Decision) -> Option<&Selector> {
     let policy = decision.detail::<Detail>()?.policy.as_deref()?;
     match policy.predicates.as_deref().ok()? {
-        [predicate] => predicate.asks_for_labels_only().then_some(&predicate.labels),
+        [predicate] => predicate.tests_labels_only().then_some(&predicate.labels),
         _ => None,
     }
 }
@@ -72,7 +70,7 @@ pub(crate) fn asked_labels(decision: &Decision) -> Option<&Selector> {
 pub(crate) struct RefusalFacts<'a> {
     /// All known objects.
     pub(crate) fleet: &'a Fleet,
-    /// Policy that the clusters were judged by.
+    /// The policy by which the clusters were judged.
     pub(crate) policy: Option<&'a Policy>,
     /// The clusters that were selected before.
     pub(crate) held: Option<&'a Bits>,
@@ -81,7 +79,7 @@ pub(crate) struct RefusalFacts<'a> {
 }
 
 impl RefusalFacts<'_> {
-    /// Every refusal of `candidate` as one text: the answer to a choice of targets.
+    /// All refusals of `candidate` as one text, for the error of a chosen target.
     pub(crate) fn refusals(&self, solved: &PipelineOutcome, candidate: Ix) -> String {
         let lines: Vec<String> = solved
             .rejections_of(candidate)
@@ -124,20 +122,20 @@ impl RefusalFacts<'_> {
         }
     }
 
-    /// All taints of the cluster that refuse it.
+    /// The sentence about all taints for which the cluster is refused.
     fn untolerated(&self, candidate: Ix) -> String {
         let columns = self.fleet.columns();
         let tolerations = self.policy.and_then(|policy| policy.tolerations.as_deref().ok());
-        let nobody = Bits::none(columns.count());
-        let held = self.held.unwrap_or(&nobody);
-        let filter = TaintToleration::new(tolerations.unwrap_or_default(), &nobody, held, self.now);
-        let taints = filter.untolerated(columns.row(candidate).taints(), held.has(candidate));
+        let no_clusters = Bits::none(columns.count());
+        let current = self.held.unwrap_or(&no_clusters);
+        let filter = TaintToleration::new(tolerations.unwrap_or_default(), &no_clusters, current, self.now);
+        let taints = filter.untolerated(columns.row(candidate).taints(), current.has(candidate));
         taints::untolerated(taints.map(Taint::from))
     }
 }
 
-/// Parts of each predicate that a cluster does not meet. Of a large fleet most refusals are these, so that
-/// nothing is made in between.
+/// The part of each predicate that a cluster does not meet, in words. In a large fleet most refusals are of
+/// this kind, so that the text is written without intermediate strings.
 struct UnmatchedParts<'a> {
     predicates: &'a [Predicate],
     fleet: &'a Fleet,
@@ -150,20 +148,20 @@ impl fmt::Display for UnmatchedParts<'_> {
         let mut evaluator = Evaluator::new(self.fleet, self.now);
         for (index, predicate) in self.predicates.iter().enumerate() {
             let between = if index > 0 { "; " } else { "" };
-            let asked = mismatch(predicate, self.fleet, self.candidate, &mut evaluator);
-            write!(f, "{between}predicates[{index}] {asked}")?;
+            let part = mismatch(predicate, self.fleet, self.candidate, &mut evaluator);
+            write!(f, "{between}predicates[{index}] {part}")?;
         }
         Ok(())
     }
 }
 
-/// Part of a predicate that a cluster does not meet.
+/// A part of a predicate that a cluster does not meet.
 enum PredicatePart<'a> {
-    /// More than may be spent on it: each part is met.
+    /// The cost of the predicate exceeds its limit, although each part is met.
     TooMuch,
     Labels(&'a Selector),
     Claims(&'a Selector),
-    /// An expression, and why it is neither true nor false where it is neither.
+    /// An expression, with the reason if it is neither true nor false.
     Expression(&'a str, Option<String>),
 }
 
@@ -179,15 +177,15 @@ impl fmt::Display for PredicatePart<'_> {
     }
 }
 
-/// The first part of `predicate`, which refuses the cluster, that does not match.
+/// The first part of `predicate` that does not match the refused cluster.
 fn mismatch<'a>(
     predicate: &'a Predicate,
     fleet: &Fleet,
     candidate: Ix,
     evaluator: &mut Evaluator<'_>,
 ) -> PredicatePart<'a> {
-    // If it has only labels, the cluster need not be judged again: it has been refused.
-    if predicate.asks_for_labels_only() {
+    // If the predicate only tests labels, these do not match: the cluster has been refused.
+    if predicate.tests_labels_only() {
         return PredicatePart::Labels(&predicate.labels);
     }
     let row = fleet.columns().row(candidate);
@@ -285,7 +283,7 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     )
 }
 
-/// The decision groups with how many clusters each has, where there are several or they have names.
+/// The decision groups with their numbers of clusters, if there are several groups or they have names.
 fn groups(plan: &Plan) -> String {
     let is_whole = |group: &DecisionGroupStatus| group.decision_group_name.is_empty();
     if plan.groups.len() < 2 && plan.groups.iter().all(is_whole) {

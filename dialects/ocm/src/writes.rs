@@ -1,9 +1,9 @@
-//! The objects a decision writes, in order: every prefix of the writes is a valid state
-//! (docs/concepts.md, "Where objects are").
+//! The writes of a decision, in order: every prefix of them leaves a valid state (docs/concepts.md, "Where
+//! objects are").
 //!
-//! New PlacementDecisions are created empty. Then lists change, so that a cluster that stays selected
-//! is never missing from all of them; then labels; then the Placement's status. Unneeded objects are
-//! deleted last. Edits start from the stored objects, so that unknown fields survive.
+//! New PlacementDecisions are created empty. Then the lists change, in an order in which a cluster that
+//! stays selected is always in one of them. Then the labels and the Placement's status are written. Unneeded
+//! objects are deleted last. Edits start from the stored objects, so that unknown fields survive.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::names::{DECISIONS, DECISIONS_PER_OBJECT, PLACEMENT_API_VERSION};
 use crate::plan::{File, Plan};
 use crate::record::PlacementRecord;
 
-/// Number of clusters that are selected.
+/// The status field with the number of selected clusters.
 const SELECTED: &str = "numberOfSelectedClusters";
 
 /// The conditions of a decision as the Placement's status will list them.
@@ -39,7 +39,7 @@ pub(crate) fn conditions(fleet: &Fleet, decision: &Decision) -> Vec<Value> {
         .collect()
 }
 
-/// The fields of a condition; its time moves only with its status.
+/// The fields of a condition. Its transition time changes only with its status.
 fn condition(aspect: &Aspect<'_>, known: &[Condition], now: Timestamp) -> Map<String, Value> {
     let same = Condition::find(known, aspect.r#type).filter(|known| *known.status == *aspect.status);
     let time = same.and_then(|known| known.last_transition_time).unwrap_or(now);
@@ -100,7 +100,7 @@ fn without_revision(mut object: Value) -> Value {
     object
 }
 
-/// The object at `name` below `parent`, made when it is missing or no object.
+/// The JSON object at `name` below `parent`, which is created where it is missing or of another type.
 fn child<'a>(parent: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
     if !parent.is_object() {
         *parent = json!({});
@@ -117,13 +117,13 @@ struct Files<'a> {
     record: &'a PlacementRecord,
     placement: &'a Key,
     plan: &'a Plan,
-    /// The files an earlier write of the list has touched.
+    /// The files that an earlier write of the list has created or changed.
     written: BTreeSet<usize>,
     list: &'a mut Vec<Write>,
 }
 
 impl Files<'_> {
-    /// Makes the objects that are missing, without a list: a create does not write the status.
+    /// Creates the missing objects without a list: a creation does not write the status.
     fn create(&mut self) {
         for (index, file) in self
             .plan
@@ -137,33 +137,34 @@ impl Files<'_> {
         }
     }
 
-    /// Writes the lists. A list that loses a cluster to another one waits until that one has it. Where
-    /// lists wait for each other, one of them first takes the new clusters in addition to the old ones.
+    /// Writes the lists. If a cluster moves from one list to another, the former list is written after the
+    /// latter. If lists wait for each other in a circle, one of them is first written with both its old and
+    /// its new clusters.
     fn lists(&mut self) {
         let waits = self.waits();
         let mut open: BTreeSet<usize> = (0..self.plan.files.len())
             .filter(|&index| self.plan.files[index].list_changes)
             .collect();
-        let mut shown: BTreeSet<usize> = BTreeSet::new();
+        let mut pushed: BTreeSet<usize> = BTreeSet::new();
         while let Some(&first) = open.first() {
             let ready = |index: &usize| {
                 waits[*index]
                     .iter()
-                    .all(|other| shown.contains(other) || !open.contains(other))
+                    .all(|other| pushed.contains(other) || !open.contains(other))
             };
             if let Some(index) = open.iter().copied().find(|index| ready(index)) {
                 self.push_list(index, &self.plan.files[index].clusters);
                 open.remove(&index);
-                shown.insert(index);
+                pushed.insert(index);
                 continue;
             }
             let index = open
                 .iter()
                 .copied()
-                .find(|index| !shown.contains(index))
+                .find(|index| !pushed.contains(index))
                 .unwrap_or(first);
             let both = self.old_and_new(index);
-            shown.insert(index);
+            pushed.insert(index);
             if both.len() <= DECISIONS_PER_OBJECT {
                 self.push_list(index, &both);
             } else {
@@ -173,7 +174,7 @@ impl Files<'_> {
         }
     }
 
-    /// For every file, the others that take over a cluster it lists now.
+    /// For every file, the other files that will list a cluster that the file lists now.
     fn waits(&self) -> Vec<BTreeSet<usize>> {
         let files = &self.plan.files;
         let future: BTreeMap<&str, usize> = files
@@ -197,7 +198,7 @@ impl Files<'_> {
             .collect()
     }
 
-    /// The clusters the file will list, with those it lists now and another will.
+    /// The clusters that the file will list, and those that it lists now and another file will list.
     fn old_and_new(&self, index: usize) -> Vec<Arc<str>> {
         let selected: BTreeSet<&Arc<str>> = self.plan.files.iter().flat_map(|file| &file.clusters).collect();
         let file = &self.plan.files[index];
@@ -252,7 +253,7 @@ impl Files<'_> {
         });
     }
 
-    /// The present object, or the one made by this list.
+    /// The present object, or the one that an earlier write of the list creates.
     fn current(&self, file: &File) -> Value {
         match &file.stored {
             Some(stored) => without_revision(stored.object.parse()),
@@ -281,7 +282,7 @@ impl Files<'_> {
             labels[key] = value.into();
         }
         let uid = self.record.object.meta().uid();
-        // Without a uid (a file that `simulate` reads) no owner reference is possible.
+        // A Placement without a uid, from a file that `simulate` reads, cannot have an owner reference.
         if uid.is_empty() {
             return;
         }
@@ -291,14 +292,14 @@ impl Files<'_> {
         });
         let owners = metadata.entry("ownerReferences").or_insert_with(|| json!([]));
         let mut list = owners.as_array().cloned().unwrap_or_default();
-        // There is one controller: this placement, not an earlier one of the same name.
+        // An object has one controller: this placement, not an earlier one with the same name.
         list.retain(|known| known["uid"] != *uid && known["controller"] != true);
         list.push(owner);
         *owners = Value::Array(list);
     }
 }
 
-/// Sets `status.decisions`, and leaves the entries of staying clusters unchanged.
+/// Sets `status.decisions`. Entries of clusters that stay are not changed.
 fn put_list(object: &mut Value, clusters: &[Arc<str>]) {
     let status = child(object, "status");
     let known: BTreeMap<String, Value> = status
@@ -321,7 +322,7 @@ fn placement_status(record: &PlacementRecord, decision: &Decision, detail: &Deta
     let mut object = without_revision(record.object.parse());
     let status = child(&mut object, "status");
     if let Some(plan) = &detail.plan {
-        // A 0 that is absent stays so: another writer leaves it out, and would take it out again.
+        // An absent 0 stays absent: another writer omits it, and would remove it again.
         if plan.selected > 0 || status.contains_key(SELECTED) {
             status.insert(SELECTED.to_owned(), plan.selected.into());
         }
@@ -351,7 +352,7 @@ fn placement_status(record: &PlacementRecord, decision: &Decision, detail: &Deta
     }
 }
 
-/// Sets `status.decisionGroups`, each on top of the entry at its place.
+/// Sets `status.decisionGroups`. Unknown fields of an entry with the same index are kept.
 fn put_groups(status: &mut Map<String, Value>, groups: &[DecisionGroupStatus]) {
     let known = status
         .get("decisionGroups")

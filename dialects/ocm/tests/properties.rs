@@ -1,4 +1,4 @@
-//! Laws of every hub of clusters and every placement.
+//! Properties of every hub of clusters and every placement.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ fn object(version: &str, kind: &str, namespace: &str, name: &str) -> Value {
     value
 }
 
-/// The name of a cluster; few, so that hubs have clusters in common.
+/// The name of a cluster. There are few names, so that hubs have clusters in common.
 fn cluster_name() -> impl Strategy<Value = String> {
     (0..9u8).prop_map(|number| format!("c{number}"))
 }
@@ -39,7 +39,7 @@ fn taint() -> impl Strategy<Value = Value> {
         1 => Just(json!([{"key": "k", "effect": "NoSelect"}])),
         1 => Just(json!([{"key": "k", "effect": "NoSelectIfNew"}])),
         1 => Just(json!([{"key": "soft", "effect": "PreferNoSelect"}])),
-        // Tolerated for 60 seconds: ten more at `now`.
+        // The taint is tolerated for 60 seconds, of which ten remain at `now`.
         1 => Just(json!([{"key": "ending", "effect": "NoSelect", "timeAdded": "2021-10-28T08:59:10Z"}])),
     ]
 }
@@ -74,7 +74,7 @@ fn cluster() -> impl Strategy<Value = Value> {
     )
 }
 
-/// Scores of one cluster: of one name, of another, or expired.
+/// Scores of one cluster: with one name, with another name, or expired.
 fn scores() -> impl Strategy<Value = Value> {
     let end = prop_oneof![
         3 => Just(Value::Null),
@@ -93,7 +93,7 @@ fn scores() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Clusters with their scores, and decisions of others that name them.
+/// Clusters with their scores, and decisions of other placements on them.
 fn columns() -> impl Strategy<Value = Vec<Value>> {
     let member = (cluster(), prop::option::of(scores()), 0..4u8);
     prop::collection::btree_map(cluster_name(), member, 0..9).prop_map(|members| {
@@ -215,7 +215,7 @@ fn set(name: &str, selector: Value) -> Value {
     value
 }
 
-/// The set `columns` is always bound; one by selector sometimes.
+/// Sets and bindings: the set `columns` is always bound, and a set by selector sometimes.
 fn sets() -> impl Strategy<Value = Vec<Value>> {
     let selector = select(vec![
         json!({"selectorType": "LabelSelector", "labelSelector": {"matchLabels": {"env": "2"}}}),
@@ -268,7 +268,7 @@ impl Generator for Hubs {
         let later = prop::collection::vec(later(), 0..5);
         (sets(), columns(), placements(), later, "[a-z]{1,3}")
             .prop_map(|(sets, columns, placements, later, name)| {
-                // Nobody tolerates it or has it in a set, and it would be the best and biggest of all.
+                // The best and largest possible cluster, which no placement tolerates and no set contains.
                 let mut refused = object("v1", "ManagedCluster", "", &name);
                 refused["spec"] = json!({"taints": [{"key": "refused", "effect": "NoSelect"}]});
                 refused["metadata"]["labels"] =

@@ -1,10 +1,10 @@
-//! The admission rule in addition to the kinds' own validation (docs/systems/openmcp.md, "What is
-//! guarded"): only the scheduler changes the Cluster granted to a request, and the finalizers that
-//! count on Clusters. All other fields are free: other finalizers, the rest of the status (providers
-//! report on Clusters), labels, deleting.
+//! The admission rule beyond the kinds' own validation (docs/systems/openmcp.md, "What is guarded"): only
+//! the scheduler changes the granted Cluster of a request, and requests' finalizers on Clusters. All other
+//! fields are free: other finalizers, the rest of the status (providers report on Clusters), and labels. So
+//! are deletions.
 //!
-//! A Cluster may be *made* with finalizers of requests: a restore from a copy has them, and no decision
-//! depends on an object that did not exist.
+//! A Cluster may be *created* with finalizers of requests: an object restored from a backup has them, and no
+//! decision depends on an object that did not exist.
 
 pub(crate) mod hub_rules;
 
@@ -16,13 +16,13 @@ use serde_json::Value;
 
 use crate::names::{ACTOR, CLUSTERS, REQUEST_FINALIZER, REQUESTS, USE_FINALIZER};
 
-/// Fields of a request's status that are the scheduler's, with the reason.
+/// Fields of a request's status that only the scheduler writes, each with the reason.
 const GRANT: [(&str, &str); 2] = [
     ("cluster", "says which Cluster the request was granted"),
     ("phase", "says whether the request was granted"),
 ];
 
-/// Keeps grants to the scheduler. Members of the break-glass group pass it.
+/// Refuses changes of grants by users other than the scheduler. Members of the break-glass group are exempt.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GrantGuard;
 
@@ -53,7 +53,7 @@ impl Plugin for GrantGuard {
         let nothing = Value::Null;
         let (old, new) = (request.old.unwrap_or(&nothing), object.unwrap_or(&nothing));
         let mut problems = Vec::new();
-        // A status that comes with a new object is dropped by the server.
+        // A creation drops the status, so that only updates are checked.
         if request.resource == REQUESTS && request.operation == Operation::Update {
             let changed = GRANT
                 .iter()
@@ -86,7 +86,7 @@ fn only_the_scheduler(path: String, why: &str, advice: &str) -> FieldError {
     FieldError::forbidden(path, format!("it {why}; only {ACTOR} writes it: {advice}"))
 }
 
-/// The finalizers of `object` that are the scheduler's.
+/// The finalizers of `object` that only the scheduler changes.
 fn finalizers<'a>(request: &Request<'_>, object: &'a Value) -> BTreeSet<&'a str> {
     let list = object["metadata"]["finalizers"].as_array().into_iter().flatten();
     let own = |name: &&str| {

@@ -1,4 +1,5 @@
-//! The filters in pipeline order, and the reasons each refuses for (docs/systems/openmcp.md, "Filters").
+//! The filters in pipeline order, each with the reasons of its refusals (docs/systems/openmcp.md,
+//! "Filters").
 
 berth_scheduling::filters! {
     /// The Cluster is for the request's purpose.
@@ -15,11 +16,11 @@ berth_scheduling::filters! {
     Namespace = "Namespace" {
         OutOfScope = "OutOfScope",
     }
-    /// There is room for one more request. A Cluster the request uses already has room for it.
+    /// There is room for one more request. A Cluster that the request uses already has room for it.
     Tenancy = "Tenancy" {
-        /// The request wants a Cluster of its own.
-        WantsOwn = "Exclusive",
-        /// The Cluster is for one request.
+        /// The request needs an exclusive Cluster.
+        NeedsOwn = "Exclusive",
+        /// The Cluster is exclusive to another request.
         Exclusive = "Exclusive",
         Full = "Full",
     }
@@ -30,8 +31,8 @@ berth_scheduling::filters! {
 }
 
 impl Plugin {
-    /// Whether the filter selects the Clusters in scope. The other filters judge these.
-    pub(crate) const fn looks(self) -> bool {
+    /// Whether the filter selects the Clusters in scope, which the other filters judge.
+    pub(crate) const fn selects_scope(self) -> bool {
         match self {
             Self::Purpose | Self::Selector | Self::Namespace => true,
             Self::Tenancy | Self::Lifecycle => false,

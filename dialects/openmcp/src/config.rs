@@ -1,7 +1,7 @@
-//! The scheduler's configuration in openMCP's own form (docs/systems/openmcp.md, "Configuration"),
-//! under `spec.openmcp`: `scheduler.scope`, `.strategy`, `.selectors` and `.purposeMappings`.
+//! The scheduler's configuration in openMCP's own form (docs/systems/openmcp.md, "Configuration"), under
+//! `spec.openmcp`: `scheduler.scope`, `.strategy`, `.selectors` and `.purposeMappings`.
 //!
-//! Read by its schema; openMCP's own defaults apply on read.
+//! The schema parses the configuration, and openMCP's own defaults apply on read.
 
 mod form;
 mod purpose;
@@ -24,17 +24,17 @@ use form::{Form, PurposeMapping};
 
 pub use warn::warnings;
 
-/// Clusters that are considered.
+/// The Clusters that are considered for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Scope {
-    /// Those of one namespace: the template's, else the request's.
+    /// The Clusters in one namespace: the template's, else the request's.
     Namespaced,
-    /// All.
+    /// The Clusters in all namespaces.
     Cluster,
 }
 
 impl Scope {
-    /// The scope of a configuration that has none, which is another one since v0.14.
+    /// The default scope under `rules`. It was Namespaced before v0.14.
     #[must_use]
     pub const fn by(rules: Rules) -> Self {
         match rules {
@@ -78,73 +78,73 @@ impl Strategy {
     }
 }
 
-/// Number of requests that a Cluster made for a purpose takes.
+/// The number of requests that may use a Cluster for a purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tenancy {
-    /// One, for good: each request gets a Cluster of its own.
+    /// One request, for ever: each request gets its own Cluster.
     Exclusive,
-    /// So many; `None` is any number.
+    /// This number of requests; `None` is any number.
     Shared(Option<u32>),
 }
 
-/// Configuration of the scheduler.
+/// The configuration of the scheduler.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// `scope`, where it is set.
+    /// The field `scope`, if it is set.
     pub scope: Option<Scope>,
-    /// `strategy`.
+    /// The field `strategy`.
     pub strategy: Strategy,
-    /// `selectors.clusters`.
+    /// The field `selectors.clusters`.
     pub clusters: Selector,
-    /// `selectors.requests`.
+    /// The field `selectors.requests`.
     pub requests: Selector,
-    /// `purposeMappings`, by purpose.
+    /// The field `purposeMappings`, by purpose.
     pub purposes: BTreeMap<String, Arc<Mapping>>,
 }
 
-/// Mapping of a purpose.
+/// The mapping of a purpose.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mapping {
-    /// `template.spec.tenancy` and `tenancyCount`.
+    /// The fields `template.spec.tenancy` and `tenancyCount`.
     pub tenancy: Tenancy,
-    /// `selectors.clusters` and the purpose's own `selector`: both must match.
+    /// A selector that combines `selectors.clusters` and the purpose's own `selector`.
     pub selector: Selector,
-    /// Rule for the names of new Clusters.
+    /// The rule for the names of new Clusters.
     pub naming: Naming,
     /// The template of new Clusters.
     pub template: Template,
 }
 
-/// Template of new Clusters.
+/// The template of new Clusters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Template {
-    /// `metadata.generateName`, where set: objects with a random name keep it.
+    /// The field `metadata.generateName`, if it is set. Objects with a random name keep this field.
     pub generate_name: Option<String>,
-    /// `metadata.namespace`, where set.
+    /// The field `metadata.namespace`, if it is set.
     pub namespace: Option<Arc<str>>,
-    /// `metadata.labels` and, unless it is among them, the label that lets a Cluster go with its last
+    /// The field `metadata.labels`, with a default for the label by which a Cluster is deleted with its last
     /// request.
     pub labels: BTreeMap<String, String>,
-    /// `metadata.annotations`.
+    /// The field `metadata.annotations`.
     pub annotations: BTreeMap<String, String>,
-    /// `spec`, the purpose among its purposes.
+    /// The field `spec`, with the purpose among its purposes.
     pub spec: Value,
 }
 
-/// The form.
+/// The schema of the settings.
 pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
 
 impl Config {
-    /// Reads `spec`, the dialect's part of a SchedulerConfiguration, at `path`. `None` when it is
-    /// absent: then there is no configuration.
+    /// Reads `spec`, the dialect's part of a SchedulerConfiguration, which is at `path`. `None` if it is
+    /// absent, so that there is no configuration.
     ///
     /// # Errors
-    /// Everything that is wrong.
+    /// All errors in `spec`.
     pub fn read(spec: &Value, path: &str) -> Result<Option<Self>, Vec<FieldError>> {
         if spec.is_null() {
             return Ok(None);
         }
-        // Another release's fields are warned of, and otherwise ignored, as openMCP does.
+        // Fields of other releases are ignored, as in openMCP, apart from a warning.
         let (mut form, _) = SCHEMA.read_known::<Form>(spec, path);
         let scheduler = std::mem::take(&mut form.value.scheduler);
         let selectors = &scheduler.selectors;
@@ -162,7 +162,7 @@ impl Config {
         })
     }
 
-    /// The namespace whose Clusters a request in `namespace` may use by `rules`; `None` is all.
+    /// The namespace whose Clusters a request in `namespace` may use by `rules`; `None` is all namespaces.
     #[must_use]
     pub fn within<'a>(&self, mapping: &'a Mapping, namespace: &'a str, rules: Rules) -> Option<&'a str> {
         match self.scope.unwrap_or(Scope::by(rules)) {
@@ -180,7 +180,7 @@ impl Mapping {
     }
 }
 
-/// The selector at `path`; `None`, and refused, when it does not parse.
+/// Compiles the selector at `path`. If it is invalid, adds an error and returns `None`.
 fn compiled(form: &mut ReadValue<Form>, selector: &LabelSelector, path: &str) -> Option<Selector> {
     match Selector::compile(selector, path) {
         Ok(selector) => Some(selector),

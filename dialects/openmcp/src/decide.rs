@@ -1,4 +1,4 @@
-//! Deciding about one request (docs/systems/openmcp.md, "Picking").
+//! Decisions on a request (docs/systems/openmcp.md, "Picking").
 
 mod choice;
 
@@ -16,22 +16,22 @@ use crate::naming::NamingError;
 use crate::release::Release;
 use crate::request::Request;
 
-/// The fence of decisions to make a Cluster for several requests. Of two concurrent requests without
-/// room, the second decides again and shares the Cluster of the first.
+/// The fence of decisions that create a Cluster for several requests. If two concurrent requests find no
+/// room, the second one is decided again, and shares the Cluster of the first.
 const NEW_CLUSTERS: &str = "openmcp/new-clusters";
 
-/// The parts of a decision that are the same however it ends.
+/// The parts of a decision that do not depend on its outcome.
 struct DecisionParts<'a> {
     fleet: &'a Fleet,
     request: &'a Record,
     ask: &'a Ask<'a>,
 }
 
-/// A run of the pipeline.
+/// The result of a run of the pipeline, with the names of its scorers.
 type PipelineRun = (PipelineOutcome, Vec<Arc<str>>);
 
 impl Fleet {
-    /// Decides about the request of `ask`.
+    /// Decides the request in `ask`.
     pub(crate) fn decide_request(&self, ask: &Ask<'_>) -> Option<Result<Decision, ChoiceRefusal>> {
         let request = self.request(ask.demand)?;
         let case = DecisionParts {
@@ -42,12 +42,12 @@ impl Fleet {
         Some(case.judge())
     }
 
-    /// Binding of a live request: the Clusters that carry its finalizer and the one its status names, if it
-    /// is there. One that is being deleted is bound only as long as its finalizers are.
+    /// The binding of a request: the Clusters with its finalizer, and the Cluster in its status, if that
+    /// exists. A request that is being deleted is only bound to Clusters with its finalizer.
     pub(crate) fn bound(&self, request: &Record) -> Vec<Current> {
-        let granted = request.said.cluster.as_ref();
+        let granted = request.status.cluster.as_ref();
         let state = |place: &Place| match granted {
-            Some(granted) if granted.place == *place => request.said.phase,
+            Some(granted) if granted.place == *place => request.status.phase,
             _ => "",
         };
         let holder = &request.wants.holder;
@@ -68,7 +68,7 @@ impl Fleet {
         bound.collect()
     }
 
-    /// The cluster name of a place.
+    /// The cluster name of the Cluster at `place`.
     pub(crate) fn name_of(&self, place: &Place) -> Arc<str> {
         match self.find(place) {
             Some((_, row)) => Arc::clone(&row.record.cluster_name),
@@ -87,7 +87,7 @@ impl<'a> DecisionParts<'a> {
         }
         let config = self.fleet.config.as_deref();
         let mapping = self.fleet.mapping(self.request).map(|mapping| &**mapping);
-        if let Some(granted) = &self.request.said.cluster {
+        if let Some(granted) = &self.request.status.cluster {
             return self.keep(granted, config.zip(mapping));
         }
         match (config, mapping) {
@@ -97,7 +97,8 @@ impl<'a> DecisionParts<'a> {
         }
     }
 
-    /// A request with a Cluster keeps it: a lost finalizer is restored, and a lost Cluster recreated.
+    /// The decision on a request with a granted Cluster, which it keeps: a lost finalizer is restored, and a
+    /// lost Cluster is recreated.
     fn keep(
         &self,
         granted: &GrantedCluster,
@@ -125,7 +126,7 @@ impl<'a> DecisionParts<'a> {
         Ok(self.granted(place.clone(), step, Some(candidate), run))
     }
 
-    /// The Cluster in the status does not exist.
+    /// The decision on a request whose granted Cluster does not exist or cannot be parsed.
     fn remake(
         &self,
         granted: &GrantedCluster,
@@ -177,18 +178,22 @@ impl<'a> DecisionParts<'a> {
         }
     }
 
-    /// The Cluster that has the request's finalizer already, after its status was lost: the first of
-    /// the considered ones, even if it could not be taken now.
+    /// The Cluster that already has the finalizer of a request whose status was lost: the first one in
+    /// scope, even if other filters refuse it now.
     fn recovered(&self, solved: &PipelineOutcome) -> Option<(Ix, Place)> {
-        let held = self.fleet.held_by(&self.request.wants.holder);
-        held.filter_map(|place| Some((self.fleet.find(place)?.0, place.clone())))
+        let places = self.fleet.held_by(&self.request.wants.holder);
+        places
+            .filter_map(|place| Some((self.fleet.find(place)?.0, place.clone())))
             .find(|(candidate, _)| {
                 let refusals = solved.rejections_of(*candidate);
-                !refusals.iter().map(Plugin::of_rejection).any(Plugin::looks)
+                !refusals
+                    .iter()
+                    .map(Plugin::of_rejection)
+                    .any(Plugin::selects_scope)
             })
     }
 
-    /// Place of a new Cluster.
+    /// The place of a new Cluster.
     fn new_place(&self, mapping: &Mapping) -> Result<Place, NamingError> {
         let meta = self.request.object.meta();
         let home = mapping.home(meta.namespace());
@@ -198,7 +203,7 @@ impl<'a> DecisionParts<'a> {
         }
         let mut random = Random::new(self.seed());
         let mut place = Place::new(home, &mapping.naming.random(&mut random)?);
-        // As in the API server: a name that is taken is drawn again.
+        // As in the API server, another random name is drawn if the name exists.
         for _ in 0..7 {
             if self.fleet.cluster(&place).is_none() {
                 break;
@@ -208,7 +213,7 @@ impl<'a> DecisionParts<'a> {
         Ok(place)
     }
 
-    /// The seed, different for each request even when the caller gives all the same.
+    /// The seed, which differs between requests even if callers pass the same one.
     fn seed(&self) -> u64 {
         let holder = self.request.wants.holder.bytes();
         holder.fold(self.ask.seed ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {
@@ -246,7 +251,7 @@ impl<'a> DecisionParts<'a> {
     fn failed(&self, outcome: Outcome, reason: &'static str, message: String, run: PipelineRun) -> Decision {
         let mut decision = self.after_a_run(outcome, reason, run);
         let current = decision.current.iter();
-        let granted = self.request.said.cluster.as_ref();
+        let granted = self.request.status.cluster.as_ref();
         let kept = current.map(|current| {
             let is_granted = granted.is_some_and(|granted| *granted.cluster_name == *current.cluster_name);
             change(
@@ -270,11 +275,11 @@ impl<'a> DecisionParts<'a> {
             && !lacks
             && request.finalized
             && request.wants.operation != Operation::Reconcile
-            && request.said.grants(&place, request.wants.generation);
+            && request.status.grants(&place, request.wants.generation);
         let (outcome, reason) = match step {
             _ if idle => (Outcome::Unchanged, "Kept"),
             Step::Create | Step::Recreate => (Outcome::Provision, "Created"),
-            Step::Join if request.said.cluster.is_none() => (Outcome::Scheduled, "Picked"),
+            Step::Join if request.status.cluster.is_none() => (Outcome::Scheduled, "Picked"),
             Step::Join | Step::None => (Outcome::Scheduled, "Kept"),
         };
         let mut decision = self.after_a_run(outcome, reason, run);
@@ -311,7 +316,7 @@ impl<'a> DecisionParts<'a> {
         decision
     }
 
-    /// Whether a Cluster made for the request would be shared with others.
+    /// Whether a Cluster created for the request would be shared with others.
     fn shares(&self) -> bool {
         let mapping = self.fleet.mapping(self.request);
         mapping.is_some_and(|mapping| mapping.tenancy != Tenancy::Exclusive)
@@ -319,11 +324,11 @@ impl<'a> DecisionParts<'a> {
 
     fn release(&self) -> Decision {
         let mut decision = self.without_a_run(Outcome::Released, "Released");
-        let gone = decision
+        let released = decision
             .current
             .iter()
             .map(|current| change(Action::Unbind, current, ""));
-        decision.changes = gone.collect();
+        decision.changes = released.collect();
         self.plan(
             &mut decision,
             Plan::Release(Release::of(self.fleet, self.request)),
@@ -356,7 +361,7 @@ impl<'a> DecisionParts<'a> {
                 .map(|current| change(Action::Keep, current, current.state))
                 .collect(),
             current,
-            // The finalizer on a Cluster guards its capacity.
+            // The finalizer on a Cluster guards its capacity, so that no fence is needed.
             fences: Vec::new(),
             due_at: None,
             now: self.ask.now,

@@ -1,10 +1,10 @@
-//! Details of a decision of this system beyond the report of every dialect.
+//! The part of a decision that only openMCP has.
 
 use crate::config::Strategy;
 use crate::fleet::Place;
 use crate::release::Release;
 
-/// Details for the words and writes of a decision, in addition to its indices.
+/// Data for the sentences and writes of a decision, in addition to its indices.
 #[derive(Debug)]
 pub(crate) struct Detail {
     /// Plan for the request.
@@ -18,30 +18,30 @@ pub(crate) struct Detail {
 /// Plan for a request.
 #[derive(Debug)]
 pub(crate) enum Plan {
-    /// Nothing.
+    /// No writes.
     Nothing,
-    /// It is granted the Cluster at `place`.
+    /// The request is granted the Cluster at `place`.
     Grant {
         place: Place,
         step: Step,
-        /// Whether the Cluster lacks labels or annotations that the request passes on.
+        /// Whether the Cluster lacks labels or annotations that are copied from the request.
         lacks: bool,
     },
-    /// It is Pending, and this is why.
+    /// The request is Pending, for this reason.
     Fail { reason: &'static str, message: String },
-    /// It is being deleted.
+    /// The request is being deleted, and releases its Clusters.
     Release(Release),
 }
 
-/// Step on the Cluster granted.
+/// The step for the granted Cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// No change: it has the request's finalizer.
+    /// No step: the Cluster has the request's finalizer.
     None,
-    /// It gets the request's finalizer.
+    /// The Cluster gets the request's finalizer.
     Join,
-    /// It is created.
+    /// The Cluster is created.
     Create,
-    /// It is created again: the status names one that is gone.
+    /// The Cluster is created again, since the one in the status no longer exists.
     Recreate,
 }

@@ -20,7 +20,7 @@ use crate::fleet::Fleet;
 use crate::kind;
 use crate::names::{ACTOR, CLUSTERS, DIALECT, REQUEST_FINALIZER, REQUESTS, USE_FINALIZER, VERSION};
 
-/// openMCP: requests want a Cluster.
+/// The dialect of openMCP, which grants Clusters to requests.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OpenMcp;
 
@@ -32,12 +32,13 @@ const DEMANDS: &[DemandKind] = &[DemandKind {
     own_place: None,
 }];
 
-/// The operator, and the providers that it installs in its own namespace (`POD_NAMESPACE`).
+/// User names of the operator, and of the providers that it installs in its own namespace (`POD_NAMESPACE`).
 const USERS: &[&str] = &["system:serviceaccount:openmcp-system:*"];
 
 const SCHEDULER: OwnScheduler = OwnScheduler {
     name: "openmcp-operator's cluster scheduler",
-    // The name it asks for has slashes, which no Lease may have, so that it runs without one.
+    // The configured name of the Lease has slashes, which are invalid, so that the scheduler runs without a
+    // Lease.
     leases: &[],
     stop: &[
         "run openmcp-operator with --controllers=deploymentcontroller,accessrequest, which leaves out scheduler: its other controllers go on",
@@ -70,7 +71,8 @@ impl Dialect for OpenMcp {
     fn reach(&self, resource: GroupResource) -> Reach {
         match resource {
             CLUSTERS => Reach::everywhere("each request would get a new Cluster"),
-            // The usage of a Cluster is in its own finalizers.
+            // A Cluster's own finalizers record its usage, so that requests in other namespaces do not
+            // matter.
             REQUESTS => Reach::within("there is nothing to place"),
             _ => Reach::default(),
         }
@@ -132,14 +134,15 @@ impl Dialect for OpenMcp {
 }
 
 impl Controllers for OpenMcp {
-    /// The operator's own name of it.
+    /// The operator's own name for the controller.
     fn alias(&self) -> Option<&'static str> {
         Some("scheduler")
     }
 }
 
 impl Configuration for OpenMcp {
-    /// The operator's file configures other controllers too; only the scheduler's part is taken.
+    /// Converts the operator's file. The file also configures other controllers; only the scheduler's part
+    /// is read.
     fn own_file(&self, file: &Value) -> Option<Value> {
         let fields = file.as_object()?;
         let scheduler = fields

@@ -1,4 +1,4 @@
-//! Facts that a Cluster reports: version, profile, purposes, tenancy, and where its API server is.
+//! Facts that a Cluster reports: version, profile, purposes, tenancy, and the address of its API server.
 
 use berth_dialect_contract::{Access, Facts};
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::kind::cluster::Cluster;
 
-/// The endpoint that is reached from outside.
+/// The name of the endpoint for access from outside.
 const EXTERNAL: &str = "apiserver-external";
 
 /// The facts of `target`, a Cluster.
@@ -60,7 +60,7 @@ mod tests {
             Some("https://old")
         );
         assert_eq!(server(json!({})), None);
-        let told = facts(&cluster(json!({})));
-        assert_eq!(told.properties["purposes.clusters.openmcp.cloud"], "a,b");
+        let result = facts(&cluster(json!({})));
+        assert_eq!(result.properties["purposes.clusters.openmcp.cloud"], "a,b");
     }
 }

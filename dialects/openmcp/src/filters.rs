@@ -18,8 +18,8 @@ impl Filter<Request<'_>> for Plugin {
             Self::Purpose => Code::PurposeMismatch.unless(request.purposes[facts.purposes as usize]),
             Self::Selector => Code::SelectorMismatch.unless(request.selector.matches(&facts.labels)),
             Self::Namespace => {
-                let is_home = |only| only == Some(facts.namespace);
-                Code::OutOfScope.unless(request.namespace.is_none_or(is_home))
+                let is_own_namespace = |only| only == Some(facts.namespace);
+                Code::OutOfScope.unless(request.namespace.is_none_or(is_own_namespace))
             }
             Self::Tenancy => tenancy(request, candidate),
             Self::Lifecycle => Code::Terminating.unless(!facts.deleting),
@@ -30,7 +30,7 @@ impl Filter<Request<'_>> for Plugin {
 fn tenancy(request: &Request<'_>, candidate: Ix) -> Verdict {
     let alone = request.is_own(candidate) && request.others(candidate) == 0;
     match request.sharing {
-        SharingMode::Never => Code::WantsOwn.unless(alone),
+        SharingMode::Never => Code::NeedsOwn.unless(alone),
         SharingMode::UpTo(_) if request.row(candidate).facts.exclusive && !alone => Code::Exclusive.refuse(),
         SharingMode::UpTo(limit) if request.others(candidate) >= limit => {
             Verdict::Reject(Code::Full.with(limit))

@@ -1,5 +1,5 @@
-//! The inventory: Clusters as rows in the order of namespace and name, requests, the uses of Clusters,
-//! and the configuration; all copied on write.
+//! The inventory: Clusters as rows in the order of namespace and name, requests, uses of Clusters, and the
+//! configuration. All are copied on write.
 
 mod fold;
 mod intern;
@@ -19,9 +19,9 @@ use crate::config::{Config, Mapping, Scope};
 use crate::names::CLUSTERS;
 
 pub(crate) use request::{GrantedCluster, Operation, PassedOn, Record};
-pub(crate) use row::{Row, goes_with_last, holders_of};
+pub(crate) use row::{Row, holders_of, is_deleted_with_last};
 
-/// Place of a Cluster. Its text is the name of the cluster: `<namespace>/<name>`.
+/// The place of a Cluster: its namespace and name. As text it is the cluster name: `<namespace>/<name>`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Place {
     pub(crate) namespace: Arc<str>,
@@ -36,7 +36,7 @@ impl Place {
         }
     }
 
-    /// The place a cluster name means.
+    /// Parses a cluster name.
     pub(crate) fn parse(cluster_name: &str) -> Option<Self> {
         let (namespace, name) = cluster_name.split_once('/')?;
         Some(Self::new(namespace, name))
@@ -70,38 +70,38 @@ impl fmt::Display for Place {
 /// All objects of the scheduler. Cloning copies a handful of pointers.
 #[derive(Clone, Default)]
 pub(crate) struct Fleet {
-    /// Configuration in force; nothing when it is not configured.
+    /// The configuration in force; `None` if there is none.
     pub(crate) config: Option<Arc<Config>>,
-    /// Choice of the rules of decisions.
+    /// The configured choice of rules.
     pub(crate) choice: RulesChoice,
     /// Whether the objects are those of a hub.
     pub(crate) on_hub: bool,
-    /// Problem of the stored configuration while there was never a good one.
+    /// Problem of the stored configuration, while there has never been a valid one.
     pub(crate) config_problem: Option<Arc<str>>,
     /// The Clusters, by place.
     pub(crate) rows: Vector<Row>,
-    /// The Clusters that cannot be read: they still occupy their names and carry finalizers.
+    /// The Clusters that cannot be parsed, which still occupy their names and have finalizers.
     unread: OrdMap<Place, Arc<Object>>,
-    /// Clusters that carry the finalizer of each holder.
+    /// The Clusters with the finalizer of each holder.
     holders: HashMap<Arc<str>, OrdSet<Place>>,
     /// The requests.
     pub(crate) requests: OrdMap<Key, Arc<Record>>,
     /// The request of each holder.
     pub(crate) by_holder: HashMap<Arc<str>, Key>,
-    /// The requests by the Cluster their status names.
+    /// The requests by the Cluster in their status.
     by_cluster: OrdSet<(Place, Key)>,
     /// The requests that wait for a Cluster, by purpose.
     waiting: OrdSet<(Arc<str>, Key)>,
-    /// Requests by the place that a Cluster of their own would have.
+    /// The requests by the place that a new Cluster for them would have.
     planned: OrdSet<(Place, Key)>,
-    /// Objects that could not be read, and why.
+    /// Objects that could not be parsed, with the reason.
     pub(crate) unusable: UnusableObjects,
     /// Namespaces, labels and purposes as small numbers.
     pub(crate) names: intern::Names,
 }
 
 impl Fleet {
-    /// Position of the Cluster at `place` among the rows, or the one it would have.
+    /// The index of the Cluster at `place` among the rows, or the index at which it would be inserted.
     fn position(&self, place: &Place) -> Result<usize, usize> {
         self.rows.binary_search_by(|row| row.place().cmp(place))
     }
@@ -122,7 +122,7 @@ impl Fleet {
         Ix::try_from(self.rows.len()).unwrap_or(Ix::MAX)
     }
 
-    /// The Cluster at `place` as stored, readable or not.
+    /// The stored Cluster at `place`, including one that cannot be parsed.
     pub(crate) fn cluster(&self, place: &Place) -> Option<&Arc<Object>> {
         match self.find(place) {
             Some((_, row)) => Some(&row.record.object),
@@ -130,7 +130,7 @@ impl Fleet {
         }
     }
 
-    /// The Clusters that carry the finalizer of `holder`, in order.
+    /// The Clusters with the finalizer of `holder`, in order.
     pub(crate) fn held_by(&self, holder: &str) -> impl Iterator<Item = &Place> {
         self.holders.get(holder).into_iter().flatten()
     }
@@ -140,24 +140,24 @@ impl Fleet {
         self.by_holder.get(holder)
     }
 
-    /// Whether the Cluster at `place` carries the finalizer of `holder`.
+    /// Whether the Cluster at `place` has the finalizer of `holder`.
     pub(crate) fn holds(&self, holder: &str, place: &Place) -> bool {
         self.holders
             .get(holder)
             .is_some_and(|places| places.contains(place))
     }
 
-    /// The request of a demand, if it could be read.
+    /// The request of a demand, if it could be parsed.
     pub(crate) fn request(&self, demand: &Key) -> Option<&Arc<Record>> {
         self.requests.get(demand)
     }
 
-    /// Mapping of the purpose of `request`, where that is configured.
+    /// The mapping of the purpose of `request`, if the purpose is configured.
     pub(crate) fn mapping(&self, request: &Record) -> Option<&Arc<Mapping>> {
         self.config.as_ref()?.purposes.get(&*request.wants.purpose)
     }
 
-    /// The rules of decisions.
+    /// The rules in force.
     pub(crate) fn rules(&self) -> Rules {
         match self.choice {
             RulesChoice::Documented => Rules::Documented,
@@ -167,8 +167,7 @@ impl Fleet {
         }
     }
 
-    /// The rules of decisions, and the reason; `None` without a configuration, since then nothing is
-    /// decided.
+    /// The rules in force, with the reason. `None` without a configuration, since nothing is decided then.
     pub(crate) fn in_force(&self) -> Option<InForce> {
         let config = self.config.as_ref()?;
         let rules = self.rules();
@@ -191,7 +190,7 @@ impl Fleet {
         })
     }
 
-    /// Whether the scheduler leaves `request` alone.
+    /// Whether the scheduler ignores `request`.
     pub(crate) fn ignores(&self, request: &Record) -> bool {
         let labels = request.object.meta().labels();
         request.wants.operation == Operation::Ignore

@@ -1,4 +1,4 @@
-//! The fleet as every dialect shows itself.
+//! The fleet as an [`Inventory`].
 
 mod view;
 
@@ -30,7 +30,7 @@ impl Inventory for Fleet {
     }
 
     fn fold(&mut self, change: &Change) -> Consequences {
-        self.take_in(change)
+        self.apply_change(change)
     }
 
     fn unusable(&self) -> Vec<Unusable> {
@@ -97,7 +97,7 @@ impl Guards for Fleet {
     }
 }
 
-/// The holders that `cluster` has finalizers of.
+/// The holders with a finalizer on `cluster`.
 fn held_by(cluster: Option<&Value>) -> BTreeSet<&str> {
     let finalizers = cluster.and_then(|cluster| cluster["metadata"]["finalizers"].as_array());
     let names = finalizers.into_iter().flatten().filter_map(Value::as_str);
@@ -137,7 +137,7 @@ impl Words for Fleet {
             | Code::PurposeMismatch
             | Code::SelectorMismatch
             | Code::OutOfScope
-            | Code::WantsOwn
+            | Code::NeedsOwn
             | Code::Exclusive
             | Code::Full => 1,
         }
@@ -180,8 +180,8 @@ impl Words for Fleet {
 }
 
 impl Control for Fleet {
-    /// One at a time, as the system itself does it: two requests decided at once would each get a new Cluster
-    /// where one is enough for both.
+    /// Returns a pace of one decision at a time, as in openMCP: two requests decided at once would each get
+    /// a new Cluster where one is enough for both.
     fn pace(&self) -> Pace {
         Pace {
             parallel: 1,
@@ -191,8 +191,8 @@ impl Control for Fleet {
 }
 
 impl Advisor for Fleet {
-    /// A request keeps its Cluster for good: the plan takes the Cluster away and forgets the grants, and so
-    /// shows where the requests would go.
+    /// Proposes to delete the Cluster and to remove the grants, so that a plan shows where the requests
+    /// would go: a request keeps its Cluster for ever.
     fn drain(&self, cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
         let place = Place::parse(cluster_name)?;
         self.find(&place)?;
@@ -200,7 +200,7 @@ impl Advisor for Fleet {
             .requests
             .iter()
             .filter(|(_, request)| {
-                let granted = request.said.cluster.as_ref();
+                let granted = request.status.cluster.as_ref();
                 granted.is_some_and(|granted| granted.place == place)
                     || self.holds(&request.wants.holder, &place)
             })
@@ -212,7 +212,7 @@ impl Advisor for Fleet {
             key: place.key(),
             patch: json!({"metadata": {"finalizers": null}}),
         };
-        // A request whose status names a Cluster that goes is due.
+        // The Cluster is deleted first, since a request is due if the Cluster in its status is deleted.
         Some(
             [free, Edit::Delete(place.key())]
                 .into_iter()

@@ -1,6 +1,6 @@
-//! The kinds of `clusters.openmcp.cloud/v1alpha1` that scheduling touches: one file each, with their
-//! types, rules and columns (docs/systems/openmcp.md, "API objects"). The types are read-only views;
-//! unknown fields pass through untouched.
+//! The kinds of `clusters.openmcp.cloud/v1alpha1`, one file each, with their types, rules and columns
+//! (docs/systems/openmcp.md, "API objects"). The types are read-only views; unknown fields pass through
+//! untouched.
 
 pub mod access_request;
 pub mod cluster;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use berth_apimachinery::Kind;
 
-/// Every kind, in the order of discovery.
+/// Every kind that decisions read, in the order of discovery.
 #[must_use]
 pub fn all() -> Vec<Arc<dyn Kind>> {
     vec![
@@ -22,7 +22,7 @@ pub fn all() -> Vec<Arc<dyn Kind>> {
     ]
 }
 
-/// The kinds that nothing is scheduled by, which the system's own programs use.
+/// The kinds that decisions do not read, but that the system's own programs use.
 #[must_use]
 pub fn further() -> Vec<Arc<dyn Kind>> {
     vec![Arc::new(access_request::AccessRequestKind)]

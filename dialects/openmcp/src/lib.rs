@@ -1,10 +1,11 @@
-//! openMCP: every ClusterRequest gets a Cluster, an existing one or a new one (docs/systems/openmcp.md).
+//! openMCP: every ClusterRequest is granted a Cluster, an existing one or a new one
+//! (docs/systems/openmcp.md).
 //!
-//! The purpose of a request selects a template and its rules in the [configuration](config). Every
-//! filter judges every Cluster, the strategy orders the remaining ones, and where none remains a
-//! Cluster is created. A request is bound once its finalizer is on the Cluster; its status is only a
-//! report. Start reading at `decide` (decisions about a request), `filters` (Clusters that may be
-//! shared), `naming` (names of new ones) and `fleet` (the known objects); [`kind`] has the API objects.
+//! The purpose of a request selects a template and its rules in the [configuration](config). Every filter
+//! judges every Cluster, and the strategy ranks the remaining ones. If none remains, a Cluster is created. A
+//! request is bound once its finalizer is on the Cluster; its status is only a report. Start reading at
+//! `decide` (decisions on a request), `filters` (Clusters that may be shared), `naming` (names of new
+//! Clusters) and `fleet` (the known objects); [`kind`] has the API objects.
 //!
 //! ```
 //! use berth_dialect_contract::{Inventory, Targets};
@@ -51,7 +52,7 @@ use std::sync::Arc;
 pub use config::warnings;
 pub use dialect::OpenMcp;
 
-/// The dialect.
+/// The dialect of openMCP.
 #[must_use]
 pub fn dialect() -> Arc<dyn berth_dialect_contract::Dialect> {
     Arc::new(OpenMcp)

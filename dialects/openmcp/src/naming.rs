@@ -7,62 +7,63 @@ use berth_scheduling::Random;
 use shake::Shake128;
 use shake::digest::{ExtendableOutput, Update, XofReader};
 
-/// Names with a suffix are at most this long.
+/// The largest length of a name with a suffix.
 const LONGEST: usize = 63;
 /// The length of a hash.
 const HASH: usize = 8;
-/// The length of a random suffix, and its alphabet: no vowels, and no letters that are easily confused.
+/// The length of a random suffix.
 const RANDOM: usize = 5;
+/// The alphabet of random suffixes, without vowels and easily confused characters.
 const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
-/// Rule for the names of the Clusters of a purpose.
+/// The rule for the names of a purpose's Clusters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Naming {
-    /// All alike: there is one per namespace.
+    /// All Clusters have this name, so that there is one per namespace.
     Fixed(String),
-    /// This and a suffix.
+    /// Names consist of this prefix and a suffix.
     Prefix(String),
 }
 
-/// The reason why a rule gives no name, and the remedy.
+/// The reason why a rule results in no valid name, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NamingError {
-    /// No room for a suffix.
+    /// The prefix leaves no room for a suffix.
     #[error(
         "the name prefix \"{prefix}\" has {} characters, and with a suffix only {} fit: set a shorter \
          template.metadata.generateName",
         .prefix.len(), LONGEST - HASH
     )]
     TooLong {
-        /// Text before the suffix.
+        /// The text before the suffix.
         prefix: String,
     },
-    /// The name of an object is invalid.
+    /// The resulting name is invalid.
     #[error(
         "\"{name}\" cannot be the name of a cluster: {error}; set template.metadata.name or generateName"
     )]
     Invalid {
         /// The name.
         name: String,
-        /// Problem of the name.
+        /// The problem of the name.
         error: NameError,
     },
 }
 
 impl Naming {
-    /// The rule for `purpose`: `single` when any number of requests may share one Cluster. Empty names count
-    /// as none.
+    /// The rule for `purpose`. `single` is set if any number of requests may share one Cluster. Empty names
+    /// count as absent.
     #[must_use]
     pub fn of(purpose: &str, single: bool, name: Option<&str>, generate_name: Option<&str>) -> Self {
-        let given = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(str::to_owned);
-        match (given(generate_name), single) {
+        let non_empty = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(str::to_owned);
+        match (non_empty(generate_name), single) {
             (Some(prefix), _) => Self::Prefix(prefix),
-            (None, true) => Self::Fixed(given(name).unwrap_or_else(|| purpose.to_owned())),
+            (None, true) => Self::Fixed(non_empty(name).unwrap_or_else(|| purpose.to_owned())),
             (None, false) => Self::Prefix(format!("{purpose}-")),
         }
     }
 
-    /// The name of the Cluster made for the request `namespace`/`request`: the same each time.
+    /// The name of a new Cluster for the request `namespace`/`request`, which is the same each time.
     ///
     /// # Errors
     /// The reason, and the remedy.
@@ -104,7 +105,7 @@ fn checked(name: String) -> Result<String, NamingError> {
     }
 }
 
-/// Eight characters for `text`: 40 bits of SHAKE128 in lower-case base 32.
+/// The hash of `text`: eight characters, which are 40 bits of SHAKE128 in lower-case base 32.
 #[must_use]
 pub(crate) fn hash(text: &str) -> String {
     const DIGITS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
@@ -119,7 +120,8 @@ pub(crate) fn hash(text: &str) -> String {
         .collect()
 }
 
-/// Name of a request in its finalizers: its uid, or, in files, which have none, its namespace and name.
+/// The holder: the name of a request in its finalizers. It is the request's uid, or its namespace and name
+/// if it has no uid, as in files.
 #[must_use]
 pub(crate) fn holder(uid: &str, namespace: &str, name: &str) -> String {
     if !uid.is_empty() {

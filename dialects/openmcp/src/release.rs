@@ -1,58 +1,66 @@
-//! A request that is being deleted releases its Clusters (docs/systems/openmcp.md, "Deletion").
+//! The release of Clusters by a request that is being deleted (docs/systems/openmcp.md, "Deletion").
 //!
-//! All Clusters that carry its finalizer lose it, in every namespace and under every configuration. A
-//! labelled Cluster that loses its last request is deleted *before* its finalizer goes: the finalizer
-//! keeps the Cluster in place meanwhile, the deletion is guarded by the revision at which no other
-//! request used it. Wherever the writes are interrupted, the finalizer still shows the remaining work.
+//! The request's finalizer is removed from all Clusters, in every namespace and under every configuration. A
+//! labelled Cluster that loses its last request is deleted *before* the finalizer is removed. Meanwhile the
+//! finalizer keeps the Cluster, and the deletion is guarded by the revision at which no other request used
+//! the Cluster. Wherever the writes are interrupted, the finalizer still shows the remaining work.
 
 use std::sync::Arc;
 
 use berth_apimachinery::{Meta, Object};
 
-use crate::fleet::{Fleet, Place, Record, goes_with_last, holders_of};
+use crate::fleet::{Fleet, Place, Record, holders_of, is_deleted_with_last};
 use crate::names::USE_FINALIZER;
 
-/// Objects that are released.
+/// The objects that a request releases.
 #[derive(Debug)]
 pub(crate) struct Release {
-    /// The Clusters that lose the request's finalizer, in order, and whether they are deleted before.
+    /// The Clusters that lose the request's finalizer, in order. The flag tells whether the Cluster is
+    /// deleted before that.
     pub(crate) leaves: Vec<(Place, bool)>,
-    /// The Cluster that must be gone before the request may go.
+    /// The Cluster whose deletion must end before that of the request.
     pub(crate) awaited: Option<Place>,
 }
 
 impl Release {
     pub(crate) fn of(fleet: &Fleet, request: &Record) -> Self {
         let holder = &request.wants.holder;
-        let leaves = fleet.held_by(holder).filter_map(|place| {
+        let clusters = fleet.held_by(holder).filter_map(|place| {
             let meta = fleet.cluster(place)?.meta();
-            let last = holders_of(meta).len() == 1 && goes_with_last(meta);
+            let last = holders_of(meta).len() == 1 && is_deleted_with_last(meta);
             Some((place.clone(), last && meta.deletion_timestamp().is_none()))
         });
-        let leaves: Vec<(Place, bool)> = leaves.collect();
-        let awaited = request.said.cluster.as_ref().map(|granted| &granted.place);
+        let clusters: Vec<(Place, bool)> = clusters.collect();
+        let awaited = request.status.cluster.as_ref().map(|granted| &granted.place);
         let awaited = awaited
             .filter(|place| {
-                let deleted = leaves.iter().any(|(leave, deleted)| leave == *place && *deleted);
+                let deleted = clusters
+                    .iter()
+                    .any(|(leave, deleted)| leave == *place && *deleted);
                 fleet.cluster(place).is_some_and(|object| {
-                    stays_a_while(object, holder, deleted) && waits(fleet, request, place)
+                    is_held_back(object, holder, deleted) && waits(fleet, request, place)
                 })
             })
             .cloned();
-        Self { leaves, awaited }
+        Self {
+            leaves: clusters,
+            awaited,
+        }
     }
 }
 
-/// Whether a Cluster that goes with its last request, and is or gets `deleted`, is held back by others.
-fn stays_a_while(object: &Arc<Object>, holder: &str, deleted: bool) -> bool {
+/// Whether a Cluster stays for a while because of other finalizers, although it is deleted with its last
+/// request; `deleted` tells whether the release deletes it.
+fn is_held_back(object: &Arc<Object>, holder: &str, deleted: bool) -> bool {
     let meta: &Meta = object.meta();
     let own = format!("{USE_FINALIZER}{holder}");
     let others = holders_of(meta).into_iter().any(|other| other != holder);
     let held_back = meta.finalizers().iter().any(|finalizer| *finalizer != own);
-    (deleted || meta.deletion_timestamp().is_some()) && goes_with_last(meta) && !others && held_back
+    (deleted || meta.deletion_timestamp().is_some()) && is_deleted_with_last(meta) && !others && held_back
 }
 
-/// Whether `request` waits for the Cluster at `place` to be gone; by default, for Exclusive ones.
+/// Whether `request` waits for the deletion of the Cluster at `place`; by default, it does if the Cluster is
+/// Exclusive.
 fn waits(fleet: &Fleet, request: &Record, place: &Place) -> bool {
     let exclusive = || fleet.find(place).is_some_and(|(_, row)| row.facts.exclusive);
     request.wants.wait.unwrap_or_else(exclusive)

@@ -10,7 +10,8 @@ use crate::code::Code;
 use crate::fleet::{Fleet, Record, Row};
 use crate::names::DIALECT;
 
-/// Remedies that lift `refusal`. A feasible Cluster is picked by the strategy, or by a user's Binding.
+/// Remedies that lift `refusal`. There are none for a feasible Cluster, which only the strategy or a user's
+/// Binding picks.
 pub(crate) fn remedies(
     fleet: &Fleet,
     decision: &Decision,
@@ -47,7 +48,7 @@ pub(crate) fn remedies(
                 json!({"purposeMappings": {&**purpose: {"tenancyCount": room}}}),
             )]
         }
-        Code::WantsOwn => vec![Remedy::none(format!(
+        Code::NeedsOwn => vec![Remedy::none(format!(
             "purpose \"{purpose}\" shares no cluster (template.spec.tenancy Exclusive): another one is made"
         ))],
         Code::Exclusive => vec![edited(row, "set spec.tenancy to Shared of", |cluster| {
@@ -78,7 +79,7 @@ fn labelled(fleet: &Fleet, request: &Record, row: &Row) -> Vec<Remedy> {
     vec![Remedy::new(Whose::Target, text, edit)]
 }
 
-/// A change of the scheduler's part of the configuration, where one is stored.
+/// A remedy that changes the scheduler's part of the stored configuration.
 fn configured(text: String, scheduler: Value) -> Remedy {
     let edit = Edit::Merge {
         key: config::key(DIALECT),

@@ -1,5 +1,5 @@
-//! One question put to the fleet: the rows in one list, and the request's requirements in the fleet's
-//! own numbers.
+//! One request to the fleet: the rows in one list, and the request's requirements in the fleet's own
+//! numbers.
 
 use berth_dialect_columns::LabelTest;
 use berth_scheduling::Ix;
@@ -7,37 +7,39 @@ use berth_scheduling::Ix;
 use crate::config::{Config, Mapping, Strategy, Tenancy};
 use crate::fleet::{Fleet, Record, Row};
 
-/// Way of sharing Clusters.
+/// The mode of sharing Clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SharingMode {
-    /// No sharing.
+    /// The request shares no Cluster.
     Never,
-    /// With this number of requests, itself included.
+    /// The request shares a Cluster with up to this number of requests, including itself.
     UpTo(u32),
 }
 
-/// The fleet as one request sees it.
+/// The requirements of one request, in the numbers of the fleet.
 pub(crate) struct Request<'a> {
     /// The candidates, by index.
     pub(crate) rows: Vec<&'a Row>,
-    /// Whether the purpose is in each list of purposes; empty where the purpose means nothing.
+    /// Whether each list of purposes contains the purpose; empty if the purpose is not configured.
     pub(crate) purposes: Vec<bool>,
     /// Whether the configuration defines the purpose.
     pub(crate) understood: bool,
     pub(crate) selector: LabelTest,
-    /// The only namespace whose Clusters are candidates; `Some(None)` is a namespace without Clusters.
+    /// The only namespace whose Clusters are candidates, if there is one; `Some(None)` is a namespace
+    /// without Clusters.
     pub(crate) namespace: Option<Option<u32>>,
     pub(crate) sharing: SharingMode,
-    /// The candidates that the request uses already. Its own use is not counted against it.
+    /// The candidates that the request uses already, and on which its own use is not counted.
     own: Vec<Ix>,
     pub(crate) strategy: Strategy,
 }
 
 impl<'a> Request<'a> {
-    /// The question of `request`; without a configuration and a mapping, no Cluster fits.
+    /// Creates the request to the fleet from the record `request`. Without a configuration and a mapping
+    /// (`meaning`), no Cluster fits.
     pub(crate) fn new(fleet: &'a Fleet, request: &Record, meaning: Option<(&Config, &Mapping)>) -> Self {
         let namespace = request.object.meta().namespace();
-        let held = fleet.held_by(&request.wants.holder);
+        let places = fleet.held_by(&request.wants.holder);
         Self {
             rows: fleet.rows.iter().collect(),
             purposes: fleet.names.purposes.with(&request.wants.purpose),
@@ -53,7 +55,7 @@ impl<'a> Request<'a> {
                 Some(Tenancy::Shared(limit)) => SharingMode::UpTo(limit.unwrap_or(u32::MAX)),
                 None => SharingMode::UpTo(u32::MAX),
             },
-            own: held
+            own: places
                 .filter_map(|place| fleet.find(place).map(|(candidate, _)| candidate))
                 .collect(),
             strategy: meaning.map(|(config, _)| config.strategy).unwrap_or_default(),

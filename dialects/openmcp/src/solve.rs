@@ -1,4 +1,4 @@
-//! The pipeline: every filter judges every Cluster, and the strategy orders the remaining ones.
+//! The pipeline: every filter judges every Cluster, and the strategy ranks the remaining ones.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use crate::config::Strategy;
 use crate::request::Request;
 
 impl Request<'_> {
-    /// Judges and orders every Cluster; nothing is picked yet. Returns the names of the score columns too.
+    /// Judges every Cluster and ranks the feasible ones, but picks none. Also returns the names of the score
+    /// columns.
     pub(crate) fn solve(&self, seed: u64) -> (PipelineOutcome, Vec<Arc<str>>) {
         let count = Ix::try_from(self.rows.len()).unwrap_or(Ix::MAX);
         let (feasible, rejections) = filter(self, count, &Plugin::ALL.each_ref());
@@ -25,7 +26,7 @@ impl Request<'_> {
         };
         let mut scorers = Vec::new();
         if self.strategy == Strategy::Balanced && !feasible.is_empty() {
-            // Shown, not added up: the fewest come first.
+            // The column is for information only: the fewest requests rank first, and nothing is added up.
             let values = feasible
                 .iter()
                 .map(|&candidate| Some(i64::from(self.others(candidate))));
@@ -40,7 +41,7 @@ impl Request<'_> {
         (solved, scorers)
     }
 
-    /// Fewest other requests first, then by place: candidates are numbered in that order.
+    /// Ranks by the fewest other requests, then by place: candidates are numbered in the order of places.
     fn balanced(&self, feasible: &[Ix]) -> Vec<Ix> {
         let key = |&candidate: &Ix| u64::from(self.others(candidate)) << 32 | u64::from(candidate);
         let mut keys: Vec<u64> = feasible.iter().map(key).collect();
@@ -50,7 +51,7 @@ impl Request<'_> {
     }
 }
 
-/// Every order is equally likely, and each seed has its own.
+/// Shuffles `list` by `seed`. Every order is equally likely.
 fn shuffled(mut list: Vec<Ix>, seed: u64) -> Vec<Ix> {
     let mut random = Random::new(seed);
     for place in 0..list.len() {

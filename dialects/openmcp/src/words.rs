@@ -1,4 +1,4 @@
-//! The sentences for codes: made for a reader of a decision, never while deciding.
+//! Sentences for codes, rendered only for a reader of a decision.
 
 use berth_dialect_contract::{Decision, Outcome};
 use berth_scheduling::{Ix, Reason};
@@ -15,7 +15,7 @@ pub(crate) fn is_alike(reason: Reason) -> bool {
         Code::NotUnderstood
         | Code::SelectorMismatch
         | Code::OutOfScope
-        | Code::WantsOwn
+        | Code::NeedsOwn
         | Code::Exclusive
         | Code::Terminating => true,
         Code::PurposeMismatch | Code::Full => false,
@@ -52,7 +52,7 @@ pub(crate) fn refusal(fleet: &Fleet, request: &Record, candidate: Ix, reason: Re
             "{} requests use the cluster, which takes {}",
             row.used, reason.detail
         ),
-        Code::WantsOwn => format!("purpose \"{purpose}\" gives each request a cluster of its own"),
+        Code::NeedsOwn => format!("purpose \"{purpose}\" gives each request a cluster of its own"),
         Code::Exclusive => "the cluster is for one request only (tenancy Exclusive)".to_owned(),
         Code::Terminating => "the cluster is being deleted".to_owned(),
     }
@@ -91,7 +91,7 @@ pub(crate) fn not_picked(fleet: &Fleet, decision: &Decision, candidate: Ix) -> (
     (strategy.as_str(), sentence)
 }
 
-/// The summary line.
+/// The summary of a decision in one line.
 pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     let (Some(request), Some(detail)) = (fleet.request(&decision.demand), decision.detail::<Detail>()) else {
         return String::new();
@@ -103,11 +103,11 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
             Step::None if decision.outcome == Outcome::Unchanged => {
                 format!("bound to {place}; nothing to do")
             }
-            Step::None if request.said.cluster.is_some() => {
+            Step::None if request.status.cluster.is_some() => {
                 format!("bound to {place}; the request is brought up to date")
             }
             Step::None => format!("{place} carries the finalizer of the request; its status says so again"),
-            Step::Join if request.said.cluster.is_some() => {
+            Step::Join if request.status.cluster.is_some() => {
                 format!("bound to {place}; its lost finalizer is put back")
             }
             Step::Join => format!("{}; picked {place}", feasible()),
@@ -124,10 +124,10 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
             if request.wants.operation == Operation::Ignore {
                 "the request is annotated openmcp.cloud/operation=ignore".to_owned()
             } else {
-                let wanted = fleet.config.as_ref().map(|config| config.requests.to_string());
+                let selector = fleet.config.as_ref().map(|config| config.requests.to_string());
                 format!(
                     "the labels do not match selectors.requests ({})",
-                    wanted.unwrap_or_default()
+                    selector.unwrap_or_default()
                 )
             }
         }
@@ -142,8 +142,11 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
 
 fn released(release: &Release) -> String {
     let names = |deleted: bool| -> Vec<String> {
-        let leaves = release.leaves.iter().filter(|(_, gone)| *gone == deleted);
-        leaves.map(|(place, _)| place.to_string()).collect()
+        let matching = release
+            .leaves
+            .iter()
+            .filter(|(_, is_deleted)| *is_deleted == deleted);
+        matching.map(|(place, _)| place.to_string()).collect()
     };
     let (left, deleted) = (names(false), names(true));
     let mut text = "the request is being deleted".to_owned();

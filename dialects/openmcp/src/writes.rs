@@ -1,10 +1,10 @@
-//! Writes of a decision, in order: every prefix of them is a valid state (docs/concepts.md, "Where
+//! The writes of a decision, in order: every prefix of them leaves a valid state (docs/concepts.md, "Where
 //! objects are").
 //!
-//! Granting: first the request gets the scheduler's finalizer. Then the Cluster gets the finalizer of
-//! the request (or is created with it): now the request is bound. The status is written last. Each
-//! update is an edit of the stored object and has its revision, so of two requests for the last place
-//! on a Cluster one decides again.
+//! To grant a Cluster, the request first gets the scheduler's finalizer. Then the Cluster gets the finalizer
+//! of the request, or is created with it, so that the request is bound. The status is written last. Each
+//! update is an edit of the stored object and is guarded by its revision, so that of two requests for the
+//! last place on a Cluster, one is decided again.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::names::{
 };
 use crate::release::Release;
 
-/// Beginnings of the messages about a request that fails.
+/// The beginnings of the messages about a request that fails.
 const SENTENCES: Sentences = Sentences(&[
     "cluster * is being deleted ",
     "cluster * cannot be read: ",
@@ -42,18 +42,21 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     match &detail.plan {
         Plan::Nothing => {}
         Plan::Grant { place, step, lacks } => {
-            let object = own_up(request, decision, &mut list);
+            let object = with_scheduler_finalizer(request, decision, &mut list);
             cluster(fleet, request, place, (*step, *lacks), &mut list);
-            if !request.said.grants(place, request.wants.generation) {
+            if !request.status.grants(place, request.wants.generation) {
                 list.push(status(request, decision, object, Some(place)));
             }
         }
         Plan::Fail { reason, message } => {
-            let object = own_up(request, decision, &mut list);
-            let told = request.said.cause.as_ref().is_some_and(|cause| {
+            let object = with_scheduler_finalizer(request, decision, &mut list);
+            let is_reported = request.status.cause.as_ref().is_some_and(|cause| {
                 cause[0] == "False" && cause[1] == *reason && SENTENCES.leave(&cause[2], message)
             });
-            if !(told && request.said.phase == PENDING && request.said.observed == request.wants.generation) {
+            if !(is_reported
+                && request.status.phase == PENDING
+                && request.status.observed == request.wants.generation)
+            {
                 list.push(status(request, decision, object, None));
             }
         }
@@ -80,14 +83,14 @@ pub(crate) fn cause(request: &Record, decision: &Decision) -> Option<Value> {
     }))
 }
 
-/// The stored object, to be edited.
+/// The stored object as the base of an edit.
 fn stored(object: &Arc<Object>) -> Value {
     let mut value = object.parse();
     child(&mut value, "metadata").remove("resourceVersion");
     value
 }
 
-/// The map at `name`, created where it is absent.
+/// The map at `name`, which is created where it is absent.
 fn child<'a>(value: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
     let slot = &mut value[name];
     if !slot.is_object() {
@@ -116,9 +119,9 @@ fn update(object: &Arc<Object>, key: berth_apimachinery::Key, value: Value) -> W
     }
 }
 
-/// The request with the scheduler's finalizer and without the annotation `reconcile`, written where that is
-/// new.
-fn own_up(request: &Record, decision: &Decision, list: &mut Vec<Write>) -> Value {
+/// Returns the request with the scheduler's finalizer and without the annotation `reconcile`. Adds the write
+/// to `list` if anything changes.
+fn with_scheduler_finalizer(request: &Record, decision: &Decision, list: &mut Vec<Write>) -> Value {
     let mut value = stored(&request.object);
     if !request.finalized {
         finalizers(&mut value).push(REQUEST_FINALIZER.into());
@@ -138,8 +141,8 @@ fn own_up(request: &Record, decision: &Decision, list: &mut Vec<Write>) -> Value
     value
 }
 
-/// Changes of the granted Cluster: the request's finalizer, and metadata that the request passes on and
-/// the Cluster `lacks`, or its creation.
+/// Adds the write of the granted Cluster: either its creation, or an update with the request's finalizer and
+/// with metadata of the request that the Cluster `lacks`.
 fn cluster(
     fleet: &Fleet,
     request: &Record,
@@ -165,7 +168,7 @@ fn cluster(
         Step::Create | Step::Recreate => {
             if let Some(mapping) = fleet.mapping(request) {
                 let generated = step == Step::Create && request.wants.random;
-                let mut object = made(place, mapping, &finalizer, generated);
+                let mut object = new_cluster(place, mapping, &finalizer, generated);
                 if mapping.tenancy == Tenancy::Exclusive {
                     pass_on(&request.wants.metadata, &mut object);
                 }
@@ -181,7 +184,7 @@ fn cluster(
     }
 }
 
-/// Adds labels and annotations of the request to those of its Cluster, whose own give way.
+/// Adds labels and annotations of the request to its Cluster, in place of those with the same keys.
 fn pass_on(metadata: &PassedOn, cluster: &mut Value) {
     for (part, entries) in metadata
         .parts()
@@ -197,8 +200,8 @@ fn pass_on(metadata: &PassedOn, cluster: &mut Value) {
     }
 }
 
-/// A new Cluster. One with a random name keeps its `generateName`.
-fn made(place: &Place, mapping: &Mapping, finalizer: &str, generated: bool) -> Value {
+/// A new Cluster. If its name is random, it keeps its `generateName`.
+fn new_cluster(place: &Place, mapping: &Mapping, finalizer: &str, generated: bool) -> Value {
     let template = &mapping.template;
     let mut metadata = json!({
         "namespace": &*place.namespace, "name": &*place.name, "labels": template.labels, "finalizers": [finalizer],
@@ -212,7 +215,7 @@ fn made(place: &Place, mapping: &Mapping, finalizer: &str, generated: bool) -> V
     json!({"apiVersion": API_VERSION, "kind": "Cluster", "metadata": metadata, "spec": template.spec})
 }
 
-/// The status of the request: granted `place`, or Pending with the Cluster granted before.
+/// The write of the request's status: granted `place`, or Pending with the Cluster that was granted before.
 fn status(request: &Record, decision: &Decision, mut object: Value, place: Option<&Place>) -> Write {
     let cause = cause(request, decision);
     let status = child(&mut object, "status");
@@ -238,7 +241,7 @@ fn status(request: &Record, decision: &Decision, mut object: Value, place: Optio
     }
 }
 
-/// All writes for a deleted request's release of its Clusters.
+/// Adds all writes by which a deleted request releases its Clusters.
 fn release(fleet: &Fleet, request: &Record, decision: &Decision, release: &Release, list: &mut Vec<Write>) {
     let finalizer = format!("{USE_FINALIZER}{}", request.wants.holder);
     for (place, deleted) in &release.leaves {
@@ -257,7 +260,7 @@ fn release(fleet: &Fleet, request: &Record, decision: &Decision, release: &Relea
         finalizers(&mut value).retain(|known| *known != *finalizer);
         let mut write = update(object, place.key(), value);
         if *deleted {
-            // The deletion moved it.
+            // The deletion has changed the revision.
             write.base = None;
         }
         list.push(write);

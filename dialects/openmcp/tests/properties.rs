@@ -1,4 +1,4 @@
-//! Properties of every decision, tried on generated worlds.
+//! Properties of every decision, tested with generated fleets.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ const DELETE_LABEL: &str = "clusters.openmcp.cloud/delete-without-requests";
 const NAMESPACES: [&str; 2] = ["a", "b"];
 const PURPOSES: [&str; 4] = ["mcp", "platform", "workload", "gone"];
 const REQUESTS: [&str; 4] = ["r1", "r2", "r3", "r4"];
-/// Names that the scheduler gives too are among them, so that names clash.
+/// Names of Clusters. Some are names that the scheduler generates, too, so that names clash.
 const CLUSTERS: [&str; 6] = ["c1", "c2", "c3", "platform", "workload-i72qbnmc", "x"];
 
 struct OpenMcp;
@@ -64,7 +64,7 @@ fn each<S: Strategy<Value = Value> + 'static>(make: fn(Spot) -> S) -> impl Fn(Ve
     move |spots| spots.into_iter().map(make).collect()
 }
 
-/// A purpose nobody asks for.
+/// A Cluster with a purpose that no request has.
 fn foreign_to_all() -> Value {
     json!({
         "apiVersion": API_VERSION, "kind": "Cluster", "metadata": {"name": "foreign", "namespace": "a"},
@@ -177,7 +177,7 @@ fn request((namespace, name): Spot) -> impl Strategy<Value = Value> {
     })
 }
 
-/// A status, lost more often than not.
+/// The status of a request, which is mostly absent.
 fn granted() -> impl Strategy<Value = Option<Value>> {
     let cluster =
         select(places(&CLUSTERS)).prop_map(|(namespace, name)| json!({"namespace": namespace, "name": name}));
@@ -227,7 +227,7 @@ fn config() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The finalizer of somebody else. No API server keeps an object that is being deleted and has none.
+/// A finalizer of another program. No API server keeps an object that is being deleted and has no finalizer.
 const KEEPER: &str = "example.com/keeper";
 
 fn held(mut object: Value) -> Value {
@@ -280,7 +280,7 @@ fn later() -> impl Strategy<Value = Later> {
             .prop_map(|object| Later::Merge(held(object))),
         edit.prop_map(move |(spot, edit)| {
             let mut object = named("Cluster", spot, edit);
-            // Where there is none, it is a new one.
+            // If the Cluster does not exist, it is created.
             object["spec"] = json!({"profile": "p", "tenancy": "Shared", "purposes": ["workload"]});
             Later::Merge(object)
         }),

@@ -1,5 +1,5 @@
-//! The flags that systems have of their own, which the program includes: users with a role
-//! (docs/concepts.md, "Actors"), and guarded resources.
+//! Flags of single systems, which the program includes: users with a role (docs/concepts.md, "Actors"), and
+//! guarded resources.
 
 use berth_apimachinery::GroupResource;
 use berth_apimachinery::selector::Selector;
@@ -32,11 +32,11 @@ pub struct ActorArgs {
     pub kcp_location_cluster: Option<String>,
 }
 
-/// Advice against copying Secrets that are not needed.
+/// The advice not to copy Secrets that are not needed.
 pub const LEAVE_OUT_SECRETS: &str = "leave them out of what kcp syncs \
                                      (--kcp-synced-resources=configmaps,serviceaccounts,services,deployments.apps)";
 
-/// Resources that cannot be synced behind a hub, and those that can.
+/// The error about resources that cannot be synced behind a hub, with those that can.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("--kcp-synced-resources: behind a kube-apiserver Berth cannot sync {unknown}, but only {known}")]
 pub struct NotSynced {
@@ -44,7 +44,7 @@ pub struct NotSynced {
     known: String,
 }
 
-/// Default selector of the namespaces that kcp places, on a hub and in the demo.
+/// The default selector of the namespaces that kcp places, on a hub and in the demo.
 const ON_A_HUB: &str = "scheduling.berth.dev/kcp=enabled";
 
 impl ActorArgs {
@@ -62,8 +62,8 @@ impl ActorArgs {
         }
     }
 
-    /// The defaults with kcp placing only labelled namespaces: the namespaces of other systems' objects
-    /// are left alone.
+    /// The defaults, except that kcp only places labelled namespaces, and ignores the namespaces of other
+    /// systems' objects.
     #[must_use]
     pub fn placing_labelled_namespaces() -> Self {
         Self {
@@ -72,15 +72,15 @@ impl ActorArgs {
         }
     }
 
-    /// Checks that these settings work behind a hub: synced objects are copied from the hub, and must
-    /// be of the kinds in `known`.
+    /// Checks that these settings work behind a hub: synced objects are copied from the hub, and must be of
+    /// the kinds in `known`.
     ///
     /// # Errors
-    /// When a resource to be synced is of no kind known here.
+    /// When a resource to be synced is not in `known`.
     pub fn check_on_hub(&self, mut known: Vec<GroupResource>) -> Result<(), NotSynced> {
         known.sort_unstable();
-        let wanted = self.kcp_synced_resources.iter().flatten();
-        let unknown: Vec<String> = wanted
+        let resources = self.kcp_synced_resources.iter().flatten();
+        let unknown: Vec<String> = resources
             .filter(|resource| !known.contains(resource))
             .map(ToString::to_string)
             .collect();
@@ -94,8 +94,8 @@ impl ActorArgs {
         })
     }
 
-    /// Settings behind a hub. There not all namespaces are kcp's to place, and only resources with
-    /// granted rights are synced.
+    /// Settings behind a hub, where kcp places only labelled namespaces, and syncs only resources with
+    /// granted permissions.
     #[must_use]
     pub fn settings_on_hub(&self) -> Settings {
         let mut settings = self.settings();
@@ -119,13 +119,13 @@ mod tests {
             Some(ON_A_HUB.to_owned())
         );
         assert_eq!(ActorArgs::default().settings().kcp_namespace_selector, None);
-        let said = ActorArgs {
+        let configured = ActorArgs {
             kcp_namespace_selector: Selector::parse("team=a").ok(),
             ..ActorArgs::default()
         };
         assert_eq!(
-            said.settings_on_hub().kcp_namespace_selector,
-            said.kcp_namespace_selector
+            configured.settings_on_hub().kcp_namespace_selector,
+            configured.kcp_namespace_selector
         );
     }
 
@@ -146,10 +146,10 @@ mod tests {
                 .is_ok()
         );
         let unknown = syncing(&["configmaps", "ingresses.networking.k8s.io", "namespaces"]);
-        let said = unknown.check_on_hub(known()).unwrap_err().to_string();
+        let error = unknown.check_on_hub(known()).unwrap_err().to_string();
         assert!(
-            said.contains("cannot sync ingresses.networking.k8s.io, namespaces, but only configmaps, "),
-            "{said}"
+            error.contains("cannot sync ingresses.networking.k8s.io, namespaces, but only configmaps, "),
+            "{error}"
         );
     }
 }

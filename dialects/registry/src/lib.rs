@@ -1,5 +1,5 @@
-//! The only list of all dialects. A further system is one folder and one line here; another program
-//! adds further systems by [`register`].
+//! The only list of all dialects. A further system is one folder and one line in this list; other programs
+//! add further systems with [`register`].
 //!
 //! ```
 //! let names: Vec<&str> = berth_dialect_registry::all().iter().map(|dialect| dialect.name()).collect();
@@ -39,18 +39,19 @@ pub fn with(settings: &Settings) -> Vec<Arc<dyn Dialect>> {
     all
 }
 
-/// Dialects that a program added.
+/// Dialects that a program has registered.
 static REGISTERED: RwLock<Vec<Arc<dyn Dialect>>> = RwLock::new(Vec::new());
 
-/// There is a system of that name.
+/// The error that a system with this name exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is a system called {0:?} already")]
 pub struct NameTaken(pub &'static str);
 
-/// Adds a system to the list. Earlier copies of the list do not have it, so a program does this first.
+/// Adds a system to the list. Earlier copies of the list do not include it, so that a program should
+/// register its systems first.
 ///
 /// # Errors
-/// When there is one of that name.
+/// When there is a system with that name.
 pub fn register(dialect: Arc<dyn Dialect>) -> Result<(), NameTaken> {
     let name = dialect.name();
     if by_name(name).is_some() {
@@ -60,7 +61,7 @@ pub fn register(dialect: Arc<dyn Dialect>) -> Result<(), NameTaken> {
     Ok(())
 }
 
-/// The dialect called `name`.
+/// The dialect named `name`.
 #[must_use]
 pub fn by_name(name: &str) -> Option<Arc<dyn Dialect>> {
     all().into_iter().find(|dialect| dialect.name() == name)

@@ -1,4 +1,4 @@
-//! Settings of the program's user for the dialects, in addition to their configuration.
+//! Settings of the dialects from the program's flags, in addition to their configuration.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ pub(crate) use berth_dialect_kcp::config::synced_resource;
 use berth_dialect_kcp::location_string::{LocationClusterError, check_location_cluster};
 use berth_dialect_kcp::{Role, Settings as Kcp};
 
-/// Actors in each role in addition to Berth's own users (docs/concepts.md, "Actors"), and guarded
-/// objects.
+/// Settings of the dialects: actors in each role in addition to Berth's own users (docs/concepts.md,
+/// "Actors"), and guarded objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// The users that roll out Fleet's bindings.
@@ -20,15 +20,14 @@ pub struct Settings {
     /// The resources that follow their namespace in kcp, without a configuration; `None` is the
     /// default.
     pub kcp_synced_resources: Option<Vec<GroupResource>>,
-    /// Whether kcp's configuration can name no other resources than these: behind a hub, whose rights and
-    /// webhooks are made for them.
+    /// Whether kcp's configuration can name no other resources than these, as on a hub, whose permissions
+    /// and webhooks are for these resources.
     pub kcp_synced_only: bool,
     /// The namespaces that kcp places without a configuration; `None` is all of them.
     pub kcp_namespace_selector: Option<Selector>,
-    /// Cluster of kcp's Locations, without a configuration; `None` is the default.
+    /// The cluster of kcp's Locations, without a configuration; `None` is the default.
     pub kcp_location_cluster: Option<String>,
-    /// The URL of all Targets, which the views of kcp's syncers are below; `None` where it is not
-    /// known.
+    /// The URL of all Targets, below which kcp's syncers have their views; `None` where it is not known.
     pub targets_url: Option<String>,
 }
 
@@ -60,7 +59,7 @@ impl Settings {
     }
 }
 
-/// The path of a location cluster, such as `root:compute`.
+/// Validates the path of a location cluster, such as `root:compute`.
 ///
 /// # Errors
 /// When `text` is invalid.

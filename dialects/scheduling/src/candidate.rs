@@ -3,12 +3,12 @@
 /// A candidate: an index into the fleet, stable within one snapshot.
 pub type Ix = u32;
 
-/// The reason of a refusal: a code of the dialect's own table, and an index for its sentence (which
-/// taint, which term). Text is made by the dialect's view.
+/// The reason of a refusal: a code from the dialect's own table, and an index for its sentence (of the taint
+/// or the term). The dialect's view renders the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Reason {
-    /// The number of the dialect's code, as [`filters!`](crate::filters) gives it.
+    /// The number of the dialect's code, assigned by [`filters!`](crate::filters).
     pub code: u16,
-    /// A detail that the dialect can look up again; 0 where it is absent.
+    /// The index of a detail that the dialect looks up; 0 where there is none.
     pub detail: u32,
 }

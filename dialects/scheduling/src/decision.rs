@@ -3,14 +3,15 @@
 use crate::candidate::Ix;
 use crate::rejections::{Rejection, Rejections};
 
-/// The values one scorer gave, aligned with [`PipelineOutcome::feasible`].
+/// The values from one scorer, aligned with [`PipelineOutcome::feasible`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScoreColumn {
-    /// The index of the scorer in the decision's list.
+    /// The index of the scorer in the decision's list of scorers.
     pub plugin: u16,
-    /// The weight the values are multiplied with.
+    /// The weight by which the values are multiplied.
     pub weight: i64,
-    /// One value per feasible candidate, in fleet order; `None` where the scorer has no entry (worth 0).
+    /// One value per feasible candidate, in fleet order; `None` where the scorer has no value, which counts
+    /// as 0.
     pub values: Vec<Option<i64>>,
 }
 
@@ -27,7 +28,7 @@ pub struct PipelineOutcome {
     pub totals: Vec<i64>,
     /// The feasible candidates, best first.
     pub ranked: Vec<Ix>,
-    /// The resulting set, kept ones included, in rank order.
+    /// The resulting set in rank order, including kept candidates.
     pub picked: Vec<Ix>,
 }
 

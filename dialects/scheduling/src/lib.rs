@@ -1,9 +1,9 @@
-//! The scheduling core: filter, score, rank, pick, and the decision they make, generic over the fleet.
+//! The scheduling core: filters, scores, ranks and picks, and the resulting decision, generic over the
+//! fleet.
 //!
-//! Pure: no JSON, no I/O, no clock, no randomness but a seed. A fleet is the dialect's own data
-//! (columns, mostly); a candidate is an index into it. Everything refused or scored is kept as codes
-//! and indices; the text is made for a reader, from the names in [`filters!`]. Start reading at
-//! [`pipeline`].
+//! Pure: no JSON, no I/O, no clock, no randomness but a seed. A fleet is the dialect's own data (columns,
+//! mostly); a candidate is an index into it. Refusals and scores are stored as codes and indices; text is
+//! rendered only for a reader, from the names in [`filters!`]. Start reading at [`pipeline`].
 //!
 //! ```
 //! use berth_scheduling::{Filter, Ix, Verdict, filter, rank_by_total};

@@ -1,8 +1,8 @@
-//! Numbers with names: the macros [`names!`](crate::names) and [`filters!`](crate::filters) declare
-//! once the meaning of a number in a [`Rejection`](crate::Rejection).
+//! Numbers with names: the macros [`names!`](crate::names) and [`filters!`](crate::filters) declare once the
+//! meaning of a number in a [`Rejection`](crate::Rejection).
 //!
-//! A pipeline keeps refusals as numbers. Readers convert them to an enum and match all of it, so that a
-//! new filter does not compile until every such place handles it.
+//! A pipeline stores refusals as numbers. Readers convert each number to an enum and match all variants, so
+//! that a new filter does not compile until every such match handles it.
 
 /// Declares an enum whose variants have numbers, from 0 in their order, and names.
 ///
@@ -53,7 +53,7 @@ macro_rules! names {
             /// Returns the variant that has this number.
             ///
             /// # Panics
-            /// When no name has it: then it is not from [`number`](Self::number).
+            /// When no variant has this number, which [`number`](Self::number) then did not return.
             $vis const fn of(number: u16) -> Self {
                 Self::ALL[number as usize]
             }
@@ -61,9 +61,9 @@ macro_rules! names {
     };
 }
 
-/// Declares the filters of a system in pipeline order, each with the reasons it refuses for: the enums
+/// Declares the filters of a system in pipeline order, each with the reasons of its refusals: the enums
 /// `Plugin` and `Code`, both as [`names!`](crate::names) declares them. The name of a reason is its token
-/// (docs/reference.md, "Reason tokens"); several may share one, where only the sentences differ.
+/// (docs/reference.md, "Reason tokens"); several reasons may share a token, where only the sentences differ.
 ///
 /// ```
 /// berth_scheduling::filters! {
@@ -120,14 +120,14 @@ macro_rules! filters {
                 Self::of(reason.code)
             }
 
-            /// Returns the filter that refuses for this.
+            /// Returns the filter that refuses for this reason.
             pub(crate) const fn plugin(self) -> Plugin {
                 match self {
                     $($(Self::$Code => Plugin::$Filter,)*)+
                 }
             }
 
-            /// Returns the reason with a detail for its words.
+            /// Returns the reason with a detail for its sentence.
             pub(crate) const fn with(self, detail: u32) -> $crate::Reason {
                 $crate::Reason {
                     code: self.number(),

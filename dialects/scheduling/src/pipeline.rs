@@ -7,22 +7,22 @@ use crate::rejections::{Refusals, Rejections};
 /// A filter's answer about one candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// May be used.
+    /// The candidate may be used.
     Pass,
-    /// Refused, with the reason.
+    /// The candidate is refused, with the reason.
     Reject(Reason),
 }
 
 /// Judges single candidates of a fleet `F`.
 pub trait Filter<F: ?Sized> {
-    /// The number of the filter in the dialect's pipeline order, as [`filters!`](crate::filters) gives it.
+    /// The number of the filter in the dialect's pipeline order, assigned by [`filters!`](crate::filters).
     fn plugin(&self) -> u16;
 
     /// Whether `candidate` may be used.
     fn check(&self, fleet: &F, candidate: Ix) -> Verdict;
 
-    /// Candidates among `count` that may not be used: the verdicts of [`Filter::check`], for filters
-    /// that judge whole fleets.
+    /// The refused candidates among `count`: the verdicts of [`Filter::check`]. Filters that judge a whole
+    /// fleet at once override this method.
     fn refuse(&self, fleet: &F, count: Ix) -> Refusals<'_> {
         let mut refused = Vec::new();
         for candidate in 0..count {
@@ -34,12 +34,13 @@ pub trait Filter<F: ?Sized> {
     }
 }
 
-/// Gives the feasible candidates of a fleet `F` their values.
+/// Scores the feasible candidates of a fleet `F`.
 pub trait Scorer<F: ?Sized> {
-    /// The weight the values count with.
+    /// The weight of the values.
     fn weight(&self) -> i64;
 
-    /// Writes one value per entry of `feasible` (same order) into `values`, which comes filled with `None`.
+    /// Writes one value per entry of `feasible`, in the same order, into `values`, which is initially filled
+    /// with `None`.
     fn score(&self, fleet: &F, feasible: &[Ix], values: &mut [Option<i64>]);
 }
 
@@ -86,14 +87,14 @@ pub fn score<F: ?Sized>(
     (columns, totals)
 }
 
-/// The feasible candidates by total, highest first; of equal totals the lowest candidate first, which is name
-/// order where candidates are numbered so.
+/// The feasible candidates by total, highest first. Candidates with equal totals are in the order of their
+/// numbers, which is name order where candidates are numbered by name.
 #[must_use]
 pub fn rank_by_total(feasible: &[Ix], totals: &[i64]) -> Vec<Ix> {
     let most = totals.iter().copied().max().unwrap_or_default();
     let least = totals.iter().copied().min().unwrap_or_default();
     let range = most.abs_diff(least);
-    // Totals are mostly close together: then each has a place to be counted in, and nothing is compared.
+    // Totals are mostly close together, so that they can be sorted by counting, without comparisons.
     if feasible.is_sorted()
         && let Ok(range) = usize::try_from(range)
         && range <= SPARSE * feasible.len()
@@ -106,13 +107,13 @@ pub fn rank_by_total(feasible: &[Ix], totals: &[i64]) -> Vec<Ix> {
     pairs.into_iter().map(|(_, candidate)| candidate).collect()
 }
 
-/// Totals that lie further apart than so many places for each are sorted by comparing.
+/// Most counters per candidate in a sort by counting. Totals with a wider range are sorted by comparison.
 const SPARSE: usize = 4;
 
-/// `feasible` by `totals`, which are at most `range` less than `most`: a sort by counting, which keeps the
-/// order of equals.
+/// Sorts `feasible` by `totals`, which are between `most` - `range` and `most`, by counting. Candidates with
+/// equal totals keep their order.
 fn counted(feasible: &[Ix], totals: &[i64], most: i64, range: usize) -> Vec<Ix> {
-    // No total is further behind than the range, which is a usize.
+    // No difference is larger than the range, which is a usize.
     let behind = |total: i64| usize::try_from(most.abs_diff(total)).unwrap_or(range);
     let mut places = vec![0; range + 2];
     for &total in totals {
@@ -181,7 +182,7 @@ mod tests {
         assert_eq!(seen, [(0, 1), (0, 4), (1, 4)]);
     }
 
-    /// Refuses those in its list, for the reason of their places; or all others, for one reason.
+    /// Refuses the candidates in its list, each for the reason of its place, or all others, for one reason.
     struct ListFilter {
         plugin: u16,
         list: Vec<Ix>,
@@ -256,18 +257,18 @@ mod tests {
             prop_assert_eq!(rejections.is_empty(), expected.is_empty());
             for candidate in 0..count {
                 let own: Vec<Rejection> = expected.iter().filter(|one| one.candidate == candidate).copied().collect();
-                // Before anything is told, and after.
-                let untold = rejections.clone();
-                prop_assert_eq!(untold.of_candidate(candidate), own.as_slice());
+                // Before and after the list of refusals is built.
+                let unlisted = rejections.clone();
+                prop_assert_eq!(unlisted.of_candidate(candidate), own.as_slice());
             }
             for scope in [None, Some(1)] {
-                let told = Rejections::from(expected.clone());
+                let from_list = Rejections::from(expected.clone());
                 let sorted = |rejections: &Rejections| {
                     let mut groups = rejections.groups(scope);
                     groups.sort_unstable_by_key(|group| (group.first.plugin, group.first.reason));
                     groups
                 };
-                prop_assert_eq!(sorted(&rejections), sorted(&told));
+                prop_assert_eq!(sorted(&rejections), sorted(&from_list));
             }
             prop_assert_eq!(&*rejections, expected.as_slice());
             prop_assert_eq!(feasible, passing);

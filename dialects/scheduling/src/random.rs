@@ -5,7 +5,7 @@
 pub struct Random(u64);
 
 impl Random {
-    /// A sequence for `seed`.
+    /// Creates the sequence for `seed`.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
@@ -20,7 +20,7 @@ impl Random {
         word ^ (word >> 31)
     }
 
-    /// A number below `bound` (0 when `bound` is 0), without modulo bias worth naming.
+    /// A number below `bound` (0 when `bound` is 0). Its modulo bias is negligible.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }

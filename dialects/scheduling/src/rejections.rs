@@ -1,7 +1,7 @@
-//! Refusals of a run, kept as the filters gave them.
+//! Refusals of a run, stored as the filters return them.
 //!
-//! A fleet has as many refusals as clusters, and most who decide look at none of them: they are told one by one
-//! when somebody asks.
+//! A fleet has as many refusals as clusters, and most callers read none of them. So the list of single
+//! refusals is built when it is first read.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,44 +15,46 @@ use crate::candidate::{Ix, Reason};
 pub struct Rejection {
     /// The candidate.
     pub candidate: Ix,
-    /// The number of the filter, as [`filters!`](crate::filters) gives it.
+    /// The number of the filter, assigned by [`filters!`](crate::filters).
     pub plugin: u16,
-    /// Why.
+    /// The reason of the refusal.
     pub reason: Reason,
 }
 
 /// Candidates that one filter refuses.
 #[derive(Clone, Debug)]
 pub enum Refusals<'a> {
-    /// These, in fleet order.
+    /// These candidates, in fleet order.
     These(Vec<(Ix, Reason)>),
-    /// All whose bits are not set, the lowest bit of the first word being the first candidate's, for one
-    /// reason.
+    /// All candidates whose bits are not set, for one reason. The lowest bit of the first word is that of
+    /// the first candidate.
     AllBut(&'a [u64], Reason),
 }
 
-/// Every refusal of every filter, by candidate, then by plugin: a slice of [`Rejection`]s that is made when it
-/// is first looked at.
+/// Every refusal of every filter, by candidate, then by plugin: a slice of [`Rejection`]s that is built when
+/// it is first read.
 #[derive(Clone, Default)]
 pub struct Rejections {
     /// Number of candidates.
     count: Ix,
     /// Refusals of each filter, in the order of their numbers.
     lists: Vec<(u16, List)>,
-    told: OnceLock<Vec<Rejection>>,
+    /// The list of all refusals, which is built on first use.
+    listed: OnceLock<Vec<Rejection>>,
 }
 
 /// Candidates that one filter refuses.
 #[derive(Clone, Debug)]
 enum List {
-    /// These, in fleet order.
+    /// These candidates, in fleet order.
     These(Vec<(Ix, Reason)>),
-    /// All whose bits are not set, for one reason.
+    /// All candidates whose bits are not set, for one reason.
     AllBut(Box<[u64]>, Reason),
 }
 
 impl Rejections {
-    /// The refusals of filters, each with its number, in that order, over `count` candidates.
+    /// Creates the refusals over `count` candidates from the refusals of each filter, which are in the order
+    /// of the filters' numbers.
     pub(crate) fn of(count: Ix, lists: Vec<(u16, Refusals<'_>)>) -> Self {
         let owned = |(plugin, refused)| {
             let list = match refused {
@@ -64,45 +66,50 @@ impl Rejections {
         Self {
             count,
             lists: lists.into_iter().map(owned).collect(),
-            told: OnceLock::new(),
+            listed: OnceLock::new(),
         }
     }
 
     /// Number of refusals.
     #[must_use]
     pub fn len(&self) -> usize {
-        match self.told.get() {
-            Some(told) => told.len(),
-            None => self.lists.iter().map(|(_, list)| list.many(self.count)).sum(),
+        match self.listed.get() {
+            Some(listed) => listed.len(),
+            None => self
+                .lists
+                .iter()
+                .map(|(_, list)| list.refused_count(self.count))
+                .sum(),
         }
     }
 
-    /// Whether nobody is refused.
+    /// Whether no candidate is refused.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The refusals of `candidate`, in pipeline order. Of one that is not refused nothing is told of the others
-    /// either.
+    /// The refusals of `candidate`, in pipeline order. For a candidate without refusals, the list of all
+    /// refusals is not built.
     #[must_use]
     pub fn of_candidate(&self, candidate: Ix) -> &[Rejection] {
-        if self.told.get().is_none() && !self.lists.iter().any(|(_, list)| list.has(candidate)) {
+        if self.listed.get().is_none() && !self.lists.iter().any(|(_, list)| list.has(candidate)) {
             return &[];
         }
-        let told = self.as_slice();
-        let start = told.partition_point(|rejection| rejection.candidate < candidate);
-        let end = told.partition_point(|rejection| rejection.candidate <= candidate);
-        &told[start..end]
+        let listed = self.as_slice();
+        let start = listed.partition_point(|rejection| rejection.candidate < candidate);
+        let end = listed.partition_point(|rejection| rejection.candidate <= candidate);
+        &listed[start..end]
     }
 
-    /// Numbers of the refused by filter and reason, those with details apart. A candidate that the filter `scope`
-    /// refuses counts there alone. Nothing is told one by one for it.
+    /// Numbers of refused candidates by filter and reason; reasons with different details are separate. A
+    /// candidate that the filter `scope` refuses is counted for that filter alone. The list of all refusals
+    /// is not built for this.
     #[must_use]
     pub fn groups(&self, scope: Option<u16>) -> Vec<Group> {
         let mut groups = Groups::default();
-        if let Some(told) = self.told.get() {
-            for refusals in told.chunk_by(|one, next| one.candidate == next.candidate) {
+        if let Some(listed) = self.listed.get() {
+            for refusals in listed.chunk_by(|one, next| one.candidate == next.candidate) {
                 let outside = refusals.iter().find(|refusal| Some(refusal.plugin) == scope);
                 let counted = outside.map_or(refusals, std::slice::from_ref);
                 counted.iter().for_each(|refusal| groups.add(*refusal, 1));
@@ -157,50 +164,54 @@ impl Rejections {
         groups.all
     }
 
-    /// All of them.
+    /// All refusals, by candidate, then by plugin.
     #[must_use]
     pub fn as_slice(&self) -> &[Rejection] {
-        self.told.get_or_init(|| self.tell())
+        self.listed.get_or_init(|| self.list_all())
     }
 
-    /// The candidates that nobody refuses, in fleet order.
+    /// The candidates that no filter refuses, in fleet order.
     pub(crate) fn feasible(&self) -> Vec<Ix> {
-        let most = self.lists.iter().map(|(_, list)| list.many(self.count)).max();
+        let most = self
+            .lists
+            .iter()
+            .map(|(_, list)| list.refused_count(self.count))
+            .max();
         let mut feasible = Vec::with_capacity((self.count as usize).saturating_sub(most.unwrap_or_default()));
         let mut heads = self.heads();
-        self.each_word(|word, first, there| {
+        self.each_word(|word, first, existing| {
             let refused = heads.iter_mut().fold(0, |refused, head| {
-                let bits = head.look(word, first, there);
+                let bits = head.refused_bits(word, first, existing);
                 head.skip(bits);
                 refused | bits
             });
-            feasible.extend(ones(there & !refused).map(|bit| first + bit));
+            feasible.extend(ones(existing & !refused).map(|bit| first + bit));
         });
         feasible
     }
 
-    fn tell(&self) -> Vec<Rejection> {
+    fn list_all(&self) -> Vec<Rejection> {
         let mut rejections = Vec::with_capacity(self.len());
         let mut heads = self.heads();
-        let mut at_work = Vec::with_capacity(heads.len());
-        self.each_word(|word, first, there| {
+        let mut refusing = Vec::with_capacity(heads.len());
+        self.each_word(|word, first, existing| {
             let mut refused = 0;
-            at_work.clear();
+            refusing.clear();
             for (place, head) in heads.iter().enumerate() {
-                let bits = head.look(word, first, there);
+                let bits = head.refused_bits(word, first, existing);
                 refused |= bits;
                 if bits != 0 {
-                    at_work.push((place, bits));
+                    refusing.push((place, bits));
                 }
             }
-            // Mostly one filter refuses.
-            if let [(place, bits)] = *at_work {
+            // Mostly only one filter refuses candidates of a word.
+            if let [(place, bits)] = *refusing {
                 let head = &mut heads[place];
                 rejections.extend(ones(bits).map(|bit| head.refuse(first + bit)));
                 return;
             }
             for bit in ones(refused) {
-                for (place, _) in at_work.iter().filter(|(_, bits)| bits >> bit & 1 == 1) {
+                for (place, _) in refusing.iter().filter(|(_, bits)| bits >> bit & 1 == 1) {
                     rejections.push(heads[*place].refuse(first + bit));
                 }
             }
@@ -215,8 +226,8 @@ impl Rejections {
             .collect()
     }
 
-    /// Calls `each` with the number of every word of candidates, its first one, and the bits of those that there
-    /// are.
+    /// Calls `each` for every word of 64 candidates, with the number of the word, its first candidate, and
+    /// the bits of its existing candidates.
     fn each_word(&self, mut each: impl FnMut(usize, Ix, u64)) {
         for (word, first) in (0..self.count).step_by(u64::BITS as usize).enumerate() {
             each(
@@ -231,18 +242,18 @@ impl Rejections {
 /// Candidates that one filter refuses for one reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// The refusal of the first of them.
+    /// The refusal of the first candidate of the group.
     pub first: Rejection,
-    /// Number of them.
+    /// Number of candidates in the group.
     pub count: usize,
 }
 
-/// Groups, and the place of each.
+/// Groups, with the place of each by filter and reason.
 #[derive(Default)]
 struct Groups {
     all: Vec<Group>,
     places: HashMap<(u16, Reason), usize>,
-    /// Place of the last one: neighbours are mostly refused alike.
+    /// Place of the group that was used last: consecutive candidates mostly have the same refusal.
     last: usize,
 }
 
@@ -286,7 +297,7 @@ impl List {
     }
 
     /// Number of refused candidates among `count`.
-    fn many(&self, count: Ix) -> usize {
+    fn refused_count(&self, count: Ix) -> usize {
         match self {
             Self::These(list) => list.len(),
             Self::AllBut(passing, _) => {
@@ -318,11 +329,11 @@ pub fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Length to which one filter's refusals are told.
+/// A position in the refusals of one filter.
 struct Head<'a> {
     plugin: u16,
     refused: &'a List,
-    /// The refusals of a list that are left.
+    /// The refusals of a list from this position on.
     rest: &'a [(Ix, Reason)],
 }
 
@@ -339,10 +350,11 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// Refused candidates of a word, as far as they are `there`; `first` is its first.
-    fn look(&self, word: usize, first: Ix, there: u64) -> u64 {
+    /// Bits of the refused candidates of a word. `existing` has the bits of its existing candidates, and
+    /// `first` is its first candidate.
+    fn refused_bits(&self, word: usize, first: Ix, existing: u64) -> u64 {
         match self.refused {
-            List::AllBut(passing, _) => there & !passing[word],
+            List::AllBut(passing, _) => existing & !passing[word],
             List::These(_) => {
                 let own = self.rest.iter().map(|(candidate, _)| candidate - first);
                 own.take_while(|bit| *bit < u64::BITS)
@@ -351,14 +363,14 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// Passes the refusals of the candidates of `bits`, which are the next ones.
+    /// Skips the refusals of the candidates in `bits`, which are the next ones of the list.
     fn skip(&mut self, bits: u64) {
         if let List::These(_) = self.refused {
             self.rest = &self.rest[bits.count_ones() as usize..];
         }
     }
 
-    /// The next refusal, which is of `candidate`.
+    /// Returns the next refusal, which is that of `candidate`.
     #[inline]
     fn refuse(&mut self, candidate: Ix) -> Rejection {
         let reason = match (self.refused, self.rest) {
@@ -394,11 +406,11 @@ impl<'a> IntoIterator for &'a Rejections {
     }
 }
 
-/// Refusals that somebody told one by one, by candidate, then by plugin.
+/// Converts a list of refusals, by candidate, then by plugin.
 impl From<Vec<Rejection>> for Rejections {
-    fn from(told: Vec<Rejection>) -> Self {
+    fn from(listed: Vec<Rejection>) -> Self {
         Self {
-            told: OnceLock::from(told),
+            listed: OnceLock::from(listed),
             ..Self::default()
         }
     }
@@ -406,9 +418,9 @@ impl From<Vec<Rejection>> for Rejections {
 
 impl From<Rejections> for Vec<Rejection> {
     fn from(mut rejections: Rejections) -> Self {
-        match rejections.told.take() {
-            Some(told) => told,
-            None => rejections.tell(),
+        match rejections.listed.take() {
+            Some(listed) => listed,
+            None => rejections.list_all(),
         }
     }
 }

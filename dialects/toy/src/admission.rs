@@ -1,4 +1,4 @@
-//! The rule that guards the answer: `spec.box` is written by the scheduler only.
+//! The rule that guards decisions: only the scheduler writes `spec.box`.
 
 pub(crate) mod hub_rules;
 
@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use crate::names::{ACTOR, TOYS};
 
-/// Keeps the box of a toy to the scheduler. Members of the break-glass group pass it.
+/// Refuses that users other than the scheduler change the box of a toy. Members of the break-glass group are
+/// exempt.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BoxGuard;
 

@@ -1,11 +1,11 @@
-//! The filters in pipeline order, and the reasons each refuses for.
+//! The filters in pipeline order, each with the reasons of its refusals.
 
 berth_scheduling::filters! {
-    /// There is room for one more.
+    /// The box has room for one more toy.
     Room = "Room" {
         Full = "Full",
     }
-    /// No lid is on it.
+    /// The box has no lid on.
     Lid = "Lid" {
         Closed = "Closed",
     }

@@ -1,11 +1,11 @@
-//! The settings: a form whose schema reads them.
+//! The settings, and the schema that reads them.
 
 use std::sync::LazyLock;
 
 use berth_apimachinery::Schema;
 use serde_json::{Value, json};
 
-/// The form of `spec.toy` in a SchedulerConfiguration.
+/// The schema of `spec.toy` in a SchedulerConfiguration.
 pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
     Schema::part_from_value(json!({
         "type": "object",

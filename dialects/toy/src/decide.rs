@@ -1,4 +1,4 @@
-//! Deciding: the toy, the boxes, now, seed, and out comes a decision; pure and the same twice.
+//! Deciding: a pure function from the toy, the boxes, the instant and the seed to a decision.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use crate::detail::Detail;
 use crate::fleet::{Fleet, place_of};
 use crate::names::{BOXES, DIALECT};
 
-/// Decides `toy`. One that is in a box stays there.
+/// Decides `toy`. A toy that is in a box stays there.
 pub(crate) fn decide(fleet: &Fleet, toy: &Arc<Object>, ask: &Ask<'_>) -> Result<Decision, ChoiceRefusal> {
-    let held = place_of(toy);
-    let solved = match &held {
+    let place = place_of(toy);
+    let solved = match &place {
         Some(_) => PipelineOutcome::default(),
         None => solve(fleet, ask)?,
     };
@@ -34,17 +34,18 @@ pub(crate) fn decide(fleet: &Fleet, toy: &Arc<Object>, ask: &Ask<'_>) -> Result<
             amount_to: None,
         })
         .collect();
-    let outcome = match (&held, changes.is_empty()) {
+    let outcome = match (&place, changes.is_empty()) {
         (Some(_), _) => Outcome::Unchanged,
         (None, true) => Outcome::Unschedulable,
         (None, false) => Outcome::Scheduled,
     };
-    // Room was counted: of two toys decided at once, one decides again.
+    // The decision counted the room of the box: if two toys are decided at once, the fence conflicts, and
+    // one of them is decided again.
     let fences = changes
         .iter()
         .map(|change| fence(DIALECT, &Key::new(BOXES, "", &change.cluster_name)))
         .collect();
-    let current = held.into_iter().map(|cluster_name| Current {
+    let current = place.into_iter().map(|cluster_name| Current {
         cluster_name,
         state: "",
         amount: None,
@@ -75,7 +76,7 @@ pub(crate) fn decide(fleet: &Fleet, toy: &Arc<Object>, ask: &Ask<'_>) -> Result<
     })
 }
 
-/// Every filter over every box; of the remaining ones the emptiest, or the chosen one.
+/// Runs every filter on every box, and picks the chosen box, or else the emptiest of the remaining ones.
 fn solve(fleet: &Fleet, ask: &Ask<'_>) -> Result<PipelineOutcome, ChoiceRefusal> {
     let (feasible, rejections) = berth_scheduling::filter(fleet, fleet.count(), &Plugin::ALL.each_ref());
     let mut ranked = feasible.clone();

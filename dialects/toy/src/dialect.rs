@@ -15,7 +15,7 @@ use crate::names::{ACTOR, BOXES, DIALECT, TOYS, VERSION};
 use crate::painter::Painter;
 use crate::{config, kind};
 
-/// Toys want a box.
+/// The toy system, which places toys in boxes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Toys;
 

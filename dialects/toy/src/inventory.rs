@@ -1,4 +1,4 @@
-//! The fleet as every dialect shows itself.
+//! The fleet as an [`Inventory`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ impl Inventory for Fleet {
         fold::fold(self, change)
     }
 
-    /// None: every object that fits its schema can be read.
+    /// Empty: every object that fits its schema can be read.
     fn unusable(&self) -> Vec<Unusable> {
         Vec::new()
     }
@@ -154,14 +154,14 @@ impl Words for Fleet {
         words::message(self, decision)
     }
 
-    /// None: toys have no conditions.
+    /// Empty: toys have no conditions.
     fn conditions(&self, _decision: &Decision) -> Vec<Value> {
         Vec::new()
     }
 }
 
 impl Control for Fleet {
-    /// Returns a pace that tries toys without a box again by time.
+    /// Returns a pace that retries toys without a box after a time.
     fn pace(&self) -> Pace {
         Pace {
             unplaced: Some(Backoff {

@@ -68,7 +68,7 @@ static BOX_SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
     }))
 });
 
-/// One of them.
+/// One kind of the system.
 struct Plain {
     info: KindInfo,
     schema: &'static LazyLock<Schema>,

@@ -9,14 +9,14 @@ use serde_json::Value;
 
 use crate::names::{COLORS, PAINTER, TOYS};
 
-/// The controller.
+/// The controller that paints toys.
 pub(crate) struct Painter {
-    /// Text before the color; by the configuration.
+    /// Text before the color, from the configuration.
     pub(crate) prefix: String,
 }
 
 impl Painter {
-    /// The color of a namespace, and when it fades.
+    /// The color of a namespace, and the time at which it will fade.
     fn color(&self, namespace: &str, context: &Context<'_>) -> Option<(String, Option<Timestamp>)> {
         let object = context.objects.get(&Key::new(COLORS, "", namespace))?;
         let spec = &object.value()["spec"];

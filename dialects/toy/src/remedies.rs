@@ -9,7 +9,7 @@ use crate::code::Code;
 use crate::fleet::Fleet;
 use crate::names::BOXES;
 
-/// The box that nothing opens.
+/// The name of a box that no edit opens.
 const SEALED: &str = "sealed";
 
 /// Remedies that lift `refusal` of `candidate`.
@@ -39,7 +39,7 @@ fn edited(name: &str, text: String, patch: Value) -> Remedy {
 }
 
 fn roomier(fleet: &Fleet, decision: &Decision, name: &str) -> Vec<Remedy> {
-    // Size does not matter to boxes: a proposal that does not help is tried, and left out.
+    // The size of a toy does not matter, so that this proposal never helps: callers try it, and drop it.
     let small = fleet.toys.get(&decision.demand).map(|toy| {
         let shrunk = Edit::of(decision.demand.clone(), toy, |toy| {
             toy["spec"]["small"] = true.into();

@@ -1,4 +1,4 @@
-//! Codes to sentences: made only for a reader.
+//! Sentences for codes, rendered only for a reader.
 
 use berth_dialect_contract::{Decision, Targets, report};
 use berth_scheduling::{Ix, Reason};
@@ -15,7 +15,7 @@ pub(crate) fn sentence(fleet: &Fleet, candidate: Ix, reason: Reason) -> String {
     }
 }
 
-/// Reason why a suitable box is not taken.
+/// Reason why a feasible box is not picked.
 pub(crate) fn not_picked(rank: Option<usize>) -> (&'static str, String) {
     match rank {
         Some(rank) => (

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 
-/// A name, the candidates before and after, and what differs.
+/// A name, the candidates before and after, and the differences.
 type Row = (
     &'static str,
     &'static [&'static str],
@@ -12,7 +12,7 @@ type Row = (
     &'static [&'static str],
 );
 
-/// `name verdict score reason...`, as `a Picked 10` or `b Refused - Taints/NoSelect`.
+/// Parses `name verdict score reason...`, such as `a Picked 10` or `b Refused - Taints/NoSelect`.
 fn candidate(line: &'static str) -> Candidate {
     let words: Vec<&'static str> = line.split(' ').collect();
     let score = words[2].parse().ok();
@@ -39,7 +39,7 @@ fn candidate(line: &'static str) -> Candidate {
     }
 }
 
-/// `Plugin/Token` or `Plugin/Token=message`.
+/// Parses `Plugin/Token` or `Plugin/Token=message`.
 fn rejection(word: &'static str) -> RejectionEntry {
     let (token, message) = word.split_once('=').unwrap_or((word, ""));
     let (plugin, reason) = token.split_once('/').expect("Plugin/Token");
@@ -75,7 +75,7 @@ fn report(outcome: &'static str, candidates: &[&'static str]) -> Report {
     }
 }
 
-/// Each cluster that differs as `name From->To +appeared -gone`, with `score a->b` where that differs.
+/// The clusters that differ as `name From->To +appeared -gone`, with `score a->b` if the score differs.
 fn shown(difference: &Difference) -> Vec<String> {
     let one = |candidate: &CandidateDifference| {
         let mut line = candidate.cluster_name.clone();

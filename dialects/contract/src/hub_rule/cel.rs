@@ -1,5 +1,5 @@
-//! CEL of the conditions. No part of it fails on an object without a field: a failing condition counts
-//! as a true one (or, worse, refuses the write).
+//! CEL of the conditions. No expression fails if the object lacks a field: a failing condition counts as a
+//! true one (or, worse, refuses the write).
 
 /// `text` as a CEL literal.
 #[must_use]
@@ -21,13 +21,13 @@ pub fn field(root: &str, path: &[&str], otherwise: &str) -> String {
     )
 }
 
-/// Whether the field `path` of the object is not empty.
+/// An expression: whether the field `path` of the object is not empty.
 #[must_use]
 pub fn filled(path: &[&str]) -> String {
     format!("{} != ''", field("object", path, "''"))
 }
 
-/// Whether the field `path` differs before and after.
+/// An expression: whether the write changes the field `path`.
 #[must_use]
 pub fn differs(path: &[&str]) -> String {
     format!(
@@ -37,7 +37,7 @@ pub fn differs(path: &[&str]) -> String {
     )
 }
 
-/// Whether the boolean field `path` is true and was not before.
+/// An expression: whether the write sets the boolean field `path` to true.
 #[must_use]
 pub fn turned_on(path: &[&str]) -> String {
     format!(
@@ -47,8 +47,8 @@ pub fn turned_on(path: &[&str]) -> String {
     )
 }
 
-/// Whether an entry of the map `path` whose key fits `pattern` (an expression over `key`) differs before and
-/// after.
+/// An expression: whether the write changes an entry of the map `path` whose key fits `pattern` (an
+/// expression over `key`).
 #[must_use]
 pub fn entry_differs(path: &[&str], pattern: &str) -> String {
     let (new, old) = (field("object", path, "{}"), field("oldObject", path, "{}"));
@@ -58,8 +58,8 @@ pub fn entry_differs(path: &[&str], pattern: &str) -> String {
     )
 }
 
-/// Whether an element of the list `path` that fits `pattern` (an expression over `item`) is there only before
-/// or only after.
+/// An expression: whether the write adds or removes an element of the list `path` that fits `pattern` (an
+/// expression over `item`).
 #[must_use]
 pub fn element_differs(path: &[&str], pattern: &str) -> String {
     let (new, old) = (field("object", path, "[]"), field("oldObject", path, "[]"));
@@ -68,7 +68,7 @@ pub fn element_differs(path: &[&str], pattern: &str) -> String {
     )
 }
 
-/// Any of these.
+/// An expression: whether any of `expressions` is true.
 #[must_use]
 pub fn any(expressions: &[String]) -> String {
     let parts: Vec<String> = expressions.iter().map(|part| format!("({part})")).collect();

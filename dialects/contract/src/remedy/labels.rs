@@ -1,5 +1,5 @@
-//! Labels and the selectors that ask for them: the labels to change so that a selector matches, and the
-//! part of a selector that existing labels can satisfy.
+//! Labels and label selectors: the labels to change so that a selector matches, and the part of a selector
+//! that existing labels satisfy.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +13,19 @@ use serde_json::{Value, json};
 /// Labels to set, and (`None`) to remove.
 pub type Changes = BTreeMap<String, Option<String>>;
 
-/// The last parts of keys about a location, which advice does not change.
+/// The last parts of label keys about a location. Advice does not change such labels.
 const PLACES: [&str; 6] = ["region", "cloud", "provider", "country", "location", "datacenter"];
-/// Another key that does.
+/// Another label key about a location.
 const ZONE: &str = "topology.kubernetes.io/zone";
 
-/// Whether `key` is about a location: an object with another value would be wrong.
-fn says_where(key: &str) -> bool {
+/// Whether `key` is about a location: another value would be false.
+fn is_about_location(key: &str) -> bool {
     let last = key.rsplit(['/', '.']).next().unwrap_or(key);
     key == ZONE || PLACES.contains(&last)
 }
 
-/// Returns the changes of `labels` after which `selector` matches. `None` when no labels can match it,
-/// or when one about a location would have to change.
+/// Returns the changes of `labels` after which `selector` matches. `None` when no labels match the selector,
+/// or when a label about a location would have to change.
 #[must_use]
 pub fn to_match(selector: &Selector, labels: &impl LabelSet) -> Option<Changes> {
     let mut changes = Changes::new();
@@ -43,7 +43,7 @@ pub fn to_match(selector: &Selector, labels: &impl LabelSet) -> Option<Changes> 
         if meets(labels.value(key)) {
             continue;
         }
-        if says_where(key) && labels.value(key).is_some_and(|value| !value.is_empty()) {
+        if is_about_location(key) && labels.value(key).is_some_and(|value| !value.is_empty()) {
             return None;
         }
         let named = of_key
@@ -59,28 +59,29 @@ pub fn to_match(selector: &Selector, labels: &impl LabelSet) -> Option<Changes> 
     Some(changes)
 }
 
-/// `changes` as a merge patch.
+/// Returns `changes` as a merge patch.
 #[must_use]
 pub fn patch(changes: &Changes) -> Value {
     json!({"metadata": {"labels": changes}})
 }
 
-/// `label the cluster gpu=yes and take its label zone away`, with `what` for `the cluster`.
+/// The changes in words, such as `label the cluster gpu=yes and take its label zone away` if `what` is `the
+/// cluster`.
 #[must_use]
 pub fn words(what: &str, changes: &Changes) -> String {
-    let (set, gone): (Vec<_>, Vec<_>) = changes.iter().partition(|(_, value)| value.is_some());
+    let (set, removed): (Vec<_>, Vec<_>) = changes.iter().partition(|(_, value)| value.is_some());
     let set: Vec<String> = set
         .iter()
         .map(|(key, value)| format!("{key}={}", value.as_deref().unwrap_or_default()))
         .collect();
-    let gone: Vec<&str> = gone.iter().map(|(key, _)| key.as_str()).collect();
-    match (set.is_empty(), gone.is_empty()) {
+    let removed: Vec<&str> = removed.iter().map(|(key, _)| key.as_str()).collect();
+    match (set.is_empty(), removed.is_empty()) {
         (false, false) => format!(
             "label {what} {} and take its label {} away",
             set.join(","),
-            gone.join(",")
+            removed.join(",")
         ),
-        (true, _) => format!("take the label {} of {what} away", gone.join(",")),
+        (true, _) => format!("take the label {} of {what} away", removed.join(",")),
         (false, true) => format!("label {what} {}", set.join(",")),
     }
 }
@@ -89,18 +90,18 @@ pub fn words(what: &str, changes: &Changes) -> String {
 /// form; other fields stay. Returns the removed requirements in the short form, or nothing when all are
 /// met.
 pub fn relax(selector: &mut Value, labels: &impl LabelSet) -> Vec<String> {
-    let mut gone = Vec::new();
+    let mut removed = Vec::new();
     let mut unmet = |one: &LabelSelector| match Selector::compile(one, "") {
         Ok(compiled) if compiled.matches(labels) => false,
         Ok(compiled) => {
-            gone.push(compiled.to_string());
+            removed.push(compiled.to_string());
             true
         }
-        // It cannot be parsed, so it is not from here.
+        // A requirement that cannot be parsed stays.
         Err(_) => false,
     };
-    if let Some(wanted) = selector.get_mut("matchLabels").and_then(Value::as_object_mut) {
-        wanted.retain(|key, value| {
+    if let Some(requirements) = selector.get_mut("matchLabels").and_then(Value::as_object_mut) {
+        requirements.retain(|key, value| {
             let one = LabelSelector {
                 match_labels: [(key, value.as_str().unwrap_or_default())].into_iter().collect(),
                 ..LabelSelector::default()
@@ -108,8 +109,8 @@ pub fn relax(selector: &mut Value, labels: &impl LabelSet) -> Vec<String> {
             !unmet(&one)
         });
     }
-    if let Some(wanted) = selector.get_mut("matchExpressions").and_then(Value::as_array_mut) {
-        wanted.retain(|expression| {
+    if let Some(requirements) = selector.get_mut("matchExpressions").and_then(Value::as_array_mut) {
+        requirements.retain(|expression| {
             let Ok(requirement) = LabelSelectorRequirement::deserialize(expression) else {
                 return true;
             };
@@ -125,12 +126,12 @@ pub fn relax(selector: &mut Value, labels: &impl LabelSet) -> Vec<String> {
             value.as_object().is_some_and(serde_json::Map::is_empty)
                 || value.as_array().is_some_and(Vec::is_empty)
         };
-        if !gone.is_empty()
+        if !removed.is_empty()
             && selector.get(field).is_some_and(is_empty)
             && let Some(fields) = selector.as_object_mut()
         {
             fields.remove(field);
         }
     }
-    gone
+    removed
 }

@@ -1,4 +1,4 @@
-//! Remedies: labels to change, selectors that ask for less, edits as patches.
+//! Remedies: labels to change, weaker selectors, edits as patches.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! The cause why no target fits, or no other one: labels that no target has, or the nearest target and
-//! its refusal.
+//! The reason why no target fits, or no further target: labels that no target has, or the nearest target and
+//! its refusals.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::decision::{Decision, Outcome};
 use crate::inventory::Inventory;
 
 /// Most reasons of the nearest target that the sentence names.
-const TOLD: usize = 2;
+const LISTED: usize = 2;
 
 /// The cause, and the number of targets in scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,32 +21,33 @@ pub struct Cause {
     pub nouns: [&'static str; 2],
     /// Whether others are picked.
     pub others: bool,
-    /// Number of targets to choose from.
+    /// Number of targets in scope.
     pub among: usize,
-    /// Any reason that keeps them away.
+    /// The reason why none of them fits.
     pub lack: Lack,
 }
 
-/// Any reason against the targets in scope.
+/// The reason why no target in scope fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lack {
-    /// No target has all requested labels. Each requirement, with the number of targets that meet it.
+    /// No target has all requested labels: the requirements, each with the number of targets that meet it.
     Labels(Vec<(Requirement, usize)>),
-    /// All are refused, for this reason or that.
+    /// All targets are refused, for various reasons: the target that is nearest to fitting.
     Nearest {
-        /// The system's name of the one that needs the fewest changes to fit; the first by name of several.
+        /// The system's name of the target that needs the fewest changes to fit; of several such targets,
+        /// the first by name.
         cluster_name: String,
         /// The sentences of its refusals, in the order of the filters.
         reasons: Vec<String>,
-        /// Number of others that need as few changes.
+        /// Number of other targets that need as few changes.
         as_near: usize,
-        /// The region that the request asks for, where this is the only target in it.
+        /// The requested region, if this is the only target in it.
         only_in: Option<String>,
     },
 }
 
-/// The cause why `decision` has no target, or no further ones. `None` where targets would fit, where
-/// none is in scope, and where the request was not judged.
+/// The cause for which `decision` has no target, or no further ones. `None` if targets would fit, if no
+/// target is in scope, or if the filters did not run.
 #[must_use]
 pub fn cause(inventory: &dyn Inventory, decision: &Decision) -> Option<Cause> {
     let solved = &decision.solved;
@@ -82,26 +83,26 @@ pub fn cause(inventory: &dyn Inventory, decision: &Decision) -> Option<Cause> {
     })
 }
 
-/// The labels that one filter asks for, where it refuses all targets.
+/// The labels that one filter requires, where it refuses all targets.
 fn labels(inventory: &dyn Inventory, decision: &Decision, refused: &[&[Rejection]]) -> Option<Lack> {
     let (first, rest) = refused.split_first()?;
     let by = |filter: u16, refusals: &[Rejection]| refusals.iter().any(|refusal| refusal.plugin == filter);
-    let asks = |filter: u16| -> Option<&Selector> {
+    let selector_of = |filter: u16| -> Option<&Selector> {
         let selector = inventory.asked_labels(decision, filter)?;
         rest.iter()
             .all(|refusals| by(filter, refusals))
             .then_some(selector)
     };
-    let selector = first.iter().find_map(|refusal| asks(refusal.plugin))?;
-    let asked = LabelDemands::of(inventory, selector);
+    let selector = first.iter().find_map(|refusal| selector_of(refusal.plugin))?;
+    let demands = LabelDemands::of(inventory, selector);
     let meet = |number: usize| {
         let candidates = refused.iter().map(|refusals| refusals[0].candidate);
         candidates
-            .filter(|&candidate| asked.meets(number, candidate))
+            .filter(|&candidate| demands.meets(number, candidate))
             .count()
     };
     let requirements = selector.requirements.iter().enumerate();
-    let counted = requirements.map(|(number, asked)| (asked.clone(), meet(number)));
+    let counted = requirements.map(|(number, requirement)| (requirement.clone(), meet(number)));
     Some(Lack::Labels(counted.collect()))
 }
 
@@ -120,7 +121,7 @@ fn nearest(
         .iter()
         .filter(|refusals| !places.is_picked(refusals[0].candidate))
     {
-        // A refusal is a step at least.
+        // Each refusal is at least one step.
         if refusals.len() > least {
             continue;
         }
@@ -159,9 +160,9 @@ impl fmt::Display for Cause {
                 as_near,
                 only_in,
             } => {
-                let told = &reasons[..reasons.len().min(TOLD)];
-                write!(f, ". Nearest: {cluster_name}: {}", told.join("; "))?;
-                match reasons.len() - told.len() {
+                let listed = &reasons[..reasons.len().min(LISTED)];
+                write!(f, ". Nearest: {cluster_name}: {}", listed.join("; "))?;
+                match reasons.len() - listed.len() {
                     0 => {}
                     1 => f.write_str("; and 1 more reason")?,
                     more => write!(f, "; and {more} more reasons")?,
@@ -182,32 +183,32 @@ impl fmt::Display for Cause {
 /// `none has region=eu-west-9; 297 have cloud=gcp`, or `none has all of cloud=gcp (297), region=eu-west-1
 /// (12)`.
 fn unmet(f: &mut fmt::Formatter<'_>, requirements: &[(Requirement, usize)]) -> fmt::Result {
-    // "has" fits neither a label that must be absent nor a comparison.
-    let plain = |asked: &Requirement| match asked.operator {
+    // The word "has" fits neither a label that must be absent nor a comparison.
+    let plain = |requirement: &Requirement| match requirement.operator {
         Operator::Exists => true,
-        Operator::In => asked.values.len() == 1,
+        Operator::In => requirement.values.len() == 1,
         _ => false,
     };
-    let (has, have) = match requirements.iter().all(|(asked, _)| plain(asked)) {
+    let (has, have) = match requirements.iter().all(|(requirement, _)| plain(requirement)) {
         true => ("has", "have"),
         false => ("matches", "match"),
     };
-    let nobody: Vec<String> = requirements
+    let unmatched: Vec<String> = requirements
         .iter()
         .filter(|(_, count)| *count == 0)
-        .map(|(asked, _)| format!("none {has} {asked}"))
+        .map(|(requirement, _)| format!("none {has} {requirement}"))
         .collect();
-    if nobody.is_empty() {
+    if unmatched.is_empty() {
         let all: Vec<String> = requirements
             .iter()
-            .map(|(asked, count)| format!("{asked} ({count})"))
+            .map(|(requirement, count)| format!("{requirement} ({count})"))
             .collect();
         return write!(f, "none {has} all of {}", all.join(", "));
     }
-    f.write_str(&nobody.join(", "))?;
-    for (asked, count) in requirements.iter().filter(|(_, count)| *count > 0) {
+    f.write_str(&unmatched.join(", "))?;
+    for (requirement, count) in requirements.iter().filter(|(_, count)| *count > 0) {
         let verb = if *count == 1 { has } else { have };
-        write!(f, "; {count} {verb} {asked}")?;
+        write!(f, "; {count} {verb} {requirement}")?;
     }
     Ok(())
 }

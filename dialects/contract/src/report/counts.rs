@@ -7,8 +7,8 @@ use super::ReasonCount;
 use crate::decision::Decision;
 use crate::inventory::Inventory;
 
-/// The score as a table shows it: the total, or where the system ranks by one score after the other and adds
-/// nothing up, all of them in that order. Empty where nothing was scored.
+/// The score as a table shows it: the total, or all scores in their order if the system ranks by one score
+/// after the other and has no total. Empty where nothing was scored.
 #[must_use]
 pub fn score_cell(total: Option<i64>, parts: impl Iterator<Item = Option<i64>>) -> String {
     if let Some(total) = total {
@@ -23,11 +23,11 @@ pub fn score_cell(total: Option<i64>, parts: impl Iterator<Item = Option<i64>>) 
     parts.join("/")
 }
 
-/// Numbers of targets that each reason refuses, by plugin in pipeline order. Targets out of scope count
-/// for that reason alone.
+/// Numbers of targets that each reason refuses, by plugin in pipeline order. Targets out of scope are
+/// counted for that reason alone.
 #[must_use]
 pub fn reason_counts(inventory: &dyn Inventory, decision: &Decision) -> Vec<ReasonCount> {
-    // Refusals are as many as targets, reasons are few; those of one token may differ in details.
+    // There are as many refusals as targets, but few reasons. Reasons with one token may differ in details.
     let groups = decision.solved.rejections.groups(inventory.scope()).into_iter();
     let mut found: Vec<((u16, &'static str), i64, Rejection)> = groups
         .map(|Group { first, count }| {

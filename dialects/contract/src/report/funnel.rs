@@ -8,7 +8,7 @@ use super::wire::FunnelStep;
 use crate::decision::Decision;
 use crate::inventory::Inventory;
 
-/// Refusals of one filter with the same words: their number, and the first of them.
+/// Refusals by one filter with the same wording: their number, and the first of them.
 struct Group<'a> {
     targets: i64,
     first: &'a Rejection,
@@ -25,16 +25,16 @@ pub(super) fn steps(inventory: &dyn Inventory, decision: &Decision) -> Vec<Funne
         let refused: i64 = own().map(|group| group.targets).sum();
         let before = left;
         left -= refused;
-        let told = |group: &Group<'_>| {
+        let words = |group: &Group<'_>| {
             let Rejection {
                 candidate, reason, ..
             } = *group.first;
             let sentence = inventory.sentence(decision, candidate, filter, reason);
             (inventory.token(filter, reason), sentence)
         };
-        // Of equally many, those of the first target.
+        // Of equally large groups, the one with the first target.
         let commonest = own().max_by_key(|group| (group.targets, std::cmp::Reverse(group.first.candidate)));
-        let (reason, message) = commonest.map(told).unwrap_or_default();
+        let (reason, message) = commonest.map(words).unwrap_or_default();
         FunnelStep {
             plugin: (*plugin).into(),
             before,
@@ -46,7 +46,8 @@ pub(super) fn steps(inventory: &dyn Inventory, decision: &Decision) -> Vec<Funne
     filters.map(step).collect()
 }
 
-/// The first refusal of every target, in groups of one wording. Neighbours are mostly refused alike.
+/// The first refusal of every target, in groups of one wording. Consecutive targets mostly have the same
+/// refusal.
 fn grouped<'a>(inventory: &dyn Inventory, decision: &'a Decision) -> Vec<Group<'a>> {
     let of_one_target = |one: &Rejection, next: &Rejection| one.candidate == next.candidate;
     let refused = decision.solved.rejections.chunk_by(of_one_target);

@@ -6,7 +6,7 @@ use berth_scheduling::Rejection;
 use crate::decision::Decision;
 use crate::inventory::Inventory;
 
-/// The labels that a filter asks for, each with the targets that meet it.
+/// The labels that a filter requires, each with the targets that meet the requirement.
 pub(super) struct LabelDemands<'a> {
     inventory: &'a dyn Inventory,
     requirements: Vec<(&'a Requirement, Option<Vec<u64>>)>,
@@ -18,17 +18,17 @@ impl<'a> LabelDemands<'a> {
         Self {
             inventory,
             requirements: requirements
-                .map(|asked| (asked, inventory.meeting(asked)))
+                .map(|requirement| (requirement, inventory.meeting(requirement)))
                 .collect(),
         }
     }
 
     /// Whether `candidate` meets the requirement of this number.
     pub(super) fn meets(&self, number: usize, candidate: u32) -> bool {
-        let (asked, meeting) = &self.requirements[number];
+        let (requirement, meeting) = &self.requirements[number];
         match meeting {
             Some(bits) => bits[candidate as usize / 64] >> (candidate % 64) & 1 == 1,
-            None => asked.matches(self.inventory.label(candidate, &asked.key)),
+            None => requirement.matches(self.inventory.label(candidate, &requirement.key)),
         }
     }
 
@@ -39,13 +39,13 @@ impl<'a> LabelDemands<'a> {
     }
 }
 
-/// The distance of a refused target from fitting: each refusal is one step, or the number from
-/// [`Words::steps`]. For labels it is the number of labels to change.
+/// The distance of a refused target from fitting: each refusal counts one step, or as many as
+/// [`Words::steps`] returns. A refusal by labels counts the labels to change.
 ///
 /// [`Words::steps`]: crate::Words::steps
 pub(super) struct Steps<'a> {
     inventory: &'a dyn Inventory,
-    /// The labels that each filter asks for, where these are all that it asks for.
+    /// The labels that each filter requires, where the filter tests nothing else.
     labels: Vec<Option<LabelDemands<'a>>>,
 }
 
@@ -61,10 +61,10 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// The steps from a target with these refusals to one without any.
+    /// The number of steps after which a target with these refusals would fit.
     pub(super) fn count(&self, refusals: &[Rejection]) -> usize {
         let step = |refusal: &Rejection| match &self.labels[usize::from(refusal.plugin)] {
-            Some(asked) => asked.unmet(refusal.candidate).max(1),
+            Some(demands) => demands.unmet(refusal.candidate).max(1),
             None => self.inventory.steps(refusal.reason),
         };
         refusals.iter().map(step).sum()

@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 pub type Token = Cow<'static, str>;
 
 /// A decision with everything that led to it.
-// `status` of a Scheduling. Its long lists may be of another form: candidates are mostly written by
-// `Written`.
+// The `status` of a Scheduling. Its long lists may be of other types: candidates are mostly written as
+// `StreamedCandidates`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice = Value> {

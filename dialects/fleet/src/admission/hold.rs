@@ -1,5 +1,5 @@
-//! The scheduler's hold on placements: a placement with its finalizer is deleted once its bindings are
-//! gone, so no other user may remove the finalizer (docs/systems/fleet.md, "What is guarded").
+//! The scheduler's finalizer on placements. It keeps a placement until its bindings are deleted, so that no
+//! other user may remove it (docs/systems/fleet.md, "What is guarded").
 
 use berth_admission::{Denial, Operation, Plugin, Request};
 use berth_apimachinery::FieldError;
@@ -9,8 +9,9 @@ use serde_json::Value;
 use crate::form::Form;
 use crate::names::{ACTOR, PLACEMENT_FINALIZER};
 
-/// Keeps the scheduler's finalizer where it is. Members of the break-glass group pass it, and KubeFleet's own
-/// scheduler, which sets the same finalizer, once the placement is being deleted.
+/// Refuses the addition and the removal of the scheduler's finalizer by other users. Members of the
+/// break-glass group are exempt. KubeFleet's own scheduler, which sets the same finalizer, is exempt once
+/// the placement is being deleted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PlacementHold {
     users: SystemUsers,
@@ -45,10 +46,10 @@ impl Plugin for PlacementHold {
         if !request.old.is_some_and(is_held) || object.is_some_and(is_held) {
             return Ok(());
         }
-        let goes = request
+        let is_deleting = request
             .old
             .is_some_and(|old| old["metadata"].get("deletionTimestamp").is_some());
-        if goes && self.users.includes(&request.user.name) {
+        if is_deleting && self.users.includes(&request.user.name) {
             return Ok(());
         }
         let field = format!("metadata.finalizers[{PLACEMENT_FINALIZER}]");
@@ -80,7 +81,7 @@ mod tests {
         PlacementHold::new(SystemUsers::new([AGENT]))
     }
 
-    /// The answer to an update by `user`.
+    /// The verdict on an update by `user`.
     fn judge(user: &str, old: &Value, new: &Value) -> Result<(), String> {
         let user = UserInfo {
             name: user.to_owned(),
@@ -111,15 +112,15 @@ mod tests {
 
     #[test]
     fn the_schedulers_finalizer_is_taken_off_by_the_scheduler_only() {
-        let held = || json!(["kubernetes-fleet.io/crp-cleanup", PLACEMENT_FINALIZER]);
-        for gone in [json!(null), json!([]), json!(["kubernetes-fleet.io/crp-cleanup"])] {
+        let with_finalizer = || json!(["kubernetes-fleet.io/crp-cleanup", PLACEMENT_FINALIZER]);
+        for remaining in [json!(null), json!([]), json!(["kubernetes-fleet.io/crp-cleanup"])] {
             assert_eq!(
-                change("admin", held(), gone.clone()).unwrap_err(),
+                change("admin", with_finalizer(), remaining.clone()).unwrap_err(),
                 "clusterresourceplacements.placement.kubernetes-fleet.io \"web\" is forbidden: \
                  metadata.finalizers[kubernetes-fleet.io/scheduler-cleanup]: Forbidden: it keeps the placement until its \
                  bindings are gone; only berth:scheduler takes it off: leave it in the list, or delete the placement"
             );
-            assert_eq!(change(ACTOR, held(), gone), Ok(()));
+            assert_eq!(change(ACTOR, with_finalizer(), remaining), Ok(()));
         }
     }
 

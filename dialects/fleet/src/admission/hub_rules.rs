@@ -1,6 +1,6 @@
-//! When a hub must ask about policy snapshots and bindings: whenever a user other than the scheduler
-//! writes one, since they hold only decisions. It must ask about placements whenever the scheduler's
-//! finalizer is added or removed.
+//! The writes about which a hub must ask: writes of policy snapshots and bindings by users other than the
+//! scheduler, since these objects only contain decisions; and writes of placements that add or remove the
+//! scheduler's finalizer.
 
 use berth_admission::{Operation, Phase};
 use berth_dialect_contract::hub_rule::cel;
@@ -11,9 +11,9 @@ use crate::names::{
     RESOURCE_SNAPSHOTS, SNAPSHOTS,
 };
 
-/// The rules.
+/// All rules for a hub.
 pub(crate) fn all() -> Vec<HubRule> {
-    let held = cel::element_differs(
+    let finalizer_changes = cel::element_differs(
         &["metadata", "finalizers"],
         &format!("item == {}", cel::text(PLACEMENT_FINALIZER)),
     );
@@ -32,7 +32,10 @@ pub(crate) fn all() -> Vec<HubRule> {
             subresources: &["", "status"],
             operations: &[Operation::Update],
             phase: Phase::Validate,
-            conditions: vec![Condition::not_by(ACTOR), Condition::new("hold", held)],
+            conditions: vec![
+                Condition::not_by(ACTOR),
+                Condition::new("hold", finalizer_changes),
+            ],
         },
     ]
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::kind::State;
 use crate::names::WORK_FINALIZER;
 
-/// Fields of the spec that the rollout fills in (docs/systems/fleet.md, "What is guarded").
+/// Fields of the spec that the rollout sets (docs/systems/fleet.md, "What is guarded").
 const FILLED: [&str; 5] = [
     "resourceSnapshotName",
     "resourceOverrideSnapshots",
@@ -17,14 +17,15 @@ const FILLED: [&str; 5] = [
     "deleteStrategy",
 ];
 
-/// Fields of the metadata that may differ: they are the server's own.
+/// Fields of the metadata that may differ, since the server sets them.
 const SERVERS: [&str; 3] = ["resourceVersion", "managedFields", "generation"];
 
-/// Judges a write of the rollout to a binding.
+/// Validates a write of the rollout to a binding.
 pub(super) fn judge(request: &Request<'_>, object: Option<&Value>) -> Result<(), Denial> {
     match (request.operation, request.old, object) {
         (Operation::Update, Some(old), Some(new)) => changes(old, new),
-        // Unscheduled bindings, evicted ones, and those of a placement that is being deleted.
+        // The rollout deletes bindings that are Unscheduled, evicted, or of a placement that is being
+        // deleted.
         (Operation::Delete, ..) => Ok(()),
         _ => Err(Denial::Forbidden(
             "the rollout makes no bindings; the scheduler does, one for each cluster it selects".to_owned(),
@@ -46,7 +47,7 @@ fn changes(old: &Value, new: &Value) -> Result<(), Denial> {
     let mut problems = Vec::new();
     for name in differing(old, new) {
         match name {
-            // Written by the server, or the rollout's own.
+            // These fields are set by the server or by the rollout.
             "apiVersion" | "kind" | "status" => {}
             "spec" => spec(&old["spec"], &new["spec"], &mut problems),
             "metadata" => metadata(&old["metadata"], &new["metadata"], &mut problems),
@@ -85,8 +86,9 @@ fn spec(old: &Value, new: &Value, problems: &mut Vec<String>) {
     }
 }
 
-/// The finalizer that keeps a binding while there is work on the cluster is the rollout's. Of a binding that
-/// is being deleted KubeFleet's own scheduler takes off the one they share.
+/// Adds problems of changed metadata. The rollout may change only its own finalizer, which keeps a binding
+/// while there is work on the cluster. If the binding is being deleted, KubeFleet's own scheduler also
+/// removes the finalizer that it has in common with Berth's.
 fn metadata(old: &Value, new: &Value, problems: &mut Vec<String>) {
     for name in differing(old, new) {
         if SERVERS.contains(&name) {
@@ -118,7 +120,7 @@ fn forbidden(path: &str, detail: &str) -> String {
     format!("{path}: Forbidden: {detail}")
 }
 
-/// The fields that differ; one that is null is one that is absent.
+/// The fields that differ. Null counts as absent.
 fn differing<'a>(old: &'a Value, new: &'a Value) -> Vec<&'a str> {
     let fields = |value: &'a Value| value.as_object().into_iter().flat_map(Map::keys);
     let names: BTreeSet<&str> = fields(old).chain(fields(new)).map(String::as_str).collect();

@@ -1,4 +1,4 @@
-//! Rights to write bindings and policy snapshots.
+//! Permissions to write bindings and policy snapshots.
 
 use std::sync::Arc;
 
@@ -23,14 +23,14 @@ fn binding(state: &str) -> Value {
     })
 }
 
-/// `binding` with `value` at `pointer`.
+/// Returns `binding` with `value` at `pointer`.
 fn with(mut binding: Value, pointer: &str, value: Value) -> Value {
     let (parent, field) = pointer.rsplit_once('/').unwrap();
     binding.pointer_mut(parent).unwrap()[field] = value;
     binding
 }
 
-/// Answer of the chain to a write, the break-glass group included.
+/// The verdict of the admission chain on a write, including the break-glass group.
 fn review(
     user: &str,
     operation: Operation,
@@ -76,8 +76,8 @@ fn refused(answer: Result<(), String>, part: &str) {
     assert!(message.contains(part), "{part:?} is not in {message:?}");
 }
 
-/// Written by hand: from, to, and whether the rollout may. The scheduler may everything, anybody else
-/// nothing.
+/// Hand-written transitions: from, to, and whether the rollout may make the change. The scheduler may make
+/// every change, and other users none.
 const STATES: [(&str, &str, bool); 6] = [
     ("Scheduled", "Bound", true),
     ("Scheduled", "Unscheduled", false),

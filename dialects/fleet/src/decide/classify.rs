@@ -1,5 +1,5 @@
-//! The bindings of a placement by their next state (docs/systems/fleet.md, "Bindings"). Eligibility,
-//! affinity and taints do not count here: bound clusters stay.
+//! The bindings of a placement, classified by what happens to them (docs/systems/fleet.md, "Bindings").
+//! Eligibility, affinity and taints do not matter, since bound clusters stay.
 
 use std::sync::Arc;
 
@@ -16,22 +16,22 @@ pub(super) type ByCandidate<'a> = Vec<(Ix, &'a Arc<BindingRecord>)>;
 
 /// The bindings of a placement by class.
 pub(super) struct Classes<'a> {
-    /// Being deleted: out of the game.
+    /// Bindings that are being deleted, and are ignored.
     pub(super) deleting: Vec<&'a Arc<BindingRecord>>,
-    /// Unscheduled already; comes back when its cluster is picked.
+    /// Bindings that are Unscheduled already, and are restored if their cluster is picked.
     pub(super) unscheduled: ByCandidate<'a>,
-    /// The cluster is gone.
+    /// Bindings to clusters that no longer exist.
     pub(super) dangling: Vec<&'a Arc<BindingRecord>>,
-    /// Made by an older policy.
+    /// Bindings by an older policy.
     pub(super) obsolete: ByCandidate<'a>,
-    /// Made by the policy in force.
+    /// Bindings by the policy in force.
     pub(super) present: ByCandidate<'a>,
-    /// One too many on its cluster.
+    /// Bindings to a cluster that has another binding of the placement.
     pub(super) surplus: Vec<&'a Arc<BindingRecord>>,
 }
 
 impl<'a> Classes<'a> {
-    /// Classifies the bindings of `placement`; `snapshot` is the one that counts.
+    /// Classifies the bindings of `placement`; `snapshot` is that of the policy in force.
     pub(super) fn of(fleet: &'a Fleet, columns: &Columns, placement: &Key, snapshot: &str) -> Self {
         let mut classes = Self {
             deleting: Vec::new(),
@@ -50,7 +50,7 @@ impl<'a> Classes<'a> {
                         .unscheduled
                         .extend(candidate.map(|candidate| (candidate, binding)));
                 }
-                // A cluster that is leaving still exists, and its workloads stay on it.
+                // A cluster that is leaving the fleet still exists, and its workloads stay there.
                 None => classes.dangling.push(binding),
                 Some(candidate) if binding.snapshot != snapshot => {
                     classes.obsolete.push((candidate, binding));
@@ -83,18 +83,19 @@ impl<'a> Classes<'a> {
     }
 }
 
-/// Sorts by candidate and leaves each once, the one with the first name; returns the others.
+/// Sorts `list` by candidate, and keeps only the first binding by name for each candidate. Returns the
+/// others.
 fn once<'a>(list: &mut ByCandidate<'a>) -> Vec<&'a Arc<BindingRecord>> {
     list.sort_by_key(|(candidate, _)| *candidate);
     let mut surplus = Vec::new();
     let mut last = None;
     list.retain(|&(candidate, binding)| {
-        let again = last == Some(candidate);
-        if again {
+        let is_repeated = last == Some(candidate);
+        if is_repeated {
             surplus.push(binding);
         }
         last = Some(candidate);
-        !again
+        !is_repeated
     });
     surplus
 }

@@ -1,5 +1,5 @@
-//! Values that a policy compares and that are not quantities: only its placement is not decided
-//! (docs/systems/fleet.md, "Differences from upstream").
+//! Values that a policy compares although they are not quantities. The placement of such a policy is not
+//! decided, and others are (docs/systems/fleet.md, "Differences from upstream").
 
 use berth_scheduling::Ix;
 
@@ -8,14 +8,15 @@ use crate::columns::Columns;
 use crate::filters::passing;
 use crate::policy::{Mode, Policy};
 
-/// The first value in the way of `policy`, in words. Where nothing more is wanted, none is considered.
+/// The first value that `policy` cannot compare, in words. No value is considered if the policy requests no
+/// further cluster.
 pub(super) fn problem(policy: &Policy, columns: &Columns, classes: &Classes<'_>) -> Option<String> {
-    let wants_more = match policy.mode {
+    let needs_more = match policy.mode {
         Mode::All => true,
         Mode::Number(wanted) => classes.present.len() < wanted,
         Mode::Fixed(_) => false,
     };
-    if !wants_more || !policy.properties().any(|name| columns.has_unreadable(name)) {
+    if !needs_more || !policy.properties().any(|name| columns.has_unreadable(name)) {
         return None;
     }
     let problem = |name: &str, (candidate, value): (Ix, &str)| {
@@ -32,7 +33,7 @@ pub(super) fn problem(policy: &Policy, columns: &Columns, classes: &Classes<'_>)
             matching.intersect(&passing(test, columns));
         }
     }
-    // A sorter's range is that of all clusters.
+    // The range of a sorter includes all clusters.
     let sorters = policy.preferred.iter().filter_map(|term| term.sorter.as_ref());
     sorters
         .filter_map(|sorter| {

@@ -64,7 +64,7 @@ pub(super) fn select(
     }
 }
 
-/// The scores recorded with a binding.
+/// The rank of `candidate` by the scores that are recorded with its binding.
 fn recorded(candidate: Ix, binding: &BindingRecord) -> CandidateRank {
     let score = binding.decision.cluster_score.unwrap_or_default();
     CandidateRank {
@@ -76,17 +76,17 @@ fn recorded(candidate: Ix, binding: &BindingRecord) -> CandidateRank {
 }
 
 impl SelectionFacts<'_> {
-    /// The clusters the caller chose, with their places; `None` lets the policy pick.
+    /// The clusters that the caller chose; `None` lets the policy pick.
     fn chosen(&self) -> Option<&[String]> {
         self.ask.chosen.filter(|chosen| !chosen.is_empty())
     }
 
-    /// Whether there are bindings by the previous policy that may stay.
+    /// Whether `candidate` has a binding by an older policy.
     fn sticky(&self, candidate: Ix) -> bool {
         Classes::find(&self.classes.obsolete, candidate).is_some()
     }
 
-    /// PickAll and PickN.
+    /// Selects by the modes PickAll and PickN.
     fn scheduled(&self) -> Result<Selection, ChoiceRefusal> {
         let (columns, policy) = (self.columns, self.policy);
         let affinity_filter = ClusterAffinity::judge(&policy.required, columns);
@@ -106,7 +106,7 @@ impl SelectionFacts<'_> {
             Mode::Number(_) => scores::affinity(&policy.preferred, columns),
             Mode::All | Mode::Fixed(_) => vec![0; columns.count() as usize],
         };
-        let asked = self.asked(|candidate| {
+        let choice = self.caller_choice(|candidate| {
             let passes = self.held.has(candidate) || pickable.has(candidate);
             (!passes).then(|| {
                 let filters: [&dyn Filter<Columns>; 4] =
@@ -114,11 +114,11 @@ impl SelectionFacts<'_> {
                 self.refusals(&filters, candidate)
             })
         })?;
-        let kept = self.kept(asked.as_ref());
+        let kept = self.kept(choice.as_ref());
         let mut spread = Spread::new(&policy.spread, columns, kept.iter().copied());
         let mut candidates: Vec<CandidateRank> = pickable
             .iter()
-            .filter(|&candidate| asked.as_ref().is_none_or(|asked| asked.has(candidate)))
+            .filter(|&candidate| choice.as_ref().is_none_or(|choice| choice.has(candidate)))
             .map(|candidate| CandidateRank {
                 topology: 0,
                 affinity: affinity[candidate as usize],
@@ -127,8 +127,8 @@ impl SelectionFacts<'_> {
             })
             .collect();
         let picks = match policy.mode {
-            Mode::Number(wanted) => {
-                let missing = wanted.saturating_sub(kept.len());
+            Mode::Number(number) => {
+                let missing = number.saturating_sub(kept.len());
                 if policy.spread.is_empty() {
                     scores::best(candidates, missing)
                 } else {
@@ -138,7 +138,7 @@ impl SelectionFacts<'_> {
             }
             Mode::All | Mode::Fixed(_) => candidates,
         };
-        self.all_placed(asked.as_ref(), &kept, &picks, &spread)?;
+        self.all_placed(choice.as_ref(), &kept, &picks, &spread)?;
         let mut chosen = Bits::none(columns.count());
         kept.iter().for_each(|&candidate| chosen.set(candidate, true));
         picks.iter().for_each(|pick| chosen.set(pick.candidate, true));
@@ -164,15 +164,15 @@ impl SelectionFacts<'_> {
         Ok(self.rank(kept, picks, &affinity, &spread, feasible, rejections))
     }
 
-    /// The present bindings that stay: those that the caller chose, or all, up to the wanted number.
-    fn kept(&self, asked: Option<&Bits>) -> Vec<Ix> {
+    /// The present bindings that stay: those that the caller chose, or all up to the requested number.
+    fn kept(&self, choice: Option<&Bits>) -> Vec<Ix> {
         let present = &self.classes.present;
-        if let Some(asked) = asked {
-            let chosen = present.iter().filter(|(candidate, _)| asked.has(*candidate));
+        if let Some(choice) = choice {
+            let chosen = present.iter().filter(|(candidate, _)| choice.has(*candidate));
             return chosen.map(|(candidate, _)| *candidate).collect();
         }
         let surplus = match self.policy.mode {
-            Mode::Number(wanted) => present.len().saturating_sub(wanted),
+            Mode::Number(number) => present.len().saturating_sub(number),
             Mode::All | Mode::Fixed(_) => 0,
         };
         if surplus == 0 {
@@ -186,8 +186,8 @@ impl SelectionFacts<'_> {
         stays.map(|(candidate, _)| *candidate).collect()
     }
 
-    /// The present bindings in the order scaling in lets them go: Scheduled ones first, then those without a
-    /// score, then the lowest scores, then the first names.
+    /// The present bindings in the order in which scaling in releases them: Scheduled ones first, then those
+    /// without a score, then by lowest scores, then by name.
     fn scale_in(&self) -> Vec<Ix> {
         let mut order: Vec<_> = self
             .classes
@@ -211,7 +211,7 @@ impl SelectionFacts<'_> {
         order.into_iter().map(|(.., candidate)| candidate).collect()
     }
 
-    /// Ranks: chosen clusters before the others, each best first.
+    /// Ranks the clusters: chosen ones before the others, and best first among each.
     fn rank(
         &self,
         kept: Vec<Ix>,
@@ -230,11 +230,11 @@ impl SelectionFacts<'_> {
             })
             .chain(picks.iter().copied())
             .collect();
-        let mut taken = Bits::none(count);
+        let mut chosen_bits = Bits::none(count);
         chosen
             .iter()
-            .for_each(|standing| taken.set(standing.candidate, true));
-        let rest = feasible.iter().filter(|&&candidate| !taken.has(candidate));
+            .for_each(|standing| chosen_bits.set(standing.candidate, true));
+        let rest = feasible.iter().filter(|&&candidate| !chosen_bits.has(candidate));
         let mut others: Vec<CandidateRank> = rest
             .map(|&candidate| CandidateRank {
                 topology: spread.score(candidate),
@@ -247,7 +247,7 @@ impl SelectionFacts<'_> {
             chosen.iter().map(|standing| standing.candidate).collect()
         };
         if by_score {
-            chosen.sort_unstable_by_key(|standing| Reverse(standing.unstuck()));
+            chosen.sort_unstable_by_key(|standing| Reverse(standing.without_stickiness()));
             best_first(&mut others);
         } else {
             chosen.sort_unstable_by_key(|standing| standing.candidate);
@@ -290,24 +290,24 @@ impl SelectionFacts<'_> {
             },
             others,
             recorded,
-            chosen: taken,
+            chosen: chosen_bits,
             columns: Arc::clone(self.columns),
             kept,
             picks,
         }
     }
 
-    /// The present bindings that are not kept, first one first.
+    /// The present bindings that are not kept, in the order of their release.
     fn let_go(&self, kept: &[Ix]) -> Vec<Ix> {
         if kept.len() == self.classes.present.len() {
             return Vec::new();
         }
-        let mut going = self.scale_in();
-        going.retain(|candidate| kept.binary_search(candidate).is_err());
-        going
+        let mut released = self.scale_in();
+        released.retain(|candidate| kept.binary_search(candidate).is_err());
+        released
     }
 
-    /// The scorers in use and their columns. The system ranks by one after the other, in this order,
+    /// The scorers in use and their columns. KubeFleet ranks by one scorer after the other, in this order,
     /// and has no total.
     fn score(
         &self,
@@ -315,14 +315,14 @@ impl SelectionFacts<'_> {
         others: &[CandidateRank],
         feasible: &[Ix],
     ) -> (Vec<Ranking>, Vec<berth_scheduling::ScoreColumn>) {
-        let has_a_say = |scorer: &Ranking| match scorer {
+        let is_in_use = |scorer: &Ranking| match scorer {
             Ranking::Spread => !self.policy.spread.is_empty(),
             Ranking::Affinity => true,
             Ranking::Sticky => !self.classes.obsolete.is_empty(),
         };
-        let scorers: Vec<Ranking> = Ranking::ALL.into_iter().filter(has_a_say).collect();
+        let scorers: Vec<Ranking> = Ranking::ALL.into_iter().filter(is_in_use).collect();
         let mut columns = vec![vec![None; self.columns.count() as usize]; scorers.len()];
-        // A kept binding without a score was not scored when it was made.
+        // A kept binding without a score was not scored when it was created.
         let unscored = |standing: &&CandidateRank| {
             let binding = Classes::find(&self.classes.present, standing.candidate);
             binding.is_some_and(|binding| binding.decision.cluster_score.is_none())
@@ -338,7 +338,8 @@ impl SelectionFacts<'_> {
         (scorers, columns)
     }
 
-    /// PickFixed: the named clusters, if they are eligible. A named cluster with a binding keeps it.
+    /// Selects by the mode PickFixed: the named clusters, if they are eligible. A named cluster with a
+    /// binding keeps it.
     fn fixed(&self, names: &[Arc<str>]) -> Result<Selection, ChoiceRefusal> {
         let columns = self.columns;
         let mut named = Bits::none(columns.count());
@@ -360,16 +361,16 @@ impl SelectionFacts<'_> {
         let bound = |candidate| {
             self.held.has(candidate) || Classes::find(&self.classes.obsolete, candidate).is_some()
         };
-        let asked = self.asked(|candidate| {
+        let choice = self.caller_choice(|candidate| {
             let passes = named.has(candidate) && (bound(candidate) || self.eligibility.passes(candidate));
             (!passes).then(|| self.refusals(&[&fixed], candidate))
         })?;
-        let wanted = |candidate: Ix| asked.as_ref().is_none_or(|asked| asked.has(candidate));
-        let kept = self.kept(asked.as_ref());
+        let is_chosen = |candidate: Ix| choice.as_ref().is_none_or(|choice| choice.has(candidate));
+        let kept = self.kept(choice.as_ref());
         let fresh = order.iter().copied().filter(|&candidate| {
             let may = Classes::find(&self.classes.obsolete, candidate).is_some()
                 || self.eligibility.passes(candidate);
-            may && !self.held.has(candidate) && wanted(candidate)
+            may && !self.held.has(candidate) && is_chosen(candidate)
         });
         let unscored = |candidate| CandidateRank {
             topology: 0,
@@ -414,13 +415,13 @@ impl SelectionFacts<'_> {
         })
     }
 
-    /// The clusters the caller chose; `None` where the policy picks. `refused` gives the reason why a
+    /// The clusters that the caller chose; `None` where the policy picks. `refused` returns the reason why a
     /// cluster cannot be bound.
-    fn asked(&self, refused: impl Fn(Ix) -> Option<String>) -> Result<Option<Bits>, ChoiceRefusal> {
+    fn caller_choice(&self, refused: impl Fn(Ix) -> Option<String>) -> Result<Option<Bits>, ChoiceRefusal> {
         let Some(chosen) = self.chosen() else {
             return Ok(None);
         };
-        let mut asked = Bits::none(self.columns.count());
+        let mut choice = Bits::none(self.columns.count());
         let mut errors = Vec::new();
         for (index, name) in chosen.iter().enumerate() {
             let path = format!("spec.targets[{index}]");
@@ -428,37 +429,36 @@ impl SelectionFacts<'_> {
                 None => {
                     errors.push(FieldError::invalid(path, name.as_str(), words::not_found(name)));
                 }
-                Some(candidate) if asked.has(candidate) => {
+                Some(candidate) if choice.has(candidate) => {
                     errors.push(FieldError::duplicate(path, name.as_str()));
                 }
                 Some(candidate) => match refused(candidate) {
                     Some(reasons) => errors.push(FieldError::invalid(path, name.as_str(), reasons)),
-                    None => asked.set(candidate, true),
+                    None => choice.set(candidate, true),
                 },
             }
         }
-        if let Mode::Number(wanted) = self.policy.mode
-            && chosen.len() > wanted
+        if let Mode::Number(number) = self.policy.mode
+            && chosen.len() > number
         {
-            errors.push(FieldError::too_many("spec.targets", chosen.len(), wanted));
+            errors.push(FieldError::too_many("spec.targets", chosen.len(), number));
         }
         if errors.is_empty() {
-            Ok(Some(asked))
+            Ok(Some(choice))
         } else {
             Err(ChoiceRefusal { errors })
         }
     }
 
-    /// Checks that every cluster of the caller's choice is picked; only topology spread can still
-    /// refuse one.
+    /// Checks that every cluster that the caller chose is picked; only topology spread can still refuse one.
     fn all_placed(
         &self,
-        asked: Option<&Bits>,
+        choice: Option<&Bits>,
         kept: &[Ix],
         picks: &[CandidateRank],
         spread: &Spread<'_>,
     ) -> Result<(), ChoiceRefusal> {
-        let (Some(asked), Some(chosen)) = (asked, self.chosen()) else {
+        let (Some(choice), Some(chosen)) = (choice, self.chosen()) else {
             return Ok(());
         };
         let placed =
@@ -467,11 +467,11 @@ impl SelectionFacts<'_> {
         let emptiest = spread.emptiest(self.columns);
         let words = words::Words::new(self.fleet, self.ask.demand, Some(self.policy), &[], &emptiest);
         for (index, name) in chosen.iter().enumerate() {
-            let left = self
+            let unplaced = self
                 .columns
                 .candidate(name)
-                .filter(|&candidate| asked.has(candidate) && !placed(candidate));
-            if let Some(candidate) = left {
+                .filter(|&candidate| choice.has(candidate) && !placed(candidate));
+            if let Some(candidate) = unplaced {
                 let detail = match spread.violated(candidate) {
                     Some(constraint) => {
                         let counts = spread.counts(constraint, candidate);

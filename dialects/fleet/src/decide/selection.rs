@@ -11,28 +11,28 @@ use crate::scores::{CandidateRank, Ranking};
 
 /// Kept bindings, picked clusters and released bindings.
 pub(super) struct Selection {
-    /// Present bindings that stay, by candidate.
+    /// The candidates of present bindings that stay.
     pub(super) kept: Vec<Ix>,
-    /// Clusters picked now, in the order they were picked, with the scores they had then.
+    /// The newly picked clusters in the order of their picks, with their scores at that time.
     pub(super) picks: Vec<CandidateRank>,
-    /// Present bindings that are released, in order.
+    /// The candidates of present bindings that are released, in order.
     pub(super) let_go: Vec<Ix>,
-    /// Named clusters that do not exist, in the order they are named.
+    /// Named clusters that do not exist, in the order of the policy.
     pub(super) unknown: Vec<Arc<str>>,
     /// All refusals, scores and ranks.
     pub(super) solved: PipelineOutcome,
-    /// Picked clusters in the order of the status, without stickiness: no object records that, and an
-    /// interrupted decision must list the same as a complete one.
+    /// Picked clusters in the order of the status. Stickiness does not affect this order: no object records
+    /// it, and an interrupted decision must result in the same list as a complete one.
     pub(super) recorded: Vec<Ix>,
     /// The scores of feasible clusters that are not chosen, by candidate.
     pub(super) others: Vec<CandidateRank>,
-    /// See [`crate::detail::Detail::skews`].
+    /// Counts for refusals by constraints ([`crate::detail::Detail::skews`]).
     pub(super) skews: Vec<(Ix, u32, u32)>,
-    /// See [`crate::detail::Detail::emptiest`].
+    /// The emptiest domains ([`crate::detail::Detail::emptiest`]).
     pub(super) emptiest: Vec<Option<Emptiest>>,
     /// The scorers in use, the most important first.
     pub(super) scorers: Vec<Ranking>,
-    /// The columns of its snapshot.
+    /// The columns of the decided snapshot.
     pub(super) columns: Arc<Columns>,
     pub(super) chosen: Bits,
 }
@@ -43,7 +43,7 @@ impl Selection {
         self.chosen.has(candidate)
     }
 
-    /// Candidates that are kept though a filter refuses them today.
+    /// Candidates that are kept although a filter refuses them now.
     pub(super) fn unfit(&self) -> Vec<Ix> {
         let fits = |candidate: &Ix| self.solved.feasible.binary_search(candidate).is_ok();
         let kept = self.kept.iter().copied();

@@ -1,4 +1,4 @@
-//! Status of the snapshot and condition of the placement (docs/systems/fleet.md, "What is written").
+//! The status of the snapshot and the condition of the placement (docs/systems/fleet.md, "What is written").
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::scores::{CandidateRank, best_first};
 use crate::words;
 use crate::words::Words;
 
-/// Beginning of every message about conditions.
+/// The beginning of every message of a condition.
 const FOUND: &str = "found ";
 
 const SENTENCES: Sentences = Sentences(&[
@@ -34,7 +34,7 @@ const SENTENCES: Sentences = Sentences(&[
 ]);
 
 impl PolicyFulfilment {
-    /// Judges the selection.
+    /// The fulfilment of `policy` by `selection`.
     pub(super) fn of(policy: &Policy, selection: &Selection, columns: &Columns) -> Self {
         let count = selection.kept.len() + selection.picks.len();
         let (fulfilled, message) = match &policy.mode {
@@ -96,7 +96,7 @@ fn clusters(count: usize) -> String {
     }
 }
 
-/// The scores in their recorded form.
+/// The scores as they are recorded.
 pub(super) fn score(standing: &CandidateRank) -> ClusterScore {
     ClusterScore {
         affinity_score: Some(standing.affinity),
@@ -104,10 +104,10 @@ pub(super) fn score(standing: &CandidateRank) -> ClusterScore {
     }
 }
 
-/// The decisions in the status: selected clusters by their recorded scores, then clusters that ranked
-/// too low in the same way, then refused ones by name, with every refusal. For PickFixed, missing
-/// clusters come in the order of their names in the policy. The API allows 1,000 in all, and upstream
-/// lists 20 unselected ones.
+/// The decisions in the status: first selected clusters by their recorded scores, then feasible clusters
+/// that ranked too low, also by scores, then refused clusters by name, with all refusals. For PickFixed,
+/// missing clusters are in the order of the policy. The API allows 1,000 decisions in all, and KubeFleet
+/// lists 20 unselected clusters.
 pub(super) fn listed(
     fleet: &Fleet,
     placement: &Key,
@@ -144,9 +144,13 @@ pub(super) fn listed(
         return list;
     }
     let room = room.min(UNSELECTED_LISTED);
-    let mut others: Vec<CandidateRank> = selection.others.iter().map(|other| other.unstuck()).collect();
+    let mut others: Vec<CandidateRank> = selection
+        .others
+        .iter()
+        .map(|other| other.without_stickiness())
+        .collect();
     best_first(&mut others);
-    let outranked = others.iter().map(|standing| ClusterDecision {
+    let lower_ranked = others.iter().map(|standing| ClusterDecision {
         cluster_name: selection.name(standing.candidate),
         selected: false,
         cluster_score: Some(score(standing)),
@@ -155,7 +159,7 @@ pub(super) fn listed(
             standing.affinity, standing.topology
         ),
     });
-    let mut unselected: Vec<ClusterDecision> = outranked.take(room).collect();
+    let mut unselected: Vec<ClusterDecision> = lower_ranked.take(room).collect();
     let mut rest = selection.solved.rejections.as_slice();
     while unselected.len() < room
         && let Some(first) = rest.first()
@@ -197,7 +201,8 @@ fn refused(cluster_name: String, reason: String) -> ClusterDecision {
     }
 }
 
-/// The clusters a PickFixed policy names that are not selected: the ineligible, then those that do not exist.
+/// The unselected clusters that a PickFixed policy names: first ineligible ones, then those that do not
+/// exist.
 fn missing(names: &[Arc<str>], selection: &Selection, words: &Words<'_>) -> Vec<ClusterDecision> {
     let known = names
         .iter()
@@ -222,7 +227,7 @@ fn missing(names: &[Arc<str>], selection: &Selection, words: &Words<'_>) -> Vec<
     ineligible.chain(unknown).collect()
 }
 
-/// Every refusal as one text.
+/// All refusals as one text.
 pub(super) fn joined(words: &Words<'_>, rejections: &[Rejection]) -> String {
     let lines = rejections.iter().map(|rejection| {
         let plugin = Plugin::of_rejection(rejection).name();
@@ -233,7 +238,7 @@ pub(super) fn joined(words: &Words<'_>, rejections: &[Rejection]) -> String {
     lines.collect::<Vec<_>>().join("; ")
 }
 
-/// Whether the status of the snapshot must be written: the order of the decisions and the time of the
+/// Whether the status of the snapshot must be written. The order of the decisions and the time of the
 /// condition do not matter.
 pub(super) fn changes(
     plan: &SnapshotPlan,

@@ -1,4 +1,4 @@
-//! Binding to chosen clusters, and corners that scenarios do not reach.
+//! Bindings to chosen clusters, and corner cases that scenarios do not cover.
 
 use berth_dialect_contract::{Action, Inventory, Outcome, Phase, Targets, Words};
 use serde_json::{Value, json};
@@ -208,7 +208,7 @@ fn what_is_let_go_is_told_until_it_is_cleaned_and_counts_for_nothing() {
         .map(|at| (&*at.cluster_name, at.state))
         .collect();
     assert_eq!(current, [("b", "Unscheduled"), ("c", "Scheduled")]);
-    // The rollout deletes it, and the work on the cluster is cleaned up meanwhile.
+    // The rollout deletes the binding, and meanwhile the work on the cluster is cleaned up.
     binding["metadata"]["deletionTimestamp"] = NOW.into();
     binding["metadata"]["finalizers"] = json!(["kubernetes-fleet.io/work-cleanup"]);
     world.put(&binding);
@@ -344,7 +344,8 @@ fn that_kubefleet_does_nothing_about_pick_fixed_without_names_is_known() {
     }
 }
 
-/// `name` whose agent reports these namespaces; with `Null` it collects them and has none to report.
+/// The cluster `name`, whose agent reports these namespaces. With `Null`, the agent collects namespaces but
+/// reports none.
 fn collecting(name: &str, namespaces: Value) -> Value {
     let mut value = cluster(name, &json!({}));
     value["status"]["conditions"] = json!([{"type": "NamespaceCollectionSucceeded", "status": "False"}]);
@@ -376,7 +377,7 @@ fn a_resource_placement_goes_where_its_namespace_is() {
         .collect();
     let wanted = [("lacks", "NamespaceMissing"), ("nil", "NamespacesUnknown")];
     assert_eq!(refused, wanted.map(|(name, token)| (name.to_owned(), token)));
-    // Named clusters are not asked, and neither is a placement of the whole hub.
+    // The filter does not apply to named clusters, nor to a cluster-scoped placement.
     let named = resource_placement(&json!({"placementType": "PickFixed", "clusterNames": ["lacks", "nil"]}));
     let world = World::of(clusters().into_iter().chain([named.clone()]));
     assert_eq!(

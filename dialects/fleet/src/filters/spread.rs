@@ -1,10 +1,10 @@
 //! Topology spread constraints, evaluated incrementally (docs/systems/fleet.md, "Topology spread").
 //!
-//! A placement with constraints picks one cluster at a time, since each pick changes the counts. The
-//! effect of a pick on a cluster depends on its domains alone, so clusters with the same domains form a
-//! cell. A pick compares only the best candidate of each cell, and changes only the counts of the
-//! picked cluster's domains. The result is the same as for judging every cluster again at every pick; a
-//! test compares the two.
+//! A placement with constraints picks one cluster at a time, since each pick changes the counts. The effect
+//! of a pick on a cluster depends only on the cluster's domains, so that clusters with the same domains form
+//! a cell. A pick compares only the best candidate of each cell, and changes only the counts of the picked
+//! cluster's domains. The result is the same as if every cluster were judged again at every pick; a test
+//! compares both.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::columns::Columns;
 use crate::policy::Constraint;
 use crate::scores::CandidateRank;
 
-/// Score of a soft violation.
+/// The score of a violated soft constraint.
 const SOFT_VIOLATION: i32 = -1_000;
 
-/// The constraints of one placement with the clusters counted that it has.
+/// The topology spread constraints of one placement, with counts of its clusters.
 #[derive(Clone)]
 pub(crate) struct Spread<'a> {
     constraints: Vec<ConstraintCount<'a>>,
@@ -30,7 +30,7 @@ pub(crate) struct Spread<'a> {
 struct ConstraintCount<'a> {
     constraint: &'a Constraint,
     domains: Domains,
-    /// Number of clusters of each domain that the placement has.
+    /// Number of the placement's clusters in each domain.
     counts: Vec<u32>,
     extremes: Extremes,
 }
@@ -56,13 +56,13 @@ impl Extremes {
         }
         Self {
             smallest,
-            // A single domain is its own second.
+            // If there is only one domain, the second smallest count is the smallest one.
             second: if second == u32::MAX { smallest } else { second },
             largest,
         }
     }
 
-    /// Change of the skew when a domain with `count` gains one.
+    /// The change of the skew if a domain with `count` clusters gets one more.
     fn change(self, count: u32) -> i32 {
         if self.largest == self.smallest {
             1
@@ -95,8 +95,8 @@ impl ConstraintCount<'_> {
         })
     }
 
-    /// The change of skew if one more is placed in `domain`, and whether that is too much; `None` outside of
-    /// all domains.
+    /// The change of the skew if `domain` gets one more cluster, and whether the skew then exceeds its
+    /// limit. `None` for a cluster outside of all domains.
     fn judge(&self, domain: u32) -> Option<(i32, bool)> {
         if domain == NO_DOMAIN {
             return None;
@@ -112,14 +112,14 @@ impl ConstraintCount<'_> {
 pub(crate) struct Emptiest {
     /// The value of the label.
     pub(crate) value: Arc<str>,
-    /// Number of other domains that are as empty.
+    /// Number of other domains with the same count.
     pub(crate) others: usize,
-    /// A cluster of it, where it has only one.
+    /// The only cluster in the domain; `None` where it has several.
     pub(crate) only: Option<Ix>,
 }
 
 impl<'a> Spread<'a> {
-    /// The constraints over `columns`, with `held` counted.
+    /// Creates the constraints over `columns`, with the clusters in `held` counted.
     pub(crate) fn new(
         constraints: &'a [Constraint],
         columns: &Columns,
@@ -166,8 +166,8 @@ impl<'a> Spread<'a> {
         violated.next().map(|(index, _)| index)
     }
 
-    /// The score of `candidate`, hard violations left aside: minus the change of skew, summed over the
-    /// constraints.
+    /// The score of `candidate`, regardless of hard violations: the negative change of the skew, summed over
+    /// the constraints.
     pub(crate) fn score(&self, candidate: Ix) -> i32 {
         self.judge(candidate).0
     }
@@ -198,7 +198,7 @@ impl<'a> Spread<'a> {
         Some((*count, counted.extremes.smallest))
     }
 
-    /// The emptiest domain of each constraint: of several, the one whose value comes first.
+    /// The emptiest domain of each constraint; of several, the one with the first value in order.
     pub(crate) fn emptiest(&self, columns: &Columns) -> Vec<Option<Emptiest>> {
         self.constraints
             .iter()
@@ -206,7 +206,7 @@ impl<'a> Spread<'a> {
             .collect()
     }
 
-    /// The cell of every candidate in `candidates`, and how many cells there are.
+    /// The cell of every candidate in `candidates`, and the number of cells.
     fn cells(&self, candidates: &[CandidateRank]) -> (Vec<usize>, usize) {
         let mut cells = vec![0; candidates.len()];
         let mut count = 1;
@@ -222,12 +222,13 @@ impl<'a> Spread<'a> {
         (cells, count)
     }
 
-    /// Picks up to `wanted` of `candidates` (best first, their topology scores not yet known), one at a time,
-    /// and counts them. Returns them in the order they were picked, with the score each had then.
+    /// Picks up to `wanted` of `candidates`, one at a time, and counts the picks. The candidates are sorted
+    /// best first, and their topology scores are not yet set. Returns the picks in order, each with its
+    /// score at that time.
     pub(crate) fn pick(&mut self, candidates: &[CandidateRank], wanted: usize) -> Vec<CandidateRank> {
         let (cells, count) = self.cells(candidates);
         let mut members: Vec<Vec<CandidateRank>> = vec![Vec::new(); count];
-        // The best of each cell goes last, to be taken first.
+        // The best candidate of each cell is pushed last, so that it is popped first.
         for (cell, standing) in cells.iter().zip(candidates).rev() {
             members[*cell].push(*standing);
         }

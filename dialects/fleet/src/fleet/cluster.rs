@@ -1,4 +1,4 @@
-//! One MemberCluster, read once when it changes.
+//! A MemberCluster, parsed once per change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use crate::eligibility::{EligibilityReports, Limits};
 use crate::kind::{self, MemberCluster, MemberClusterStatus, PropertyValue, Taint};
 use crate::names::{NAMESPACES_COLLECTED, RESOURCE_PROPERTY_PREFIX};
 
-/// The value of a property: the exact one for comparing, a double for scaling, and the text for
+/// The value of a property: an exact quantity for comparisons, a 64-bit float for scaling, and the text for
 /// messages.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Amount {
     /// The quantity.
     pub(crate) exact: Quantity,
-    /// The nearest double.
+    /// The nearest 64-bit float.
     pub(crate) near: f64,
     /// The text in the object.
     pub(crate) text: Arc<str>,
@@ -34,21 +34,20 @@ impl Amount {
     }
 }
 
-/// One MemberCluster.
+/// The data of a MemberCluster that decisions use.
 #[derive(Debug)]
 pub(crate) struct Cluster {
     /// The name.
     pub(crate) name: Arc<str>,
     /// The object.
     pub(crate) object: Arc<Object>,
-    /// Reports for eligibility.
+    /// The reports for eligibility.
     pub(crate) standing: EligibilityReports,
     /// The taints.
     pub(crate) taints: Arc<[Taint]>,
     /// The properties that are quantities, including those from the resource usage.
     pub(crate) properties: BTreeMap<Arc<str>, Amount>,
-    /// The values of the properties that are no quantities, the version of Kubernetes always among
-    /// them.
+    /// The values of the properties that are not quantities, which always include the version of Kubernetes.
     pub(crate) unreadable: BTreeMap<Arc<str>, Arc<str>>,
     /// The namespaces that the agent reports.
     pub(crate) namespaces: Namespaces,
@@ -65,20 +64,20 @@ pub(crate) enum Namespaces {
     Known(Arc<BTreeSet<Arc<str>>>),
 }
 
-/// Namespaces with placements that a change of a cluster affects.
+/// The namespaces whose placements are affected by a change of a cluster.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) enum NewNamespaces<'a> {
-    /// None.
+    /// No namespace.
     #[default]
     None,
-    /// All of them.
+    /// All namespaces.
     All,
-    /// Those of these namespaces.
+    /// The namespaces with these names.
     Some(Vec<&'a str>),
 }
 
 impl NewNamespaces<'_> {
-    /// Whether there are none.
+    /// Whether no namespace is affected.
     pub(crate) fn is_none(&self) -> bool {
         *self == Self::None
     }
@@ -110,10 +109,10 @@ impl Namespaces {
 }
 
 impl Cluster {
-    /// Reads a cluster.
+    /// Parses a cluster.
     ///
     /// # Errors
-    /// Reason why it cannot be read.
+    /// The reason why the object cannot be parsed.
     pub(crate) fn read(key: &Key, object: &Arc<Object>) -> Result<Self, String> {
         let view: MemberCluster = kind::view(key, object)?;
         let leaving = object.meta().deletion_timestamp().is_some();
@@ -133,19 +132,18 @@ impl Cluster {
         self.object.meta().labels()
     }
 
-    /// Whether the change from `old` to this may make the cluster fit where it did not, properties left aside
+    /// Whether the change from `old` may make the cluster fit where it did not fit, regardless of properties
     /// (docs/systems/fleet.md, "When it runs").
     pub(crate) fn improves_on(&self, old: Option<&Self>, limits: Limits) -> bool {
         let Some(old) = old else {
             return !self.standing.leaving;
         };
-        let taint_gone = old.taints.iter().any(|taint| !self.taints.contains(taint));
-        let better = self.labels() != old.labels() || taint_gone;
+        let has_lost_taint = old.taints.iter().any(|taint| !self.taints.contains(taint));
+        let better = self.labels() != old.labels() || has_lost_taint;
         !self.standing.leaving && (better || self.standing.improves_on(&old.standing, limits))
     }
 
-    /// The namespaces whose placements may take the cluster now, and could not take it in its state
-    /// `old`.
+    /// The namespaces whose placements may use the cluster now, and could not in its former state `old`.
     pub(crate) fn new_namespaces<'a>(&'a self, old: &Self) -> NewNamespaces<'a> {
         match (&old.namespaces, &self.namespaces) {
             (Namespaces::Unknown | Namespaces::Known(_), Namespaces::Uncollected) => NewNamespaces::All,
@@ -184,7 +182,7 @@ impl Cluster {
     }
 }
 
-/// The properties that the cluster reports as such.
+/// The properties that the cluster reports itself, without those from the resource usage.
 fn own_properties(view: &MemberCluster) -> impl Iterator<Item = (&String, &PropertyValue)> {
     let all = view.status.properties.iter();
     all.filter(|(name, _)| !name.starts_with(RESOURCE_PROPERTY_PREFIX))

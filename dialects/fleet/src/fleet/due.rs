@@ -10,7 +10,7 @@ use crate::fleet::cluster::Cluster;
 use crate::fleet::record::PlacementRecord;
 use crate::policy::Mode;
 
-/// These, or none.
+/// The affected demands with these keys.
 pub(super) fn of(keys: Vec<Key>) -> AffectedDemands {
     if keys.is_empty() {
         AffectedDemands::None
@@ -19,7 +19,8 @@ pub(super) fn of(keys: Vec<Key>) -> AffectedDemands {
     }
 }
 
-/// `placement`, which has lost a live binding, unless it releases all of them anyway.
+/// The key of `placement`, which has lost a live binding, unless it is being deleted and releases all its
+/// bindings anyway.
 pub(super) fn gap(fleet: &Fleet, placement: &Key) -> Option<Key> {
     let staying = fleet
         .placements
@@ -28,21 +29,21 @@ pub(super) fn gap(fleet: &Fleet, placement: &Key) -> Option<Key> {
     staying.then(|| placement.clone())
 }
 
-/// `placement`, one of whose snapshots changed, where its newest snapshot is not as a decision leaves
-/// it. A snapshot of an older policy does not count: the new policy made the placement due already.
-/// `lost` means that the current snapshot is gone.
-pub(super) fn snapshot(fleet: &Fleet, placement: &Key, lost: bool) -> Option<Key> {
+/// The key of `placement`, one of whose snapshots changed, if its newest snapshot is not as a decision
+/// leaves it. A newest snapshot of an older policy does not count: the new policy has made the placement due
+/// already. `is_deleted` tells whether the current snapshot was deleted.
+pub(super) fn snapshot(fleet: &Fleet, placement: &Key, is_deleted: bool) -> Option<Key> {
     let record = fleet.placements.get(placement);
     let record = record.filter(|record| !record.deleting())?;
-    let again = match fleet.newest_snapshot(placement) {
+    let is_due = match fleet.newest_snapshot(placement) {
         None => true,
-        Some(newest) if newest.has_policy_of(record) => newest.lags(record),
-        Some(_) => lost,
+        Some(newest) if newest.has_policy_of(record) => newest.is_outdated(record),
+        Some(_) => is_deleted,
     };
-    again.then(|| placement.clone())
+    is_due.then(|| placement.clone())
 }
 
-/// A cluster changed.
+/// The consequences of a changed cluster.
 pub(super) fn cluster(
     fleet: &Fleet,
     name: &Arc<str>,
@@ -65,7 +66,7 @@ pub(super) fn cluster(
             let wanting = fleet
                 .placements
                 .iter()
-                .filter(|(key, record)| concerned(key, record) && wants(fleet, key, record, name));
+                .filter(|(key, record)| concerned(key, record) && requests(fleet, key, record, name));
             decide.extend(wanting.map(|(key, _)| key.clone()));
         }
     }
@@ -76,18 +77,18 @@ pub(super) fn cluster(
     }
 }
 
-/// Whether a placement could take `cluster` if it fitted.
-fn wants(fleet: &Fleet, placement: &Key, record: &PlacementRecord, cluster: &Arc<str>) -> bool {
+/// Whether a placement would request `cluster` if it fitted.
+fn requests(fleet: &Fleet, placement: &Key, record: &PlacementRecord, cluster: &Arc<str>) -> bool {
     if record.deleting() {
         return false;
     }
     let Ok(policy) = &*record.policy else {
         return false;
     };
-    let held = fleet.held.get(placement).copied().unwrap_or(0);
+    let live = fleet.held.get(placement).copied().unwrap_or(0);
     match &policy.mode {
         Mode::All => !has(fleet, cluster, placement),
-        Mode::Number(wanted) => held < *wanted,
+        Mode::Number(number) => live < *number,
         Mode::Fixed(names) => names.contains(cluster) && !has(fleet, cluster, placement),
     }
 }

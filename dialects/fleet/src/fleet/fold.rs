@@ -1,5 +1,4 @@
-//! Taking in one change: parse the object once, edit the records, keep the columns up to date, return
-//! the due demands.
+//! Folding one change: parse the object once, edit the records, update the columns, return the due demands.
 
 use std::sync::Arc;
 
@@ -28,7 +27,8 @@ pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Consequences {
     }
 }
 
-/// Reads `object` with `read`; an object that cannot be read is listed and left out.
+/// Parses `object` with `read`. An object that cannot be parsed is not in the fleet, and is listed as
+/// unusable.
 fn read<R>(
     fleet: &mut Fleet,
     key: &Key,
@@ -68,26 +68,26 @@ fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Cons
         Some(record) => fleet.placements.insert(key.clone(), Arc::clone(record)),
         None => fleet.placements.remove(key),
     };
-    let shown = |record: &Option<Arc<PlacementRecord>>| {
+    let report_entry = |record: &Option<Arc<PlacementRecord>>| {
         let namespace = record.as_ref()?.shown_in.clone()?;
         Some((namespace, Arc::clone(&key.name)))
     };
-    if shown(&old) != shown(&new) {
-        shown(&old).and_then(|entry| fleet.shown.remove(&entry));
-        shown(&new).and_then(|entry| fleet.shown.insert(entry));
+    if report_entry(&old) != report_entry(&new) {
+        report_entry(&old).and_then(|entry| fleet.shown.remove(&entry));
+        report_entry(&new).and_then(|entry| fleet.shown.insert(entry));
     }
-    let again = match (&old, &new) {
+    let is_due = match (&old, &new) {
         (Some(old), Some(new)) => !old.decides_like(new),
         (_, new) => new.is_some(),
     };
     Consequences {
-        decide: due::of(if again { vec![key.clone()] } else { Vec::new() }),
+        decide: due::of(if is_due { vec![key.clone()] } else { Vec::new() }),
         demands: AffectedDemands::Some(vec![key.clone()]),
         targets: Some(Vec::new()),
     }
 }
 
-/// Moves an object of a placement in one of the maps; returns the old reading with its placement.
+/// Updates an object of a placement in one of the maps. Returns the former record with its placement.
 fn place<T>(
     own: &mut imbl::HashMap<Key, ObjectsByName<T>>,
     parents: &mut imbl::HashMap<Key, Key>,
@@ -122,12 +122,12 @@ fn snapshot(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conse
         .map(|(parent, _)| parent)
         .collect();
     parents.dedup();
-    let lost = old.as_ref().is_some_and(|(_, old)| old.latest) && new.is_none();
-    let again = parents
+    let is_latest_deleted = old.as_ref().is_some_and(|(_, old)| old.latest) && new.is_none();
+    let due_keys = parents
         .into_iter()
-        .filter_map(|parent| due::snapshot(fleet, parent, lost));
+        .filter_map(|parent| due::snapshot(fleet, parent, is_latest_deleted));
     Consequences {
-        decide: due::of(again.collect()),
+        decide: due::of(due_keys.collect()),
         ..Consequences::nothing()
     }
 }
@@ -161,8 +161,8 @@ fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conseq
         .collect();
     demands.dedup();
     let removed = old.as_ref().filter(|(_, old)| {
-        // A binding set to Unscheduled was released on purpose; a live binding that is deleted, or
-        // begins to be, leaves a gap.
+        // A binding that becomes Unscheduled was released on purpose. A live binding leaves a gap when its
+        // deletion begins or it is deleted.
         old.live() && new.as_ref().is_none_or(|(_, new)| new.deleting())
     });
     Consequences {
@@ -177,19 +177,19 @@ fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conseq
     }
 }
 
-/// Counts one live binding of `placement` on `cluster` in or out.
+/// Adds one live binding of `placement` on `cluster` to the counts, or removes it.
 fn count(fleet: &mut Fleet, placement: &Key, cluster: &Arc<str>, up: bool) {
-    let held = fleet.held.get(placement).copied().unwrap_or(0);
+    let live = fleet.held.get(placement).copied().unwrap_or(0);
     let on = fleet.tally.get(cluster).copied().unwrap_or(0);
-    let (held, on) = if up {
-        (held + 1, on + 1)
+    let (live, on) = if up {
+        (live + 1, on + 1)
     } else {
-        (held.saturating_sub(1), on.saturating_sub(1))
+        (live.saturating_sub(1), on.saturating_sub(1))
     };
-    if held == 0 {
+    if live == 0 {
         fleet.held.remove(placement);
     } else {
-        fleet.held.insert(placement.clone(), held);
+        fleet.held.insert(placement.clone(), live);
     }
     if on == 0 {
         fleet.tally.remove(cluster);
@@ -198,7 +198,7 @@ fn count(fleet: &mut Fleet, placement: &Key, cluster: &Arc<str>, up: bool) {
     }
 }
 
-/// A bad configuration leaves the last good one in force.
+/// Applies a configuration. If it is invalid, the last valid one stays in force.
 fn configuration(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let path = format!("spec.{DIALECT}");
     let limits = read(fleet, key, object, |object| {

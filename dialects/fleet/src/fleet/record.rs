@@ -1,4 +1,4 @@
-//! Placements, snapshots and bindings, each read once when it changes.
+//! Placements, snapshots and bindings, each parsed once per change.
 
 use std::sync::Arc;
 
@@ -25,17 +25,17 @@ pub(crate) struct PlacementRecord {
     pub(crate) form: &'static Form,
     /// The policy in the object.
     pub(crate) raw: Option<PlacementPolicy>,
-    /// The policy compiled, or why it cannot be.
+    /// The compiled policy, or the reason why it cannot be compiled.
     pub(crate) policy: Arc<Result<Policy, String>>,
-    /// Number of snapshots that are kept.
+    /// Number of old snapshots that are kept.
     pub(crate) history: usize,
-    /// The conditions of its status.
+    /// The conditions in the status.
     pub(crate) conditions: Vec<Condition>,
-    /// The namespace that shows its status, if any.
+    /// The namespace to which the status is copied, if any.
     pub(crate) shown_in: Option<Arc<str>>,
 }
 
-/// The namespace that is to show the status of `placement`, if one is.
+/// The namespace to which the status of `placement` is copied, if any.
 pub(crate) fn shown_in(placement: &Placement) -> Option<Arc<str>> {
     let spec = &placement.spec;
     if spec.status_reporting_scope.as_deref() != Some(NAMESPACE_ACCESSIBLE) {
@@ -47,10 +47,11 @@ pub(crate) fn shown_in(placement: &Placement) -> Option<Arc<str>> {
 }
 
 impl PlacementRecord {
-    /// Reads a placement and compiles its policy, unless it is that of the reading before.
+    /// Parses a placement and compiles its policy, unless the policy has not changed since the former
+    /// record.
     ///
     /// # Errors
-    /// Reason why it cannot be read.
+    /// The reason why the object cannot be parsed.
     pub(crate) fn read(key: &Key, object: &Arc<Object>, old: Option<&Self>) -> Result<Self, String> {
         let view: Placement = kind::view(key, object)?;
         let shown_in = shown_in(&view).filter(|_| key.resource == PLACEMENTS);
@@ -75,15 +76,15 @@ impl PlacementRecord {
         self.object.meta().deletion_timestamp().is_some()
     }
 
-    /// Whether this reading and `other` could lead to different decisions, apart from resources and the
-    /// scheduler's own fields (seed: resource-only changes do not trigger scheduling).
+    /// Whether this version of the placement and `other` lead to the same decision. Resources and the
+    /// scheduler's own fields are not compared, since changes of resources do not trigger scheduling.
     pub(crate) fn decides_like(&self, other: &Self) -> bool {
         self.raw == other.raw
             && self.deleting() == other.deleting()
             && self.policy.is_ok() == other.policy.is_ok()
     }
 
-    /// The annotations a current snapshot must have, with their values; `None` takes one away.
+    /// The annotations that a current snapshot must have, with their values; `None` removes an annotation.
     pub(crate) fn snapshot_annotations(&self) -> [(&'static str, Option<String>); 2] {
         let number = self.raw.as_ref().and_then(|policy| policy.number_of_clusters);
         [
@@ -114,10 +115,10 @@ pub(crate) struct SnapshotRecord {
 }
 
 impl SnapshotRecord {
-    /// Reads a snapshot; returns it with its placement.
+    /// Parses a snapshot, and returns it with the key of its placement.
     ///
     /// # Errors
-    /// Reason why it cannot be read.
+    /// The reason why the object cannot be parsed.
     pub(crate) fn read(key: &Key, object: &Arc<Object>) -> Result<(Key, Self), String> {
         let view: PolicySnapshot = kind::view(key, object)?;
         let labels = object.meta().labels();
@@ -141,17 +142,17 @@ impl SnapshotRecord {
         Ok((parent, record))
     }
 
-    /// Whether the policy is that of `placement`, the number of clusters left aside.
+    /// Whether the policy is that of `placement`, regardless of the number of clusters.
     pub(crate) fn has_policy_of(&self, placement: &PlacementRecord) -> bool {
-        let wanted = placement.raw.as_ref();
-        match (&self.policy, wanted) {
-            (Some(own), Some(wanted)) => *own == wanted.without_number(),
-            (own, wanted) => own.is_none() && wanted.is_none(),
+        let placement_policy = placement.raw.as_ref();
+        match (&self.policy, placement_policy) {
+            (Some(own), Some(placement_policy)) => *own == placement_policy.without_number(),
+            (own, placement_policy) => own.is_none() && placement_policy.is_none(),
         }
     }
 
-    /// Whether label or annotations must be brought up to `placement`, whose policy this snapshot has.
-    pub(crate) fn lags(&self, placement: &PlacementRecord) -> bool {
+    /// Whether the label or annotations must be updated for `placement`, whose policy this snapshot has.
+    pub(crate) fn is_outdated(&self, placement: &PlacementRecord) -> bool {
         let annotations = self.object.annotations();
         let right =
             |(name, value): &(&str, Option<String>)| annotations.get(name).as_deref() == value.as_deref();
@@ -164,16 +165,16 @@ impl SnapshotRecord {
     }
 }
 
-/// Hold of a binding on its cluster, the strongest first.
+/// The hold of a binding on its cluster, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Hold {
-    /// Resources should be there.
+    /// Resources should be on the cluster.
     Live,
-    /// Unscheduled: the rollout is to take it away.
+    /// The binding is Unscheduled: the rollout will remove it.
     LetGo,
-    /// Being deleted, while something is cleaned up.
+    /// The binding is being deleted, while resources are cleaned up.
     Deleted,
-    /// Being deleted, and the scheduler alone holds it still.
+    /// The binding is being deleted, and only the scheduler's finalizer is left.
     Released,
 }
 
@@ -193,10 +194,10 @@ pub(crate) struct BindingRecord {
 }
 
 impl BindingRecord {
-    /// Reads a binding; returns it with its placement.
+    /// Parses a binding, and returns it with the key of its placement.
     ///
     /// # Errors
-    /// Reason why it cannot be read.
+    /// The reason why the object cannot be parsed.
     pub(crate) fn read(key: &Key, object: &Arc<Object>) -> Result<(Key, Self), String> {
         let Binding { spec, .. } = kind::view(key, object)?;
         let BindingSpec {
@@ -231,7 +232,8 @@ impl BindingRecord {
         !self.deleting() && self.state != State::Unscheduled
     }
 
-    /// Hold of the binding on its cluster. Of several to the same cluster, the greatest counts.
+    /// The hold of the binding on its cluster. Of several bindings to the same cluster, the one with the
+    /// strongest hold counts.
     pub(crate) fn hold(&self) -> Hold {
         let finalizers = self.object.meta().finalizers();
         match (self.deleting(), self.state) {
@@ -242,7 +244,8 @@ impl BindingRecord {
         }
     }
 
-    /// The state to return to from Unscheduled. If it is absent, the rollout starts over.
+    /// The state before Unscheduled, which a restored binding gets. If it is not recorded, the rollout
+    /// starts over.
     pub(crate) fn previous(&self) -> State {
         match self
             .object

@@ -9,7 +9,7 @@ fn pick(number: i32) -> Value {
     placement(&json!({"placementType": "PickN", "numberOfClusters": number}))
 }
 
-/// A settled world of `a` and `b` with this placement.
+/// A settled hub with the clusters `a` and `b`, and with this placement.
 fn settled(placement: &Value) -> World {
     let mut world = World::of([
         cluster("a", &json!({})),
@@ -79,7 +79,7 @@ fn a_change_that_may_make_a_cluster_fit_is_due_for_those_that_want_more() {
             assert_eq!(due(&world.put(after).decide), wants, "{before:?} for {placement}");
         }
     }
-    // What can only make it worse says nothing: nothing moves.
+    // A change that can only make the cluster worse makes nothing due, since placed resources do not move.
     for worse in [tainted(json!([gpu])), unjoined] {
         let mut world = settled(&pick(5));
         world.put(&fit);
@@ -196,7 +196,7 @@ fn objects_that_cannot_be_read_are_listed_and_left_out() {
     assert!(world.fleet.unusable().is_empty());
 }
 
-/// `c` with these namespaces; `Null` for an agent that collects none.
+/// The cluster `c` with these namespaces; `Null` for an agent that does not collect namespaces.
 fn with_namespaces(namespaces: &Value) -> Value {
     let mut value = cluster("c", &json!({}));
     if !namespaces.is_null() {

@@ -22,10 +22,10 @@ const ZONE: &[&str] = &["topology.kubernetes.io/zone", "zone"];
 /// Labels that name a cluster's infrastructure provider by convention.
 const PROVIDER: &[&str] = &["provider", "cloud"];
 
-/// Bytes of a GiB.
+/// Number of bytes in a GiB.
 const GIB: i64 = 1 << 30;
 
-/// The bindings of `cluster`, and the used processors and memory, where its agent reports them.
+/// The capacities of `cluster`: its bindings, and the used CPU and memory, if the agent reports them.
 fn capacity(fleet: &Fleet, cluster: &Cluster) -> Vec<Quantities> {
     let bindings = Quantities {
         name: "bindings",
@@ -92,11 +92,11 @@ fn conventional(cluster: &Cluster, keys: &[&str]) -> String {
         .to_owned()
 }
 
-/// View of the placement `key`, with the clusters it is placed on. A binding that is Unscheduled or
-/// being deleted is on its way out: readers of this list must not deploy there.
+/// The view of the placement at `key`, with its clusters. A cluster whose binding is Unscheduled or being
+/// deleted is marked as leaving: readers of this list must not deploy there.
 pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> DemandView {
     let policy = record.policy.as_ref().as_ref().ok();
-    // With constraints, clusters compare by two scores instead of one number.
+    // With constraints, clusters are compared by two scores instead of one number.
     let by_affinity =
         policy.is_some_and(|policy| matches!(policy.mode, Mode::Number(_)) && policy.spread.is_empty());
     let places = fleet.places_of(key).into_iter();

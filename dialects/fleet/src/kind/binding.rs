@@ -1,5 +1,5 @@
-//! ClusterResourceBinding and ResourceBinding: one cluster a placement is bound to (docs/systems/fleet.md,
-//! "Bindings").
+//! ClusterResourceBinding and ResourceBinding: the binding of a placement to one cluster
+//! (docs/systems/fleet.md, "Bindings").
 
 use std::sync::LazyLock;
 

@@ -199,7 +199,7 @@ impl Kind for MemberClusterKind {
         &SCHEMA
     }
 
-    /// The label with the cluster's name, as KubeFleet's hub agent sets it on each.
+    /// Sets the label with the cluster's name, as KubeFleet's hub agent does on every cluster.
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
         if matches!(write.via, Via::Subresource(_)) {
             return;
@@ -235,7 +235,7 @@ impl Kind for MemberClusterKind {
     }
 }
 
-/// An RFC 1123 subdomain short enough for the reason in `because`.
+/// Validates an RFC 1123 subdomain, which must also be short for the reason in `because`.
 pub(super) fn short_subdomain(name: &str, because: &str) -> Result<(), NameError> {
     berth_apimachinery::name::dns_subdomain(name)?;
     if name.len() > LONGEST_NAME {

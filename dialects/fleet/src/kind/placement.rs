@@ -1,4 +1,4 @@
-//! ClusterResourcePlacement and ResourcePlacement: ask for clusters to place resources on
+//! ClusterResourcePlacement and ResourcePlacement: requests to place resources on clusters
 //! (docs/systems/fleet.md, "API objects" and "Placement policy").
 
 mod rules;
@@ -75,11 +75,11 @@ pub(crate) struct ResourceSelector {
     pub(crate) selection_scope: Option<String>,
 }
 
-/// The scope of a status that the selected namespace shows.
+/// The reporting scope for which the status is copied to the selected namespace.
 pub(crate) const NAMESPACE_ACCESSIBLE: &str = "NamespaceAccessible";
 
 impl PlacementSpec {
-    /// The selectors of Namespaces, with their places.
+    /// The selectors of Namespaces, with their indices.
     pub(crate) fn namespaces(&self) -> impl Iterator<Item = (usize, &ResourceSelector)> {
         let selectors = self.resource_selectors.iter().enumerate();
         selectors.filter(|(_, selector)| selector.kind == "Namespace")

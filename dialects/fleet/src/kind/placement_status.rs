@@ -1,4 +1,4 @@
-//! ClusterResourcePlacementStatus: the status of a ClusterResourcePlacement as its namespace shows it
+//! ClusterResourcePlacementStatus: the copy of a ClusterResourcePlacement's status in its namespace
 //! (docs/systems/fleet.md, "Status in a namespace").
 
 use std::sync::LazyLock;

@@ -1,7 +1,7 @@
 //! `spec.policy` of a placement, and its copy in a snapshot (docs/systems/fleet.md, "Placement policy").
 //!
-//! The types are also written: `policyHash` depends on their JSON. So the fields have upstream's order,
-//! and empty ones are left out exactly where upstream leaves them out.
+//! The types are serialized as well: `policyHash` depends on their JSON. So the fields have upstream's
+//! order, and empty ones are omitted exactly where upstream omits them.
 
 use berth_apimachinery::selector::LabelSelector;
 use schemars::JsonSchema;
@@ -60,7 +60,8 @@ pub(crate) struct PlacementPolicy {
 }
 
 impl PlacementPolicy {
-    /// The policy as snapshots compare it: the number of clusters may change without a new snapshot.
+    /// Returns the policy as snapshots compare it, without the number of clusters, which may change without
+    /// a new snapshot.
     pub(crate) fn without_number(&self) -> Self {
         Self {
             number_of_clusters: None,

@@ -1,4 +1,4 @@
-//! Rules of a placement policy beyond its schema: every error at once, each at its field
+//! Rules for a placement policy beyond its schema. All errors are returned at once, each with its field
 //! (docs/systems/fleet.md, "Placement policy").
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use super::policy::{ClusterAffinity, ClusterSelectorTerm, PlacementPolicy, Place
 use super::property;
 use crate::names::LONGEST_NAME;
 
-/// All errors in `policy`, which is at `path` and was read from `raw`.
+/// All errors in `policy`, which is at `path` and was parsed from `raw`.
 pub(super) fn errors(policy: &PlacementPolicy, raw: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     misplaced(policy, raw, path, &mut errors);
@@ -47,8 +47,8 @@ pub(super) fn errors(policy: &PlacementPolicy, raw: &Value, path: &str) -> Vec<F
     errors
 }
 
-/// Refuses the fields that are not for this type. One that is there counts, even if it is empty; but an empty
-/// list of names does PickN no harm.
+/// Refuses fields that do not belong to the type of the policy. An empty field is refused, too, except for
+/// an empty list of names with PickN.
 fn misplaced(policy: &PlacementPolicy, raw: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let refused: &[&str] = match policy.placement_type {
         PlacementType::PickAll => &["clusterNames", "numberOfClusters", "topologySpreadConstraints"],
@@ -136,18 +136,18 @@ fn labels(term: &ClusterSelectorTerm, path: &str, errors: &mut Vec<FieldError>) 
     }
 }
 
-/// The bounds that the requirements on one property leave.
+/// The range of values that all requirements on one property allow.
 #[derive(Default)]
 struct Bounds {
     equal: Option<Quantity>,
     unequal: Vec<Quantity>,
-    /// The lower bound and whether it is allowed itself.
+    /// The lower bound, and whether the bound itself is allowed.
     low: Option<(Quantity, bool)>,
     high: Option<(Quantity, bool)>,
 }
 
 impl Bounds {
-    /// Records one more requirement.
+    /// Adds one more requirement.
     fn add(&mut self, operator: &str, value: Quantity) -> Result<(), String> {
         let tighter = |known: Option<(Quantity, bool)>, new: (Quantity, bool), lower: bool| match known {
             Some((known, open)) if known == new.0 => (known, open && new.1),
@@ -171,7 +171,7 @@ impl Bounds {
         self.contradiction().map_or(Ok(()), Err)
     }
 
-    /// Reason why no value is left, if none is.
+    /// Reason why the requirements allow no value; `None` where they allow some.
     fn contradiction(&self) -> Option<String> {
         if let Some(equal) = self.equal {
             let below = self
@@ -188,7 +188,7 @@ impl Bounds {
             }
         }
         let ((low, low_open), (high, high_open)) = (self.low?, self.high?);
-        // A range that Ne alone empties is left to find nothing, as KubeFleet leaves it.
+        // A range that only `Ne` makes empty is accepted and matches no value, as in KubeFleet.
         let nothing = low > high || (low == high && !(low_open && high_open));
         nothing.then(|| format!("no value is between {low} and {high} as the bounds on this property ask"))
     }
@@ -263,7 +263,7 @@ fn toleration_shape(toleration: &Toleration, path: &str, errors: &mut Vec<FieldE
     }
 }
 
-/// A toleration as an error shows it.
+/// A toleration in the form of an error.
 pub(super) fn shown(toleration: &Toleration) -> Value {
     serde_json::to_value(toleration).unwrap_or_default()
 }

@@ -5,16 +5,16 @@ use berth_apimachinery::selector::validate_label_key;
 
 use crate::names::RESOURCE_PROPERTY_PREFIX;
 
-/// Records the problems of `name`, the name of a property, at `path`.
+/// Adds the errors of `name`, the name of a property, at `path`.
 pub(super) fn check_name(name: &str, path: &str, errors: &mut Vec<FieldError>) {
     if let Err(problem) = judge(name) {
         errors.push(FieldError::invalid(path, name, problem));
     }
 }
 
-/// A name is a label's key, or several parts with slashes between:
-/// `kubernetes.azure.com/vm-sizes/Standard_D2s/count`. The first of several may be a DNS subdomain, every
-/// other one is a name.
+/// Validates the name of a property. It is a label key, or several parts with slashes between them:
+/// `kubernetes.azure.com/vm-sizes/Standard_D2s/count`. The first of several parts may be a DNS subdomain;
+/// every other part is a name.
 fn judge(name: &str) -> Result<(), String> {
     if let Some(resource) = name.strip_prefix(RESOURCE_PROPERTY_PREFIX) {
         let usage = resource.split_once('-').map(|(usage, _)| usage);

@@ -1,6 +1,5 @@
-//! The fields of a placement about rolling out, in its spec and its status: declared as the
-//! system's own definitions have them, so that an exported object can be applied again. Nothing
-//! here is read when clusters are chosen.
+//! The fields of a placement about its rollout, in spec and status. They are declared as in the system's own
+//! definitions, so that an exported object can be applied again. Decisions do not read these fields.
 
 #![expect(dead_code, reason = "the types give the schema; nothing is read into them")]
 

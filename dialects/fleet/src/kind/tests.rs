@@ -8,7 +8,7 @@ use super::{binding, placement as placements, snapshot};
 
 const NOW: &str = "2021-10-28T09:00:00Z";
 
-/// Everything wrong with `new`, which replaces `old`, as a server finds it.
+/// All errors of `new`, which replaces `old`, as a server reports them.
 fn errors(kind: &dyn Kind, old: Option<&Value>, mut new: Value) -> Vec<String> {
     let schema = kind.schema("v1beta1");
     schema.default(&mut new);
@@ -308,7 +308,7 @@ fn members_may_have_taints_of_one_key_and_properties_that_are_no_quantities() {
     assert_eq!(errors(&MemberClusterKind, None, cluster), Vec::<String>::new());
 }
 
-/// Everything of `value` that the schema of `kind` does not know.
+/// The fields of `value` that are unknown to the schema of `kind`.
 fn unknown(kind: &dyn Kind, value: &Value) -> Vec<String> {
     kind.schema("v1beta1").unknown_fields(value)
 }

@@ -1,4 +1,4 @@
-//! Statuses that namespaces show, over objects in memory.
+//! Copies of statuses in namespaces, with objects in memory.
 
 use std::collections::BTreeMap;
 
@@ -62,7 +62,7 @@ impl World {
         }
     }
 
-    /// Makes `new` what is at `key`; gives what that makes due.
+    /// Stores `new` at `key`. Returns the keys that become due.
     fn put(&mut self, key: Key, new: Option<&Value>) -> Vec<String> {
         self.revision += 1;
         let revision = Revision(self.revision);
@@ -92,7 +92,8 @@ impl World {
         self.put(key_of(value), None)
     }
 
-    /// Works on everything that is due, with what that makes due, until nothing is; counts the writes.
+    /// Handles all due keys, and those that become due by the writes, until none is left. Returns the number
+    /// of writes.
     fn settle(&mut self) -> usize {
         let mut due = Reports.all(&self.context());
         let mut count = 0;

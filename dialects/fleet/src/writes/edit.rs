@@ -5,7 +5,7 @@ use std::sync::Arc;
 use berth_apimachinery::Object;
 use serde_json::{Map, Value, json};
 
-/// A copy of `object` to edit.
+/// A copy of `object` to edit, without its resourceVersion.
 pub(crate) fn without_revision(object: &Arc<Object>) -> Value {
     let mut value = object.parse();
     if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -14,7 +14,7 @@ pub(crate) fn without_revision(object: &Arc<Object>) -> Value {
     value
 }
 
-/// The object at `name` below `parent`, made when it is missing or no object.
+/// The JSON object at `name` below `parent`, which is created where it is missing or of another type.
 pub(super) fn child<'a>(parent: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
     if !parent.is_object() {
         *parent = json!({});

@@ -1,5 +1,5 @@
-//! When a hub must ask: whenever an update changes a Shoot's Seed, a Shoot is deleted while it moves,
-//! or a Project's allowed tolerations change. Creates of Shoots are always reviewed.
+//! The writes about which a hub must ask: updates of a Shoot's Seed, deletions of a Shoot that moves,
+//! changes of a Project's allowed tolerations, and all creations of Shoots.
 
 use berth_admission::{Operation, Phase};
 use berth_dialect_contract::hub_rule::cel;
@@ -7,7 +7,7 @@ use berth_dialect_contract::{Condition, HubRule};
 
 use crate::names::{ACTOR, PROJECTS, SHOOTS};
 
-/// The rules.
+/// All rules for a hub.
 pub(crate) fn all() -> Vec<HubRule> {
     let operation = |field| cel::field("oldObject", &["status", "lastOperation", field], "''");
     let (kind, state) = (operation("type"), operation("state"));

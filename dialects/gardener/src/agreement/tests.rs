@@ -1,4 +1,4 @@
-//! Every change of a Shoot that other objects have a say in.
+//! Every change of a Shoot whose validity depends on other objects.
 
 use berth_dialect_contract::{Dialect, Guards};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::fleet::Fleet;
 use crate::names::{PROJECTS, SEEDS, SHOOTS};
 use crate::testing::{configured, fleet, own_profile, profile, project, seed, shoot, with};
 
-/// The seed `s`: provider type `aws`, region `eu-1`, one label of its own.
+/// A fleet with the seed `s`: provider type `aws`, region `eu-1`, and one more label.
 fn world() -> Fleet {
     let labelled = with(
         seed("s", "aws", "eu-1"),
@@ -41,7 +41,7 @@ fn the_provider_type_is_the_cloud_profiles() {
         (newer("CloudProfile", "gcp"), &[differs]),
         (newer("", "gcp"), &[differs]),
         (newer("CloudProfile", "aws"), &[]),
-        // Not there: scheduling says so.
+        // The profile does not exist, which scheduling reports.
         (newer("NamespacedCloudProfile", "gcp"), &[]),
         (
             newer("NamespacedCloudProfile", "mine"),
@@ -50,7 +50,7 @@ fn the_provider_type_is_the_cloud_profiles() {
             ],
         ),
         (of("/spec/cloudProfileName", json!("mars")), &[]),
-        // For the kind to refuse.
+        // The kind refuses this object.
         (of("/spec/provider", json!(7)), &[]),
     ] {
         assert_eq!(told(None, &new), expected, "made: {new}");
@@ -125,10 +125,10 @@ fn only_a_changed_selector_of_a_shoot_with_a_seed_is_judged() {
         json!({"matchLabels": {"environment": "test"}}),
         json!({"matchLabels": {"environment": "dev"}}),
     );
-    // The seed's labels changed after the shoot came: the rest of the spec is still the user's.
+    // The seed's labels changed after the shoot was bound: other fields of the spec can still be changed.
     let changed = with(on("s", odd.clone()), "/spec/purpose", json!("testing"));
     assert!(told(Some(&on("s", odd.clone())), &changed).is_empty());
-    // Nowhere yet: the scheduler goes by what it says then.
+    // The shoot has no seed yet: the scheduler will use its selector.
     assert!(told(Some(&on("", odd.clone())), &on("", other.clone())).is_empty());
     assert!(
         told(None, &on("s", odd.clone())).is_empty(),
@@ -174,7 +174,7 @@ fn a_shoot_on_a_seed_that_is_being_deleted_only_leaves() {
     );
 }
 
-/// The errors that are told of `new` in the world of `objects`.
+/// The errors of `new` in a fleet of `objects`.
 fn told_in(objects: &[Value], old: Option<&Value>, new: &Value) -> Vec<String> {
     let errors = fleet(objects).judge(SHOOTS, old, new);
     errors.iter().map(ToString::to_string).collect()
@@ -286,7 +286,7 @@ fn a_new_toleration_is_one_that_the_project_or_the_configuration_allows() {
         1,
         "every value"
     );
-    // What it had already stays.
+    // Tolerations that the shoot had already stay.
     assert_eq!(
         told_in(std::slice::from_ref(&dev), Some(&valued("b")), &valued("b")),
         [""; 0]
@@ -346,10 +346,10 @@ fn a_project_takes_no_namespace_that_another_one_has() {
     let unnamed = with(second(""), "/spec", json!({}));
     assert_eq!(told(&world, Some(&unnamed), &second("garden-dev")), [taken]);
     assert_eq!(told(&world, Some(&first), &first), [""; 0]);
-    // That of the name is taken as well as one that is written down.
+    // A namespace that follows from the name is owned like one in the spec.
     let by_name = with(second("garden-takeover"), "/metadata/name", json!("other"));
     assert_eq!(told(&[by_name], None, &unnamed).len(), 1);
-    // Two that another server let through can be mended one after the other.
+    // Two conflicting Projects from another server can be corrected one after the other.
     let both = [first, second("garden-dev")];
     assert_eq!(told(&both, Some(&both[1]), &both[1]), [""; 0]);
 }

@@ -1,5 +1,5 @@
-//! Conditions of moving a control plane while it runs, in addition to those of every move
-//! (docs/systems/gardener.md, "Binding").
+//! Conditions of a live migration, in which a control plane moves while it runs, in addition to those of
+//! every move (docs/systems/gardener.md, "Binding").
 
 use serde_json::Value;
 
@@ -11,8 +11,7 @@ use crate::kind::common::Gardener;
 use crate::kind::shoot::spec::Shoot;
 use crate::names::{ALLOW_DISTANT_REGIONS, DISTANCES_LIMIT, LIVE_MIGRATE};
 
-/// Problems of moving the shoot `raw` from one seed to another while it runs, where its annotation asks for
-/// that.
+/// Problems of a live migration of the shoot `raw` from one seed to another, if its annotation requests one.
 pub(super) fn problems(
     fleet: &Fleet,
     [from, to]: [&Row; 2],
@@ -20,7 +19,7 @@ pub(super) fn problems(
     shoot: &Shoot,
     wants: &Wants,
 ) -> Vec<String> {
-    if !says_yes(raw, LIVE_MIGRATE) {
+    if !is_true(raw, LIVE_MIGRATE) {
         return Vec::new();
     }
     let mut problems = Vec::new();
@@ -44,25 +43,25 @@ pub(super) fn problems(
         ));
     }
     problems.extend(versions(from, to));
-    if !says_yes(raw, ALLOW_DISTANT_REGIONS) {
+    if !is_true(raw, ALLOW_DISTANT_REGIONS) {
         problems.extend(distance(fleet, from, to, wants));
     }
     problems
 }
 
-/// Whether the annotation `name` is a yes as Go reads one.
-fn says_yes(raw: &Value, name: &str) -> bool {
+/// Whether the annotation `name` is true, as Go parses it.
+fn is_true(raw: &Value, name: &str) -> bool {
     let value = raw["metadata"]["annotations"][name].as_str();
     value.is_some_and(|value| ["1", "t", "T", "true", "TRUE", "True"].contains(&value))
 }
 
-/// Both seeds are of one Gardener, which both have reported.
+/// The problem if the seeds do not report one common version of Gardener.
 fn versions(from: &Row, to: &Row) -> Option<String> {
     let [was, is] = [from, to].map(|row| version(row.record.seed.status.gardener.as_ref()));
     if !was.is_empty() && was == is {
         return None;
     }
-    let told = |version: &str| match version {
+    let words = |version: &str| match version {
         "" => "says none".to_owned(),
         version => format!("has {version}"),
     };
@@ -70,9 +69,9 @@ fn versions(from: &Row, to: &Row) -> Option<String> {
         "a control plane moves while it runs between seeds of one version of Gardener only (status.gardener.version), and seed \
          \"{}\" {}, seed \"{}\" {}",
         from.name,
-        told(was),
+        words(was),
         to.name,
-        told(is)
+        words(is)
     ))
 }
 
@@ -80,13 +79,12 @@ fn version(gardener: Option<&Gardener>) -> &str {
     gardener.map_or("", |gardener| gardener.version.as_str())
 }
 
-/// The regions of both seeds are as near as the ConfigMap with the distances asks for.
+/// The problem if the regions of the seeds are further apart than the ConfigMap with the distances allows.
 fn distance(fleet: &Fleet, from: &Row, to: &Row, wants: &Wants) -> Option<String> {
     let [was, is] = [from, to].map(|row| row.record.seed.spec.provider.region.as_str());
     let why = match fleet.apart(wants, was, is) {
         RegionDistance::Near => return None,
-        // A server on a hub reads no ConfigMaps: the distance is for Gardener's own API server to judge
-        // there.
+        // On a hub Berth reads no ConfigMaps: Gardener's own API server checks the distance there.
         RegionDistance::NoMap if fleet.on_hub => return None,
         RegionDistance::NoMap => "no ConfigMap has distances for its profile".to_owned(),
         RegionDistance::Unknown(map) => format!("ConfigMap garden/{map} does not have that distance"),
@@ -112,7 +110,7 @@ mod tests {
     use crate::binding::check_binding;
     use crate::testing::{fleet, seed, shoot, with};
 
-    /// A seed of Gardener 1.150 that shoots can leave, and come to.
+    /// A seed of Gardener 1.150 with a backup, so that shoots can move from and to it.
     fn backed(name: &str, region: &str) -> Value {
         let seed = with(
             seed(name, "aws", region),
@@ -122,7 +120,7 @@ mod tests {
         with(seed, "/status/gardener", json!({"version": "v1.150.0"}))
     }
 
-    /// A highly available shoot that is to move while it runs.
+    /// A highly available shoot that requests a live migration.
     fn live() -> Value {
         let shoot = with(shoot("foo", "eu-west-1"), "/spec/seedName", json!("from"));
         let failures = json!({"failureTolerance": {"type": "node"}});
@@ -163,33 +161,33 @@ mod tests {
             "there is no distance within a region"
         );
         let fragile = with(live(), "/spec/controlPlane", json!({}));
-        let told = moved(&fragile, &here);
+        let problems = moved(&fragile, &here);
         assert!(
-            told.len() == 1 && told[0].contains("highAvailability"),
-            "{told:?}"
+            problems.len() == 1 && problems[0].contains("highAvailability"),
+            "{problems:?}"
         );
         let asleep = with(live(), "/spec/hibernation/enabled", json!(true));
         let waking = with(live(), "/status/hibernated", json!(true));
         for asleep in [asleep, waking] {
-            let told = moved(&asleep, &here);
+            let problems = moved(&asleep, &here);
             assert!(
-                told.len() == 1 && told[0].contains("spec.hibernation"),
-                "{told:?}"
+                problems.len() == 1 && problems[0].contains("spec.hibernation"),
+                "{problems:?}"
             );
         }
         for version in [json!(null), json!({"version": "v1.149.0"})] {
             let other = with(backed("to", "eu-west-1"), "/status/gardener", version);
-            let told = moved(&live(), &[backed("from", "eu-west-1"), other]);
+            let problems = moved(&live(), &[backed("from", "eu-west-1"), other]);
             assert!(
-                told.len() == 1 && told[0].contains("status.gardener.version"),
-                "{told:?}"
+                problems.len() == 1 && problems[0].contains("status.gardener.version"),
+                "{problems:?}"
             );
         }
         let foreign = with(backed("to", "eu-west-1"), "/spec/provider/type", json!("gcp"));
-        let told = moved(&live(), &[backed("from", "eu-west-1"), foreign.clone()]);
+        let problems = moved(&live(), &[backed("from", "eu-west-1"), foreign.clone()]);
         assert!(
-            told.len() == 1 && told[0].contains("of one provider type"),
-            "{told:?}"
+            problems.len() == 1 && problems[0].contains("of one provider type"),
+            "{problems:?}"
         );
         let at_rest = with(live(), "/metadata/annotations", json!({LIVE_MIGRATE: "no"}));
         assert_eq!(moved(&at_rest, &[backed("from", "eu-west-1"), foreign]), [""; 0]);
@@ -200,14 +198,14 @@ mod tests {
         let seeds = [backed("from", "eu-west-1"), backed("to", "eu-west-2")];
         let by = |map: Option<Value>| {
             let all: Vec<Value> = seeds.iter().cloned().chain(map).collect();
-            let told = moved(&live(), &all);
+            let problems = moved(&live(), &all);
             let near = with(
                 live(),
                 "/metadata/annotations",
                 json!({LIVE_MIGRATE: "1", ALLOW_DISTANT_REGIONS: "true"}),
             );
             assert_eq!(moved(&near, &all), [""; 0], "it is allowed all the same");
-            told
+            problems
         };
         let cases = [
             (None, "no ConfigMap has distances"),
@@ -236,10 +234,13 @@ mod tests {
             (Some(distances("eu-west-1", "near", None)), "cannot be read"),
         ];
         for (map, words) in cases {
-            let told = by(map);
+            let problems = by(map);
             match words {
-                "" => assert_eq!(told, [""; 0]),
-                words => assert!(told.len() == 1 && told[0].contains(words), "{words}: {told:?}"),
+                "" => assert_eq!(problems, [""; 0]),
+                words => assert!(
+                    problems.len() == 1 && problems[0].contains(words),
+                    "{words}: {problems:?}"
+                ),
             }
         }
     }

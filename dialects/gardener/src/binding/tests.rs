@@ -1,4 +1,4 @@
-//! Binding by hand.
+//! Manual bindings.
 
 use berth_admission::Denial;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ fn wide() -> Value {
     )
 }
 
-/// Objections to binding `shoot` to the seed `s`.
+/// Errors of the binding of a shoot to the seed `s`.
 fn problems(seed: Value, old: &Value, new: &Value) -> Vec<String> {
     let profile = with(
         profile("aws"),
@@ -128,7 +128,7 @@ fn what_the_project_tolerates_comes_with_the_seed_and_what_the_shoot_tolerates_c
     assert_eq!(bind(guarded("team-a"), &plain).unwrap(), team);
     let protected = json!([{"key": "seed.gardener.cloud/protected"}]);
     assert!(bind(guarded("seed.gardener.cloud/protected"), &plain).is_err());
-    // It was let in when it was made, or an administrator put it there.
+    // The toleration was allowed when the shoot was created, or an administrator added it.
     let tolerating = with(plain, "/spec/tolerations", protected);
     assert!(bind(guarded("seed.gardener.cloud/protected"), &tolerating).is_ok());
 }
@@ -205,7 +205,7 @@ fn a_control_plane_takes_zones_and_borders_that_the_seed_has() {
         restricted[0].contains("does not offer the access restrictions eu"),
         "{restricted:?}"
     );
-    // An operator overrules what a seed only wants.
+    // An operator overrules the zone selection of a seed.
     let strict = with(zoned, "/spec/settings/zoneSelection/mode", json!("Enforce"));
     let workers = json!([{"name": "pool", "zones": ["c"]}]);
     assert!(bind(&strict, "/spec/provider/workers", workers).is_empty());

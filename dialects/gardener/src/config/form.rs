@@ -1,5 +1,5 @@
-//! Gardener's configuration file, field by field. An empty text counts as absent, as Gardener's own
-//! defaulting has it.
+//! Gardener's configuration file, field by field. As in Gardener's own defaulting, an empty string counts as
+//! absent.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Strategies, order, outcomes, words and choices.
+//! Strategies, order, outcomes, sentences and choices.
 
 mod choices;
 mod notes;

@@ -8,17 +8,18 @@ use crate::code::Code;
 use crate::fleet::seed::{Row, reserved};
 use crate::fleet::shoot::{StatusNetworks, Wants};
 
-/// Offset of the bits about ranges in a shoot's status above the bits about ranges in its spec: for single
-/// ranges, and for pairs.
+/// Offset of the bits about ranges in a shoot's status above the bits about ranges in its spec.
 pub(crate) const HELD: u32 = 3;
+/// Offset of the bits about pairs with ranges in a shoot's status above the bits about pairs with ranges in
+/// its spec.
 pub(crate) const HELD_PAIRS: u32 = 9;
 
-/// Judges the ranges of a shoot that asks for `wants` on the seed of `row`.
+/// Judges the ranges of a shoot with the requirements `wants` on the seed of `row`.
 pub(super) fn check(row: &Row, wants: &Wants, rules: Rules) -> Verdict {
     let defaults = defaults(row, wants);
     let ranges = [0, 1, 2].map(|index: usize| wants.networks[index].or(defaults[index]));
     let held = wants.held.as_ref();
-    // Addresses of IPv6 come with the nodes.
+    // A shoot of IPv6 gets its addresses with the nodes.
     let missing = if wants.families.has_four() {
         absent(wants, [ranges[1].is_none(), ranges[2].is_none()])
     } else {
@@ -30,12 +31,12 @@ pub(super) fn check(row: &Row, wants: &Wants, rules: Rules) -> Verdict {
         0 => {}
         bits => return Verdict::Reject(Code::RangeMissing.with(bits)),
     }
-    let given: u32 = (0..3)
+    let defaulted: u32 = (0..3)
         .filter(|&index: &usize| wants.networks[index].is_none() && !defaults[index].is_none())
         .map(|index| 1 << index)
         .sum();
     let of_status = held.map_or(0, |held| any(held, |ranges| reserved(&ranges)));
-    match wants.reserved | (given & row.facts.reserved) | of_status << HELD {
+    match wants.reserved | (defaulted & row.facts.reserved) | of_status << HELD {
         0 => {}
         bits => return Verdict::Reject(Code::RangeReserved.with(bits)),
     }
@@ -46,12 +47,13 @@ pub(super) fn check(row: &Row, wants: &Wants, rules: Rules) -> Verdict {
     }
 }
 
-/// The bits of the ranges that a shoot needs, of those for pods and services that are `absent`.
+/// The bits of missing ranges: `pods` and `services` tell whether the range is absent, and a shoot without
+/// machines needs none for pods.
 fn absent(wants: &Wants, [pods, services]: [bool; 2]) -> u32 {
     u32::from(pods && !wants.workerless) << 1 | u32::from(services) << 2
 }
 
-/// Union of `of` over the ranges in a status, which may have several of a kind.
+/// The union of `of` over the ranges in a status, which may have several ranges of a kind.
 fn any(held: &StatusNetworks, of: impl Fn([Range; 3]) -> u32) -> u32 {
     let mut bits = 0;
     for (kind, ranges) in held.networks.iter().enumerate() {
@@ -64,8 +66,8 @@ fn any(held: &StatusNetworks, of: impl Fn([Range; 3]) -> u32) -> u32 {
     bits
 }
 
-/// The seed's ranges for a shoot that names none: those of its families, and none for pods where it has no
-/// machines.
+/// The seed's default ranges for a shoot: those of the shoot's families, and none for the pods of a shoot
+/// without machines.
 fn defaults(row: &Row, wants: &Wants) -> [Range; 3] {
     [0, 1, 2].map(|index: usize| {
         let default = row.facts.defaults[index];
@@ -74,8 +76,8 @@ fn defaults(row: &Row, wants: &Wants) -> [Range; 3] {
     })
 }
 
-/// Pairs of ranges that meet and must not, as bits: bit `3 * shoot + seed`, each nodes, pods, services. By
-/// the rules of today those of IPv4 may, which are mapped.
+/// Pairs of ranges that overlap but must not, as bits: bit `3 * shoot + seed`, where 0 is nodes, 1 is pods
+/// and 2 is services. By the current rules, ranges of IPv4 may overlap, since they are mapped.
 pub(crate) fn overlaps(row: &Row, ranges: &[Range; 3], rules: Rules) -> u32 {
     let mut pairs = 0;
     for (shoot, range) in ranges.iter().enumerate() {

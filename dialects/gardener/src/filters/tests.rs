@@ -86,7 +86,8 @@ fn the_invisible_taint_hides_only_without_scheduling_settings() {
 
 #[test]
 fn provider_types_of_both_selectors_must_admit_the_seed() {
-    // profile's, shoot's, admitted. The strategy is out of the way: the seed is far and foreign.
+    // Provider types of the profile, those of the shoot, and whether the seed is admitted. The strategy does
+    // not matter: the seed is in another region and of another provider type.
     let cases = [
         (json!([]), json!([]), false),
         (json!(["gcp"]), json!([]), true),
@@ -186,7 +187,7 @@ fn label_selectors_of_profile_and_shoot_are_separate_filters() {
 
 #[test]
 fn taints_are_tolerated_as_documented() {
-    // docs/systems/gardener.md, "Taints": taints, tolerations, tolerated.
+    // Taints, tolerations, and whether the taints are tolerated (docs/systems/gardener.md, "Taints").
     let cases = [
         (json!([]), json!([]), true),
         (json!([{"key": "a"}]), json!([]), false),
@@ -222,7 +223,7 @@ fn taints_are_tolerated_as_documented() {
             json!([{"key": "a", "value": "1"}, {"key": "a", "value": "2"}]),
             true,
         ),
-        // A taint with an empty value asks for just that.
+        // A taint with an empty value requires exactly the empty value.
         (
             json!([{"key": "a", "value": ""}]),
             json!([{"key": "a", "value": "1"}]),
@@ -270,7 +271,7 @@ fn dns_is_judged_as_documented() {
         "/spec/taints",
         json!([{"key": "seed.gardener.cloud/disable-dns"}]),
     );
-    // docs/systems/gardener.md, "DNS": the shoot's dns, kept.
+    // The shoot's dns, and whether a seed without DNS is admitted (docs/systems/gardener.md, "DNS").
     let cases = [
         (
             json!({"domain": "a.example", "providers": [{"type": "aws-route53", "primary": true}]}),
@@ -298,7 +299,7 @@ fn dns_is_judged_as_documented() {
         let expected: &[&str] = if kept { &[] } else { &["DNS/DNSDisabled"] };
         assert_eq!(judge(&disabled, &shoot), expected, "{dns}");
         assert!(judge(&aws(), &shoot).is_empty(), "{dns}: DNS is on");
-        // The setting beats the taint, and a toleration does not help.
+        // The setting takes precedence over the taint, and a toleration does not help.
         let on = with(disabled.clone(), "/spec/settings/shootDNS/enabled", json!(true));
         assert!(judge(&on, &shoot).is_empty(), "{dns}: the setting says on");
         let silent = with(aws(), "/spec/settings/shootDNS", json!({}));

@@ -6,10 +6,10 @@ use crate::code::Code;
 use crate::fleet::seed::{Facts, ZoneMode};
 use crate::fleet::shoot::Wants;
 
-/// Number of zones of a control plane that survives the loss of one.
+/// Number of zones that a control plane needs to survive the loss of one.
 pub(crate) const ENOUGH: usize = 3;
 
-/// Judges the seed by itself. The seeds' preferences are judged among the remaining ones.
+/// Judges the seed by itself. Seeds' preferences are judged among the remaining seeds.
 pub(super) fn check(facts: &Facts, wants: &Wants) -> Verdict {
     if wants.survives_a_zone {
         return Code::TooFewZones.unless(facts.zones.len() >= ENOUGH);
@@ -27,7 +27,7 @@ pub(crate) fn shares(facts: &Facts, wants: &Wants) -> bool {
     wants.worker_zones.iter().any(|zone| facts.zones.contains(zone))
 }
 
-/// Whether the zones of workers matter to a seed with [`ZoneMode::Prefer`].
+/// Whether the shoot has zones of workers that matter to a seed with [`ZoneMode::Prefer`].
 pub(crate) fn has_a_preference(wants: &Wants) -> bool {
     !wants.survives_a_zone && wants.control_plane_zones.is_empty() && !wants.worker_zones.is_empty()
 }

@@ -1,4 +1,4 @@
-//! Additions of an ExposureClass to a new shoot (docs/systems/gardener.md, "Exposure classes").
+//! ExposureClasses, which add requirements to a new shoot (docs/systems/gardener.md, "Exposure classes").
 
 use berth_apimachinery::{FieldError, Object};
 use serde_json::{Map, Value};
@@ -7,7 +7,7 @@ use super::Fleet;
 use crate::kind::child;
 use crate::kind::exposure_class::ExposureClass;
 
-/// Requirements of shoots of a class on seeds, as the class has them.
+/// The requirements of an ExposureClass on seeds.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Exposure {
     selector: Value,
@@ -15,10 +15,10 @@ pub(crate) struct Exposure {
 }
 
 impl Exposure {
-    /// Reads an ExposureClass.
+    /// Parses an ExposureClass.
     ///
     /// # Errors
-    /// Reason why it cannot be read.
+    /// The reason why the object cannot be parsed.
     pub(crate) fn read(object: &Object) -> Result<Self, String> {
         object
             .view::<ExposureClass>()
@@ -32,8 +32,8 @@ impl Exposure {
     }
 }
 
-/// Adds to the raw Shoot `new` the requirements of its class on seeds; returns contradictions. The kind
-/// refuses values of a wrong type.
+/// Adds the requirements of its ExposureClass to the raw Shoot `new`. Returns contradictions as errors. The
+/// kind refuses values of a wrong type.
 pub(crate) fn merge(fleet: &Fleet, new: &mut Value) -> Vec<FieldError> {
     let Some(spec) = new.get_mut("spec").and_then(Value::as_object_mut) else {
         return Vec::new();
@@ -70,7 +70,7 @@ pub(crate) fn merge(fleet: &Fleet, new: &mut Value) -> Vec<FieldError> {
     errors
 }
 
-/// Adds the labels that the class asks for to the `selector` of a Shoot.
+/// Adds the labels that the class requires to the `selector` of a Shoot.
 fn labels(selector: &mut Map<String, Value>, class: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (key, value) in class.as_object().into_iter().flatten() {
@@ -79,11 +79,11 @@ fn labels(selector: &mut Map<String, Value>, class: &Value) -> Vec<FieldError> {
         };
         match labels.get(key) {
             Some(own) if own != value => {
-                let asked = value.as_str().unwrap_or_default();
+                let required = value.as_str().unwrap_or_default();
                 errors.push(FieldError::invalid(
                     format!("spec.seedSelector.matchLabels[{key}]"),
                     own.clone(),
-                    format!("the ExposureClass asks for {key}={asked}"),
+                    format!("the ExposureClass asks for {key}={required}"),
                 ));
             }
             _ => drop(labels.insert(key.clone(), value.clone())),
@@ -92,7 +92,7 @@ fn labels(selector: &mut Map<String, Value>, class: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Adds `one` to a list that may not be there, unless it has it.
+/// Adds `one` to the list at `list`, which may be missing, unless it is there already.
 fn push(parent: &mut Map<String, Value>, list: &str, one: &Value) {
     let list = parent.entry(list).or_insert(Value::Null);
     if list.is_null() {

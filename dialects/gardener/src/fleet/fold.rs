@@ -24,7 +24,7 @@ use crate::names::{
 
 impl Fleet {
     /// Applies one change of any resource that is read.
-    pub(crate) fn take_in(&mut self, change: &Change) -> Consequences {
+    pub(crate) fn apply_change(&mut self, change: &Change) -> Consequences {
         let resource = change.key.resource;
         let new = change.new.as_ref();
         if resource == SHOOTS {
@@ -73,7 +73,7 @@ impl Fleet {
         let was = old.as_ref().and_then(|resident| resident.record.as_ref());
         let is = resident.as_ref().and_then(|resident| resident.record.as_ref());
         let waits = is.is_some_and(|record| record.waits());
-        let again =
+        let is_due =
             waits && !was.is_some_and(|was| was.waits() && is.is_some_and(|is| is.wants == was.wants));
         if waits {
             self.waiting.insert(key.clone());
@@ -87,7 +87,7 @@ impl Fleet {
         let relabelled: Vec<Arc<str>> = moved.into_iter().filter(|seed| self.relabel(seed)).collect();
         let decide = if freed || !relabelled.is_empty() {
             self.all_waiting()
-        } else if again {
+        } else if is_due {
             AffectedDemands::Some(vec![key.clone()])
         } else {
             AffectedDemands::None
@@ -116,12 +116,12 @@ impl Fleet {
         }
     }
 
-    /// The seed that the seed `name` runs on, where it is a shoot itself.
+    /// The seed on which the seed `name` runs, if `name` is a shoot itself.
     fn below(&self, name: &str) -> Option<Arc<str>> {
         self.shoot(self.managed.shoot_of(name)?)?.seed.clone()
     }
 
-    /// Labels the seed `name` with the seed that it runs on; returns whether that changed anything.
+    /// Labels the seed `name` with the seed on which it runs. Returns whether a fact of the row changed.
     fn relabel(&mut self, name: &str) -> bool {
         let Ok(place) = self.place(name) else {
             return false;
@@ -133,13 +133,13 @@ impl Fleet {
                 let old = self.rows.set(place, row);
                 self.rows[place].facts != old.facts
             }
-            // It was read before, on any seed.
+            // The object has been parsed before; the seed below does not affect parsing.
             Err(_) => false,
         }
     }
 
-    /// Moves a shoot from seats to seats. Returns the seeds whose count changed, and whether a full seed got
-    /// room.
+    /// Moves a shoot from its seats `before` to `after`. Returns the seeds whose count changed, and whether
+    /// a full seed got room.
     fn move_seats(&mut self, before: &Seats, after: &Seats) -> (Vec<Arc<str>>, bool) {
         let mut touched = Vec::new();
         let mut freed = false;
@@ -208,7 +208,7 @@ impl Fleet {
         } else {
             self.all_waiting()
         };
-        // By other rules, other seeds are ready and hidden.
+        // If the rules change, readiness and visibility change for every seed.
         let alone = self.rules() == rules;
         Consequences {
             demands: decide.clone(),
@@ -257,7 +257,7 @@ impl Fleet {
         })
     }
 
-    /// No decision depends on a class: its requirements are part of a new shoot.
+    /// Applies an ExposureClass. It makes nothing due: its requirements are copied to new shoots.
     fn take_exposure_class(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let class = match new {
             Some(object) => self.unusable.note(key, Exposure::read(object)),
@@ -312,7 +312,7 @@ impl Fleet {
             None => self.projects.remove(&key.name),
         };
         let is_same = match (&old, &project) {
-            (Some(old), Some(new)) => old.says_as(new),
+            (Some(old), Some(new)) => old.has_same_settings(new),
             (None, None) => true,
             _ => false,
         };
@@ -320,7 +320,7 @@ impl Fleet {
             return Consequences::nothing();
         }
         if let Some(old) = &old {
-            self.give_up(old);
+            self.remove_claim(old);
         }
         if let Some(new) = &project {
             let names = self.grounds.entry(Arc::clone(&new.namespace)).or_default();
@@ -334,8 +334,8 @@ impl Fleet {
         self.due_that(|wants| grounds.iter().any(|ground| ***ground == *wants.namespace))
     }
 
-    /// Takes the namespace of a project from it.
-    fn give_up(&mut self, project: &Project) {
+    /// Removes the claim of a project to its namespace.
+    fn remove_claim(&mut self, project: &Project) {
         let Some(names) = self.grounds.get_mut(&project.namespace) else {
             return;
         };
@@ -345,7 +345,7 @@ impl Fleet {
         }
     }
 
-    /// The shoots without a seed that `concerns` is true for are due.
+    /// Makes waiting shoots due if `concerns` returns true for their requirements.
     fn due_that(&self, concerns: impl Fn(&Wants) -> bool) -> Consequences {
         let waiting = self
             .waiting
@@ -359,7 +359,8 @@ impl Fleet {
         }
     }
 
-    /// A bad configuration leaves the last good one in force; with none before it, nothing is decided.
+    /// Applies a configuration. If it is invalid, the last valid one stays in force; if there was none,
+    /// nothing is decided.
     fn take_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let before = (self.config.clone(), self.config_problem.clone(), self.choice);
         let rules = self.rules();
@@ -414,7 +415,7 @@ fn some(keys: Vec<Key>) -> AffectedDemands {
     }
 }
 
-/// The seats of a shoot that cannot be read otherwise: it takes them all the same.
+/// The seats of a shoot that cannot be parsed, but still occupies its seeds.
 fn seats_of(object: &Object) -> Seats {
     #[derive(Default, Deserialize)]
     #[serde(rename_all = "camelCase", default)]

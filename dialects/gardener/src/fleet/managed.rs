@@ -1,5 +1,6 @@
-//! Seeds that are Shoots themselves: a ManagedSeed has the name of its Seed and names the Shoot, whose own
-//! Seed selectors see as a label of the Seed above it (docs/systems/gardener.md, "Filters").
+//! Seeds that are Shoots themselves. A ManagedSeed has the name of its Seed and refers to the Shoot. The
+//! Seed on which this Shoot runs is a label of the ManagedSeed's Seed for selectors
+//! (docs/systems/gardener.md, "Filters").
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use imbl::{OrdMap, OrdSet};
 
 use crate::names::{GARDEN_NAMESPACE, SHOOTS};
 
-/// Seeds that are Shoots, and Shoots that are Seeds.
+/// The Shoots of Seeds, and the Seeds of Shoots.
 #[derive(Clone, Default)]
 pub(super) struct ManagedSeeds {
     shoots: OrdMap<Arc<str>, Key>,
@@ -16,8 +17,8 @@ pub(super) struct ManagedSeeds {
 }
 
 impl ManagedSeeds {
-    /// Records the ManagedSeed at `key`; returns whether it names another Shoot than before. Those of other
-    /// namespaces than the garden's mean nothing.
+    /// Records the ManagedSeed at `key`. Returns whether it refers to another Shoot than before.
+    /// ManagedSeeds outside the garden's namespace are ignored.
     pub(super) fn take(&mut self, key: &Key, object: Option<&Arc<Object>>) -> bool {
         if *key.namespace != *GARDEN_NAMESPACE {
             return false;
@@ -45,12 +46,12 @@ impl ManagedSeeds {
         true
     }
 
-    /// The Shoot that the Seed `name` is.
+    /// The Shoot behind the Seed `name`.
     pub(super) fn shoot_of(&self, name: &str) -> Option<&Key> {
         self.shoots.get(name)
     }
 
-    /// The names of the Seeds that `shoot` is.
+    /// The names of the Seeds of `shoot`.
     pub(super) fn seeds_of(&self, shoot: &Key) -> Vec<Arc<str>> {
         let seeds = self.seeds.get(shoot).into_iter().flatten();
         seeds.cloned().collect()

@@ -1,4 +1,4 @@
-//! A cloud profile as scheduling sees it, and where a shoot's is found.
+//! Cloud profiles as scheduling uses them, and the lookup of a shoot's profile.
 
 use std::sync::Arc;
 
@@ -12,35 +12,36 @@ use crate::kind::cloud_profile::{CloudProfile, CloudProfileSpec};
 use crate::kind::namespaced_cloud_profile::NamespacedCloudProfile;
 use crate::kind::shoot::spec::{CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE};
 
-/// Conditions of a cloud profile for seeds and shoots.
+/// The requirements of a cloud profile on seeds and shoots.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Profile {
-    /// The provider type of its shoots.
+    /// The provider type of the profile's shoots.
     pub(crate) provider: String,
-    /// The labels seeds must have.
+    /// The labels that seeds must have.
     pub(crate) selector: Selector,
-    /// The provider types seeds may have; empty leaves it to the shoot.
+    /// The allowed provider types of seeds; if empty, the shoot decides.
     pub(crate) provider_types: Vec<String>,
-    /// The allowed regions of its shoots; empty for any.
+    /// The allowed regions of the profile's shoots; empty for any.
     pub(crate) regions: Vec<String>,
-    /// Whether its shoots may name the zones of their control planes.
+    /// Whether the profile's shoots may name the zones of their control planes.
     pub(crate) pins_zones: bool,
 }
 
-/// A profile in a namespace.
+/// A NamespacedCloudProfile.
 #[derive(Debug, PartialEq)]
 pub(crate) struct OwnProfile {
-    /// Its CloudProfile.
+    /// The name of the parent, a CloudProfile.
     pub(crate) parent: String,
-    /// Profile that Gardener made of both; before that, shoots of this one use the parent.
-    made: Option<Arc<Profile>>,
+    /// The profile that Gardener has merged from the parent and this one. Until it exists, shoots of this
+    /// profile use the parent.
+    merged: Option<Arc<Profile>>,
 }
 
 impl Profile {
-    /// Reads a CloudProfile.
+    /// Parses a CloudProfile.
     ///
     /// # Errors
-    /// Reason why it cannot be read.
+    /// The reason why the object cannot be parsed.
     pub(crate) fn read(object: &Object) -> Result<Self, String> {
         let profile: CloudProfile = object.view().map_err(|error| error.to_string())?;
         Self::of(profile.spec, "spec")
@@ -63,19 +64,19 @@ impl Profile {
 }
 
 impl OwnProfile {
-    /// Reads a NamespacedCloudProfile.
+    /// Parses a NamespacedCloudProfile.
     ///
     /// # Errors
-    /// Reason why it cannot be read.
+    /// The reason why the object cannot be parsed.
     pub(crate) fn read(object: &Object) -> Result<Self, String> {
         let profile: NamespacedCloudProfile = object.view().map_err(|error| error.to_string())?;
-        let made = profile.status.and_then(|status| status.cloud_profile_spec);
-        // Gardener stores an empty one first.
-        let made = made.filter(|made| !made.r#type.is_empty());
-        let made = made.map(|made| Profile::of(made, "status.cloudProfileSpec"));
+        let merged = profile.status.and_then(|status| status.cloud_profile_spec);
+        // Gardener first stores an empty merged profile.
+        let merged = merged.filter(|merged| !merged.r#type.is_empty());
+        let merged = merged.map(|merged| Profile::of(merged, "status.cloudProfileSpec"));
         Ok(Self {
             parent: profile.spec.parent.name,
-            made: made.transpose()?.map(Arc::new),
+            merged: merged.transpose()?.map(Arc::new),
         })
     }
 }
@@ -94,7 +95,7 @@ impl Fleet {
             NAMESPACED_CLOUD_PROFILE => {
                 let own = self.own_profile(namespace, name)?;
                 let parent = || self.profiles.get(own.parent.as_str());
-                own.made.as_ref().or_else(parent)
+                own.merged.as_ref().or_else(parent)
             }
             _ => None,
         }
@@ -105,7 +106,7 @@ impl Fleet {
         self.own_profiles.get(&(Arc::from(namespace), Arc::from(name)))
     }
 
-    /// The CloudProfile of a shoot's profile: the profile itself or its parent, as far as that is
+    /// The name of the CloudProfile of a shoot's profile: the profile itself, or its parent, if that is
     /// known.
     pub(crate) fn root_of<'a>(&'a self, namespace: &str, profile: &'a (String, String)) -> Option<&'a str> {
         let (kind, name) = profile;

@@ -1,4 +1,4 @@
-//! A project in scheduling: the tolerations that its shoots get and may have.
+//! Projects as scheduling uses them: the default and the allowed tolerations of their shoots.
 
 use std::sync::Arc;
 
@@ -12,36 +12,37 @@ use crate::kind::project;
 use crate::kind::shoot::spec::Toleration;
 use crate::names::{GARDEN_NAMESPACE, PROJECT_PREFIX, PROTECTED_TAINT};
 
-/// Conditions of a project for its shoots.
+/// The settings of a project for its shoots.
 pub(crate) struct Project {
     pub(crate) object: Arc<Object>,
-    /// Its name.
+    /// The name of the project.
     pub(crate) name: Arc<str>,
-    /// The namespace of its shoots.
+    /// The namespace of the project's shoots.
     pub(crate) namespace: Arc<str>,
-    /// Tolerations of its shoots: the default ones, and the allowed ones.
+    /// The default and the allowed tolerations of the project's shoots.
     pub(crate) tolerations: project::ProjectTolerations,
-    /// Whether it could be read. An unreadable one has its namespace, and allows nothing there.
+    /// Whether the object could be parsed. If not, the project keeps its namespace, and allows no toleration
+    /// there.
     pub(crate) is_readable: bool,
-    /// Its claim to the namespace.
+    /// The project's claim to the namespace.
     pub(super) claim: Claim,
 }
 
-/// Claim of a project to its namespace: when the project was made, those that no server has stored after all
-/// others, and its name. The least one holds.
+/// The claim of a project to its namespace: the creation time of the project and its name. The smallest
+/// claim wins; a project without a creation time, from a file, comes last.
 pub(crate) type Claim = (Timestamp, Arc<str>);
 
 impl Project {
-    /// Reads a Project.
+    /// Parses a Project.
     ///
     /// # Errors
-    /// Reason why it cannot be read.
+    /// The reason why the object cannot be parsed.
     pub(crate) fn read(object: &Arc<Object>) -> Result<Self, String> {
         let project: project::Project = object.view().map_err(|error| error.to_string())?;
         Ok(Self::of(object, project))
     }
 
-    /// A Project that cannot be read, with the namespace that it has all the same.
+    /// A Project that cannot be parsed, with its namespace.
     pub(crate) fn unreadable(object: &Arc<Object>) -> Self {
         let namespace = object.value().pointer("/spec/namespace");
         let mut project = project::Project::default();
@@ -68,46 +69,51 @@ impl Project {
         }
     }
 
-    /// Whether `other` has the same conditions for the same shoots.
-    pub(crate) fn says_as(&self, other: &Self) -> bool {
+    /// Whether `other` has equal settings for the same shoots.
+    pub(crate) fn has_same_settings(&self, other: &Self) -> bool {
         (&self.namespace, &self.tolerations, &self.claim)
             == (&other.namespace, &other.tolerations, &other.claim)
     }
 }
 
-/// Judges the raw Project `new`, which is created, or replaces `old`: its namespace belongs to no other
-/// Project.
+/// Validates the raw Project `new`, which is created or replaces `old`: its namespace must not belong to
+/// another Project.
 pub(crate) fn judge(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
     let name = new.pointer("/metadata/name").and_then(Value::as_str);
     let name = name.unwrap_or_default();
-    // The kind refuses an unreadable object, with the exact field.
+    // The kind refuses an object that cannot be parsed, with the exact field.
     let namespace = |value: &Value| {
         let project = project::Project::deserialize(value).ok();
         project.map(|project| project.namespace(name))
     };
-    let Some(wanted) = namespace(new) else {
+    let Some(new_namespace) = namespace(new) else {
         return Vec::new();
     };
-    if old.and_then(namespace).is_some_and(|before| before == wanted) {
+    if old
+        .and_then(namespace)
+        .is_some_and(|before| before == new_namespace)
+    {
         return Vec::new();
     }
-    let taken = fleet.project_of(&wanted).filter(|other| *other.name != *name);
-    let taken = taken.map(|other| {
+    let owner = fleet
+        .project_of(&new_namespace)
+        .filter(|other| *other.name != *name);
+    let owner = owner.map(|other| {
         let detail = format!("the namespace is that of Project \"{}\"", other.name);
-        FieldError::invalid("spec.namespace", wanted, detail)
+        FieldError::invalid("spec.namespace", new_namespace, detail)
     });
-    taken.into_iter().collect()
+    owner.into_iter().collect()
 }
 
 impl Fleet {
-    /// The project whose `namespace` is; of several, the oldest.
+    /// The project that owns `namespace`; of several projects, the oldest.
     pub(crate) fn project_of(&self, namespace: &str) -> Option<&Arc<Project>> {
         let (_, name) = self.grounds.get(namespace)?.get_min()?;
         self.projects.get(name)
     }
 
-    /// The name of the project whose `namespace` is: without one, the one it would have by the name of its
-    /// namespace.
+    /// The name of the project that owns `namespace`. If there is none, the name that follows from the name
+    /// of the namespace.
     pub(crate) fn project_name<'a>(&'a self, namespace: &'a str) -> &'a str {
         match self.project_of(namespace) {
             Some(project) => &project.name,
@@ -115,8 +121,8 @@ impl Fleet {
         }
     }
 
-    /// Whether shoots in `namespace` may have `toleration`: the configuration or their project allows
-    /// it, or there is no project that could, and the taint does not protect seeds.
+    /// Whether shoots in `namespace` may have `toleration`: the configuration or their project allows it; or
+    /// they have no project, and the taint is not the one of protected seeds.
     pub(crate) fn may_tolerate(&self, namespace: &str, toleration: &Toleration) -> bool {
         let protects = toleration.key == PROTECTED_TAINT;
         if protects && namespace == GARDEN_NAMESPACE {
@@ -130,26 +136,27 @@ impl Fleet {
             }
     }
 
-    /// Tolerations that the configuration and the project give to a shoot by default: those of the
-    /// keys that it does not name.
+    /// The default tolerations of a shoot from the configuration and the project, without those whose keys
+    /// its own tolerations have.
     pub(crate) fn default_tolerations<'a>(&'a self, wants: &Wants) -> Vec<&'a Toleration> {
-        let everywhere = self.config.tolerations.defaults.iter();
+        let of_configuration = self.config.tolerations.defaults.iter();
         let project = self.project_of(&wants.namespace);
-        let here = project
+        let of_project = project
             .into_iter()
             .flat_map(|project| &project.tolerations.defaults);
         let named = |key: &str| wants.tolerations.iter().any(|own| own.key == key);
-        everywhere
-            .chain(here)
+        of_configuration
+            .chain(of_project)
             .filter(|default| !named(&default.key))
             .collect()
     }
 
     /// The tolerations of a shoot that count, its own first.
     ///
-    /// One without a seed has those it may have. One that got its seed was judged then: it keeps its own.
+    /// A shoot without a seed has those of its own tolerations that are allowed. A shoot with a seed
+    /// (`is_judged`) was checked when it got the seed, and has all its own tolerations.
     pub(crate) fn tolerations_of<'a>(&'a self, wants: &'a Wants, is_judged: bool) -> Vec<&'a Toleration> {
-        // Without a project all count: the shoot was judged when it was stored.
+        // Without a project all tolerations count: the shoot was checked when it was stored.
         let is_judged = is_judged || self.project_of(&wants.namespace).is_none();
         let counts = |own: &&Toleration| is_judged || self.may_tolerate(&wants.namespace, own);
         let own = wants.tolerations.iter().filter(counts);

@@ -1,4 +1,4 @@
-//! Distances between regions that ConfigMaps of the garden have, for MinimalDistance
+//! Distances between regions from ConfigMaps of the garden, for the strategy MinimalDistance
 //! (docs/systems/gardener.md, "Distance").
 
 use std::collections::BTreeMap;
@@ -11,21 +11,21 @@ use super::Fleet;
 use crate::fleet::shoot::Wants;
 use crate::names::{DISTANCES_LABEL, DISTANCES_LIMIT, DISTANCES_PROFILES, GARDEN_NAMESPACE};
 
-/// Distances from one region to others, or why they cannot be read.
+/// Distances from one region to others, or the reason why they cannot be parsed.
 type Distances = Result<BTreeMap<String, i64>, String>;
 
 /// A ConfigMap with distances.
 #[derive(Debug, PartialEq)]
 pub(crate) struct RegionMap {
-    /// The profiles with these distances.
+    /// The names of the profiles to which the distances apply.
     profiles: Vec<String>,
-    /// By the region of the shoot.
+    /// The distances, by the region of the shoot.
     regions: BTreeMap<String, Distances>,
-    /// Longest distance over which a control plane moves while it runs, or why it cannot be read.
+    /// Longest distance of a live migration, or the reason why it cannot be parsed.
     limit: Result<i64, String>,
 }
 
-/// Longest distance of a move of a running control plane, where a ConfigMap does not set one.
+/// Longest distance of a live migration, if a ConfigMap does not set one.
 const LIMIT: i64 = 180;
 
 /// Whether a ConfigMap has distances.
@@ -36,7 +36,7 @@ pub(crate) fn has_distances(config_map: &Value) -> bool {
 }
 
 impl RegionMap {
-    /// Reads the ConfigMap at `key`; `None` where it is about something else.
+    /// Parses the ConfigMap at `key`; `None` where it has no distances.
     pub(crate) fn read(key: &Key, object: &Object) -> Option<Self> {
         let value = object.value();
         if *key.namespace != *GARDEN_NAMESPACE || !has_distances(value) {
@@ -61,13 +61,13 @@ impl RegionMap {
     }
 }
 
-/// A limit as an annotation has it.
+/// Parses a limit in an annotation.
 fn limit(text: &str) -> Result<i64, String> {
     let read = text.parse::<i64>().ok().filter(|limit| *limit >= 0);
     read.ok_or_else(|| format!("\"{text}\", its annotation {DISTANCES_LIMIT}, is no number of 0 or more"))
 }
 
-/// A map from regions to integers.
+/// Parses a map from regions to integers.
 fn distances(text: &str) -> Distances {
     let read: Value = berth_yaml::from_str(text).map_err(|problem| format!("is not YAML: {problem}"))?;
     let entries = match &read {
@@ -92,31 +92,31 @@ pub(crate) struct FromRegion<'a> {
 }
 
 impl FromRegion<'_> {
-    /// The distance to `region`, if it is known. That to the shoot's own is 0 by default.
+    /// The distance to `region`, if it is known. The distance to the shoot's own region is 0 by default.
     pub(crate) fn to(self, region: &str) -> Option<i64> {
         let own = (region == self.region).then_some(0);
         self.distances.get(region).copied().or(own)
     }
 }
 
-/// Distance of two regions and the limit, by the ConfigMap of this name.
+/// The result of comparing the distance of two regions with the limit. Names are those of the ConfigMap.
 #[derive(Debug)]
 pub(crate) enum RegionDistance<'a> {
-    /// Within the limit.
+    /// The distance is within the limit.
     Near,
-    /// Nothing has distances for the profile.
+    /// No ConfigMap has distances for the profile.
     NoMap,
-    /// The ConfigMap lacks it.
+    /// The ConfigMap lacks the distance.
     Unknown(&'a str),
-    /// It cannot be read.
+    /// The ConfigMap cannot be parsed, for this reason.
     Unreadable(&'a str, &'a str),
-    /// At this distance, and above this limit.
+    /// This distance is above this limit.
     Far(&'a str, i64, i64),
 }
 
 impl Fleet {
-    /// Distance of the regions `from` and `to` and the limit, for a control plane of `wants` that moves
-    /// while it runs.
+    /// Compares the distance of the regions `from` and `to` with the limit, for a live migration of a shoot
+    /// with the requirements `wants`.
     pub(crate) fn apart<'a>(&'a self, wants: &Wants, from: &str, to: &str) -> RegionDistance<'a> {
         if from == to {
             return RegionDistance::Near;
@@ -136,7 +136,7 @@ impl Fleet {
         }
     }
 
-    /// The first ConfigMap by name, with its name, that has distances for shoots with the profile of `wants`.
+    /// The first ConfigMap by name with distances for the profile of `wants`, with its name.
     pub(crate) fn region_map(&self, wants: &Wants) -> Option<(&Arc<str>, &RegionMap)> {
         let (_, profile) = &wants.profile;
         let mut maps = self.region_maps.iter();
@@ -154,7 +154,7 @@ impl Fleet {
         })
     }
 
-    /// Reason why the distances from the region of `wants` cannot be read, if they cannot.
+    /// Reason why the distances from the region of `wants` cannot be parsed; `None` where they can.
     pub(crate) fn distances_problem(&self, wants: &Wants) -> Option<String> {
         let (name, map) = self.region_map(wants)?;
         let problem = map.regions.get(&wants.region)?.as_ref().err()?;

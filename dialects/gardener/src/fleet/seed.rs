@@ -1,4 +1,4 @@
-//! A seed as scheduling sees it: one row of the columns.
+//! A seed as scheduling uses it: one row of the columns.
 
 use std::sync::Arc;
 
@@ -17,66 +17,66 @@ use crate::names::{EMERGENCY_STOP, PROVIDER_LABEL, REGION_LABEL, SEED_NAME_LABEL
 pub(crate) struct Row {
     /// The seed's name; rows are sorted by it.
     pub(crate) name: Arc<str>,
-    /// Facts for words, views and writes only.
+    /// Data for sentences, views and writes only.
     pub(crate) record: Arc<SeedRecord>,
     /// The facts for the filters.
     pub(crate) facts: Facts,
-    /// Number of shoots on it.
+    /// Number of shoots on the seed.
     pub(crate) used: i64,
 }
 
-/// A seed and the object it was read from.
+/// A seed with its object.
 pub(crate) struct SeedRecord {
     pub(crate) object: Arc<Object>,
     pub(crate) seed: Seed,
-    /// The labels scheduling sees: name, provider type and region are labels too.
+    /// The labels that scheduling uses, which include name, provider type and region.
     pub(crate) labels: Labels,
 }
 
 /// Facts for the filters.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Facts {
-    /// It is being deleted.
+    /// Whether the seed is being deleted.
     pub(crate) deleting: bool,
-    /// It can run control planes.
+    /// Whether the seed can run control planes.
     pub(crate) ready: ByRules<bool>,
-    /// Its gardenlet has taken care of it at least once.
+    /// Whether the gardenlet has reconciled the seed at least once.
     pub(crate) reconciled: bool,
-    /// The scheduler may see it.
+    /// Whether the seed is visible to the scheduler.
     pub(crate) visible: ByRules<bool>,
-    /// Shoots get DNS records.
+    /// Whether shoots on the seed get DNS records.
     pub(crate) dns: bool,
     /// The provider type.
     pub(crate) provider: u32,
     /// The region.
     pub(crate) region: u32,
-    /// Number of shoots that it takes; `None` is unlimited.
+    /// Number of shoots that fit on the seed; `None` is unlimited.
     pub(crate) limit: Option<i64>,
-    /// Nodes, pods, services.
+    /// The ranges of nodes, pods and services.
     pub(crate) networks: [Range; 3],
-    /// The ranges of shoots that name none: nodes (never), pods, services.
+    /// The default ranges of shoots for nodes (always none), pods and services.
     pub(crate) defaults: [Range; 3],
-    /// Ranges among those that meet one that Gardener keeps for itself, as bits.
+    /// The default ranges that overlap with a reserved range, as bits.
     pub(crate) reserved: u32,
     /// The labels.
     pub(crate) labels: Arc<[(u32, u32)]>,
-    /// The taints that ask for a toleration.
+    /// The taints that require a toleration.
     pub(crate) taints: ByRules<Arc<[SeedTaint]>>,
     /// The availability zones.
     pub(crate) zones: Arc<[String]>,
-    /// Meaning of the zones of workers.
+    /// The effect of the zones of workers.
     pub(crate) zone_mode: ZoneMode,
-    /// The names of the access restrictions it offers.
+    /// The names of the access restrictions that the seed offers.
     pub(crate) restrictions: Arc<[String]>,
-    /// The domains of shoots; the first is for those that name none.
+    /// The default domains of shoots. The first is for shoots without a domain.
     pub(crate) domains: Arc<[String]>,
-    /// No shoot on it is reconciled for now.
+    /// Whether the seed does not reconcile its shoots (emergency stop).
     pub(crate) stopped: bool,
-    /// Its version is of a Gardener with the rules of today.
+    /// Whether the seed reports a version of Gardener with the current rules.
     pub(crate) modern: bool,
 }
 
-/// A fact that the rules of v1.8 and those of today make of one seed.
+/// A fact about a seed that differs by the rules of v1.8 and by the current ones.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ByRules<T>([T; 2]);
 
@@ -85,7 +85,7 @@ impl<T> ByRules<T> {
         Self([of(Rules::Documented), of(Rules::Current)])
     }
 
-    /// The fact by `rules`.
+    /// The fact under `rules`.
     pub(crate) fn under(&self, rules: Rules) -> &T {
         match rules {
             Rules::Documented => &self.0[0],
@@ -94,26 +94,26 @@ impl<T> ByRules<T> {
     }
 }
 
-/// Meaning of the zones of a shoot's workers to a seed.
+/// The effect of the zones of a shoot's workers on a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ZoneMode {
-    /// None.
+    /// The zones of workers have no effect.
     Free,
-    /// Shoots with workers in its zones come first.
+    /// The seed is preferred for shoots with workers in its zones.
     Prefer,
-    /// Shoots with workers in its zones alone.
+    /// The seed only accepts shoots with workers in its zones.
     Enforce,
 }
 
-/// The first release whose scheduler has the rules of today, where they differ from those of v1.8.
+/// The first release whose scheduler has the current rules, where they differ from those of v1.8.
 const MODERN: (u32, u32) = (1, 49);
 
 impl Row {
-    /// Reads a Seed with `used` shoots on it. `below` is the seed that it runs on, where it is a shoot
+    /// Parses a Seed with `used` shoots on it. `below` is the seed on which it runs, if it is a shoot
     /// itself.
     ///
     /// # Errors
-    /// Reason why it cannot be read.
+    /// The reason why the object cannot be parsed.
     pub(crate) fn read(
         object: &Arc<Object>,
         used: i64,
@@ -163,7 +163,7 @@ impl Row {
         })
     }
 
-    /// Whether one more shoot fits, `own` seats of the shoot itself not counted.
+    /// Whether the shoot fits, if its `own` seats on the seed are not counted.
     pub(crate) fn has_room(&self, own: i64) -> bool {
         self.facts.limit.is_none_or(|limit| self.used - own < limit)
     }
@@ -171,7 +171,7 @@ impl Row {
 
 /// The first condition that keeps the seed from being ready, and its status (empty when it is missing).
 pub(crate) fn unready(seed: &Seed, rules: Rules) -> Option<(&'static str, &str)> {
-    let is_asked = |name: &str, is_there: bool| match name {
+    let is_required = |name: &str, is_there: bool| match name {
         "Bootstrapped" => is_there && rules == Rules::Documented,
         "BackupBucketsReady" => seed.spec.backup.is_some(),
         _ => true,
@@ -181,14 +181,15 @@ pub(crate) fn unready(seed: &Seed, rules: Rules) -> Option<(&'static str, &str)>
         .find_map(|name| {
             let found = condition(&seed.status.conditions, name);
             let status = found.map_or("", |condition| condition.status.as_str());
-            (is_asked(name, found.is_some()) && status != "True").then_some((name, status))
+            (is_required(name, found.is_some()) && status != "True").then_some((name, status))
         })
 }
 
-/// The taints that ask for a toleration: those that act through a seed's settings did not in v1.8.
+/// The taints that require a toleration. Taints that also exist as settings of the seed required none in
+/// v1.8.
 fn taints(seed: &Seed, rules: Rules) -> Arc<[SeedTaint]> {
-    let asks = |taint: &&SeedTaint| rules == Rules::Current || !is_special_taint(&taint.key);
-    seed.spec.taints.iter().filter(asks).cloned().collect()
+    let counts = |taint: &&SeedTaint| rules == Rules::Current || !is_special_taint(&taint.key);
+    seed.spec.taints.iter().filter(counts).cloned().collect()
 }
 
 fn zone_mode(seed: &Seed) -> ZoneMode {
@@ -236,17 +237,17 @@ fn networks(seed: &Seed) -> [Range; 3] {
 }
 
 fn defaults(seed: &Seed) -> [Range; 3] {
-    let Some(given) = &seed.spec.networks.shoot_defaults else {
+    let Some(ranges) = &seed.spec.networks.shoot_defaults else {
         return [Range::NONE; 3];
     };
     [
         Range::NONE,
-        Range::of(given.pods.as_deref()),
-        Range::of(given.services.as_deref()),
+        Range::of(ranges.pods.as_deref()),
+        Range::of(ranges.services.as_deref()),
     ]
 }
 
-/// Ranges among `ranges` that meet one that Gardener keeps for itself, as bits.
+/// The ones among `ranges` that overlap with a reserved range, as bits.
 pub(crate) fn reserved(ranges: &[Range; 3]) -> u32 {
     let bits = ranges.iter().enumerate();
     bits.map(|(bit, range)| u32::from(range.reserved_for().is_some()) << bit)

@@ -1,4 +1,4 @@
-//! A shoot as scheduling sees it.
+//! A shoot as scheduling uses it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,75 +16,75 @@ use crate::names::DEFAULT_SCHEDULER;
 /// A shoot and its object.
 pub(crate) struct Record {
     pub(crate) object: Arc<Object>,
-    /// Requirements on its seed.
+    /// The requirements on the seed.
     pub(crate) wants: Wants,
-    /// Its seeds.
+    /// The seeds on which the shoot counts.
     pub(crate) seats: Seats,
-    /// `spec.seedName`.
+    /// The field `spec.seedName`.
     pub(crate) seed: Option<Arc<str>>,
-    /// It is being deleted.
+    /// Whether the shoot is being deleted.
     pub(crate) deleting: bool,
 }
 
-/// Requirements of a shoot on its seed. Two equal ones are decided alike.
+/// The requirements of a shoot on its seed. Shoots with equal requirements get equal decisions.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Wants {
-    /// Its namespace.
+    /// The namespace of the shoot.
     pub(crate) namespace: String,
-    /// Its name, which is part of a default domain.
+    /// The name of the shoot, which is part of a default domain.
     pub(crate) name: String,
-    /// Its scheduler.
+    /// The name of the shoot's scheduler.
     pub(crate) scheduler: String,
-    /// Whether its own machines run its control plane.
+    /// Whether the shoot's own machines run its control plane.
     pub(crate) self_hosted: bool,
-    /// Whether it has no machines, and so no pods.
+    /// Whether the shoot has no machines, and thus no pods.
     pub(crate) workerless: bool,
-    /// The kind and name of its cloud profile.
+    /// The kind and name of the cloud profile.
     pub(crate) profile: (String, String),
-    /// Its provider type.
+    /// The provider type.
     pub(crate) provider: String,
-    /// Its region.
+    /// The region.
     pub(crate) region: String,
-    /// Whether it may go to any region of its provider.
+    /// Whether the shoot may be placed in any region of its provider.
     pub(crate) testing: bool,
-    /// Whether it gets DNS records.
+    /// Whether the shoot needs DNS records.
     pub(crate) dns: bool,
-    /// Whether it has a domain with unmanaged records.
+    /// Whether the shoot has a domain with unmanaged records.
     pub(crate) unmanaged: bool,
-    /// Its own domain.
+    /// The shoot's own domain.
     pub(crate) domain: Option<String>,
-    /// Whether its control plane survives the loss of a zone.
+    /// Whether the control plane must survive the loss of a zone.
     pub(crate) survives_a_zone: bool,
-    /// The zones of its control plane, if given.
+    /// The zones of the control plane, if the shoot names any.
     pub(crate) control_plane_zones: Vec<String>,
-    /// The zones of its workers, in order, each once.
+    /// The zones of the workers, sorted, each once.
     pub(crate) worker_zones: Vec<String>,
-    /// The names of the access restrictions that its seed must offer.
+    /// The names of the access restrictions that the seed must offer.
     pub(crate) restrictions: Vec<String>,
-    /// Nodes, pods, services, as written.
+    /// The ranges of nodes, pods and services as text.
     pub(crate) ranges: [Option<String>; 3],
-    /// The ranges, read.
+    /// The parsed ranges of nodes, pods and services.
     pub(crate) networks: [Range; 3],
-    /// The families of its addresses.
+    /// The IP families.
     pub(crate) families: Families,
-    /// Ranges of its own that meet one that Gardener keeps for itself, as bits.
+    /// The shoot's own ranges that overlap with a reserved range, as bits.
     pub(crate) reserved: u32,
-    /// The networks that it has already.
+    /// The networks that the shoot has already.
     pub(crate) held: Option<StatusNetworks>,
-    /// The taints it tolerates, as listed.
+    /// The tolerations, in listed order.
     pub(crate) tolerations: Vec<Toleration>,
-    /// The labels its seed must have.
+    /// The labels that the seed must have.
     pub(crate) selector: Selector,
-    /// The provider types its seed may have; empty leaves it to the profile.
+    /// The allowed provider types of the seed; if empty, the profile decides.
     pub(crate) provider_types: Vec<String>,
 }
 
-/// The networks that a shoot has, by its status: nodes, pods, services.
+/// The networks of a shoot from its status: nodes, pods, services.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct StatusNetworks {
-    /// As written.
+    /// The ranges as text.
     pub(crate) texts: [Vec<String>; 3],
-    /// Read.
+    /// The parsed ranges.
     pub(crate) networks: [Vec<Range>; 3],
 }
 
@@ -100,10 +100,10 @@ impl StatusNetworks {
 }
 
 impl Record {
-    /// Reads a Shoot.
+    /// Parses a Shoot.
     ///
     /// # Errors
-    /// Reason why it cannot be read.
+    /// The reason why the object cannot be parsed.
     pub(crate) fn read(object: &Arc<Object>) -> Result<Self, String> {
         let shoot: Shoot = object.view().map_err(|error| error.to_string())?;
         Ok(Self {
@@ -120,14 +120,14 @@ impl Record {
         })
     }
 
-    /// Whether the scheduler is to find a seed for it.
+    /// Whether the shoot waits for a seed from this scheduler.
     pub(crate) fn waits(&self) -> bool {
         self.seed.is_none() && !self.deleting && self.wants.is_ours()
     }
 }
 
 impl Wants {
-    /// Reads the requirements of `shoot`, of this namespace and name.
+    /// Reads the requirements of `shoot`, which has this namespace and name.
     ///
     /// # Errors
     /// The problem of its selector.
@@ -172,7 +172,7 @@ impl Wants {
         })
     }
 
-    /// Whether the default scheduler is to find a seed.
+    /// Whether the default scheduler is responsible for the shoot.
     pub(crate) fn is_ours(&self) -> bool {
         self.scheduler == DEFAULT_SCHEDULER && !self.self_hosted
     }

@@ -1,4 +1,4 @@
-//! Types and rules the kinds share.
+//! Types and rules that several kinds share.
 
 use std::collections::BTreeMap;
 
@@ -27,10 +27,10 @@ pub struct SeedSelector {
 }
 
 impl SeedSelector {
-    /// The label selector, compiled.
+    /// Compiles the label selector.
     ///
     /// # Errors
-    /// Every bad key, operator and value, below `path`.
+    /// All invalid keys, operators and values, below `path`.
     pub fn compile(&self, path: &str) -> Result<Selector, Vec<FieldError>> {
         let labels = LabelSelector {
             match_labels: self.match_labels.clone(),
@@ -82,14 +82,14 @@ pub struct LastOperation {
 }
 
 impl LastOperation {
-    /// Whether a control plane is on its way from one seed to another.
+    /// Whether the control plane is moving from one seed to another.
     #[must_use]
     pub fn is_move(&self) -> bool {
         self.r#type == "Migrate" || (self.r#type == "Restore" && self.state != "Succeeded")
     }
 }
 
-/// Text of a cell without data.
+/// The text of a cell without data.
 pub(crate) const UNKNOWN: &str = "<unknown>";
 
 /// The cell of the last operation on a shoot or a seed: `Reconcile Succeeded (100%)`.
@@ -167,7 +167,7 @@ pub(crate) fn of_families(
     given: &[(&'static str, Option<&str>)],
 ) {
     if families.iter().any(|family| !FAMILIES.contains(&family.as_str())) {
-        // The meant ones are unknown.
+        // Invalid families are reported elsewhere, and the intended ones are unknown.
         return;
     }
     let families = Families::of(families.iter().map(String::as_str));
@@ -184,7 +184,7 @@ pub(crate) fn of_families(
     }
 }
 
-/// Refuses ranges that meet one that Gardener keeps for itself.
+/// Refuses ranges that overlap with a range that Gardener reserves.
 pub(crate) fn unreserved(errors: &mut Vec<FieldError>, given: &[(&'static str, Option<&str>)]) {
     for (path, text) in given {
         let Some(text) = text else { continue };
@@ -219,7 +219,8 @@ pub(crate) fn minor_version(text: &str) -> Option<(u32, u32)> {
     Some((number()?, number()?))
 }
 
-/// Judges a label key: an optional DNS subdomain and `/`, then at most 63 letters, digits, `-`, `_` and `.`.
+/// Validates a label key: an optional DNS subdomain and `/`, then at most 63 letters, digits, `-`, `_` and
+/// `.`.
 pub(crate) fn label_key(key: &str) -> Result<(), String> {
     let name = match key.split_once('/') {
         Some((prefix, name)) => {
@@ -235,7 +236,8 @@ pub(crate) fn label_key(key: &str) -> Result<(), String> {
     label_text(name).map_err(|problem| format!("name part {problem}"))
 }
 
-/// Judges a label value: empty, or at most 63 letters, digits, `-`, `_` and `.`, alphanumeric at both ends.
+/// Validates a label value: empty, or at most 63 letters, digits, `-`, `_` and `.`, alphanumeric at both
+/// ends.
 pub(crate) fn label_text(text: &str) -> Result<(), String> {
     let bytes = text.as_bytes();
     if bytes.len() > 63 {

@@ -1,5 +1,5 @@
-//! Kinds of a garden that nothing is decided by (docs/systems/gardener.md, "API objects"). They are kept as
-//! they come, so that the files of a garden can be applied whole.
+//! Kinds of a garden that decisions do not read (docs/systems/gardener.md, "API objects"). Their objects are
+//! stored unchanged, so that all manifests of a garden can be applied.
 
 use std::sync::{Arc, LazyLock};
 
@@ -8,10 +8,10 @@ use serde_json::json;
 
 use crate::names::{GROUP, MANAGED_SEEDS, VERSION};
 
-/// The version of all groups but the core one.
+/// The version of all groups except the core one.
 const ALPHA: &str = "v1alpha1";
 
-/// A kind whose objects are kept as they come.
+/// A kind whose objects are stored unchanged.
 struct DataKind(&'static KindInfo);
 
 static ALL: [KindInfo; 4] = [
@@ -48,7 +48,7 @@ static ALL: [KindInfo; 4] = [
     },
 ];
 
-/// All of them.
+/// All kinds whose objects are stored unchanged.
 pub(super) fn all() -> impl Iterator<Item = Arc<dyn Kind>> {
     ALL.iter().map(|info| Arc::new(DataKind(info)) as Arc<dyn Kind>)
 }

@@ -1,5 +1,5 @@
-//! ExposureClass: how control planes of shoots are reached, and which seeds can (docs/systems/gardener.md,
-//! "Exposure classes").
+//! ExposureClass: the way to reach control planes of shoots, and the seeds that support it
+//! (docs/systems/gardener.md, "Exposure classes").
 
 use berth_apimachinery::{
     Column, Definition, FieldError, Kind, KindInfo, Schema, Scope, Write, described_by,

@@ -115,8 +115,8 @@ impl Kind for NamespacedCloudProfileKind {
                 "field is immutable",
             ));
         }
-        let made = profile.status.and_then(|status| status.cloud_profile_spec);
-        if let Some(selector) = made.and_then(|made| made.seed_selector) {
+        let merged = profile.status.and_then(|status| status.cloud_profile_spec);
+        if let Some(selector) = merged.and_then(|merged| merged.seed_selector) {
             let path = "status.cloudProfileSpec.seedSelector";
             errors.extend(selector.compile(path).err().into_iter().flatten());
         }

@@ -77,12 +77,12 @@ pub struct ProjectStatus {
 }
 
 impl Project {
-    /// The namespace of the project called `name`.
+    /// The namespace of the project named `name`.
     #[must_use]
     pub fn namespace(&self, name: &str) -> String {
-        let given = self.spec.namespace.as_deref();
-        let given = given.filter(|namespace| !namespace.is_empty());
-        given.map_or_else(|| format!("{PROJECT_PREFIX}{name}"), str::to_owned)
+        let namespace_name = self.spec.namespace.as_deref();
+        let namespace_name = namespace_name.filter(|namespace| !namespace.is_empty());
+        namespace_name.map_or_else(|| format!("{PROJECT_PREFIX}{name}"), str::to_owned)
     }
 }
 
@@ -115,7 +115,7 @@ static DEFINITION: Definition = Definition {
     )
 };
 
-/// The most characters of a project's name.
+/// The most characters in a project's name.
 const NAME_LENGTH: usize = 10;
 
 /// The kind Project.
@@ -151,8 +151,8 @@ impl Kind for ProjectKind {
         if let Some(namespace) = project.spec.namespace.as_deref() {
             check_namespace(&mut errors, namespace);
         }
-        if let Some(given) = &project.spec.tolerations {
-            check_tolerations(&mut errors, given);
+        if let Some(tolerations) = &project.spec.tolerations {
+            check_tolerations(&mut errors, tolerations);
         }
         let old: Option<Project> = write.old.and_then(|old| view(self.schema(VERSION), old).ok());
         if let Some(old) = old {
@@ -184,19 +184,19 @@ fn check_namespace(errors: &mut Vec<FieldError>, namespace: &str) {
     }
 }
 
-fn check_tolerations(errors: &mut Vec<FieldError>, given: &ProjectTolerations) {
+fn check_tolerations(errors: &mut Vec<FieldError>, of_project: &ProjectTolerations) {
     const DEFAULTS: &str = "spec.tolerations.defaults";
-    tolerations(errors, DEFAULTS, &given.defaults);
-    tolerations(errors, "spec.tolerations.whitelist", &given.whitelist);
-    for (index, default) in given.defaults.iter().enumerate() {
-        if !given.whitelist.iter().any(|allowed| allowed.allows(default)) {
+    tolerations(errors, DEFAULTS, &of_project.defaults);
+    tolerations(errors, "spec.tolerations.whitelist", &of_project.whitelist);
+    for (index, default) in of_project.defaults.iter().enumerate() {
+        if !of_project.whitelist.iter().any(|allowed| allowed.allows(default)) {
             let detail = "must be in spec.tolerations.whitelist, too";
             errors.push(FieldError::forbidden(format!("{DEFAULTS}[{index}]"), detail));
         }
     }
 }
 
-/// Gardener's own shoots tolerate the taint of protected seeds.
+/// Adds the toleration of protected seeds, which Gardener's own shoots have.
 fn tolerate_protected(spec: &mut Map<String, Value>) {
     let Some(tolerations) = child(spec, "tolerations") else {
         return;
@@ -238,28 +238,28 @@ mod tests {
 
     #[test]
     fn a_default_toleration_is_one_that_is_allowed() {
-        let told = |defaults: Value, whitelist: Value| {
+        let errors = |defaults: Value, whitelist: Value| {
             let spec = json!({"tolerations": {"defaults": defaults, "whitelist": whitelist}});
             written(None, &project(&spec)).1
         };
         let gpu = || json!([{"key": "gpu", "value": "a100"}]);
-        assert!(told(gpu(), gpu()).is_empty());
-        assert!(told(gpu(), json!([{"key": "gpu"}])).is_empty(), "every value");
+        assert!(errors(gpu(), gpu()).is_empty());
+        assert!(errors(gpu(), json!([{"key": "gpu"}])).is_empty(), "every value");
         for whitelist in [
             json!([]),
             json!([{"key": "gpu", "value": "h100"}]),
             json!([{"key": "cpu"}]),
         ] {
-            let told = told(gpu(), whitelist.clone());
-            assert_eq!(told.len(), 1, "{whitelist}: {told:?}");
+            let errors = errors(gpu(), whitelist.clone());
+            assert_eq!(errors.len(), 1, "{whitelist}: {errors:?}");
             assert!(
-                told[0].starts_with("spec.tolerations.defaults[0]: Forbidden"),
-                "{told:?}"
+                errors[0].starts_with("spec.tolerations.defaults[0]: Forbidden"),
+                "{errors:?}"
             );
         }
         let twice = json!([{"key": "gpu"}, {"key": "gpu"}]);
         assert_eq!(
-            told(json!([]), twice),
+            errors(json!([]), twice),
             ["spec.tolerations.whitelist[1]: Duplicate value: \"gpu=\""]
         );
     }

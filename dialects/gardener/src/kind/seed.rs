@@ -45,14 +45,14 @@ impl Kind for SeedKind {
             Ok(seed) => seed,
             Err(errors) => return errors,
         };
-        // A stored object has passed these rules; an unreadable one cannot be compared.
+        // A stored object that cannot be parsed is not compared.
         let old: Option<Seed> = write.old.and_then(|old| view(self.schema(VERSION), old).ok());
         rules::check(&seed, old.as_ref())
     }
 }
 
-/// A seed is visible to the scheduler by default. With the deprecated taint and without scheduling
-/// settings, the rules in force decide (docs/systems/gardener.md, "Seed"): nothing is set.
+/// Makes a seed visible to the scheduler by default. If it has the deprecated taint and no scheduling
+/// settings, nothing is set: the rules in force decide (docs/systems/gardener.md, "Seed").
 fn default_visibility(root: &mut serde_json::Map<String, Value>) {
     let Some(spec) = root.get_mut("spec").and_then(Value::as_object_mut) else {
         return;
@@ -77,7 +77,7 @@ fn default_visibility(root: &mut serde_json::Map<String, Value>) {
     }
 }
 
-/// Provider type and region as labels, so that both selectors can name them.
+/// Sets provider type and region as labels, so that both selectors can use them.
 fn default_labels(root: &mut serde_json::Map<String, Value>) {
     let text = |field| {
         root.get("spec")?

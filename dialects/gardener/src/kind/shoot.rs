@@ -1,4 +1,4 @@
-//! Shoot: a cluster that a user ordered. Scheduling gives its control plane a seed.
+//! Shoot: a cluster that a user requests. Scheduling picks a seed for its control plane.
 
 pub mod binding;
 mod columns;
@@ -78,12 +78,12 @@ impl Kind for ShootKind {
         let mut errors = rules::check(&shoot, &namespace);
         // A binding sets the seed's ranges, which the scheduler has checked.
         let ranges = |value: &Value| value.pointer("/spec/networking").cloned();
-        let given = matches!(write.via, Via::Create | Via::Update)
+        let ranges_change = matches!(write.via, Via::Create | Via::Update)
             && write.old.is_none_or(|old| ranges(old) != ranges(new));
-        if let Some(networking) = shoot.spec.networking.as_ref().filter(|_| given) {
+        if let Some(networking) = shoot.spec.networking.as_ref().filter(|_| ranges_change) {
             errors.extend(rules::ranges(networking));
         }
-        // A stored object has passed these rules; an unreadable one cannot be compared.
+        // A stored object that cannot be parsed is not compared.
         let old: Option<(Shoot, &Value)> = write
             .old
             .and_then(|value| Some((view(self.schema(VERSION), value).ok()?, value)));

@@ -1,4 +1,4 @@
-//! Sentences about ranges: those of a shoot, those of its seed, and those that its status has.
+//! Sentences about ranges: those of a shoot, of its seed, and of its status.
 
 use crate::cidr::Range;
 use crate::filters::networks::{HELD, HELD_PAIRS};
@@ -7,8 +7,8 @@ use crate::fleet::shoot::Wants;
 
 const RANGES: [&str; 3] = ["nodes", "pods", "services"];
 
-/// The seed's ranges for shoots, as written: nodes (never), pods, services.
-fn given(row: &Row) -> [Option<&str>; 3] {
+/// The seed's default ranges for shoots as text: nodes (always none), pods, services.
+fn default_texts(row: &Row) -> [Option<&str>; 3] {
     let defaults = row.record.seed.spec.networks.shoot_defaults.as_ref();
     [
         None,
@@ -22,7 +22,7 @@ fn named(bits: u32) -> impl Iterator<Item = usize> {
     (0..3).filter(move |bit| bits >> bit & 1 == 1)
 }
 
-/// The ranges of this kind in the status of the shoot, as written and read.
+/// The ranges of this kind in the status of the shoot, as text and parsed.
 fn held(wants: &Wants, kind: usize) -> impl Iterator<Item = (&str, Range)> {
     let held = wants.held.iter();
     held.flat_map(move |held| held.texts[kind].iter().zip(&held.networks[kind]))
@@ -39,8 +39,8 @@ pub(super) fn missing(bits: u32, row: &Row, wants: &Wants) -> String {
             "neither the shoot nor the seed's shootDefaults give a range for {}",
             own.join(" and ")
         );
-        let given = given(row);
-        let foreign: Vec<&str> = named(bits).filter_map(|range| given[range]).collect();
+        let defaults = default_texts(row);
+        let foreign: Vec<&str> = named(bits).filter_map(|range| defaults[range]).collect();
         if !foreign.is_empty() {
             let families = wants.families.words();
             text.push_str(&format!(
@@ -59,25 +59,25 @@ pub(super) fn missing(bits: u32, row: &Row, wants: &Wants) -> String {
     texts.join(", ")
 }
 
-/// Owner and text of a range that the shoot gets: its own, or the seed's for shoots.
+/// Owner and text of a range that the shoot gets: its own range, or the seed's default.
 fn of_spec<'a>(kind: usize, row: &'a Row, wants: &'a Wants) -> (&'static str, &'a str) {
     match wants.ranges[kind].as_deref() {
         Some(text) => ("shoot's", text),
-        None => ("default", given(row)[kind].unwrap_or_default()),
+        None => ("default", default_texts(row)[kind].unwrap_or_default()),
     }
 }
 
 pub(super) fn reserved(bits: u32, row: &Row, wants: &Wants) -> String {
     let spec = named(bits).map(|kind| {
-        let (whose, text) = of_spec(kind, row, wants);
+        let (owner, text) = of_spec(kind, row, wants);
         let purpose = Range::of(Some(text)).reserved_for().unwrap_or_default();
-        format!("{whose} {} {text} meets {purpose}", RANGES[kind])
+        format!("{owner} {} {text} meets {purpose}", RANGES[kind])
     });
     let status = named(bits >> HELD).filter_map(|kind| {
         let (text, purpose) =
             held(wants, kind).find_map(|(text, range)| Some((text, range.reserved_for()?)))?;
-        let told = bits >> kind & 1 == 1 && of_spec(kind, row, wants).1 == text;
-        (!told).then(|| format!("{} {text} in the shoot's status meets {purpose}", RANGES[kind]))
+        let is_repeated = bits >> kind & 1 == 1 && of_spec(kind, row, wants).1 == text;
+        (!is_repeated).then(|| format!("{} {text} in the shoot's status meets {purpose}", RANGES[kind]))
     });
     spec.chain(status).collect::<Vec<_>>().join(", ")
 }
@@ -89,24 +89,24 @@ pub(super) fn overlaps(pairs: u32, row: &Row, wants: &Wants) -> String {
         networks.pods.as_str(),
         networks.services.as_str(),
     ];
-    let spec = met(pairs).map(|(shoot, seed)| {
-        let (whose, text) = of_spec(shoot, row, wants);
-        let of_shoot = format!("{whose} {} {text}", RANGES[shoot]);
+    let spec = pairs_of(pairs).map(|(shoot, seed)| {
+        let (owner, text) = of_spec(shoot, row, wants);
+        let of_shoot = format!("{owner} {} {text}", RANGES[shoot]);
         format!("{of_shoot} and seed's {} {}", RANGES[seed], seeds[seed])
     });
-    let status = met(pairs >> HELD_PAIRS).filter_map(|(shoot, seed)| {
+    let status = pairs_of(pairs >> HELD_PAIRS).filter_map(|(shoot, seed)| {
         let other = row.facts.networks[seed];
         let (text, _) = held(wants, shoot).find(|(_, range)| range.overlaps(other))?;
-        let told = pairs >> (shoot * 3 + seed) & 1 == 1 && of_spec(shoot, row, wants).1 == text;
+        let is_repeated = pairs >> (shoot * 3 + seed) & 1 == 1 && of_spec(shoot, row, wants).1 == text;
         let of_shoot = format!("{} {text} in the shoot's status", RANGES[shoot]);
-        (!told).then(|| format!("{of_shoot} and seed's {} {}", RANGES[seed], seeds[seed]))
+        (!is_repeated).then(|| format!("{of_shoot} and seed's {} {}", RANGES[seed], seeds[seed]))
     });
     let texts: Vec<String> = spec.chain(status).collect();
     format!("networks overlap: {}", texts.join(", "))
 }
 
-/// The pairs in `bits`: of the shoot and of the seed.
-fn met(bits: u32) -> impl Iterator<Item = (usize, usize)> {
+/// The pairs in `bits`: the index of the shoot's range and that of the seed's range.
+fn pairs_of(bits: u32) -> impl Iterator<Item = (usize, usize)> {
     (0..9)
         .filter(move |bit| bits >> bit & 1 == 1)
         .map(|bit| (bit / 3, bit % 3))

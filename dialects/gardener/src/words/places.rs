@@ -9,7 +9,7 @@ use crate::fleet::Fleet;
 use crate::fleet::seed::Row;
 use crate::fleet::shoot::Wants;
 
-/// The sentence of one refusal for one of these.
+/// The sentence of one refusal for zones, access restrictions or a default domain.
 pub(super) fn sentence(fleet: &Fleet, row: &Row, wants: &Wants, reason: Reason) -> String {
     let zones = listed(&row.facts.zones);
     match Code::of_reason(reason) {
@@ -18,8 +18,8 @@ pub(super) fn sentence(fleet: &Fleet, row: &Row, wants: &Wants, reason: Reason) 
             row.facts.zones.len()
         ),
         Code::ZonesMissing => {
-            let asked = wants.control_plane_zones.iter();
-            let missing: Vec<&str> = asked
+            let required = wants.control_plane_zones.iter();
+            let missing: Vec<&str> = required
                 .filter(|zone| !row.facts.zones.contains(zone))
                 .map(String::as_str)
                 .collect();
@@ -39,8 +39,8 @@ pub(super) fn sentence(fleet: &Fleet, row: &Row, wants: &Wants, reason: Reason) 
             fleet.row(reason.detail).name
         ),
         Code::AccessRestricted => {
-            let asked = wants.restrictions.iter();
-            let missing: Vec<String> = asked
+            let required = wants.restrictions.iter();
+            let missing: Vec<String> = required
                 .filter(|name| !row.facts.restrictions.contains(name))
                 .cloned()
                 .collect();

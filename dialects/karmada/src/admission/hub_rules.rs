@@ -1,4 +1,5 @@
-//! When a hub must ask about bindings: whenever a user other than the scheduler changes its decision.
+//! The writes of bindings about which a hub must ask: those by which a user other than the scheduler changes
+//! a decision.
 
 use berth_admission::{Operation, Phase};
 use berth_dialect_contract::hub_rule::cel;
@@ -7,13 +8,13 @@ use berth_dialect_contract::{Condition, HubRule};
 use super::REPORTED;
 use crate::names::{ACTOR, APPLIED_PLACEMENT, BINDINGS, CLUSTER_BINDINGS, SCHEDULED};
 
-/// The rules.
+/// All rules for a hub.
 pub(crate) fn all() -> Vec<HubRule> {
-    let noted = format!("key == {}", cel::text(APPLIED_PLACEMENT));
+    let key = format!("key == {}", cel::text(APPLIED_PLACEMENT));
     let condition = format!("item.type == {}", cel::text(SCHEDULED));
     let mut parts = vec![
         cel::differs(&["spec", "clusters"]),
-        cel::entry_differs(&["metadata", "annotations"], &noted),
+        cel::entry_differs(&["metadata", "annotations"], &key),
         cel::element_differs(&["status", "conditions"], &condition),
     ];
     parts.extend(REPORTED.iter().map(|field| cel::differs(&["status", field])));

@@ -1,4 +1,5 @@
-//! Protection from deletion by a label, as Karmada's webhook has it (docs/systems/karmada.md, "What is guarded").
+//! Protection from deletion by a label, as in Karmada's webhook (docs/systems/karmada.md, "What is
+//! guarded").
 
 use berth_admission::{Denial, Operation, Plugin, Request};
 use serde_json::Value;
@@ -6,10 +7,10 @@ use serde_json::Value;
 use crate::names::{APPS_GROUP, CLUSTER_GROUP, DELETION_PROTECTED, POLICY_GROUP, WORK_GROUP};
 use crate::template;
 
-/// Value of the label by which an object is protected.
+/// Value of the label that protects an object.
 const ALWAYS: &str = "Always";
 
-/// Refuses that templates and objects of Karmada are deleted which are labelled so.
+/// Refuses the deletion of templates and Karmada objects that have the label.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DeletionProtection;
 

@@ -11,7 +11,7 @@ use crate::testing::binding_value;
 
 const CONTROLLERS: &str = "system:karmada:controller-manager";
 
-/// Whether `user` may make `new` of `old`.
+/// Whether `user` may update `old` to `new`.
 fn may(user: &str, old: &Value, new: &Value) -> bool {
     let guard: Arc<dyn Plugin> = Arc::new(DecisionGuard::new(SystemUsers::new([CONTROLLERS])));
     let chain = Chain::new(vec![guard]);

@@ -1,4 +1,4 @@
-//! Clusters that an affinity means, and the part that leaves one out.
+//! Clusters that match an affinity, and the part that excludes another one.
 
 use serde_json::{Value, json};
 

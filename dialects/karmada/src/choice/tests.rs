@@ -1,4 +1,4 @@
-//! Every world of the table that Karmada v1.18.2 itself has decided.
+//! Every case of the table, with the decisions of Karmada v1.18.2 itself.
 
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ fn fixed(weights: &[(&str, i64)]) -> Value {
     weighted(&json!({"staticWeightList": rules.collect::<Vec<_>>()}))
 }
 
-/// With constraints such as `region 1..3`.
+/// Returns the placement with constraints such as `region 1..3`.
 fn spread(mut placement: Value, constraints: &[(&str, i64, i64)]) -> Value {
     let all = constraints
         .iter()

@@ -1,4 +1,5 @@
-//! A column of values that many clusters have in common: each is kept once, and judged once in a decision.
+//! A column of values that many clusters have in common: each value is stored once, and judged once per
+//! decision.
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use berth_scheduling::Ix;
 /// A column of values that many clusters have in common.
 #[derive(Clone, Debug)]
 pub(crate) struct Common<T> {
-    /// The number of the value of each cluster.
+    /// The number of each cluster's value.
     numbers: Arc<Vec<u32>>,
     known: imbl::HashMap<Arc<T>, u32>,
     /// The values by number.
@@ -26,7 +27,7 @@ impl<T> Default for Common<T> {
 }
 
 impl<T: Eq + Hash> Common<T> {
-    /// The column of clusters with these values.
+    /// Builds the column from the value of each cluster, in order.
     pub(super) fn build<'a>(rows: impl Iterator<Item = &'a Arc<T>>) -> Self
     where
         T: 'a,
@@ -36,7 +37,7 @@ impl<T: Eq + Hash> Common<T> {
         column
     }
 
-    /// Takes in that `candidate` has `new` in the place of `old`.
+    /// Changes the value of `candidate` from `old` to `new`.
     pub(super) fn change(&mut self, candidate: Ix, old: &Arc<T>, new: &Arc<T>) {
         if old == new {
             return;
@@ -50,7 +51,7 @@ impl<T: Eq + Hash> Common<T> {
         }
     }
 
-    /// The number of the value of `candidate`, by which verdicts stand in what [`Common::judge`] gives.
+    /// The number of the value of `candidate`: the index of its verdict in the result of [`Common::judge`].
     #[inline]
     pub(crate) fn of(&self, candidate: Ix) -> usize {
         self.numbers[candidate as usize] as usize
@@ -61,7 +62,7 @@ impl<T: Eq + Hash> Common<T> {
         self.values.iter().map(|value| judge(value)).collect()
     }
 
-    /// The clusters of whose value `judge` says something, with what it says.
+    /// The clusters for whose value `judge` returns a verdict, with this verdict.
     pub(crate) fn each<V: Copy>(&self, judge: impl Fn(&T) -> Option<V>) -> Vec<(Ix, V)> {
         let verdicts = self.judge(judge);
         let all = (0..).zip(&*self.numbers);

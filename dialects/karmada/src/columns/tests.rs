@@ -1,4 +1,4 @@
-//! Columns that change say the same as columns that are built.
+//! Updated columns are equal to newly built ones.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::*;
 use crate::affinity::Affinity;
 use crate::testing::{cluster, cluster_value};
 
-/// One reading of the cluster of index `index`.
+/// One version of the cluster with the index `index`.
 fn reading(index: usize) -> impl Strategy<Value = Arc<Cluster>> {
     let one = |values: &'static [&'static str]| prop::sample::select(values);
     (
@@ -70,7 +70,7 @@ fn affinities() -> Vec<Affinity> {
     compiled.map(|raw| Affinity::compile(&raw)).collect()
 }
 
-/// All that `columns` say of each cluster, in words.
+/// All content of `columns` about each cluster, in words.
 fn said(columns: &Columns) -> Vec<String> {
     let affinities = affinities();
     let meant: Vec<Bits> = affinities

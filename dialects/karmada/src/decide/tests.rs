@@ -1,4 +1,5 @@
-//! Decisions about what is incomplete, unreadable or gone: as the page says, with clear words.
+//! Decisions on incomplete, unreadable and deleted objects, which are as documented and have clear
+//! sentences.
 
 use berth_apimachinery::{Change, Key, Timestamp};
 use berth_dialect_contract::Inventory as _;
@@ -21,7 +22,7 @@ fn fold(fleet: &mut Fleet, key: &Key, value: &Value) {
     fleet.fold(&Change::added(key.clone(), object(value)));
 }
 
-/// A fleet of clusters a, b and so on with ten pods free each, of which `changes` are made.
+/// A fleet of clusters a, b and so on with room for ten pods each, to which `changes` are applied.
 fn fleet(changes: &[fn(&mut Value)]) -> Fleet {
     let mut fleet = Fleet::default();
     for (name, change) in ["a", "b", "c", "d"].iter().zip(changes) {
@@ -32,7 +33,7 @@ fn fleet(changes: &[fn(&mut Value)]) -> Fleet {
     fleet
 }
 
-/// The decision about `binding`.
+/// The decision on `binding`.
 fn decided(fleet: &mut Fleet, binding: &Value) -> Decision {
     let demand = key();
     fold(fleet, &demand, binding);

@@ -1,5 +1,5 @@
-//! The binding that comes of a template and its policy. Decisions, reports and evictions in it are others'
-//! and stay.
+//! The binding of a template under a policy. Decisions, reports and evictions in a binding belong to other
+//! controllers, and are kept.
 
 use berth_apimachinery::{Key, Object};
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use crate::kind::WORK_VERSION;
 use crate::names::{BINDINGS, WORK_GROUP};
 use crate::template::{self, TemplateKind};
 
-/// Fields of a policy that its bindings have, too.
+/// Fields that a binding copies from its policy.
 const OF_POLICY: [&str; 6] = [
     "placement",
     "propagateDeps",
@@ -36,7 +36,7 @@ pub(super) fn empty(key: &Key) -> Value {
     json!({"apiVersion": format!("{WORK_GROUP}/{WORK_VERSION}"), "kind": kind, "metadata": metadata, "spec": {}})
 }
 
-/// `binding` as `template`, which is of `kind`, and `policy` want it.
+/// Returns `binding` as it follows from `template`, which is of `kind`, and from `policy`.
 pub(super) fn of_template(
     binding: &Value,
     kind: &TemplateKind,
@@ -52,10 +52,10 @@ pub(super) fn of_template(
             resource[field] = text.into();
         }
     }
-    // A recorded version of the template stays: decisions do not read it.
-    let noted = &new["spec"]["resource"]["resourceVersion"];
-    if !noted.is_null() {
-        resource["resourceVersion"] = noted.clone();
+    // A recorded resourceVersion of the template is kept: decisions do not read it.
+    let version = &new["spec"]["resource"]["resourceVersion"];
+    if !version.is_null() {
+        resource["resourceVersion"] = version.clone();
     }
     let wants = template::wants(kind, template.value());
     if let Some(spec) = new["spec"].as_object_mut() {
@@ -70,9 +70,9 @@ pub(super) fn of_template(
     new
 }
 
-/// `binding` with the fields of `policy`, independent of its template.
+/// Returns `binding` with the fields that it copies from `policy`; those of its template stay.
 pub(super) fn of_policy(binding: &Value, policy: &PolicyRecord) -> Value {
-    let mut new = claim::put_on(binding, policy);
+    let mut new = claim::with_claim(binding, policy);
     let raw = &policy.object.value()["spec"];
     let Some(spec) = new["spec"].as_object_mut() else {
         return new;
@@ -81,7 +81,7 @@ pub(super) fn of_policy(binding: &Value, policy: &PolicyRecord) -> Value {
         set(spec, field, raw.get(field).cloned());
     }
     if spec.get("placement").is_none() {
-        // A policy without one goes everywhere.
+        // A policy without a placement selects all clusters.
         set(spec, "placement", Some(json!({})));
     }
     let mut suspension = spec
@@ -115,7 +115,7 @@ fn own(binding: &mut Value, kind: &TemplateKind, template: &Object) {
     if owners.iter().any(|other| other["uid"] == owner["uid"]) {
         return;
     }
-    // From an earlier template of that name.
+    // Another controller reference is that of an earlier template with this name.
     owners.retain(|other| other["controller"] != true);
     owners.push(owner);
     binding["metadata"]["ownerReferences"] = owners.into();

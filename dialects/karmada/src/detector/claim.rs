@@ -6,7 +6,7 @@ use std::sync::Arc;
 use berth_apimachinery::{Key, Object};
 use serde_json::{Value, json};
 
-use super::stored::stripped;
+use super::stored_object::stripped;
 use crate::fleet::Fleet;
 use crate::fleet::policies::PolicyRecord;
 use crate::names::{CLAIMS, CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLICIES};
@@ -21,7 +21,7 @@ const CLUSTER_NAME: &str = "clusterpropagationpolicy.karmada.io/name";
 const ID: &str = CLAIMS[0];
 const CLUSTER_ID: &str = CLAIMS[1];
 
-/// Whether templates of `namespace` are Karmada's own or Kubernetes'.
+/// Whether `namespace` is one of Karmada's own or Kubernetes', whose templates no policy claims.
 pub(super) fn is_reserved(namespace: &str) -> bool {
     ["karmada-system", "karmada-cluster"].contains(&namespace)
         || ["karmada-es-", "kube-"]
@@ -45,7 +45,7 @@ pub(super) fn claimed_by(object: &Object) -> Option<Key> {
     Some(Key::new(CLUSTER_PROPAGATION_POLICIES, "", &name))
 }
 
-/// The policy of `template`: the one that claims it while it still selects it, else the best one.
+/// The policy of `template`: the policy that claims and still selects it, else the best one.
 pub(super) fn policy<'a>(
     fleet: &'a Fleet,
     kind: &TemplateKind,
@@ -57,8 +57,8 @@ pub(super) fn policy<'a>(
         .or_else(|| best(fleet, kind, template))
 }
 
-/// The best policy that selects `template`: one of its namespace before cluster-wide ones; then
-/// priority, precision of the selector, name.
+/// The best policy that selects `template`: policies of its namespace before cluster-wide ones, then by
+/// priority, precision of the selector, and name.
 fn best<'a>(fleet: &'a Fleet, kind: &TemplateKind, template: &Object) -> Option<&'a Arc<PolicyRecord>> {
     let meta = template.meta();
     let of = |resource, namespace: &str| {
@@ -81,8 +81,8 @@ fn best<'a>(fleet: &'a Fleet, kind: &TemplateKind, template: &Object) -> Option<
     own.or_else(|| of(CLUSTER_PROPAGATION_POLICIES, ""))
 }
 
-/// `object` with the claim of `policy`, and without another one.
-pub(super) fn put_on(object: &Value, policy: &PolicyRecord) -> Value {
+/// Returns `object` with the claim of `policy` in place of any other claim.
+pub(super) fn with_claim(object: &Value, policy: &PolicyRecord) -> Value {
     let mut object = without(object);
     let Key { namespace, name, .. } = &policy.key;
     let (id, names) = match namespace.is_empty() {
@@ -104,8 +104,8 @@ fn set(object: &mut Value, list: &str, key: &str, value: &str) {
     list[key] = value.into();
 }
 
-/// `object` without the claim that it has; `None` where it has none.
-pub(super) fn taken_off(object: &Object) -> Option<Value> {
+/// Returns `object` without its claim; `None` where it has none.
+pub(super) fn without_claim(object: &Object) -> Option<Value> {
     let labels = object.meta().labels();
     let claimed = [ID, CLUSTER_ID].iter().any(|id| labels.contains_key(id));
     claimed.then(|| without(&stripped(object)))
@@ -113,14 +113,14 @@ pub(super) fn taken_off(object: &Object) -> Option<Value> {
 
 fn without(object: &Value) -> Value {
     let mut object = object.clone();
-    let gone = [
+    let keys = [
         ("labels", ID),
         ("labels", CLUSTER_ID),
         ("annotations", NAMESPACE),
         ("annotations", NAME),
         ("annotations", CLUSTER_NAME),
     ];
-    for (list, key) in gone {
+    for (list, key) in keys {
         let metadata = object["metadata"].as_object_mut();
         if let Some(metadata) = metadata
             && let Some(entries) = metadata.get_mut(list).and_then(Value::as_object_mut)

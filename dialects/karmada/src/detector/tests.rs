@@ -1,5 +1,5 @@
-//! Templates and policies in, bindings out: each rule of Karmada's detector, and a policy that claims ten
-//! thousand.
+//! Bindings that result from templates and policies: each rule of Karmada's detector, and a policy that
+//! claims ten thousand templates.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::testing::object;
 
 const DEPLOYMENTS: GroupResource = GroupResource::new("apps", "deployments");
 
-/// Objects, and the fleet that knows them.
+/// Objects, with the fleet that has folded them.
 #[derive(Default)]
 struct World {
     objects: BTreeMap<Key, Arc<Object>>,
@@ -51,7 +51,7 @@ impl World {
         }
     }
 
-    /// Puts `value` in, or takes the object at `key` away, and returns what that makes due.
+    /// Stores `value` at `key`, or deletes the object there. Returns the keys that become due.
     fn put(&mut self, key: &Key, value: Option<&Value>) -> Vec<Key> {
         let new = value.map(object);
         let old = match &new {
@@ -68,7 +68,7 @@ impl World {
         Detector.due(&change, &self.context())
     }
 
-    /// Puts `value` in and does all that comes of it.
+    /// Stores `value` and handles all keys that become due.
     fn settle(&mut self, key: &Key, value: Option<&Value>) {
         let mut due = self.put(key, value);
         let mut steps = 0;
@@ -120,7 +120,7 @@ fn deployment(name: &str, replicas: i64) -> Value {
     })
 }
 
-/// A policy called `name` with one selector, and more fields of its spec.
+/// A policy named `name` with one selector, and further fields of its spec.
 fn policy(name: &str, selector: Value, more: Value) -> Value {
     let mut selector = selector;
     selector["apiVersion"] = "apps/v1".into();
@@ -206,7 +206,7 @@ fn what_others_wrote_into_a_binding_stays_when_its_template_changes() {
     for pointer in ["/spec/clusters", "/spec/suspension", "/status"] {
         assert_eq!(now.pointer(pointer), decided.pointer(pointer), "{pointer}");
     }
-    // What somebody changed of what the policy says is put right.
+    // Changes by other clients of fields from the policy are reverted.
     let mut edited = now;
     edited["spec"]["placement"] = json!({});
     world.settle(&binding("web"), Some(&edited));
@@ -309,7 +309,7 @@ fn without_its_policy_a_binding_stays_and_is_claimed_no_more() {
     assert_eq!(world.claimed(), None);
     assert_eq!(world.value(&binding("web"))["spec"]["replicas"], 1);
     assert_eq!(world.value(&binding("web"))["metadata"].get("labels"), None);
-    // Nor is anything made of a deleted template.
+    // A deleted template gets no binding either.
     world.settle(&own("p"), Some(&policy("p", json!({}), json!({}))));
     world.settle(&template("web"), None);
     assert_eq!(world.value(&binding("web")), Value::Null);
@@ -459,6 +459,6 @@ fn a_policy_that_matches_ten_thousand_templates_among_a_thousand_policies_is_loo
         .map(|key| Detector.step(key, &world.context()).writes.len())
         .sum();
     assert_eq!(writes, 20_000);
-    // Of a machine that has other things to do, in a build without optimization.
+    // The limit is for a busy machine, and a build without optimization.
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }

@@ -6,19 +6,19 @@ use std::collections::BinaryHeap;
 
 use berth_scheduling::Ix;
 
-/// A cluster that replicas are given to.
+/// A cluster that gets replicas.
 #[derive(Clone, Copy, Debug)]
 struct Party {
     place: usize,
     candidate: Ix,
     weight: i64,
     seats: i64,
-    /// Whether of names that tie the later one comes first.
+    /// Whether the later name wins a tie.
     is_descending: bool,
 }
 
 impl Party {
-    /// The claim on the next replica, as a 64-bit float: so does Karmada count.
+    /// The claim on the next replica, as a 64-bit float like Karmada's.
     #[expect(
         clippy::cast_precision_loss,
         reason = "Karmada's claims are floats, and near ties fall as its do"
@@ -57,32 +57,32 @@ impl PartialEq for Party {
 
 impl Eq for Party {}
 
-/// Divides `amount` among the parties in proportion to their weights, which are not negative: the seats of
-/// each, in their order. Each seat goes to the largest weight / (2 × seats + 1); of two that tie to the one
-/// with fewer seats, then by name, which is the order of candidates, descending where `is_descending`.
-/// If all weights are 0, no party gets a seat.
+/// Divides `amount` among the parties in proportion to their weights, which are not negative. Returns the
+/// seats of each party, in the order of `parties`. Each seat goes to the party with the largest quotient of
+/// weight and 2 × seats + 1. A tie is won by the party with fewer seats, then by name: by the lower
+/// candidate, or by the higher one if `is_descending`. If all weights are 0, no party gets a seat.
 ///
-/// Work grows with the number of parties, not with the amount: the seats that each party gets in any
-/// case are given at once.
+/// The cost grows with the number of parties, not with the amount: seats that a party gets in any case are
+/// assigned at once.
 #[must_use]
 pub(crate) fn seats(amount: i64, parties: &[(Ix, i64)], is_descending: bool) -> Vec<i64> {
-    let mut given = vec![0; parties.len()];
+    let mut result = vec![0; parties.len()];
     let total: i128 = parties.iter().map(|(_, weight)| i128::from(*weight)).sum();
     if total <= 0 || amount <= 0 {
-        return given;
+        return result;
     }
-    // With a divisor that gives fewer than `amount` seats, no party gets more than in the end.
+    // A divisor that assigns fewer than `amount` seats assigns no party more seats than it gets in the end.
     let many = i128::try_from(parties.len()).unwrap_or(i128::MAX);
-    let sure = (i128::from(amount) - many).max(0);
+    let safe_amount = (i128::from(amount) - many).max(0);
     let mut left = amount;
-    for (seats, (_, weight)) in given.iter_mut().zip(parties) {
-        let share = (i128::from(*weight) * sure / total - 1).max(0);
+    for (seats, (_, weight)) in result.iter_mut().zip(parties) {
+        let share = (i128::from(*weight) * safe_amount / total - 1).max(0);
         *seats = i64::try_from(share).unwrap_or(0);
         left -= *seats;
     }
     let mut heap: BinaryHeap<Party> = (0..)
         .zip(parties)
-        .zip(&given)
+        .zip(&result)
         .map(|((place, &(candidate, weight)), seats)| Party {
             place,
             candidate,
@@ -96,14 +96,14 @@ pub(crate) fn seats(amount: i64, parties: &[(Ix, i64)], is_descending: bool) -> 
             break;
         };
         next.seats += 1;
-        given[next.place] = next.seats;
+        result[next.place] = next.seats;
         heap.push(next);
     }
-    given
+    result
 }
 
-/// Whether ties between names fall to the later one: where the FNV-1a hash of `uid`, 32 bits wide, is odd.
-/// Without a uid they fall to the earlier one.
+/// Whether a tie is won by the cluster with the later name: if the 32-bit FNV-1a hash of `uid` is odd.
+/// Without a uid, the earlier name wins.
 #[must_use]
 pub(crate) fn is_descending(uid: &str) -> bool {
     const BASIS: u32 = 2_166_136_261;
@@ -120,20 +120,20 @@ mod tests {
 
     use super::*;
 
-    /// One seat after the other.
+    /// Assigns one seat after the other.
     fn one_by_one(amount: i64, parties: &[(Ix, i64)], is_descending: bool) -> Vec<i64> {
-        let mut given = vec![0; parties.len()];
+        let mut result = vec![0; parties.len()];
         for _ in 0..amount {
             let best = (0..parties.len()).max_by_key(|&place| Party {
                 place,
                 candidate: parties[place].0,
                 weight: parties[place].1,
-                seats: given[place],
+                seats: result[place],
                 is_descending,
             });
-            given[best.expect("there are parties")] += 1;
+            result[best.expect("there are parties")] += 1;
         }
-        given
+        result
     }
 
     proptest! {
@@ -154,8 +154,8 @@ mod tests {
 
     #[test]
     fn two_thousand_million_replicas_are_divided_at_once() {
-        let given = seats(i64::from(i32::MAX), &[(0, 1), (1, 2)], false);
-        assert_eq!(given, [715_827_882, 1_431_655_765]);
+        let result = seats(i64::from(i32::MAX), &[(0, 1), (1, 2)], false);
+        assert_eq!(result, [715_827_882, 1_431_655_765]);
     }
 
     #[test]

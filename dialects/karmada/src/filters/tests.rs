@@ -1,4 +1,4 @@
-//! Filters say the same of one cluster as of all of them.
+//! Filters have the same verdicts on single clusters as on all clusters at once.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use crate::columns::Columns;
 use crate::question::Around;
 use crate::testing::{binding_value, cluster, cluster_value, record};
 
-/// Change that is made of a cluster.
+/// A change that is applied to a cluster.
 type Change = fn(&mut Value);
 
-/// Clusters of which every filter refuses some.
+/// Columns of clusters of which every filter refuses some.
 fn columns() -> Columns {
     let changes: [(&str, Change); 8] = [
         ("a", |_| {}),

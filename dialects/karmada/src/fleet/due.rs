@@ -9,7 +9,7 @@ use crate::cluster::Cluster;
 use crate::record::Record;
 use crate::settled;
 
-/// These, or none.
+/// The affected demands with these keys.
 fn of(keys: Vec<Key>) -> AffectedDemands {
     match keys.is_empty() {
         true => AffectedDemands::None,
@@ -17,9 +17,9 @@ fn of(keys: Vec<Key>) -> AffectedDemands {
     }
 }
 
-/// Bindings that a cluster makes due which was `old` and is `new`: those whose affinity matches either,
-/// where its labels or its spec changed or it begins to go. Its status makes none due, and neither does
-/// a new or a deleted cluster.
+/// Bindings that a change of a cluster from `old` to `new` makes due: those whose affinity matches either,
+/// if its labels or its spec changed or its deletion begins. A change of its status makes none due, and
+/// neither does a new or a deleted cluster.
 pub(super) fn cluster(fleet: &Fleet, old: Option<&Cluster>, new: Option<&Cluster>) -> AffectedDemands {
     let (Some(old), Some(new)) = (old, new) else {
         return AffectedDemands::None;
@@ -30,18 +30,18 @@ pub(super) fn cluster(fleet: &Fleet, old: Option<&Cluster>, new: Option<&Cluster
     if !leaves && !differs {
         return AffectedDemands::None;
     }
-    let looks = fleet.bindings.iter().filter(|(_, record)| {
-        let Some(affinity) = looked_at(record) else {
+    let affected = fleet.bindings.iter().filter(|(_, record)| {
+        let Some(affinity) = limiting_affinity(record) else {
             return record.policy.is_some();
         };
         affinity.matches(new) || differs && affinity.matches(old)
     });
-    of(looks.map(|(key, _)| key.clone()).collect())
+    of(affected.map(|(key, _)| key.clone()).collect())
 }
 
-/// The affinity that limits the clusters of `record`: that of the observed group, or of the first one.
-/// `None` is every cluster.
-fn looked_at(record: &Record) -> Option<&Affinity> {
+/// The affinity that limits the clusters of `record`: that of the observed group, or else of the first
+/// group. `None` matches every cluster.
+fn limiting_affinity(record: &Record) -> Option<&Affinity> {
     let policy = record.policy.as_ref()?;
     let observed = &record.status.scheduler_observed_affinity_name;
     let groups = policy.groups();
@@ -52,8 +52,9 @@ fn looked_at(record: &Record) -> Option<&Affinity> {
     group.map(|group| &group.own).or(policy.affinity.as_ref())
 }
 
-/// Whether the binding at `key` is due, which was `old` and is `new`. The scheduler's own writes make
-/// nothing due: where only clusters changed, it is due if a decision would change them.
+/// Whether a change of the binding at `key` from `old` to `new` makes it due. The scheduler's own writes
+/// make nothing due: if only the listed clusters changed, the binding is due if a decision would change
+/// them.
 pub(super) fn binding(
     fleet: &Fleet,
     key: &Key,
@@ -63,11 +64,12 @@ pub(super) fn binding(
     let Some(new) = new else {
         return AffectedDemands::None;
     };
-    let again = match old {
+    let is_due = match old {
         None => true,
-        Some(old) if asks_otherwise(old, new) => true,
+        Some(old) if requests_differ(old, new) => true,
         Some(old) if old.spec.clusters != new.spec.clusters => {
-            // A decision from scratch uses the present clusters, and its own write does not revert it.
+            // A decision from scratch depends on the present clusters, and is not repeated after its own
+            // write.
             !new.is_rescheduled()
                 && !settled::is_settled(
                     fleet.columns(),
@@ -78,16 +80,18 @@ pub(super) fn binding(
         }
         Some(_) => false,
     };
-    of(if again { vec![key.clone()] } else { Vec::new() })
+    of(if is_due { vec![key.clone()] } else { Vec::new() })
 }
 
-/// Whether `new` asks for something else than `old`, decisions left aside.
-fn asks_otherwise(old: &Record, new: &Record) -> bool {
-    let asks = |record: &Record| {
+/// Whether `new` has another request than `old`; decisions are not compared.
+fn requests_differ(old: &Record, new: &Record) -> bool {
+    let request = |record: &Record| {
         let mut spec = record.spec.clone();
         spec.clusters.clear();
         spec.resource.resource_version.clear();
         spec
     };
-    old.is_claimed() != new.is_claimed() || old.is_leaving() != new.is_leaving() || asks(old) != asks(new)
+    old.is_claimed() != new.is_claimed()
+        || old.is_leaving() != new.is_leaving()
+        || request(old) != request(new)
 }

@@ -1,4 +1,4 @@
-//! Taking in one change: parse the object once, edit the records, return the due demands.
+//! Folding one change: parse the object once, edit the records, return the due demands.
 
 use std::sync::Arc;
 
@@ -29,7 +29,8 @@ pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Consequences {
     }
 }
 
-/// Reads `object` with `read`; an object that cannot be read is listed and left out.
+/// Parses `object` with `read`. An object that cannot be parsed is not in the fleet, and is listed as
+/// unusable.
 fn read<R>(
     fleet: &mut Fleet,
     key: &Key,
@@ -118,7 +119,7 @@ fn count(fleet: &mut Fleet, key: &Key, old: Option<&Record>, new: Option<&Record
     };
 }
 
-/// Applies a quota. Bindings that wait for it are tried again by time.
+/// Applies a quota. Bindings that wait for the quota are retried after a time.
 fn quota(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     match read(fleet, key, object, |object| Quota::read(key, object)) {
         Some(quota) => fleet.quotas.insert(key.clone(), Arc::new(quota)),
@@ -127,14 +128,14 @@ fn quota(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conseque
     Consequences::nothing()
 }
 
-/// A policy makes nothing due by itself: the detector writes its rules into bindings.
+/// Applies a policy. It makes nothing due by itself: the detector writes its rules into bindings.
 fn policy(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let new = read(fleet, key, object, |object| PolicyRecord::read(key, object));
     fleet.policies.replace(key, new.map(Arc::new));
     Consequences::nothing()
 }
 
-/// A bad configuration leaves the last good one in force.
+/// Applies a configuration. If it is invalid, the last valid one stays in force.
 fn configuration(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let path = format!("spec.{DIALECT}");
     let read = read(fleet, key, object, |object| {
@@ -159,7 +160,7 @@ fn configuration(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> 
     }
     Consequences {
         decide: AffectedDemands::All,
-        // A binding with another scheduler's name is left alone.
+        // The setting of the schedulerName changes which bindings are decided.
         demands: AffectedDemands::All,
         targets: Some(Vec::new()),
     }

@@ -1,4 +1,4 @@
-//! Policies, read once when they change, and indexed by their selectors.
+//! Policies, parsed once per change, and indexed by their selectors.
 
 use std::sync::Arc;
 
@@ -11,38 +11,38 @@ use crate::kind::policy::{Policy, PolicySpec, ResourceSelector};
 use crate::names::CLAIMS;
 use crate::template::TemplateKind;
 
-/// Closeness of the selection of a template by a policy: by nothing but its kind, by labels, by name.
+/// The precision of a policy's selection of a template: by its kind alone, by labels, or by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Closeness {
     /// Every object of the kind.
     Kind,
-    /// Those with labels.
+    /// Objects with certain labels.
     Labels,
-    /// One by its name.
+    /// One object, by its name.
     Name,
 }
 
-/// Reading of a policy.
+/// A parsed policy.
 #[derive(Debug)]
 pub(crate) struct PolicyRecord {
     /// The key.
     pub(crate) key: Key,
     /// The object.
     pub(crate) object: Arc<Object>,
-    /// Templates, and their clusters.
+    /// The spec: templates, and their clusters.
     pub(crate) spec: PolicySpec,
-    /// Value of the label of its claims: its permanent id, or its uid or name where it has none.
+    /// Value of the label on claimed templates: the permanent id of the policy, or else its uid or name.
     pub(crate) id: String,
-    /// Compiled label selectors, in the order of selectors; `None` of one without labels or that cannot be
-    /// read.
+    /// Compiled label selectors, in the order of the resource selectors; `None` for a resource selector
+    /// without labels or with invalid ones.
     labels: Vec<Option<Selector>>,
 }
 
 impl PolicyRecord {
-    /// Reads a policy.
+    /// Parses a policy.
     ///
     /// # Errors
-    /// Reason why it cannot be read.
+    /// The reason why the object cannot be parsed.
     pub(crate) fn read(key: &Key, object: &Arc<Object>) -> Result<Self, String> {
         let Policy { spec } = object
             .view()
@@ -66,12 +66,13 @@ impl PolicyRecord {
         })
     }
 
-    /// Whether a change of it waits for the next change of each template.
+    /// Whether a change of the policy waits for the next change of each template.
     pub(crate) fn is_lazy(&self) -> bool {
         self.spec.activation_preference == "Lazy"
     }
 
-    /// Returns how closely it selects `template`, which is of `kind`; `None` where it does not.
+    /// Returns how closely the policy selects `template`, which is of `kind`; `None` where it does not
+    /// select it.
     pub(crate) fn selects(&self, kind: &TemplateKind, template: &Object) -> Option<Closeness> {
         let meta = template.meta();
         let selectors = self.spec.resource_selectors.iter().zip(&self.labels);
@@ -90,8 +91,8 @@ impl PolicyRecord {
         matching.max()
     }
 
-    /// Whether it may select the template that `reference` of a binding names, whose labels are
-    /// unknown.
+    /// Whether the policy may select the template that `reference` of a binding names. The labels of the
+    /// template are unknown.
     pub(crate) fn may_select(&self, reference: &Value) -> bool {
         let text = |field: &str| reference[field].as_str().unwrap_or_default();
         let mut selectors = self.spec.resource_selectors.iter();
@@ -101,8 +102,8 @@ impl PolicyRecord {
         })
     }
 
-    /// Whether `selector` can select objects of that kind in `namespace`. A PropagationPolicy selects
-    /// in its own namespace only.
+    /// Whether `selector` can select objects of `kind` in `namespace`. A PropagationPolicy only selects
+    /// objects in its own namespace.
     fn reaches(&self, selector: &ResourceSelector, api_version: &str, kind: &str, namespace: &str) -> bool {
         let own = &*self.key.namespace;
         selector.api_version == api_version
@@ -111,7 +112,7 @@ impl PolicyRecord {
             && (own.is_empty() || own == namespace)
     }
 
-    /// The templates among `objects` that it selects, each perhaps more than once.
+    /// The templates among `objects` that the policy selects. A template may be repeated.
     pub(crate) fn selected<'a>(
         &'a self,
         objects: &'a dyn Objects,
@@ -119,7 +120,7 @@ impl PolicyRecord {
         self.spec.resource_selectors.iter().flat_map(move |selector| {
             let kind = TemplateKind::named(&selector.api_version, &selector.kind);
             kind.into_iter().flat_map(move |kind| {
-                let found = self.look(selector, kind, objects);
+                let found = self.find_templates(selector, kind, objects);
                 found
                     .filter(move |object| self.selects(kind, object).is_some())
                     .map(move |object| (kind.resource, object))
@@ -127,7 +128,7 @@ impl PolicyRecord {
         })
     }
 
-    fn look<'a>(
+    fn find_templates<'a>(
         &'a self,
         selector: &'a ResourceSelector,
         kind: &TemplateKind,
@@ -149,7 +150,7 @@ impl PolicyRecord {
 #[derive(Clone, Default)]
 pub(crate) struct Policies {
     records: imbl::OrdMap<Key, Arc<PolicyRecord>>,
-    /// Kind that is selected, name of the template or nothing, and policy, for every selector.
+    /// For every selector: the selected kind, the name of the template (or an empty one), and the policy.
     selecting: imbl::OrdSet<(Arc<str>, Arc<str>, Key)>,
 }
 
@@ -159,7 +160,7 @@ impl Policies {
         self.records.get(key)
     }
 
-    /// Puts `new` in the place of the policy at `key`, or removes it.
+    /// Replaces the policy at `key` by `new`; `None` removes it.
     pub(crate) fn replace(&mut self, key: &Key, new: Option<Arc<PolicyRecord>>) {
         let old = match &new {
             Some(record) => self.records.insert(key.clone(), Arc::clone(record)),

@@ -1,4 +1,4 @@
-//! Bindings that a change makes due, and objects that are left out.
+//! Bindings that a change makes due, and objects that cannot be parsed.
 
 use berth_apimachinery::{Change, Key, Revision};
 use berth_dialect_contract::{AffectedDemands, Consequences, Inventory};
@@ -12,7 +12,7 @@ fn key() -> Key {
     Key::new(BINDINGS, "team", "web-deployment")
 }
 
-/// Folds `value` over what is there.
+/// Folds `value` in, over an existing object.
 fn fold(fleet: &mut Fleet, key: &Key, value: &Value) -> Consequences {
     Inventory::fold(fleet, &Change::added(key.clone(), object(value)))
 }

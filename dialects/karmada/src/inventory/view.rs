@@ -15,7 +15,7 @@ use crate::record::Record;
 use crate::strategy::Strategy;
 use crate::words;
 
-/// The condition about a cluster's readiness.
+/// The type of the condition about a cluster's readiness.
 const READY: &str = "Ready";
 
 /// The view of `cluster`.
@@ -53,7 +53,7 @@ fn is_keeping_away(taint: &crate::kind::cluster::Taint) -> bool {
     matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute")
 }
 
-/// The reason of the cluster's own condition, among those that Karmada has.
+/// The reason of the cluster's own condition, if it is one of Karmada's reasons.
 fn ready_reason(known: Option<&str>) -> &'static str {
     const REASONS: [&str; 6] = [
         "ClusterReady",
@@ -114,8 +114,8 @@ pub(super) fn amount(fleet: &Fleet, decision: &Decision) -> Option<Amount> {
     (is_decided && record.divides()).then(|| of(record, listed.sum(), count))
 }
 
-/// Replicas that are wanted on `clusters` clusters, and that are `placed` there. Where every cluster gets
-/// all, so many times.
+/// The replicas that are requested for `clusters` clusters, and the `placed` ones. If every cluster gets all
+/// replicas, the request is multiplied by the number of clusters.
 fn of(record: &Record, placed: i64, clusters: usize) -> Amount {
     let policy = record.policy.as_ref();
     let duplicates = policy.is_some_and(|policy| matches!(policy.strategy, Strategy::Duplicated));

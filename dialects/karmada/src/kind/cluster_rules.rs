@@ -1,4 +1,4 @@
-//! Rules of clusters beyond the schema, as in Karmada's API server.
+//! Rules for clusters beyond the schema, as in Karmada's API server.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use berth_apimachinery::FieldError;
 
 use super::cluster::ClusterSpec;
 
-/// All errors of `spec`.
+/// All errors in `spec`.
 pub(super) fn errors(spec: &ClusterSpec) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if !spec.zone.is_empty() && !spec.zones.is_empty() && spec.zones != [spec.zone.clone()] {

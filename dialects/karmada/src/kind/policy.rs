@@ -1,4 +1,5 @@
-//! PropagationPolicy and ClusterPropagationPolicy, whose forms are the same: which templates go where.
+//! PropagationPolicy and ClusterPropagationPolicy, which have the same schema: they assign templates to
+//! clusters.
 
 use berth_apimachinery::selector::LabelSelector;
 use schemars::JsonSchema;

@@ -1,5 +1,4 @@
-//! Rules of placements beyond the schema, as in Karmada's webhooks (docs/systems/karmada.md,
-//! "Refused").
+//! Rules for placements beyond the schema, as in Karmada's webhooks (docs/systems/karmada.md, "Refused").
 
 use std::collections::BTreeSet;
 
@@ -13,9 +12,8 @@ use super::placement::{
 use super::policy::PolicySpec;
 use crate::names::{CLAIMS, DEFAULT_SCHEDULER};
 
-/// Everything that is wrong with the parts of `policy` that nothing is decided by: how it fails over and what
-/// is suspended.
-pub(super) fn beside(policy: &Value) -> Vec<FieldError> {
+/// All errors in the parts of `policy` that decisions do not read: failover and suspension.
+pub(super) fn other_errors(policy: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let spec = &policy["spec"];
     let application = &spec["failover"]["application"];
@@ -56,8 +54,8 @@ pub(super) fn beside(policy: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Everything that may not change between `old` and `new`, both the same policy: its scheduler, and the id by
-/// which it claims.
+/// All errors of an update of a policy from `old` to `new`: its scheduler and its permanent id cannot
+/// change.
 pub(super) fn changes(old: &Value, new: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let scheduler = |policy: &Value| match policy["spec"]["schedulerName"].as_str() {
@@ -78,7 +76,7 @@ pub(super) fn changes(old: &Value, new: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// All errors of `spec`, of a policy in `namespace`, or of a cluster-scoped one.
+/// All errors in `spec` of a policy in `namespace`, which is empty for a cluster-scoped policy.
 pub(super) fn errors(spec: &PolicySpec, namespace: &str) -> Vec<FieldError> {
     let mut errors = placement(&spec.placement, "spec.placement");
     for (index, selector) in spec.resource_selectors.iter().enumerate() {
@@ -100,7 +98,7 @@ pub(super) fn errors(spec: &PolicySpec, namespace: &str) -> Vec<FieldError> {
     errors
 }
 
-/// All errors of a placement at `path`.
+/// All errors in a placement at `path`.
 pub(super) fn placement(placement: &Placement, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if let Some(affinity) = &placement.cluster_affinity {
@@ -129,7 +127,7 @@ pub(super) fn placement(placement: &Placement, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// Keys of the labels that group workloads.
+/// Errors in the keys of the labels that group workloads.
 fn workloads(affinity: &WorkloadAffinity, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let key = |term: &Option<super::placement::WorkloadAffinityTerm>| {
@@ -165,7 +163,7 @@ fn terms(placement: &Placement, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Records the errors of a group's name, which must differ from earlier names.
+/// Adds the errors of a group's name, which must differ from earlier names.
 fn name<'a>(name: &'a str, at: &str, names: &mut BTreeSet<&'a str>, errors: &mut Vec<FieldError>) {
     let at = format!("{at}.affinityName");
     if let Err(problem) = validate_label_key(name) {
@@ -206,7 +204,7 @@ fn overflow(
     }
 }
 
-/// Keys and operators of a field selector.
+/// Errors in the keys and operators of a field selector.
 fn fields(affinity: &ClusterAffinity, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let selector = affinity.field_selector.iter();

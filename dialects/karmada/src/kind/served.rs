@@ -29,7 +29,7 @@ struct ServedKind {
     schema: &'static LazyLock<Schema>,
     columns: &'static [Column],
     rules: fn(&Value) -> Vec<FieldError>,
-    /// Rules of a change, with the object as it was.
+    /// Rules for an update, from the old object to the new one.
     changes: fn(&Value, &Value) -> Vec<FieldError>,
     is_cluster: bool,
 }
@@ -79,7 +79,7 @@ static OVERRIDES: LazyLock<Schema> = LazyLock::new(|| kept_schema(&[], false));
 static WORK: LazyLock<Schema> = LazyLock::new(|| kept_schema(&[], true));
 static REBALANCER: LazyLock<Schema> = LazyLock::new(|| kept_schema(&["workloads"], true));
 
-/// The schema of an object that is kept as it is, whose spec has the `required` fields at least.
+/// The schema of an object that is stored unchanged, and whose spec requires the fields in `required`.
 fn kept_schema(required: &[&str], has_status: bool) -> Schema {
     let open = |description: &str| json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true, "description": description});
     let mut spec = open("What is wanted.");
@@ -95,8 +95,8 @@ fn kept_schema(required: &[&str], has_status: bool) -> Schema {
     }))
 }
 
-/// The schema of `T`. Karmada's definitions do not describe how lists merge, so each list is replaced
-/// as a whole.
+/// The schema of `T`. Karmada's definitions do not describe how lists merge, so each list is replaced as a
+/// whole.
 fn schema_of<T: JsonSchema>() -> Schema {
     let mut root = Schema::part::<T>().openapi().clone();
     replace_lists(&mut root);
@@ -178,7 +178,7 @@ fn any_change(_: &Value, _: &Value) -> Vec<FieldError> {
     Vec::new()
 }
 
-/// The rules of a view that can be read; an unreadable one is refused by the schema.
+/// The errors of an object that can be parsed; the schema refuses any other.
 fn of_cluster(value: &Value) -> Vec<FieldError> {
     Cluster::deserialize(value).map_or_else(|_| Vec::new(), |view| cluster_rules::errors(&view.spec))
 }
@@ -187,11 +187,11 @@ fn of_policy(value: &Value) -> Vec<FieldError> {
     let namespace = value["metadata"]["namespace"].as_str().unwrap_or_default();
     let mut errors = Policy::deserialize(value)
         .map_or_else(|_| Vec::new(), |view| policy_rules::errors(&view.spec, namespace));
-    errors.extend(policy_rules::beside(value));
+    errors.extend(policy_rules::other_errors(value));
     errors
 }
 
-/// Form of a kind beyond its names.
+/// Properties of a kind beyond its names.
 struct Form {
     schema: &'static LazyLock<Schema>,
     columns: &'static [Column],

@@ -13,7 +13,7 @@ fn policy(spec: &Value) -> Value {
     })
 }
 
-/// The fields for which `new`, of the kind called `kind`, is refused, in the place of `old` where that is given.
+/// The fields for which `new`, of the kind `kind`, is refused. It replaces `old`, if that is given.
 fn judged(kind: &str, old: Option<&Value>, new: &Value) -> Vec<String> {
     let kinds = all();
     let kind = kinds.iter().find(|known| known.info().kind == kind);
@@ -26,7 +26,7 @@ fn judged(kind: &str, old: Option<&Value>, new: &Value) -> Vec<String> {
     errors.iter().map(|error| error.path.clone()).collect()
 }
 
-/// The fields that are refused of a policy with `spec`.
+/// The refused fields of a policy with `spec`.
 fn refused(spec: &Value) -> Vec<String> {
     judged("PropagationPolicy", None, &policy(spec))
 }
@@ -167,7 +167,7 @@ fn workloads_are_grouped_by_labels_and_not_together_and_apart_by_one() {
     assert_eq!(placed(by("a", "a")), [at("antiAffinity")]);
 }
 
-/// A policy's spec with these parts beside its selector.
+/// A policy's spec with these fields in addition to its selector.
 fn spec(parts: &Value) -> Value {
     let mut spec = parts.clone();
     spec["resourceSelectors"] = json!([{"apiVersion": "apps/v1", "kind": "Deployment"}]);

@@ -1,4 +1,4 @@
-//! A burst of bindings, decided one after the other while no cluster reports anything new.
+//! A burst of bindings, which are decided one after the other while no cluster reports new figures.
 
 use berth_apimachinery::{Change, Key};
 use berth_dialect_contract::{Ask, Inventory as _, Outcome, config as settings};
@@ -42,7 +42,7 @@ fn asking(replicas: i64) -> Value {
     value
 }
 
-/// Decides the binding of this number at `now` and takes in what is written.
+/// Decides the binding with this number at `now`, and folds its writes in.
 fn decide(fleet: &mut Fleet, number: usize, replicas: i64, now: &str) -> (Outcome, Vec<i64>) {
     let key = key(number);
     fold(fleet, &key, &asking(replicas));

@@ -1,8 +1,8 @@
-//! Answers of accurate estimators, stored with a cluster.
+//! Answers of accurate estimators, stored in an annotation of a cluster.
 //!
-//! Karmada asks an estimator per cluster while it decides. A decision here has no input but objects: a
-//! program that asks the estimators writes their answers into an annotation of the cluster, and they
-//! count until they are replaced.
+//! Karmada queries one estimator per cluster during a decision. Berth's decisions read only objects: a
+//! separate program queries the estimators, and writes their answers into an annotation of the cluster.
+//! Answers count until they are replaced.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::Request;
 /// The annotation of a cluster with the answers: a list of `{resourceRequest, replicas, at}`.
 pub(crate) const ANNOTATION: &str = "karmada.berth.dev/estimates";
 
-/// One answer.
+/// One answer of an estimator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Estimate {
     request: Vec<(Arc<str>, Quantity)>,
@@ -37,16 +37,16 @@ struct StoredEstimates {
 }
 
 impl Estimate {
-    /// Whether it answers for `request`, amount by amount.
+    /// Whether this answer is for `request`: all amounts are equal.
     pub(crate) fn is_about(&self, request: &Request) -> bool {
         self.request == request.exact()
     }
 }
 
-/// Reads the answers stored with the cluster `object`. A negative number is left out.
+/// Parses the answers that are stored with the cluster `object`. Negative numbers are ignored.
 ///
 /// # Errors
-/// Reason why they cannot be read.
+/// The reason why they cannot be parsed.
 pub(super) fn read(object: &Object) -> Result<Vec<Estimate>, String> {
     let Some(text) = object.annotations().get(ANNOTATION) else {
         return Ok(Vec::new());

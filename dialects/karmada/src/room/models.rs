@@ -1,4 +1,4 @@
-//! Nodes by their sizes: a node is taken to have the least of its size free, and 110 pods.
+//! Nodes by their sizes: a node counts as having the minimum of its size free, and room for 110 pods.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,24 +8,24 @@ use berth_apimachinery::quantity::QuantityError;
 use super::{Amount, CPU, PODS, Request, RoomLimit};
 use crate::kind::cluster::{GradeCount, ResourceModel};
 
-/// Pods that a node takes, of any size.
+/// Number of pods that a node of any size can run.
 const PODS_PER_NODE: i64 = 110;
 
-/// Sizes of nodes.
+/// The sizes of nodes in a cluster's resource models.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Grades {
-    /// The least of each resource, by name; for each size.
+    /// The minimum of each resource by name, for each size.
     least: Vec<BTreeMap<String, Amount>>,
-    /// Every resource that some size names.
+    /// All resources that the sizes name.
     named: Vec<String>,
 }
 
 impl Grades {
-    /// Reads the sizes that `models` give, and of each the number of nodes that `counted` says there are;
-    /// `None` where either is empty, or a number of nodes is negative: then the summary counts.
+    /// Parses the sizes in `models`, and the number of nodes of each size in `counted`. `None` where either
+    /// is empty or a number of nodes is negative: the summary counts then.
     ///
     /// # Errors
-    /// The figure that is not a quantity.
+    /// When a figure is not a quantity.
     pub(super) fn read(
         models: &[ResourceModel],
         counted: &[GradeCount],
@@ -56,19 +56,20 @@ impl Grades {
         Ok(Some((Self { least, named }, nodes)))
     }
 
-    /// Replicas of `request` that a node takes, by size.
+    /// Number of replicas of `request` that one node takes, by size.
     ///
     /// # Errors
-    /// Why no node takes any.
+    /// The reason why no node takes any.
     pub(super) fn per_node(&self, request: &Request) -> Result<Vec<i64>, RoomLimit> {
-        let asked: Vec<(&Arc<str>, Amount)> = request.asked().filter(|(name, _)| is_counted(name)).collect();
-        if let Some((name, _)) = asked.iter().find(|(name, _)| !self.names(name)) {
+        let requests: Vec<(&Arc<str>, Amount)> =
+            request.nonzero().filter(|(name, _)| is_counted(name)).collect();
+        if let Some((name, _)) = requests.iter().find(|(name, _)| !self.names(name)) {
             return Err(RoomLimit::NotModelled(Arc::clone(name)));
         }
         let per_node = self.least.iter().map(|least| {
-            asked.iter().fold(PODS_PER_NODE, |most, (name, wanted)| {
+            requests.iter().fold(PODS_PER_NODE, |most, (name, amount)| {
                 let has = least.get(&***name).copied().unwrap_or_default();
-                most.min(has.counted(name).max(0) / wanted.counted(name))
+                most.min(has.counted(name).max(0) / amount.counted(name))
             })
         });
         Ok(per_node.collect())
@@ -81,8 +82,8 @@ impl Grades {
     }
 }
 
-/// Whether a node is asked for `resource`: those of Kubernetes itself without a domain that nodes do not
-/// count are passed over.
+/// Whether nodes are compared by `resource`. Kubernetes' own resources, which have no domain, are skipped
+/// unless nodes count them.
 fn is_counted(resource: &str) -> bool {
     match resource {
         CPU | "memory" | "ephemeral-storage" => true,

@@ -15,10 +15,10 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// The request of `requirements`.
+    /// Parses the request in `requirements`.
     ///
     /// # Errors
-    /// The amount that is not a quantity.
+    /// When an amount is not a quantity.
     pub(crate) fn read(requirements: &ReplicaRequirements) -> Result<Self, String> {
         let mut request = Self::default();
         for (name, text) in &requirements.resource_request {
@@ -32,7 +32,7 @@ impl Request {
     }
 
     /// The resources with a request above zero.
-    pub(crate) fn asked(&self) -> impl Iterator<Item = (&Arc<str>, Amount)> {
+    pub(crate) fn nonzero(&self) -> impl Iterator<Item = (&Arc<str>, Amount)> {
         let all = self.exact.iter().zip(&self.amounts);
         all.filter(|(_, amount)| amount.units > 0)
             .map(|((name, _), amount)| (name, *amount))

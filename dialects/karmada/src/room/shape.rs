@@ -1,5 +1,5 @@
-//! Shapes of what clusters report: the resources and the sizes of nodes by which room is counted. Many
-//! clusters have the same, and for each of these it is worked out once what a replica takes.
+//! Shapes of clusters' reports: the resources and the sizes of nodes by which room is counted. Many clusters
+//! have the same shape, and the share of a replica is computed once per shape.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,41 +7,41 @@ use std::sync::Arc;
 use super::models::Grades;
 use super::{Amount, Request, RoomLimit};
 
-/// Resources of a cluster and sizes of its nodes, without how much and how many there are.
+/// The resources of a cluster and the sizes of its nodes, without amounts and numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Shape {
-    /// The resources that may be given to pods, in the order of names.
+    /// The allocatable resources, in the order of names.
     resources: Vec<String>,
-    /// The sizes of nodes, where nodes are counted by them.
+    /// The sizes of nodes, if room is counted by nodes.
     grades: Option<Grades>,
 }
 
-/// The part of the room that one replica takes, in clusters of one shape.
+/// The share of the room that one replica takes, on clusters of one shape.
 #[derive(Clone, Debug)]
 pub(crate) enum Measure {
-    /// Nothing but a pod.
+    /// One pod and no other resource.
     Pod,
     /// There is no room, for this reason.
     None(RoomLimit),
-    /// So much of these resources.
+    /// Amounts of these resources.
     Resources(Vec<Part>),
-    /// A node takes so many replicas, by size.
+    /// The number of replicas that one node takes, by size.
     PerNode(Vec<i64>),
 }
 
-/// Amount of one resource that a replica takes.
+/// The amount of one resource that a replica takes.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
-    /// The resource, by its place in the shape.
+    /// The index of the resource in the shape.
     pub(super) place: usize,
-    /// The name.
+    /// The name of the resource.
     pub(super) name: Arc<str>,
     /// The amount.
-    pub(super) wanted: Amount,
+    pub(super) amount: Amount,
 }
 
 impl Shape {
-    /// The shape of a cluster with `free` resources and these sizes of nodes.
+    /// Creates the shape of a cluster with the `free` resources and these sizes of nodes.
     pub(super) fn of(free: &BTreeMap<String, Amount>, grades: Option<Grades>) -> Self {
         Self {
             resources: free.keys().cloned().collect(),
@@ -49,8 +49,7 @@ impl Shape {
         }
     }
 
-    /// The part of the room that one replica of `request` takes. `None` asks for a template that asks for
-    /// nothing.
+    /// The share of the room that one replica of `request` takes. `None` is a template without requests.
     pub(crate) fn measure(&self, request: Option<&Request>) -> Measure {
         let Some(request) = request else {
             return Measure::Pod;
@@ -62,13 +61,13 @@ impl Shape {
             };
         }
         let mut parts = Vec::new();
-        for (name, wanted) in request.asked() {
+        for (name, amount) in request.nonzero() {
             let place = self.resources.binary_search_by(|known| (**known).cmp(&**name));
             let Ok(place) = place else {
                 return Measure::None(RoomLimit::Missing(Arc::clone(name)));
             };
             let name = Arc::clone(name);
-            parts.push(Part { place, name, wanted });
+            parts.push(Part { place, name, amount });
         }
         match parts.is_empty() {
             true => Measure::Pod,

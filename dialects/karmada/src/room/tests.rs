@@ -18,7 +18,7 @@ fn reserve(change: impl FnOnce(&mut Value)) -> Reserve {
     cluster(&value).reserve.clone()
 }
 
-/// Room that `reserve` has for replicas with these requests.
+/// The room of `reserve` for replicas with these requests.
 fn room(reserve: &Reserve, request: Option<&Request>) -> Room {
     reserve.room(request, &reserve.shape().measure(request))
 }

@@ -1,7 +1,7 @@
-//! Selecting by region: a choice of regions first, then clusters of each.
+//! Selection by region: first regions, then clusters of each region.
 //!
-//! Every combination of regions that has enough clusters is considered, as Karmada does, up to a bound:
-//! combinations grow exponentially.
+//! As in Karmada, every combination of regions with enough clusters is considered. The number of
+//! combinations is bounded, since it grows exponentially.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,9 +11,9 @@ use super::{Limits, Terms};
 use crate::failure::Failure;
 use crate::standing::RankedCluster;
 
-/// Number of combinations of regions that are considered.
+/// Most combinations of regions that are considered.
 const COMBINATIONS: usize = 100_000;
-/// Steps of the search.
+/// Most steps of the search.
 const STEPS: usize = 1_000_000;
 /// Weight of a replica against a score.
 const UNIT: i64 = 1000;
@@ -25,10 +25,10 @@ struct Region {
     clusters: Vec<RankedCluster>,
 }
 
-/// Selects of `ranked`, best first.
+/// Selects clusters from `ranked`, which are best first.
 ///
 /// # Errors
-/// Reason why no selection is one.
+/// The reason why no selection meets the constraints.
 pub(super) fn select(
     ranked: Vec<RankedCluster>,
     terms: &Terms<'_>,
@@ -55,8 +55,8 @@ pub(super) fn select(
         rest.extend(clusters);
     }
     rest.sort_by_key(RankedCluster::rank);
-    let wanted = of_clusters.of(selected.len() + rest.len());
-    let more = wanted.saturating_sub(selected.len());
+    let size = of_clusters.of(selected.len() + rest.len());
+    let more = size.saturating_sub(selected.len());
     selected.extend(rest.into_iter().take(more));
     Ok(selected)
 }
@@ -82,7 +82,8 @@ fn group(ranked: Vec<RankedCluster>, terms: &Terms<'_>, limits: Limits, of_clust
         .collect()
 }
 
-/// Number of clusters that have room for all, then number of those that have the template already.
+/// The score of a region for duplicated replicas: first the number of clusters with room for all replicas,
+/// then the average score of these clusters.
 fn duplicated_score(clusters: &[RankedCluster], replicas: i64) -> i64 {
     let able = clusters
         .iter()
@@ -94,7 +95,8 @@ fn duplicated_score(clusters: &[RankedCluster], replicas: i64) -> i64 {
     }
 }
 
-/// The room, up to the region's share of the wanted replicas, then the scores.
+/// The score of a region for divided replicas: first the room, up to the region's share of the requested
+/// replicas, then the average score of the clusters that are needed for that share.
 fn divided_score(clusters: &[RankedCluster], replicas: i64, limits: Limits, of_clusters: Limits) -> i64 {
     let part = replicas.div_euclid(limits.least.max(1)) + i64::from(replicas % limits.least.max(1) > 0);
     let need = of_clusters.least.max(limits.least);
@@ -114,18 +116,18 @@ fn divided_score(clusters: &[RankedCluster], replicas: i64, limits: Limits, of_c
     part.saturating_mul(UNIT).saturating_add(scores / count.max(1))
 }
 
-/// A combination of regions by their places, by score and name.
+/// A combination of regions, as their indices by score and name.
 struct Path {
     places: Vec<usize>,
     score: i64,
     clusters: usize,
 }
 
-/// The best combination: the highest scores, then the most clusters, then the first found; a shorter
-/// one that is its beginning comes first.
+/// The best combination: the highest score, then the most clusters, then the first one found. If a shorter
+/// combination is the beginning of the best one, the shorter one is preferred.
 fn choose(regions: &[Region], limits: Limits, clusters: i64) -> Result<Vec<usize>, Failure> {
     let mut paths = combinations(regions, limits, clusters)?;
-    // Stable: of equals the first found comes first.
+    // The sort is stable: among equal combinations, the first one found comes first.
     paths.sort_by_key(|path| (Reverse(path.score), Reverse(path.clusters)));
     let mut all = paths.into_iter();
     let first = all.next().ok_or(Failure::NoRegions { wanted: clusters })?;
@@ -143,7 +145,7 @@ fn choose(regions: &[Region], limits: Limits, clusters: i64) -> Result<Vec<usize
 fn combinations(regions: &[Region], limits: Limits, clusters: i64) -> Result<Vec<Path>, Failure> {
     let mut found = Vec::new();
     if i64::try_from(regions.len()).is_ok_and(|count| count == limits.least) {
-        // Where all are wanted, Karmada only adds regions.
+        // If all regions are needed, Karmada only adds regions, without a search.
         let mut places = Vec::new();
         for place in 0..regions.len() {
             if is_enough(regions, &places, limits, clusters) || is_full(&places, limits) {
@@ -173,7 +175,7 @@ fn combinations(regions: &[Region], limits: Limits, clusters: i64) -> Result<Vec
             next += 1;
             continue;
         }
-        // Back to the last place that has another one behind it.
+        // Backtrack to the last index that can be increased.
         loop {
             match places.pop() {
                 None => return Ok(found),

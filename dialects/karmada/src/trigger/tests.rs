@@ -15,7 +15,7 @@ fn divided() -> Value {
     })
 }
 
-/// A settled binding with `placement`, on `held`, of which `change` is made.
+/// The trigger of a settled binding with `placement`, on the clusters in `held`, after `change`.
 fn trigger(placement: &Value, replicas: i64, held: &str, change: impl FnOnce(&mut Value)) -> Trigger {
     let mut value = binding_value(placement, replicas, held);
     value["metadata"]["annotations"] = json!({"policy.karmada.io/applied-placement": placement.to_string()});

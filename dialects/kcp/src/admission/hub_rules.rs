@@ -1,5 +1,5 @@
-//! When a hub must ask about namespaces and synced resources: whenever a guarded key differs, and for
-//! every write of a syncer.
+//! The writes of namespaces and synced resources about which a hub must ask: those that change a guarded
+//! key, and every write of a syncer.
 
 use berth_admission::{Operation, Phase};
 use berth_apimachinery::GroupResource;
@@ -63,7 +63,7 @@ fn guarded_keys() -> Condition {
             &format!("item.startsWith({})", cel::text(SYNCER_FINALIZER)),
         ),
     ]);
-    // Deleting removes all keys; every user except syncers may do so.
+    // A deletion removes all keys, and is allowed for every user except syncers.
     Condition::new(
         "guarded-keys",
         format!(

@@ -1,4 +1,4 @@
-//! Labels, annotations and finalizers of the syncing state machine, and the writes allowed to a syncer.
+//! Checks of labels, annotations and finalizers of the syncing state machine, and of the writes of a syncer.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::names::{
     DELETION, INTERNAL_SCHEDULING, INTERNAL_WORKLOADS, SPEC_DIFF, STATE, STATUS_OF, SYNCER_FINALIZER,
 };
 
-/// One key that differs.
+/// The change of one key.
 struct KeyChange<'a> {
     path: String,
     key: &'a str,
@@ -22,7 +22,7 @@ struct KeyChange<'a> {
     new: Option<&'a str>,
 }
 
-/// Judges every guarded key that differs between `old` and `new`.
+/// Checks every guarded key that differs between `old` and `new`.
 pub(super) fn judge(writer: &Writer, namespace: bool, old: &Value, new: &Value, findings: &mut Findings) {
     for change in differing(old, new, LABELS) {
         match change.key.strip_prefix(STATE) {
@@ -39,7 +39,7 @@ pub(super) fn judge(writer: &Writer, namespace: bool, old: &Value, new: &Value, 
     syncer_finalizers(writer, old, new, findings);
 }
 
-/// The keys of `metadata.<name>` that differ, those outside kcp's domain included.
+/// The keys of `metadata.<name>` that differ, including those outside of kcp's domain.
 fn differing<'a>(old: &'a Value, new: &'a Value, name: &str) -> Vec<KeyChange<'a>> {
     let (before, after) = (part(old, name), part(new, name));
     if before == after {
@@ -61,7 +61,7 @@ fn differing<'a>(old: &'a Value, new: &'a Value, name: &str) -> Vec<KeyChange<'a
         .collect()
 }
 
-/// Whether `role` may do something for `identifier`: a syncer for its own cluster only.
+/// Whether `role` may act for `identifier`: a syncer may only act for its own cluster.
 fn is_for(role: &Role, identifier: &str) -> bool {
     !matches!(role, Role::Syncer(own) if own != identifier)
 }
@@ -70,7 +70,7 @@ fn identifier_is_one(identifier: &str, change: &KeyChange<'_>, findings: &mut Fi
     if change.old.is_none()
         && let Err(problem) = check_identifier(identifier)
     {
-        findings.malform(
+        findings.add_malformed(
             &change.path,
             identifier,
             format!("the workload cluster identifier {problem}"),
@@ -78,7 +78,7 @@ fn identifier_is_one(identifier: &str, change: &KeyChange<'_>, findings: &mut Fi
     }
 }
 
-/// A state label.
+/// Checks the change of a state label.
 fn state(
     writer: &Writer,
     namespace: bool,
@@ -92,11 +92,11 @@ fn state(
         change.new.and_then(SyncState::named),
     );
     if let Some(value) = change.new.filter(|_| to.is_none()) {
-        findings.malform(&change.path, value, "must be empty or \"Sync\"");
+        findings.add_malformed(&change.path, value, "must be empty or \"Sync\"");
     }
     let allowed = match writer {
         Writer::Trusted => true,
-        // Users who may write the label may also remove an invalid stored value.
+        // Actors that may write the label may also remove an invalid stored value.
         Writer::Role(Role::Namespace) if from == to => namespace,
         Writer::Role(Role::Resource) if from == to => !namespace,
         Writer::Role(role) => {
@@ -121,8 +121,8 @@ fn state(
     }
 }
 
-/// A deletion annotation: set once, to an instant, by the controller of the object; taken out by it or by the
-/// syncer.
+/// Checks the change of a deletion annotation. The controller of the object sets it once, to an instant;
+/// this controller or the syncer removes it.
 fn deletion(
     writer: &Writer,
     namespace: bool,
@@ -135,7 +135,7 @@ fn deletion(
     if let Some(value) = change.new
         && instant(change.new).is_none()
     {
-        findings.malform(
+        findings.add_malformed(
             &change.path,
             value,
             "must be an RFC 3339 instant such as 2021-10-28T09:00:00Z",
@@ -169,7 +169,7 @@ fn deletion(
     findings.forbid(&change.path, detail);
 }
 
-/// Any other key of the internal domains.
+/// Checks the change of any other key of the internal domains.
 fn internal(writer: &Writer, change: &KeyChange<'_>, findings: &mut Findings) {
     let allowed = match writer {
         Writer::Trusted => true,
@@ -199,8 +199,8 @@ fn internal(writer: &Writer, change: &KeyChange<'_>, findings: &mut Findings) {
     }
 }
 
-/// The finalizers of syncers: each syncer's own; the resource controller takes out those of clusters that are
-/// gone.
+/// Checks changes of syncers' finalizers. Each syncer may change its own; the resource controller may remove
+/// those of deleted clusters.
 fn syncer_finalizers(writer: &Writer, old: &Value, new: &Value, findings: &mut Findings) {
     fn own(object: &Value) -> BTreeSet<&str> {
         let identifiers = finalizers(object).filter_map(|name| name.strip_prefix(SYNCER_FINALIZER));
@@ -211,7 +211,7 @@ fn syncer_finalizers(writer: &Writer, old: &Value, new: &Value, findings: &mut F
         let added = after.contains(identifier);
         let path = format!("metadata.finalizers[{SYNCER_FINALIZER}{identifier}]");
         if added && let Err(problem) = check_identifier(identifier) {
-            findings.malform(
+            findings.add_malformed(
                 &path,
                 identifier,
                 format!("the workload cluster identifier {problem}"),
@@ -237,7 +237,7 @@ fn syncer_finalizers(writer: &Writer, old: &Value, new: &Value, findings: &mut F
     }
 }
 
-/// Judges a syncer's writes of other keys than its own: it may write only its status.
+/// Checks a syncer's writes beyond its own keys: it may only write its status.
 pub(super) fn judge_syncer(
     own: &str,
     operation: Operation,
@@ -260,17 +260,17 @@ pub(super) fn judge_syncer(
             findings.forbid(name, "a syncer changes the status and its own keys only");
         }
     }
-    // State and deletion are judged as for all users; a cluster's syncer may remove the cluster's
-    // status and spec.
+    // State labels and deletion annotations are checked as for all users. A syncer may remove its cluster's
+    // status and spec annotations.
     let judged = |key: &str| key.starts_with(STATE) || key.starts_with(DELETION);
-    let mine = |key: &str| {
+    let is_own = |key: &str| {
         [STATUS_OF, SPEC_DIFF]
             .iter()
             .any(|prefix| key.strip_prefix(prefix) == Some(own))
     };
     for part in [LABELS, ANNOTATIONS] {
         for change in differing(old, new, part) {
-            if !judged(change.key) && !mine(change.key) {
+            if !judged(change.key) && !is_own(change.key) {
                 findings.forbid(&change.path, "a syncer changes the status and its own keys only");
             }
         }

@@ -1,4 +1,4 @@
-//! The placement annotation of a namespace: the actor for each change of it.
+//! Checks of the placement annotation of a namespace: each change has its actor.
 
 use serde_json::Value;
 
@@ -11,14 +11,13 @@ use crate::placement::{Placement, State, StoredPlacement};
 
 const PATH: &str = "metadata.annotations[scheduling.kcp.dev/placement]";
 
-/// Judges the change of the annotation from `old` to `new`. A value that stays byte for byte is not
-/// judged.
+/// Checks the change of the annotation from `old` to `new`. A byte-identical value is not checked.
 pub(super) fn judge(writer: &Writer, old: &Value, new: &Value, findings: &mut Findings) {
     let (before, after) = (raw(old), raw(new));
     if before == after {
         return;
     }
-    // A stored value that cannot be parsed counts as none.
+    // A stored value that cannot be parsed counts as absent.
     let before = StoredPlacement::of(before.and_then(Value::as_str)).placement;
     let after = match after {
         None => Placement::default(),
@@ -27,11 +26,11 @@ pub(super) fn judge(writer: &Writer, old: &Value, new: &Value, findings: &mut Fi
             Some(Err(problems)) => {
                 let text = value.as_str().unwrap_or_default();
                 for problem in problems {
-                    findings.malform(PATH, text, problem.to_string());
+                    findings.add_malformed(PATH, text, problem.to_string());
                 }
                 return only_controllers(writer, findings);
             }
-            // The schema of metadata refuses values that are not texts.
+            // The schema of metadata refuses values that are not strings.
             None => return only_controllers(writer, findings),
         },
     };
@@ -55,7 +54,7 @@ pub(super) fn judge(writer: &Writer, old: &Value, new: &Value, findings: &mut Fi
     }
 }
 
-/// The entries that differ, as words: `entry "root:compute+east+x" from Bound to Removing`.
+/// The changed entries in words: `entry "root:compute+east+x" from Bound to Removing`.
 pub(super) fn transitions(old: &Value, new: &Value) -> String {
     let placement = |object| StoredPlacement::of(raw(object).and_then(Value::as_str)).placement;
     let changes = moved(&placement(old), &placement(new));
@@ -67,7 +66,7 @@ fn raw(object: &Value) -> Option<&Value> {
     part(object, ANNOTATIONS)?.get(PLACEMENT)
 }
 
-/// For writers without the right to change the annotation.
+/// Forbids any change of the annotation to writers without permission.
 fn only_controllers(writer: &Writer, findings: &mut Findings) {
     if let Writer::User | Writer::Role(Role::Resource | Role::Coordination | Role::Syncer(_)) = writer {
         let detail = format!(
@@ -79,7 +78,7 @@ fn only_controllers(writer: &Writer, findings: &mut Findings) {
     }
 }
 
-/// The entry, the transition, and the actor that may make it.
+/// The sentence with the entry, the transition, and the actor that may make it.
 fn sentence(change: &EntryChange) -> String {
     match who_may(change.from, change.to) {
         Some(actor) => format!("{change}: only {} may do this", named(actor)),

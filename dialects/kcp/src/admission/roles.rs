@@ -1,8 +1,8 @@
-//! Roles of users: users and the actors of the state machines (docs/concepts.md, "Actors").
+//! Roles of users: the actors of the state machines and their user names (docs/concepts.md, "Actors").
 
 use crate::machine::Actor;
 
-/// The part a user plays.
+/// The role of a user, as an actor of the state machines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The placement controller.
@@ -17,10 +17,10 @@ pub enum Role {
     Syncer(String),
 }
 
-/// Prefix of the users of syncers.
+/// Prefix of the user names of syncers.
 pub(super) const SYNCER: &str = "berth:syncer:";
 
-/// The user Berth's own actor is; that of a syncer ends in its identifier.
+/// The user name of Berth's own actor; for a syncer, the prefix before its identifier.
 #[must_use]
 pub const fn user_of(actor: Actor) -> &'static str {
     match actor {
@@ -65,12 +65,12 @@ impl Role {
     }
 }
 
-/// `the placement controller (user berth:placement-controller)`.
+/// The actor in words: `the placement controller (user berth:placement-controller)`.
 pub(super) fn named(actor: Actor) -> String {
     format!("{actor} (user {})", user_of(actor))
 }
 
-/// As [`named`], the syncer being that of `identifier`.
+/// The actor in words as by [`named`]; a syncer is that of `identifier`.
 pub(super) fn named_for(actor: Actor, identifier: &str) -> String {
     match actor {
         Actor::Syncer => format!("{actor} (user {SYNCER}{identifier})"),
@@ -78,7 +78,7 @@ pub(super) fn named_for(actor: Actor, identifier: &str) -> String {
     }
 }
 
-/// The actors as words: `a`, `a or b`; the syncer is that of `identifier`.
+/// The actors in words: `a`, `a or b`. A syncer is that of `identifier`.
 pub(super) fn any_of(actors: impl IntoIterator<Item = Actor>, identifier: &str) -> String {
     let names: Vec<String> = actors
         .into_iter()

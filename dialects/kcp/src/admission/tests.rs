@@ -1,4 +1,4 @@
-//! Writes that the guard lets through and refuses.
+//! Writes that the guard allows and refuses.
 
 mod keys;
 mod placement;
@@ -16,8 +16,8 @@ const ALICE: &str = "alice";
 const SYNCER_X: &str = "berth:syncer:x";
 const DEPLOYMENTS: GroupResource = GroupResource::new("apps", "deployments");
 
-/// Verdict of the guard on a write: nothing, or the code and the message of its refusal. Both phases must
-/// agree.
+/// The verdict of the guard on a write; an error is the code and the message of the refusal. Both phases
+/// must agree.
 fn review(
     guard: &PlacementGuard,
     user: &str,

@@ -111,8 +111,8 @@ fn nothing_is_bound_by_hand_where_nothing_is_placed() {
 
 #[test]
 fn clusters_asked_for_are_seated_where_they_fit() {
-    // `both` belongs to both locations, `e` to east only: `both` must stand for west, whichever is named
-    // first.
+    // The cluster `both` belongs to both locations, and `e` only to east: `both` must be assigned to west,
+    // in whichever order they are named.
     let everywhere = with(
         location("west"),
         "/spec/instanceSelector",

@@ -1,4 +1,4 @@
-//! A workload cluster as scheduling sees it: one row.
+//! A workload cluster as scheduling uses it: one row.
 
 use std::sync::Arc;
 
@@ -14,36 +14,37 @@ use crate::readiness::{self, ReportedConditions};
 pub(crate) struct Row {
     /// The name of the WorkloadCluster; rows are sorted by it.
     pub(crate) name: Arc<str>,
-    /// Its identifier in location strings and labels.
+    /// The identifier in location strings and labels.
     pub(crate) identifier: Arc<str>,
-    /// Facts for words and views only.
+    /// Data for sentences and views only.
     pub(crate) record: Arc<ClusterRecord>,
     /// The facts for the filters.
     pub(crate) facts: Facts,
 }
 
-/// A workload cluster and the object it was read from.
+/// A workload cluster with its object.
 pub(crate) struct ClusterRecord {
     pub(crate) object: Arc<Object>,
     pub(crate) view: WorkloadCluster,
-    /// State of its conditions, heartbeats left aside.
+    /// The state of the conditions, regardless of heartbeats.
     pub(crate) reported: ReportedConditions,
 }
 
 /// Facts for the filters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Facts {
-    /// It is ready by its conditions.
+    /// Whether the cluster is ready by its conditions.
     pub(crate) ready: bool,
-    /// The last instant its heartbeat is healthy; the end of time where none was ever seen.
+    /// The last instant at which the heartbeat is healthy; [`Timestamp::MAX`] without any heartbeat.
     pub(crate) fresh_until: Timestamp,
-    /// No new namespaces.
+    /// Whether the cluster accepts no new namespaces.
     pub(crate) unschedulable: bool,
-    /// Time from which namespaces must leave; the end of time where never.
+    /// The instant from which namespaces must leave; [`Timestamp::MAX`] where there is none.
     pub(crate) evict_after: Timestamp,
-    /// It is being deleted. No filter asks for this: it is only told later among what is refused.
+    /// Whether the cluster is being deleted. No filter tests this; it only affects the sentences of
+    /// refusals.
     pub(crate) deleting: bool,
-    /// The number of its set of locations.
+    /// The number of the cluster's set of locations.
     pub(crate) locations: u32,
 }
 
@@ -57,10 +58,10 @@ pub(crate) fn identifier(meta: &Meta) -> &str {
 }
 
 impl Row {
-    /// Reads a WorkloadCluster that belongs to the set of `locations`.
+    /// Parses a WorkloadCluster, which belongs to the set `locations`.
     ///
     /// # Errors
-    /// Reason why it cannot be read.
+    /// The reason why the object cannot be parsed.
     pub(crate) fn read(
         object: &Arc<Object>,
         threshold: SignedDuration,
@@ -98,33 +99,35 @@ impl Row {
         })
     }
 
-    /// Time of its last heartbeat.
-    fn heard(&self) -> Option<Timestamp> {
+    /// The time of the last heartbeat.
+    fn last_heartbeat(&self) -> Option<Timestamp> {
         self.record.view.status.last_syncer_heartbeat_time
     }
 
-    /// Whether a decision may differ between this reading and `older`. A heartbeat in time makes no
-    /// difference; one after a silence does.
+    /// Whether decisions are the same for this version of the cluster and for `older`. A heartbeat in time
+    /// makes no difference, but one after a gap does.
     pub(crate) fn decides_like(&self, older: &Self) -> bool {
         let (new, old) = (&self.facts, &older.facts);
-        let unbroken = self.heard().is_none_or(|heard| heard <= old.fresh_until);
+        let unbroken = self
+            .last_heartbeat()
+            .is_none_or(|last_heartbeat| last_heartbeat <= old.fresh_until);
         self.identifier == older.identifier
             && new.ready == old.ready
             && new.unschedulable == old.unschedulable
             && new.evict_after == old.evict_after
             && new.deleting == old.deleting
             && new.locations == old.locations
-            && (self.heard().is_some() == older.heard().is_some() && unbroken)
+            && (self.last_heartbeat().is_some() == older.last_heartbeat().is_some() && unbroken)
     }
 }
 
 impl Facts {
-    /// Whether it can run workload at `now`.
+    /// Whether the cluster can run workloads at `now`.
     pub(crate) fn is_ready(&self, now: Timestamp) -> bool {
         self.ready && now <= self.fresh_until
     }
 
-    /// Whether namespaces must leave it at `now`: from the very instant on.
+    /// Whether namespaces must leave the cluster at `now`, from the exact instant on.
     pub(crate) fn is_evicting(&self, now: Timestamp) -> bool {
         now >= self.evict_after
     }

@@ -15,7 +15,7 @@ use crate::names::{DIALECT, LOCATIONS, NAMESPACES, WORKLOAD_CLUSTERS};
 
 impl Fleet {
     /// Applies one change of any resource that is read.
-    pub(crate) fn take_in(&mut self, change: &Change) -> Consequences {
+    pub(crate) fn apply_change(&mut self, change: &Change) -> Consequences {
         let (key, new) = (&change.key, change.new.as_ref());
         if key.resource == NAMESPACES {
             return self.take_namespace(key, new);
@@ -31,7 +31,7 @@ impl Fleet {
             return Consequences::nothing();
         };
         if served != self.serves() {
-            // Namespaces become demands, or cease to be.
+            // All namespaces become demands, or are no longer demands.
             due.decide = AffectedDemands::All;
             due.demands = AffectedDemands::All;
         }
@@ -121,8 +121,8 @@ impl Fleet {
         self.sets.number(numbers)
     }
 
-    /// Namespaces that are due when a workload cluster changes: those on it, since they may have to leave or
-    /// to stay; and, unless it is gone, those that lack a place.
+    /// The namespaces that a change of a workload cluster makes due: those on the cluster, which may have to
+    /// leave or to stay, and, unless it was deleted, those without a place.
     fn due_by_cluster(&self, old: Option<&Row>, new: Option<&Row>) -> Consequences {
         let both = [old, new];
         let mut targets: Vec<Arc<str>> = both
@@ -174,7 +174,7 @@ impl Fleet {
         }
     }
 
-    /// Puts every workload cluster in or out of the location `name`.
+    /// Updates for every workload cluster whether it is in the location `name`.
     fn assign(&mut self, name: &Arc<str>, number: u32) {
         let location = self.locations.get(name).cloned();
         let member = |row: &Row| {
@@ -206,7 +206,7 @@ impl Fleet {
         }
     }
 
-    /// A bad configuration leaves the last good one in force.
+    /// Applies a configuration. If it is invalid, the last valid one stays in force.
     fn take_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         self.unusable.forget(key);
         let spec = new.and_then(|object| object.value().get("spec")?.get(DIALECT));

@@ -1,4 +1,4 @@
-//! Locations as scheduling sees them.
+//! Locations as scheduling uses them.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use crate::kind::location::Location;
 
 /// A location.
 pub(crate) struct LocationRecord {
-    /// Its number.
+    /// The number of the location.
     pub(crate) number: u32,
-    /// The labels of the workload clusters that belong to it.
+    /// The label selector of the location's workload clusters.
     pub(crate) selector: Selector,
 }
 
 impl LocationRecord {
-    /// Reads the selector of a Location.
+    /// Parses the selector of a Location.
     ///
     /// # Errors
-    /// Reason why it cannot be read.
+    /// The reason why it cannot be parsed.
     pub(crate) fn read(object: &Object) -> Result<Selector, String> {
         let location: Location = object.view().map_err(|error| error.to_string())?;
         Selector::compile(&location.spec.instance_selector, "spec.instanceSelector")
@@ -36,7 +36,7 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// The number of `name`, a new one when it is new.
+    /// The number of `name`, which is assigned at the first call.
     pub(crate) fn number(&mut self, name: &Arc<str>) -> u32 {
         if let Some(&known) = self.numbers.get(name) {
             return known;
@@ -53,8 +53,8 @@ impl Numbers {
     }
 }
 
-/// Sets of locations as small numbers: a row has one, and a decision evaluates each distinct set once
-/// instead of every row's. A clone shares its content.
+/// Sets of locations as small numbers. Each row has one number, and a decision judges each distinct set once
+/// instead of once per row. A clone shares its content.
 #[derive(Clone, Default)]
 pub(crate) struct Sets {
     numbers: HashMap<Arc<[u32]>, u32>,
@@ -62,7 +62,7 @@ pub(crate) struct Sets {
 }
 
 impl Sets {
-    /// The number of `set`, which is ascending; a new one when it is new.
+    /// The number of `set`, which is ascending. The number is assigned at the first call.
     pub(crate) fn number(&mut self, set: Vec<u32>) -> u32 {
         let set: Arc<[u32]> = set.into();
         if let Some(&known) = self.numbers.get(&set) {
@@ -79,7 +79,7 @@ impl Sets {
         &self.sets[number as usize]
     }
 
-    /// Verdicts of `judge` on each set, by number.
+    /// The verdicts of `judge` on each set, by number.
     pub(crate) fn map<T>(&self, judge: impl FnMut(&[u32]) -> T) -> Vec<T> {
         let mut judge = judge;
         self.sets.iter().map(|set| judge(set)).collect()

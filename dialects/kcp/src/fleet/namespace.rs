@@ -1,4 +1,4 @@
-//! A namespace as scheduling sees it.
+//! A namespace as scheduling uses it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,20 +13,20 @@ use crate::placement::{Form, State, StoredPlacement};
 /// A namespace and its placement.
 pub(crate) struct Record {
     pub(crate) object: Arc<Object>,
-    /// Its placement annotation, read.
+    /// The parsed placement annotation.
     pub(crate) reading: StoredPlacement,
-    /// A label disables its scheduling.
+    /// Whether a label disables scheduling.
     pub(crate) disabled: bool,
-    /// It is being deleted.
+    /// Whether the namespace is being deleted.
     pub(crate) deleting: bool,
-    /// Its condition is missing, or does not fit its annotation and labels.
+    /// Whether the condition is missing, or does not agree with annotation and labels.
     condition_differs: bool,
-    /// It has that condition.
+    /// Whether the namespace has the condition.
     pub(crate) has_condition: bool,
 }
 
 impl Record {
-    /// Reads a Namespace; this cannot fail.
+    /// Parses a Namespace, which cannot fail.
     pub(crate) fn read(object: &Arc<Object>) -> Self {
         let meta = object.meta();
         let reading = StoredPlacement::of(object.annotations().get(PLACEMENT).as_deref());
@@ -34,9 +34,10 @@ impl Record {
             .labels()
             .get(SCHEDULING_DISABLED)
             .is_some_and(|value| value == "true");
-        let said = condition::namespace_scheduled(disabled, &reading);
+        let expected = condition::namespace_scheduled(disabled, &reading);
         let stored = condition::stored(object.value());
-        let condition_differs = said.is_some_and(|said| !stored.is_some_and(|stored| said.is(stored)));
+        let condition_differs =
+            expected.is_some_and(|expected| !stored.is_some_and(|stored| expected.is(stored)));
         Self {
             object: Arc::clone(object),
             reading,
@@ -52,17 +53,17 @@ impl Record {
         !self.reading.placement.0.is_empty() || !self.reading.dropped.is_empty()
     }
 
-    /// Whether its condition is outdated.
-    pub(crate) fn is_mistaken(&self) -> bool {
+    /// Whether the existing condition is outdated.
+    pub(crate) fn has_outdated_condition(&self) -> bool {
         self.has_condition && self.condition_differs
     }
 
-    /// The identifiers of its entries.
+    /// The identifiers of the entries.
     pub(crate) fn identifiers(&self) -> impl Iterator<Item = &Arc<str>> {
         self.reading.placement.0.keys().map(|place| &place.identifier)
     }
 
-    /// The identifiers of the clusters that it is on, is added to, or is leaving.
+    /// The identifiers of the clusters that the namespace is on, is being added to, or is leaving.
     pub(crate) fn occupied(&self) -> impl Iterator<Item = &Arc<str>> {
         let entries = self.reading.placement.0.iter();
         entries
@@ -70,7 +71,7 @@ impl Record {
             .map(|(place, _)| &place.identifier)
     }
 
-    /// The identifiers of the clusters that it is to leave.
+    /// The identifiers of the clusters that the namespace has to leave.
     pub(crate) fn leaving(&self) -> impl Iterator<Item = &Arc<str>> {
         let entries = self.reading.placement.0.iter();
         entries
@@ -78,8 +79,8 @@ impl Record {
             .map(|(place, _)| &place.identifier)
     }
 
-    /// Whether a change of the fleet could give it a place: it has none, or leaves one without another in the
-    /// same location.
+    /// Whether a change of the fleet could result in a place: the namespace has none, or leaves one without
+    /// another in the same location.
     pub(crate) fn waits(&self) -> bool {
         if self.deleting || self.disabled {
             return false;
@@ -96,17 +97,17 @@ impl Record {
     }
 
     /// Whether the annotation has entries to remove.
-    fn is_littered(&self) -> bool {
+    fn has_removable_entries(&self) -> bool {
         let reading = &self.reading;
         !reading.dropped.is_empty()
             || !matches!(reading.form, Form::Map)
             || reading.placement.0.values().any(|&state| state == State::Unbound)
     }
 
-    /// Whether the change from `old` to this must be decided, labels that select namespaces left aside. The
-    /// placement controller's own writes are not: they make legal moves, leave nothing to take out, and bring
-    /// the condition up to date.
-    pub(crate) fn decides_unlike(&self, old: &Self) -> bool {
+    /// Whether the change from `old` to this version must be decided, regardless of labels that select
+    /// namespaces. The placement controller's own writes need no decision: they make legal transitions,
+    /// leave no entries to remove, and update the condition.
+    pub(crate) fn needs_decision(&self, old: &Self) -> bool {
         let moved = || {
             let (before, after) = (&old.reading.placement.0, &self.reading.placement.0);
             let foreign = |(place, state)| {
@@ -115,13 +116,13 @@ impl Record {
                 !legal.into_iter().any(|actor| may(actor, from, state))
             };
             let kept = after.iter().map(|(place, state)| (place, Some(*state)));
-            let gone = before
+            let removed = before
                 .keys()
                 .filter(|place| !after.contains_key(*place))
                 .map(|place| (place, None));
-            kept.chain(gone).any(foreign)
+            kept.chain(removed).any(foreign)
         };
-        let annotation = self.reading != old.reading && (self.is_littered() || moved());
+        let annotation = self.reading != old.reading && (self.has_removable_entries() || moved());
         let conditions = || condition::stored(self.object.value()) != condition::stored(old.object.value());
         self.object.meta().uid() != old.object.meta().uid()
             || self.disabled != old.disabled

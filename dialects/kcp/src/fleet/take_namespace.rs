@@ -1,4 +1,4 @@
-//! Taking in namespaces: entries and counts are kept up to date, nothing is rebuilt.
+//! Folding changes of namespaces: entries and counts are updated, and nothing is rebuilt.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::{Fleet, Record};
 use crate::names::is_system_namespace;
 
 impl Fleet {
-    /// Records a namespace, or that it is gone.
+    /// Applies a change or the deletion of a namespace.
     pub(super) fn take_namespace(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         if is_system_namespace(&key.name) {
             return Consequences::nothing();
@@ -21,16 +21,16 @@ impl Fleet {
             None => self.namespaces.remove(key),
         };
         let targets = self.move_entries(key, old.as_deref(), record.as_deref());
-        let again = match (&old, &record) {
+        let is_due = match (&old, &record) {
             (Some(old), Some(new)) => {
                 let selected = self.is_subject(new) != self.is_subject(old);
-                self.is_demand(new) && (selected || new.decides_unlike(old))
+                self.is_demand(new) && (selected || new.needs_decision(old))
             }
             (None, Some(new)) => self.is_demand(new),
             (_, None) => false,
         };
         Consequences {
-            decide: if again {
+            decide: if is_due {
                 AffectedDemands::Some(vec![key.clone()])
             } else {
                 AffectedDemands::None
@@ -40,7 +40,7 @@ impl Fleet {
         }
     }
 
-    /// Moves the entries of a namespace. Returns the clusters whose count changed.
+    /// Updates the entries of a namespace. Returns the clusters whose count changed.
     fn move_entries(&mut self, key: &Key, old: Option<&Record>, new: Option<&Record>) -> Vec<Arc<str>> {
         if new.is_some_and(Record::waits) {
             self.waiting.insert(key.clone());
@@ -73,7 +73,7 @@ impl Fleet {
             .map(|(_, key)| key.clone())
     }
 
-    /// The demands that lack a place.
+    /// The demands without a place.
     pub(super) fn waiting(&self) -> impl Iterator<Item = Key> + '_ {
         self.waiting
             .iter()
@@ -82,7 +82,7 @@ impl Fleet {
     }
 }
 
-/// Counts `after` instead of `before`, and returns those with a changed count.
+/// Counts `after` instead of `before`, and returns the identifiers with a changed count.
 fn count(counts: &mut HashMap<Arc<str>, i64>, before: &[Arc<str>], after: &[Arc<str>]) -> Vec<Arc<str>> {
     let mut touched = Vec::new();
     for (these, those, step) in [(before, after, -1), (after, before, 1)] {

@@ -1,4 +1,4 @@
-//! Folding: what is kept, what becomes due.
+//! Folding: stored records, and demands that become due.
 
 use berth_apimachinery::selector::Selector;
 use berth_dialect_contract::{AffectedDemands, Consequences, Targets};
@@ -23,7 +23,7 @@ fn due(due: &Consequences) -> Vec<String> {
 
 const ON_A: &str = r#"{"root:compute+east+a":"Bound"}"#;
 
-/// Two clusters in east; `placed` is on the first, `waiting` on none.
+/// A fleet with two clusters in east. The namespace `placed` is on the first, and `waiting` on none.
 fn world() -> Fleet {
     fleet(&[
         location("east"),

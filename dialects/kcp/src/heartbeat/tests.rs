@@ -6,7 +6,7 @@ fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
 
-/// A cluster last heard of at second 0, with these conditions.
+/// A cluster with its last heartbeat at second 0, and with these conditions.
 fn cluster(conditions: Value) -> Value {
     json!({"status": {"lastSyncerHeartbeatTime": "1970-01-01T00:00:00Z", "conditions": conditions}})
 }
@@ -49,7 +49,7 @@ fn a_cluster_never_heard_of_is_not_healthy() {
             told["status"]["conditions"][0]["message"],
             "no heartbeat of the syncer was ever seen"
         );
-        // The first heartbeat takes it back.
+        // The first heartbeat reverts the condition.
         let mut heard = told;
         heard["status"]["lastSyncerHeartbeatTime"] = "1970-01-01T00:17:00Z".into();
         let healthy = judge(&heard, SignedDuration::from_mins(1), at(1021)).unwrap();

@@ -1,4 +1,4 @@
-//! Location: a collection of WorkloadClusters that users can place namespaces in (docs/systems/kcp.md, "API
+//! Location: a collection of WorkloadClusters in which users can place namespaces (docs/systems/kcp.md, "API
 //! objects").
 
 use std::collections::BTreeSet;

@@ -1,4 +1,5 @@
-//! WorkloadCluster: a Kubernetes cluster that namespaces are placed on (docs/systems/kcp.md, "API objects").
+//! WorkloadCluster: a Kubernetes cluster on which namespaces are placed (docs/systems/kcp.md, "API
+//! objects").
 
 use std::collections::BTreeMap;
 
@@ -87,7 +88,8 @@ static DEFINITION: Definition = Definition {
     )
 };
 
-/// kcp's priorities go up to 3, so all but the name show with `-o wide` only.
+/// A column with kcp's priority. Priorities go up to 3, so that all columns except the name are only shown
+/// by `-o wide`.
 const fn column(name: &'static str, description: &'static str, priority: i32) -> Column {
     Column {
         priority,

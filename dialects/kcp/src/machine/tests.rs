@@ -10,11 +10,12 @@ const STATES: [Option<State>; 5] = [
     Some(State::Unbound),
 ];
 
-/// Written by hand from docs/systems/kcp.md, "The placement annotation": rows are from, columns to, in the
-/// order of [`STATES`]. P is the placement controller, N the namespace controller, `=` no change, `.` nobody.
+/// The transitions in docs/systems/kcp.md, "The placement annotation", written by hand. Rows are the state
+/// before, columns the state after, in the order of [`STATES`]. P is the placement controller, N the
+/// namespace controller, `=` is no change, and `.` is allowed for no actor.
 const MATRIX: [&str; 5] = ["=P...", "P=N..", "..=P.", "...=N", "PP..="];
 
-/// State label that a coordination controller leaves once it is done with the resource.
+/// The state label after a coordination controller has finished with the resource.
 const fn coordination_controller(label: Option<SyncState>) -> Option<SyncState> {
     match label {
         Some(_) => Some(SyncState::Sync),
@@ -22,16 +23,16 @@ const fn coordination_controller(label: Option<SyncState>) -> Option<SyncState> 
     }
 }
 
-/// Step of the syncer on the state label of an object it sees: it goes once the object was to go, nothing
-/// holds it softly any more, and the downstream object is gone.
+/// The step of the syncer on the state label of an object in its view. The label is removed once the object
+/// has to leave, has no soft finalizers, and its downstream object is deleted.
 const fn syncer(
     label: Option<SyncState>,
     deleting: bool,
-    softly_held: bool,
+    has_soft_finalizers: bool,
     downstream_gone: bool,
 ) -> Option<SyncState> {
     match label {
-        Some(SyncState::Sync) if deleting && !softly_held && downstream_gone => None,
+        Some(SyncState::Sync) if deleting && !has_soft_finalizers && downstream_gone => None,
         label => label,
     }
 }
@@ -64,7 +65,7 @@ fn the_controllers_make_legal_changes_only() {
         }
         for (labelled, exists) in [(false, false), (false, true), (true, false), (true, true)] {
             let mut at = state;
-            // The namespace controller may take two steps at once in one's mind, never in one write.
+            // The namespace controller never makes two transitions in one write.
             let to = namespace_controller(at, labelled, exists);
             assert!(
                 may(Actor::NamespaceController, Some(at), Some(to)),

@@ -1,4 +1,4 @@
-//! A JSON object of strings with its keys as they come, duplicates included.
+//! A JSON object of strings, with its keys in document order and including duplicates.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,10 +11,10 @@ use serde_json::Value;
 pub(super) struct Pairs(pub(super) Vec<(String, String)>);
 
 impl Pairs {
-    /// Reads `text`; `None` is JSON's `null`.
+    /// Parses `text`; `None` is JSON's `null`.
     ///
     /// # Errors
-    /// Reason why it is not a JSON object of strings.
+    /// The reason why `text` is not a JSON object of strings.
     pub(super) fn parse(text: &str) -> Result<Option<Self>, String> {
         let value: Value = serde_json::from_str(text).map_err(|error| {
             format!("is not JSON ({error}); it must be an object of location strings and states, such as {EXAMPLE}")
@@ -27,7 +27,7 @@ impl Pairs {
             Value::Number(_) => return Err(not_an_object("a number")),
             Value::Bool(_) => return Err(not_an_object("a boolean")),
         }
-        // Once more, since a `Value` has lost duplicate keys.
+        // The text is parsed again, since a `Value` has no duplicate keys.
         let raw: Raw = serde_json::from_str(text).map_err(|error| format!("is not JSON ({error})"))?;
         let mut pairs = Vec::with_capacity(raw.0.len());
         for (key, value) in raw.0 {
@@ -44,9 +44,9 @@ impl Pairs {
     /// Each duplicate key, once.
     pub(super) fn duplicates(&self) -> impl Iterator<Item = &str> {
         let mut seen = BTreeSet::new();
-        let again = self.0.iter().filter(move |(key, _)| !seen.insert(key));
-        let again: BTreeSet<&str> = again.map(|(key, _)| key.as_str()).collect();
-        again.into_iter()
+        let repeated = self.0.iter().filter(move |(key, _)| !seen.insert(key));
+        let repeated: BTreeSet<&str> = repeated.map(|(key, _)| key.as_str()).collect();
+        repeated.into_iter()
     }
 }
 

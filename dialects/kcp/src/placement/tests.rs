@@ -1,4 +1,4 @@
-//! Reading and writing the placement annotation.
+//! Parsing and writing the placement annotation.
 
 use super::*;
 

@@ -10,15 +10,16 @@ use super::{editable, fleet, update};
 use crate::heartbeat::{awaited_since, judge};
 use crate::names::{DIALECT, WORKLOAD_CLUSTERS};
 
-/// See the module.
+/// The heartbeat controller.
 pub(super) struct Heartbeats {
-    /// The URL of all Targets, where it is known.
+    /// The URL of all Targets, if it is known.
     pub(super) targets_url: Option<Arc<str>>,
 }
 
 impl Heartbeats {
-    /// `cluster` with the URL of its syncer's view (`status.virtualWorkspaces`); `None` when it has it.
-    fn pointing_home(&self, cluster: &Value, name: &str) -> Option<Value> {
+    /// Returns `cluster` with the URL of its syncer's view (`status.virtualWorkspaces`); `None` if it has
+    /// the URL already.
+    fn with_view_url(&self, cluster: &Value, name: &str) -> Option<Value> {
         let targets = self.targets_url.as_ref()?;
         let views = json!([{"url": format!("{targets}/{name}.{DIALECT}/proxy")}]);
         (cluster["status"]["virtualWorkspaces"] != views).then(|| {
@@ -50,8 +51,8 @@ impl Reconciler for Heartbeats {
         vec![WORKLOAD_CLUSTERS]
     }
 
-    /// A workload cluster whose status does not fit its heartbeats and its name, or a new one: its
-    /// heartbeats are due from then on.
+    /// The key of a workload cluster that is new, so that its heartbeats are awaited from now on, or whose
+    /// status does not agree with its heartbeats and name.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         let at = |object: Option<&Object>| object.and_then(|object| awaited_since(object.value()));
         let (old, new) = (at(change.old.as_deref()), at(change.new.as_deref()));
@@ -80,7 +81,7 @@ impl Reconciler for Heartbeats {
         let fresh_until = awaited_since(&value).map(|at| at.checked_add(threshold).unwrap_or(Timestamp::MAX));
         let stale_at = fresh_until.and_then(|at| at.checked_add(std::time::Duration::from_nanos(1)).ok());
         let judged = judge(&value, threshold, context.now);
-        let pointing = self.pointing_home(judged.as_ref().unwrap_or(&value), &key.name);
+        let pointing = self.with_view_url(judged.as_ref().unwrap_or(&value), &key.name);
         let write = pointing.or(judged).map(|new| {
             let mut write = update(key, object, new);
             write.subresource = "status";

@@ -12,10 +12,10 @@ use crate::fleet::{Fleet, LocationRecord, Row};
 use crate::location_status::{Counts, Member, counts, with_counts, with_labels_annotation};
 use crate::names::{LOCATIONS, WORKLOAD_CLUSTERS};
 
-/// See the module.
+/// The location controller.
 pub(super) struct Locations;
 
-/// Facts about a workload cluster for a count.
+/// The data of a workload cluster for the counts.
 fn member(row: &Row) -> Member {
     Member {
         ready_until: row.facts.ready.then_some(row.facts.fresh_until),
@@ -23,7 +23,8 @@ fn member(row: &Row) -> Member {
     }
 }
 
-/// The counts of the location `name`, and when time alone changes them: just after a heartbeat is too old.
+/// The counts of the location `name`, and the next time at which they change by themselves: just after a
+/// heartbeat is too old.
 fn count(fleet: &Fleet, name: &str, now: Timestamp) -> Option<(Counts, Option<Timestamp>)> {
     let number = fleet.locations.get(name)?.number;
     let inside = fleet.sets.map(|set| set.contains(&number));
@@ -46,7 +47,7 @@ impl Locations {
         !self.step(key, context).writes.is_empty()
     }
 
-    /// The locations that have a workload cluster before or after a change that matters to them.
+    /// The locations of a workload cluster, before or after a change that affects their counts.
     fn of_cluster(&self, change: &Change, fleet: &Fleet, context: &Context<'_>) -> Vec<Key> {
         let read = |object: &Option<Arc<Object>>| {
             let row = object
@@ -59,7 +60,7 @@ impl Locations {
         let until = |row: &Option<Row>| row.as_ref().map(|row| row.facts.fresh_until);
         let labels =
             |object: &Option<Arc<Object>>| object.as_ref().map(|object| object.meta().labels().clone());
-        // A heartbeat that came later than the last one moves nothing; one that is older does.
+        // A later heartbeat changes no count, but an earlier one may.
         let same = counted(&old) == counted(&new) && labels(&change.old) == labels(&change.new);
         if same && until(&new) >= until(&old) {
             return Vec::new();
@@ -92,7 +93,8 @@ impl Reconciler for Locations {
         vec![LOCATIONS]
     }
 
-    /// A location that differs, and those of a workload cluster with a changed count.
+    /// The keys of a changed location, and of the locations of a workload cluster whose change affects
+    /// counts.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         let Some(fleet) = fleet(context) else {
             return Vec::new();
@@ -129,7 +131,7 @@ impl Reconciler for Locations {
         if let Some(new) = with_counts(&value, counts) {
             let mut status = update(key, object, new);
             status.subresource = "status";
-            // The write before has given the object a new revision.
+            // The write before this one has changed the revision of the object.
             status.base = status.base.filter(|_| writes.is_empty());
             writes.push(status);
         }

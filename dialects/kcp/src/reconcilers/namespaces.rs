@@ -1,15 +1,16 @@
-//! The namespace controller: adopts placed namespaces, and asks clusters to release those that leave.
+//! The namespace controller: adopts placed namespaces, and requests the release of leaving ones from their
+//! clusters.
 
 use berth_apimachinery::{Change, GroupResource, Key};
 use berth_dialect_contract::{Context, Reconciler, Step};
 
-use super::{came_or_went, editable, exists, fleet, outline, outline_differs, update};
+use super::{added_or_removed, editable, exists, fleet, outline, outline_differs, update};
 use crate::admission::user_of;
 use crate::machine::Actor;
 use crate::names::{NAMESPACES, WORKLOAD_CLUSTERS};
 use crate::namespace_controller::reconcile;
 
-/// See the module.
+/// The namespace controller.
 pub(super) struct Namespaces;
 
 impl Namespaces {
@@ -43,13 +44,13 @@ impl Reconciler for Namespaces {
         vec![NAMESPACES]
     }
 
-    /// A namespace whose metadata changed, or whose workload cluster came or went.
+    /// The keys of namespaces whose metadata changed, or whose workload cluster was added or removed.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         if change.key.resource == NAMESPACES {
             let due = outline_differs(change) && Self::has_work(&change.key, context);
             return due.then(|| change.key.clone()).into_iter().collect();
         }
-        let moved = came_or_went(change);
+        let moved = added_or_removed(change);
         let Some(fleet) = fleet(context).filter(|_| !moved.is_empty()) else {
             return Vec::new();
         };

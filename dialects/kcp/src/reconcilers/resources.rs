@@ -7,7 +7,7 @@ use berth_apimachinery::{Change, GroupResource, Key, Object};
 use berth_dialect_contract::{Context, Reconciler, Step};
 use serde_json::Value;
 
-use super::{came_or_went, editable, exists, fleet, outline, outline_differs, update};
+use super::{added_or_removed, editable, exists, fleet, outline, outline_differs, update};
 use crate::admission::user_of;
 use crate::edit::{mentions, mentions_any};
 use crate::fleet::Fleet;
@@ -15,13 +15,13 @@ use crate::machine::Actor;
 use crate::names::{DELETION, NAMESPACES, STATE, WORKLOAD_CLUSTERS, is_system_namespace};
 use crate::resource_controller::{self, clear, reconcile};
 
-/// See the module.
+/// The resource controller.
 pub(crate) struct Resources {
     /// The resources that follow their namespace.
     pub(crate) synced: Vec<GroupResource>,
-    /// The ones that a coordination controller gets first.
+    /// The synced resources that a coordination controller handles first.
     pub(crate) coordinated: Vec<GroupResource>,
-    /// Resources that do not follow it, but may have done so under an earlier configuration.
+    /// Resources that do not follow their namespace, but may have done so under an earlier configuration.
     pub(crate) former: Vec<GroupResource>,
 }
 
@@ -40,7 +40,7 @@ fn home<'a>(key: &Key, context: &Context<'a>) -> Option<&'a Arc<Object>> {
 }
 
 /// Whether a change of a namespace affects its resources.
-fn hands_on_differently(change: &Change) -> bool {
+fn changes_resources(change: &Change) -> bool {
     let (Some(old), Some(new)) = (&change.old, &change.new) else {
         return change.new.is_some();
     };
@@ -62,7 +62,8 @@ fn hands_on_differently(change: &Change) -> bool {
 }
 
 impl Resources {
-    /// Verdict on an object of `resource` in `namespace`, both given by (at least) their metadata.
+    /// Returns the update of an object of `resource` in `namespace`, if it needs one. Both need only have
+    /// their metadata.
     fn judge(
         &self,
         resource: GroupResource,
@@ -118,17 +119,17 @@ impl Resources {
         })
     }
 
-    /// Every object with keys of a workload cluster that was added or removed. No index finds objects
-    /// by cluster, so all are checked; clusters seldom come or go.
+    /// Every object with keys of a workload cluster that was added or removed. There is no index of objects
+    /// by cluster, so that all are checked; clusters are seldom added or removed.
     fn about(&self, change: &Change, fleet: &Fleet, context: &Context<'_>) -> Vec<Key> {
-        let moved = came_or_went(change);
+        let moved = added_or_removed(change);
         if moved.is_empty() {
             return Vec::new();
         }
-        let knows = |object: &Object| moved.iter().any(|name| mentions(object, name));
+        let is_concerned = |object: &Object| moved.iter().any(|name| mentions(object, name));
         let mut due = Vec::new();
         for namespace in context.objects.list(NAMESPACES, None) {
-            if knows(namespace) {
+            if is_concerned(namespace) {
                 due.extend(self.in_namespace(namespace, fleet, context));
             }
         }
@@ -136,7 +137,7 @@ impl Resources {
             let objects = context
                 .objects
                 .list(resource, None)
-                .filter(|object| knows(object));
+                .filter(|object| is_concerned(object));
             due.extend(objects.map(|object| key_of(resource, object)));
         }
         due
@@ -166,8 +167,8 @@ impl Reconciler for Resources {
         self.synced.clone()
     }
 
-    /// A resource whose metadata changed; those in a changed namespace; those with keys of a workload
-    /// cluster that was created or deleted.
+    /// The keys of resources whose metadata changed, that are in a changed namespace, or that have keys of a
+    /// workload cluster that was created or deleted.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         let (key, Some(fleet)) = (&change.key, fleet(context)) else {
             return Vec::new();
@@ -176,7 +177,7 @@ impl Reconciler for Resources {
             return self.about(change, fleet, context);
         }
         if key.resource == NAMESPACES {
-            let namespace = context.objects.get(key).filter(|_| hands_on_differently(change));
+            let namespace = context.objects.get(key).filter(|_| changes_resources(change));
             return namespace.map_or_else(Vec::new, |namespace| self.in_namespace(namespace, fleet, context));
         }
         let due = outline_differs(change) && self.has_work(key, fleet, context);

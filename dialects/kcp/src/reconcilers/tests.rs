@@ -1,4 +1,4 @@
-//! Causes that make reconcilers act, over objects in memory.
+//! Changes for which reconcilers act, with objects in memory.
 
 use std::collections::BTreeMap;
 
@@ -112,7 +112,8 @@ impl World {
         reconciler.step(&key_of(value), &self.context())
     }
 
-    /// Takes the step about `value` and stores what it writes; gives what its writes make due.
+    /// Runs the step for `value` and stores its writes. Returns the step, and the keys that its writes make
+    /// due.
     fn take(&mut self, reconciler: &dyn Reconciler, value: &Value) -> (Step, Vec<String>) {
         let step = self.step(reconciler, value);
         let mut due = Vec::new();
@@ -223,7 +224,7 @@ fn the_resources_of_a_namespace_follow_it_and_contents_cost_nothing() {
     assert_eq!(world.take(&reconciler, &config_map("a")).1, NONE);
     assert_eq!(world.all(&reconciler), ["b"]);
     assert_eq!(world.take(&reconciler, &config_map("b")).1, NONE);
-    // Other labels of the namespace, and the contents of resources.
+    // Other labels of the namespace, and the contents of resources, do not matter.
     let change = world.store(&with(bound.clone(), "/metadata/labels/team", "x".into()));
     assert_eq!(world.due(&reconciler, &change), NONE);
     let synced = with(config_map("a"), LABEL, "Sync".into());
@@ -231,7 +232,7 @@ fn the_resources_of_a_namespace_follow_it_and_contents_cost_nothing() {
     assert_eq!(world.due(&reconciler, &change), NONE);
     let change = world.store(&config_map("new"));
     assert_eq!(world.due(&reconciler, &change), ["new"]);
-    // The namespace is to leave.
+    // The namespace has to leave.
     let change = world.store(&with(bound, DELETION, "2021-10-28T08:00:00Z".into()));
     assert_eq!(
         world.due(&reconciler, &change),
@@ -293,7 +294,7 @@ fn coordinated_resources_are_assigned_first() {
         ""
     );
     assert_eq!(due, NONE);
-    // The coordination controller's move needs nothing more.
+    // The change by the coordination controller makes nothing due.
     let change = world.store(&with(config_map("a"), LABEL, "Sync".into()));
     assert_eq!(world.due(&reconciler, &change), NONE);
 }
@@ -340,7 +341,7 @@ fn what_is_no_longer_synced_loses_what_syncing_put_on_it() {
         (due.as_slice(), world.all(&reconciler).as_slice()),
         (&[][..], &[][..])
     );
-    // Its namespace makes nothing due any more; a mark that comes late, of a write that was on its way, does.
+    // The namespace makes nothing due any more, but a key from a delayed write does.
     let change = world.store(&with(bound, DELETION, "2021-10-28T08:00:00Z".into()));
     assert_eq!(world.due(&reconciler, &change), NONE);
     let change = world.store(&with(config_map("plain"), LABEL, "Sync".into()));
@@ -404,7 +405,7 @@ fn a_location_counts_what_changes_its_counts_and_looks_again_when_a_heartbeat_is
         Vec::new(),
         "but then nothing is"
     );
-    // A heartbeat in time, another location's cluster, other fields.
+    // A heartbeat in time, a cluster of another location, and other fields do not matter.
     let later = with(
         beating,
         "/status/lastSyncerHeartbeatTime",
@@ -473,7 +474,7 @@ fn a_workload_cluster_says_where_its_syncer_finds_what_it_is_to_sync() {
     let reconciler = heartbeats::Heartbeats {
         targets_url: Some(targets.into()),
     };
-    // Nobody has heard of its syncer, who may be looking for it.
+    // The cluster's syncer has not sent a heartbeat yet, and may be looking for the cluster.
     let silent = cluster("c1", "eu");
     let mut world = World::of(std::slice::from_ref(&silent));
     assert_eq!(world.all(&reconciler), ["c1"]);
@@ -484,7 +485,7 @@ fn a_workload_cluster_says_where_its_syncer_finds_what_it_is_to_sync() {
     assert_eq!(due, NONE);
     assert_eq!(world.all(&reconciler), NONE);
 
-    // Together with what its heartbeat makes of it; and again when somebody writes another.
+    // The URL is written together with the effect of a heartbeat, and again when another client changes it.
     let beats = with(
         silent,
         "/status/lastSyncerHeartbeatTime",

@@ -1,15 +1,15 @@
-//! Fields that a cluster fills in by itself (docs/systems/kcp.md, "Downstream copies"): values
-//! that the hub allocated mean nothing on a workload cluster, where they may be taken, and values that the
-//! workload cluster allocated are kept.
+//! Fields that a cluster allocates by itself (docs/systems/kcp.md, "Downstream copies"). Values that the hub
+//! has allocated are not copied, since they are meaningless on a workload cluster, where they may be in use.
+//! Values that the workload cluster has allocated are kept.
 
 use serde_json::{Map, Value, json};
 
 use crate::edit::{ANNOTATIONS, set};
 
-/// Secrets of this type are kept by a cluster's token controller, which deletes those of accounts that it
-/// does not know.
+/// The type of Secrets that a cluster's token controller manages. It deletes those of unknown service
+/// accounts.
 const ACCOUNT_TOKEN: &str = "kubernetes.io/service-account-token";
-/// Annotations of a Secret of the type [`ACCOUNT_TOKEN`] that name its account.
+/// Annotations that name the service account of a Secret of the type [`ACCOUNT_TOKEN`].
 const ACCOUNT: [&str; 2] = [
     "kubernetes.io/service-account.name",
     "kubernetes.io/service-account.uid",
@@ -33,12 +33,12 @@ fn of_spec(kind: &str) -> &'static [&'static str] {
 }
 
 /// Removes the fields from `copy` that its cluster allocates.
-pub(super) fn leave_out(copy: &mut Value) {
+pub(super) fn remove_allocated(copy: &mut Value) {
     for key in OF_CONTROLLERS {
         set(copy, ANNOTATIONS, key, None);
     }
     let kind = copy["kind"].as_str().unwrap_or_default().to_owned();
-    // No address is wanted: a Service is headless by its owner's choice.
+    // `None` is not an allocated address: the owner has chosen a headless Service.
     let headless = copy["spec"]["clusterIP"] == "None";
     if let Some(spec) = copy.get_mut("spec").and_then(Value::as_object_mut) {
         spec.retain(|field, _| !of_spec(&kind).contains(&field.as_str()));
@@ -46,7 +46,7 @@ pub(super) fn leave_out(copy: &mut Value) {
             if headless {
                 spec.insert("clusterIP".to_owned(), "None".into());
             }
-            // The default, which a cluster of the other family cannot have.
+            // The default policy is not copied, since a cluster of the other IP family cannot have it.
             if spec
                 .get("ipFamilyPolicy")
                 .is_some_and(|policy| policy == "SingleStack")
@@ -59,7 +59,7 @@ pub(super) fn leave_out(copy: &mut Value) {
         }
     }
     match kind.as_str() {
-        // The names of token Secrets, which the cluster makes for itself.
+        // The names of token Secrets, which each cluster creates for itself.
         "ServiceAccount" => {
             if let Some(fields) = copy.as_object_mut() {
                 fields.remove("secrets");
@@ -75,7 +75,7 @@ pub(super) fn leave_out(copy: &mut Value) {
     }
 }
 
-/// Copies the cluster's allocations from `down` into `next`, which will replace it.
+/// Copies the cluster's allocations from `down` to `next`, which will replace it.
 pub(super) fn keep(next: &mut Value, down: &Value) {
     let kind = down["kind"].as_str().unwrap_or_default();
     let Some(spec) = next.get_mut("spec").and_then(Value::as_object_mut) else {
@@ -103,9 +103,9 @@ pub(super) fn keep(next: &mut Value, down: &Value) {
         let tcp = Some(json!("TCP"));
         for port in ports(spec) {
             let [number, protocol] = name(port);
-            let wanted = [number, protocol.or_else(|| tcp.clone())];
+            let key = [number, protocol.or_else(|| tcp.clone())];
             let found = known.iter().find(|([number, protocol], _)| {
-                *number == wanted[0] && protocol.as_ref().or(tcp.as_ref()) == wanted[1].as_ref()
+                *number == key[0] && protocol.as_ref().or(tcp.as_ref()) == key[1].as_ref()
             });
             if let Some((_, Some(allocated))) = found {
                 port.insert("nodePort".to_owned(), (*allocated).clone());
@@ -114,8 +114,8 @@ pub(super) fn keep(next: &mut Value, down: &Value) {
     }
 }
 
-/// Whether a Service of this `spec` may keep `field` of the fields it `had`: not every type has each
-/// field, and its addresses belong together.
+/// Whether a Service with this `spec` may keep `field` of its former fields `had`. Not every type of Service
+/// has each field, and the addresses of a Service belong together.
 fn may_have(spec: &Map<String, Value>, field: &str, had: &Value) -> bool {
     let text = |field: &str| spec.get(field).and_then(Value::as_str);
     let service_type = text("type").unwrap_or("ClusterIP");
@@ -136,8 +136,8 @@ fn ports(spec: &mut Map<String, Value>) -> impl Iterator<Item = &mut Map<String,
     ports.into_iter().flatten().filter_map(Value::as_object_mut)
 }
 
-/// Whether `down` has to be recreated to become `copy`: the type of a Secret is immutable, and so is
-/// whether a Service within a cluster has an address.
+/// Whether `down` must be recreated to become `copy`. The type of a Secret is immutable, and a Service of
+/// type ClusterIP cannot change between having an address and being headless.
 pub(super) fn is_another(copy: &Value, down: &Value) -> bool {
     match copy["kind"].as_str() {
         Some("Secret") => down.get("type").is_some() && down["type"] != copy["type"],

@@ -1,8 +1,8 @@
-//! The copy of an object on a workload cluster: its content, whether it is up to date, and the status
-//! for the way back (docs/systems/kcp.md, "Downstream copies").
+//! The copy of an object on a workload cluster: its content, whether it is up to date, and the status to be
+//! reported upstream (docs/systems/kcp.md, "Downstream copies").
 //!
-//! A copy has a record of its copied fields: clusters fill in defaults and write labels of their own,
-//! so the present object is compared with that record and not with the upstream object.
+//! A copy has a record of its copied fields. Clusters set defaults and their own labels, so that the present
+//! object is compared with this record and not with the upstream object.
 
 use std::collections::BTreeSet;
 
@@ -17,16 +17,16 @@ use crate::names::{
     STATUS_OF,
 };
 
-/// Annotation of downstream objects: the copied fields, as a [`Record`].
+/// The annotation of downstream objects with the copied fields, as a [`Record`].
 pub const SYNCED: &str = "internal.workloads.kcp.dev/synced";
 
-/// Origin of a copy.
+/// The record of a copy's origin and copied fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Record {
-    /// The name of the object upstream.
+    /// The name of the upstream object.
     pub name: String,
-    /// The hash of the wanted copy.
+    /// The hash of the intended copy.
     pub hash: String,
     /// The top-level fields that were copied.
     pub fields: BTreeSet<String>,
@@ -68,9 +68,9 @@ impl Record {
     }
 }
 
-/// Fields that are copied with changes, or not copied.
+/// Top-level fields that are copied with changes, or not copied.
 const NO_CONTENT: [&str; 4] = ["apiVersion", "kind", "metadata", "status"];
-/// Fields of the metadata that are each server's own.
+/// Fields of the metadata that each server sets itself.
 const SERVERS_OWN: [&str; 10] = [
     "uid",
     "resourceVersion",
@@ -84,14 +84,13 @@ const SERVERS_OWN: [&str; 10] = [
     "selfLink",
 ];
 
-/// The identifier of the cluster that a downstream object was copied for.
+/// The identifier of the cluster for which a downstream object was copied.
 #[must_use]
 pub fn owner(down: &Value) -> Option<&str> {
     text(down, LABELS, DOWNSTREAM_CLUSTER)
 }
 
-/// The name of the copy: objects that every Kubernetes cluster makes in each namespace get another
-/// name.
+/// The name of the copy. Objects that every Kubernetes cluster creates in each namespace get another name.
 #[must_use]
 pub fn copy_name(kind: &str, name: &str) -> String {
     match kind {
@@ -101,7 +100,8 @@ pub fn copy_name(kind: &str, name: &str) -> String {
     }
 }
 
-/// The copy of `up`, which a syncer sees, in `namespace` of the cluster `identifier`, with its record.
+/// Returns the copy of `up`, which is in the form of the view, for `namespace` on the cluster `identifier`,
+/// with its record.
 #[must_use]
 pub fn copy(identifier: &str, up: &Value, namespace: &str) -> Value {
     let mut copy = up.clone();
@@ -109,10 +109,10 @@ pub fn copy(identifier: &str, up: &Value, namespace: &str) -> Value {
     if let Some(fields) = copy.as_object_mut() {
         fields.remove("status");
     }
-    let wanted = copy_name(up["kind"].as_str().unwrap_or_default(), &name);
+    let copied_name = copy_name(up["kind"].as_str().unwrap_or_default(), &name);
     if let Some(metadata) = copy["metadata"].as_object_mut() {
         metadata.retain(|field, _| !SERVERS_OWN.contains(&field.as_str()));
-        metadata.insert("name".to_owned(), wanted.into());
+        metadata.insert("name".to_owned(), copied_name.into());
         metadata.insert("namespace".to_owned(), namespace.into());
     }
     for map in [LABELS, ANNOTATIONS] {
@@ -120,7 +120,7 @@ pub fn copy(identifier: &str, up: &Value, namespace: &str) -> Value {
             entries.retain(|key, _| !is_ours(key));
         }
     }
-    allocated::leave_out(&mut copy);
+    allocated::remove_allocated(&mut copy);
     set(&mut copy, LABELS, DOWNSTREAM_CLUSTER, Some(identifier));
     let record = Record::new(&name, &copy).text();
     set(&mut copy, ANNOTATIONS, SYNCED, Some(&record));
@@ -140,33 +140,33 @@ fn is_ours(key: &str) -> bool {
     key == PLACEMENT || key == SYNCED || prefixes.iter().any(|prefix| key.starts_with(prefix))
 }
 
-/// The fields whose keys are all the writer's: nothing else fills them in, so unwanted keys are
+/// The fields whose keys all come from upstream: no other program sets keys in them, so that other keys are
 /// removed.
 const CONTENT: [&str; 2] = ["data", "binaryData"];
 
-/// Whether `object` is one whose [`CONTENT`] is compared exactly.
+/// Whether the fields [`CONTENT`] of `object` are compared exactly.
 fn has_content(object: &Value) -> bool {
     matches!(object["kind"].as_str(), Some("ConfigMap" | "Secret"))
 }
 
-/// Whether `down` cannot become `copy` and has to go first.
+/// Whether `down` cannot be updated to `copy`, and has to be deleted first.
 #[must_use]
 pub fn is_another(copy: &Value, down: &Value) -> bool {
     allocated::is_another(copy, down)
 }
 
-/// Whether `down` has exactly the content of `copy`, where that is compared exactly.
+/// Whether `down` has exactly the content of `copy`, if the content is compared exactly.
 fn same_content(down: &Value, copy: &Value) -> bool {
-    let given =
+    let value_of =
         |object: &'_ Value, field: &str| object.get(field).filter(|value| !is_nothing(value)).cloned();
     !has_content(copy)
         || CONTENT
             .iter()
-            .all(|field| given(down, field) == given(copy, field))
+            .all(|field| value_of(down, field) == value_of(copy, field))
 }
 
-/// `down` updated to `copy`. Formerly copied fields that are no longer copied are removed, and fields
-/// of others stay. `None` when it is up to date.
+/// Returns `down` updated to `copy`; `None` if it is up to date. Fields that were copied before and are no
+/// longer copied are removed, and fields of other programs stay.
 #[must_use]
 pub fn brought_up_to_date(copy: &Value, down: &Value) -> Option<Value> {
     let (old, new) = (Record::of(down), Record::of(copy));
@@ -175,8 +175,8 @@ pub fn brought_up_to_date(copy: &Value, down: &Value) -> Option<Value> {
     }
     let mut next = down.clone();
     let fields = next.as_object_mut()?;
-    for gone in old.fields.difference(&new.fields) {
-        fields.remove(gone);
+    for removed in old.fields.difference(&new.fields) {
+        fields.remove(removed);
     }
     for field in &new.fields {
         fields.insert(field.clone(), copy[field].clone());
@@ -187,39 +187,39 @@ pub fn brought_up_to_date(copy: &Value, down: &Value) -> Option<Value> {
         fields.retain(|field, _| !CONTENT.contains(&field.as_str()) || new.fields.contains(field));
     }
     for (map, before) in [(LABELS, &old.labels), (ANNOTATIONS, &old.annotations)] {
-        let wanted = part(copy, map);
-        let kept = |key: &str| wanted.is_some_and(|wanted| wanted.contains_key(key));
-        for gone in before.iter().filter(|key| !kept(key)) {
-            set(&mut next, map, gone, None);
+        let entries = part(copy, map);
+        let is_copied = |key: &str| entries.is_some_and(|entries| entries.contains_key(key));
+        for removed in before.iter().filter(|key| !is_copied(key)) {
+            set(&mut next, map, removed, None);
         }
-        for (key, value) in wanted.into_iter().flatten() {
+        for (key, value) in entries.into_iter().flatten() {
             set(&mut next, map, key, value.as_str());
         }
     }
     Some(next)
 }
 
-/// Whether `actual` has everything that `wanted` has; maps may have more.
-fn contains(actual: &Value, wanted: &Value) -> bool {
-    match (actual, wanted) {
-        (Value::Object(actual), Value::Object(wanted)) => {
-            wanted.iter().all(|(key, wanted)| match actual.get(key) {
-                Some(actual) => contains(actual, wanted),
-                None => is_nothing(wanted),
+/// Whether `actual` has everything that `expected` has; maps may have more.
+fn contains(actual: &Value, expected: &Value) -> bool {
+    match (actual, expected) {
+        (Value::Object(actual), Value::Object(expected)) => {
+            expected.iter().all(|(key, expected)| match actual.get(key) {
+                Some(actual) => contains(actual, expected),
+                None => is_nothing(expected),
             })
         }
-        (Value::Array(actual), Value::Array(wanted)) => {
-            actual.len() == wanted.len()
+        (Value::Array(actual), Value::Array(expected)) => {
+            actual.len() == expected.len()
                 && actual
                     .iter()
-                    .zip(wanted)
-                    .all(|(actual, wanted)| contains(actual, wanted))
+                    .zip(expected)
+                    .all(|(actual, expected)| contains(actual, expected))
         }
-        (actual, wanted) => actual == wanted,
+        (actual, expected) => actual == expected,
     }
 }
 
-/// Whether servers may leave the value out.
+/// Whether servers may omit the value.
 fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -230,18 +230,18 @@ fn is_nothing(value: &Value) -> bool {
     }
 }
 
-/// The status that `down` reports, as it reads upstream; `None` where it reports none.
+/// The status that `down` reports, translated for upstream; `None` where it reports none.
 ///
-/// Each side has its own generations. An observed generation downstream counts upstream as the
-/// generation that `down` is a copy of, which is that of `up` when it is up to date.
+/// Each side has its own generations. An observed generation of `down` is translated to the upstream
+/// generation of which `down` is a copy: that of `up`, if `down` is up to date.
 #[must_use]
 pub fn status_for(up: &Value, down: &Value, up_to_date: bool) -> Option<Value> {
     let mut status = down.get("status").filter(|status| !is_nothing(status))?.clone();
     let generation = |object: &Value| object["metadata"]["generation"].as_i64();
     let observed = status.get("observedGeneration").and_then(Value::as_i64);
     if let (Some(observed), Some(up)) = (observed, generation(up)) {
-        let seen_all = up_to_date && generation(down).is_none_or(|down| observed >= down);
-        status["observedGeneration"] = if seen_all { up } else { (up - 1).max(0) }.into();
+        let is_current = up_to_date && generation(down).is_none_or(|down| observed >= down);
+        status["observedGeneration"] = if is_current { up } else { (up - 1).max(0) }.into();
     }
     Some(status)
 }

@@ -1,9 +1,9 @@
-//! Ownership of the copies on a workload cluster, and when a syncer may take them over (docs/systems/kcp.md,
-//! "Registering again").
+//! The ownership of copies on a workload cluster, and the conditions under which a syncer may take them over
+//! (docs/systems/kcp.md, "Registering again").
 //!
-//! The identifier of a WorkloadCluster is lost with the object. So the downstream namespaces also name
-//! their WorkloadCluster and its hub by permanent data: the uid of the hub's namespace `kube-system`,
-//! and the name.
+//! The identifier of a WorkloadCluster is lost with the object. So downstream namespaces also identify their
+//! WorkloadCluster and its hub by permanent data: the uid of the hub's namespace `kube-system`, and the name
+//! of the WorkloadCluster.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -13,52 +13,54 @@ use super::{downstream_namespace, located, namespace_locator};
 use crate::edit::{ANNOTATIONS, set, text};
 use crate::names::{DOWNSTREAM_CLUSTER, NAMESPACE_LOCATOR, REGISTRATION};
 
-/// A WorkloadCluster of a hub, however often it was made.
+/// A WorkloadCluster of a hub, even if the object was recreated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Registration {
     /// The uid of the hub's namespace `kube-system`.
     pub hub: String,
-    /// The name of the WorkloadCluster there.
+    /// The name of the WorkloadCluster on the hub.
     pub workload_cluster: String,
 }
 
 impl Registration {
-    /// The registration that a downstream namespace was made for, if known.
+    /// The registration for which a downstream namespace was created, if known.
     #[must_use]
     pub fn of(down: &Value) -> Option<Self> {
         serde_json::from_str(text(down, ANNOTATIONS, REGISTRATION)?).ok()
     }
 }
 
-/// Owner of the copies that a syncer makes.
+/// The owner of the copies that a syncer creates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
-    /// The identifier of its workload cluster.
+    /// The identifier of the workload cluster.
     pub identifier: String,
-    /// Logical cluster that objects come from.
+    /// The logical cluster of the upstream objects.
     pub logical_cluster: String,
-    /// Its registration; `None` where the hub's identity is unknown.
+    /// The registration; `None` if the hub's identity is unknown.
     pub registration: Option<Registration>,
     /// Identifiers of earlier registrations that `--adopt` names.
     pub adopted: Vec<String>,
 }
 
-/// Claim of a syncer to a downstream namespace.
+/// The claim of a syncer to a downstream namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// Copy of its own.
+    /// The namespace is the syncer's own copy.
     Own,
-    /// Copy of an earlier registration of the same WorkloadCluster, or of one in `--adopt`.
+    /// The namespace is a copy of an earlier registration of the same WorkloadCluster, or of one in
+    /// `--adopt`.
     Earlier,
-    /// It was made for this identifier, which nothing proves to be an earlier one of this WorkloadCluster.
+    /// The namespace was created for this identifier, without a proof that this is an earlier identifier of
+    /// the same WorkloadCluster.
     Unproven(String),
-    /// Another WorkloadCluster's, or not a copy.
+    /// The namespace belongs to another WorkloadCluster, or is not a copy.
     Others,
 }
 
 impl Owner {
-    /// Claim to `down`, a namespace of the cluster.
+    /// The claim to `down`, a namespace on the cluster.
     #[must_use]
     pub fn claim(&self, down: &Value) -> Claim {
         let Some(owner) = owner(down) else {
@@ -82,7 +84,7 @@ impl Owner {
         }
     }
 
-    /// The namespace of the cluster for `namespace`.
+    /// The downstream namespace for `namespace`.
     #[must_use]
     pub fn namespace_copy(&self, namespace: &str) -> Value {
         let mut copy = json!({
@@ -99,7 +101,7 @@ impl Owner {
         copy
     }
 
-    /// `down`, a copy of an earlier registration, as a copy of this one.
+    /// Returns `down`, a copy of an earlier registration, marked as a copy of this one.
     #[must_use]
     pub fn marked(&self, down: &Value) -> Value {
         let mut next = down.clone();
@@ -140,25 +142,25 @@ mod tests {
         let mut west = owner_of("u-2", Some("hub-1"));
         west.registration.as_mut().unwrap().workload_cluster = "west".to_owned();
         assert_eq!(claim(&west, &old), Claim::Others, "another cluster of the hub");
-        let told = Owner {
+        let adopting = Owner {
             adopted: vec!["u-1".to_owned()],
             ..owner_of("u-2", Some("hub-2"))
         };
-        assert_eq!(claim(&told, &old), Claim::Earlier);
+        assert_eq!(claim(&adopting, &old), Claim::Earlier);
         let other = Owner {
             adopted: vec!["u-0".to_owned()],
-            ..told.clone()
+            ..adopting.clone()
         };
         assert_eq!(claim(&other, &old), unproven, "another earlier one");
         let elsewhere = Owner {
             logical_cluster: "root:org".to_owned(),
-            ..told.clone()
+            ..adopting.clone()
         };
         assert_eq!(claim(&elsewhere, &old), Claim::Others);
-        // Of older versions, which did not say for whom.
-        let unsaid = owner_of("u-1", None).namespace_copy("app");
-        assert_eq!(claim(&owner_of("u-2", None), &unsaid), unproven);
-        assert_eq!(claim(&told, &unsaid), Claim::Earlier);
+        // A copy by an older version, which did not record the registration.
+        let unregistered = owner_of("u-1", None).namespace_copy("app");
+        assert_eq!(claim(&owner_of("u-2", None), &unregistered), unproven);
+        assert_eq!(claim(&adopting, &unregistered), Claim::Earlier);
     }
 
     #[test]

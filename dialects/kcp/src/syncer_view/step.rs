@@ -1,33 +1,33 @@
-//! Next step of a syncer for one object: a pure function of the object in its view and downstream
-//! (docs/systems/kcp.md, "Order of removal"). It continues from every intermediate state.
+//! The next step of a syncer for one object, as a pure function of the object in the view and its copy
+//! downstream (docs/systems/kcp.md, "Order of removal"). The steps continue from every intermediate state.
 
 use serde_json::Value;
 
 use super::copy::{brought_up_to_date, copy, is_another, owner, status_for};
 use super::registration::Owner;
-use crate::edit::{ANNOTATIONS, has_syncer_finalizer, set_syncer_finalizer, softly_held, text};
+use crate::edit::{ANNOTATIONS, has_soft_finalizers, has_syncer_finalizer, set_syncer_finalizer, text};
 use crate::names::PROBLEM;
 
-/// One step.
+/// One step of a syncer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// Both sides are as they should be.
+    /// No step: both sides are up to date.
     Rest,
-    /// Nothing can be done until something else changes.
+    /// No step until another object changes.
     Wait(SyncerWait),
-    /// Write this upstream: the object with the syncer's finalizer. Nothing is made downstream before.
+    /// Write this object with the syncer's finalizer upstream, before anything is created downstream.
     Hold(Value),
-    /// Make this downstream.
+    /// Create this object downstream.
     Create(Value),
-    /// Write this downstream.
+    /// Update the object downstream to this one.
     Update(Value),
-    /// Delete it downstream.
+    /// Delete the object downstream.
     Delete,
     /// Write this status upstream.
     Report(Value),
-    /// Write this upstream: the object without the syncer's finalizer. It leaves the view.
+    /// Write this object without the syncer's finalizer upstream, so that it leaves the view.
     Release(Value),
-    /// There is another obstacle, in words.
+    /// No step because of another obstacle, in words.
     Blocked(String),
 }
 
@@ -49,7 +49,7 @@ impl Step {
     }
 }
 
-/// Waits of a syncer.
+/// The reasons for which a syncer waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncerWait {
     /// Coordination controllers still hold the object on this cluster.
@@ -58,14 +58,14 @@ pub enum SyncerWait {
     Namespace,
     /// The downstream object is being deleted.
     Removal,
-    /// The content of the namespace goes before it.
+    /// The content of the namespace must be removed first.
     Content,
 }
 
-/// Knowledge of a syncer in addition to the two objects.
+/// The syncer's input in addition to the two objects.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
-    /// The identifier of its cluster.
+    /// The identifier of the syncer's cluster.
     pub identifier: &'a str,
     /// The downstream namespace.
     pub namespace: &'a str,
@@ -80,10 +80,10 @@ impl Place<'_> {
     #[must_use]
     pub fn next(&self, up: Option<&Value>, down: Option<&Value>) -> Step {
         let Some(up) = up else {
-            // It left the view: its copy is removed.
+            // The object has left the view, so that its copy is removed.
             return down.map_or(Step::Rest, |down| self.removal(down));
         };
-        if is_leaving(up) && !softly_held(up, self.identifier) {
+        if is_leaving(up) && !has_soft_finalizers(up, self.identifier) {
             return match down {
                 Some(down) if owner(down) == Some(self.identifier) => self.removal(down),
                 _ => Step::Release(held(up, self.identifier, false)),
@@ -110,7 +110,7 @@ impl Place<'_> {
         }
     }
 
-    /// Both exist, and stay.
+    /// The next step if both objects exist and stay.
     fn keep(&self, up: &Value, down: &Value) -> Step {
         if let Some(other) = owner(down).filter(|owner| *owner != self.identifier) {
             let name = crate::edit::name(down);
@@ -125,15 +125,15 @@ impl Place<'_> {
         if !is_leaving(up) && !has_syncer_finalizer(up, self.identifier) {
             return Step::Hold(held(up, self.identifier, true));
         }
-        let wanted = copy(self.identifier, up, self.namespace);
+        let expected = copy(self.identifier, up, self.namespace);
         let (had, name) = (super::copy::Record::of(down).name, crate::edit::name(up));
         if !had.is_empty() && had != name {
             return Step::Blocked(format!("{name} would have the name of the copy of {had}"));
         }
-        if is_another(&wanted, down) && owner(down) == Some(self.identifier) {
+        if is_another(&expected, down) && owner(down) == Some(self.identifier) {
             return Step::Delete;
         }
-        if let Some(next) = brought_up_to_date(&wanted, down) {
+        if let Some(next) = brought_up_to_date(&expected, down) {
             return Step::Update(next);
         }
         let status = self.reports.then(|| status_for(up, down, true)).flatten();
@@ -149,13 +149,13 @@ impl Place<'_> {
     }
 }
 
-/// The next step of the syncer `of` for a namespace. `content` is how many objects of it the syncer still
-/// sees.
+/// The next step of the syncer `of` for a namespace. `content` is the number of objects in the namespace
+/// that the syncer still sees.
 #[must_use]
 pub fn namespace_next(of: &Owner, up: Option<&Value>, down: Option<&Value>, content: usize) -> Step {
     let identifier = of.identifier.as_str();
     let ours = |down: &&Value| owner(down) == Some(identifier);
-    let leaving = up.is_none_or(|up| is_leaving(up) && !softly_held(up, identifier));
+    let leaving = up.is_none_or(|up| is_leaving(up) && !has_soft_finalizers(up, identifier));
     if leaving && content > 0 {
         return Step::Wait(SyncerWait::Content);
     }
@@ -174,9 +174,9 @@ pub fn namespace_next(of: &Owner, up: Option<&Value>, down: Option<&Value>, cont
         )),
         (Some(_), Some(down)) if is_leaving(down) => Step::Wait(SyncerWait::Removal),
         (Some(up), Some(down)) => {
-            // The locator identifies it even if its label is lost.
-            let wanted = of.namespace_copy(crate::edit::name(up));
-            brought_up_to_date(&wanted, down).map_or(Step::Rest, Step::Update)
+            // The locator identifies the namespace even if its label is lost.
+            let expected = of.namespace_copy(crate::edit::name(up));
+            brought_up_to_date(&expected, down).map_or(Step::Rest, Step::Update)
         }
     }
 }
@@ -187,7 +187,7 @@ fn is_leaving(object: &Value) -> bool {
         .is_some_and(|at| !at.is_null())
 }
 
-/// `up` with the syncer's finalizer, or without.
+/// Returns `up` with the syncer's finalizer if `hold` is true, else without it.
 fn held(up: &Value, identifier: &str, hold: bool) -> Value {
     let mut next = up.clone();
     set_syncer_finalizer(&mut next, identifier, hold);

@@ -1,4 +1,4 @@
-//! When a hub must ask about clusters and bindings: whenever a change needs its own right.
+//! The writes of clusters and bindings about which a hub must ask: those that need a separate permission.
 
 use berth_admission::{Operation, Phase};
 use berth_dialect_contract::hub_rule::cel;
@@ -6,7 +6,7 @@ use berth_dialect_contract::{Condition, HubRule};
 
 use crate::names::{BINDINGS, CLUSTERS, SET_LABEL};
 
-/// The rules.
+/// All rules for a hub.
 pub(crate) fn all() -> Vec<HubRule> {
     let accepted = cel::turned_on(&["spec", "hubAcceptsClient"]);
     let moved = cel::entry_differs(

@@ -1,4 +1,4 @@
-//! Rights that changes take, and messages about their lack.
+//! Permissions that changes need, and messages about missing ones.
 
 use berth_admission::{Denial, UserInfo};
 use berth_apimachinery::GroupResource;

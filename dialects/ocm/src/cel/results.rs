@@ -1,4 +1,4 @@
-//! Results of expressions on clusters, kept while they are asked for.
+//! A cache of the results of an expression on clusters, which keeps the results in use.
 
 use std::collections::HashMap;
 
@@ -6,29 +6,29 @@ use std::collections::HashMap;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ExpressionVerdict {
     pub(crate) holds: bool,
-    /// Whether it has no value, or one that is not a bool.
+    /// Whether the expression has no value, or one that is not a bool.
     pub(crate) fails: bool,
-    /// Cost of the evaluation, kept with the result: the budget of a decision does not depend on which
-    /// results are known.
+    /// Cost of the evaluation. It is cached with the result, so that the cost of a decision does not depend
+    /// on which results are cached.
     pub(crate) cost: u64,
-    /// Whether it was ended at the cost limit of one evaluation.
+    /// Whether the evaluation was ended at the cost limit of one evaluation.
     pub(crate) ended: bool,
 }
 
-/// The readings of judged objects.
+/// The versions of the objects on which a result depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ObjectReadings {
     /// The stamp of the cluster.
     pub(crate) cluster: u64,
-    /// The stamp of its scores, where it asks for them.
+    /// The stamp of the cluster's scores, if the expression reads them.
     pub(crate) scores: u64,
-    /// Number of these that have expired, which identifies them.
+    /// Number of expired scores, which identifies the set of expired scores.
     pub(crate) expired: u32,
 }
 
-/// Results by judged cluster, in two generations: used ones move to the young one, others are forgotten
-/// when the generations change. So memory is bounded, and a cluster that comes or goes costs one
-/// evaluation, not one per cluster.
+/// Results by the versions of their objects, in two generations: results in use move to the young
+/// generation, and the others are dropped when the generations change. So memory is bounded, and an added or
+/// deleted cluster costs one evaluation, not one per cluster.
 #[derive(Debug, Default)]
 pub(crate) struct Results {
     young: HashMap<ObjectReadings, ExpressionVerdict>,
@@ -36,7 +36,7 @@ pub(crate) struct Results {
 }
 
 impl Results {
-    /// The fewest results a generation holds.
+    /// The smallest capacity of a generation.
     const LEAST: usize = 256;
 
     pub(crate) fn get(
@@ -45,15 +45,15 @@ impl Results {
         clusters: usize,
         judge: impl FnOnce() -> ExpressionVerdict,
     ) -> ExpressionVerdict {
-        if let Some(&held) = self.young.get(&reading) {
-            return held;
+        if let Some(&verdict) = self.young.get(&reading) {
+            return verdict;
         }
-        let held = self.old.get(&reading).copied().unwrap_or_else(judge);
+        let verdict = self.old.get(&reading).copied().unwrap_or_else(judge);
         if self.young.len() >= clusters.max(Self::LEAST) {
             self.old = std::mem::take(&mut self.young);
         }
-        self.young.insert(reading, held);
-        held
+        self.young.insert(reading, verdict);
+        verdict
     }
 }
 
@@ -66,7 +66,7 @@ mod tests {
         let mut results = Results::default();
         let mut runs = 0;
         for round in 0..10u64 {
-            // One of 1,000 clusters changes in each round.
+            // In each round, one of 1,000 clusters changes.
             for stamp in (0..999).chain([10_000 + round]) {
                 let reading = ObjectReadings {
                     cluster: stamp,

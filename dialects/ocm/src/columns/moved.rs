@@ -1,5 +1,5 @@
-//! The columns after clusters were added and removed: stretches of the former columns are copied, and
-//! only added clusters are read. One pass per column at most.
+//! The columns after clusters were added and removed. Stretches of the former columns are copied, and only
+//! added clusters are read, in at most one pass per column.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use crate::record::ClusterSet;
 use crate::scored::Scores;
 use crate::tally::Tally;
 
-/// The records for new columns.
+/// The records from which new columns are built.
 pub(crate) struct Records<'a> {
-    /// The clusters there are now.
+    /// The present clusters.
     pub(crate) clusters: &'a imbl::OrdMap<Arc<str>, Arc<Cluster>>,
     /// The sets.
     pub(crate) sets: &'a imbl::OrdMap<Arc<str>, Arc<ClusterSet>>,
     /// The scores.
     pub(crate) scores: &'a imbl::OrdMap<Key, Arc<Scores>>,
-    /// The decisions by cluster.
+    /// The number of decisions by cluster.
     pub(crate) tally: &'a Tally,
 }
 
@@ -43,29 +43,29 @@ impl Records<'_> {
 }
 
 impl Columns {
-    /// The columns after the clusters in `names` (ascending) were added or removed, as in `records`.
-    /// The rest of `self` is up to date already.
+    /// Returns the columns after the clusters in `names` (ascending) were added or removed, as in `records`.
+    /// The other rows of `self` must be up to date.
     pub(crate) fn moved<'a>(
         &self,
         names: impl Iterator<Item = &'a Arc<str>> + Clone,
         records: &Records<'_>,
     ) -> Self {
-        let gone: Vec<Ix> = names.clone().filter_map(|name| self.candidate(name)).collect();
-        let came: Vec<&Arc<Cluster>> = names.filter_map(|name| records.clusters.get(name)).collect();
-        let places: Vec<Ix> = came.iter().map(|row| self.place(&row.name)).collect();
-        let renumbering = Renumbering::new(self.count(), &gone, &places);
-        let fresh = renumbering.fresh(&gone, &places);
+        let removed: Vec<Ix> = names.clone().filter_map(|name| self.candidate(name)).collect();
+        let added_rows: Vec<&Arc<Cluster>> = names.filter_map(|name| records.clusters.get(name)).collect();
+        let places: Vec<Ix> = added_rows.iter().map(|row| self.place(&row.name)).collect();
+        let renumbering = Renumbering::new(self.count(), &removed, &places);
+        let fresh = renumbering.fresh(&removed, &places);
         let mut columns = Self {
-            rows: self.moved_rows(&gone, &fresh, &came),
+            rows: self.moved_rows(&removed, &fresh, &added_rows),
             index: self.index.clone(),
             places: Arc::new(renumbering.numbers(&self.places)),
             free: self.free.clone(),
             labels: self
                 .labels
-                .moved(&renumbering, numbered(&fresh, &came, |row| row.labels())),
+                .moved(&renumbering, numbered(&fresh, &added_rows, |row| row.labels())),
             claims: self
                 .claims
-                .moved(&renumbering, numbered(&fresh, &came, |row| &row.claims)),
+                .moved(&renumbering, numbered(&fresh, &added_rows, |row| &row.claims)),
             terminating: renumbering.bits(&self.terminating),
             taints: self.taints.moved(&renumbering),
             cpu: renumbering.chunks(&self.cpu, f64::NAN),
@@ -76,12 +76,12 @@ impl Columns {
                 .iter()
                 .map(|(name, members)| (Arc::clone(name), Arc::new(renumbering.bits(members))))
                 .collect(),
-            scores: self.moved_scores(&renumbering, &fresh, &came, records),
+            scores: self.moved_scores(&renumbering, &fresh, &added_rows, records),
         };
-        for &candidate in &gone {
+        for &candidate in &removed {
             columns.forget(&self.row(candidate).name);
         }
-        for (&candidate, row) in fresh.iter().zip(&came) {
+        for (&candidate, row) in fresh.iter().zip(&added_rows) {
             columns.fill_in(candidate, row, records);
         }
         columns
@@ -94,12 +94,17 @@ impl Columns {
         Ix::try_from(place).unwrap_or(Ix::MAX)
     }
 
-    fn moved_rows(&self, gone: &[Ix], fresh: &[Ix], came: &[&Arc<Cluster>]) -> imbl::Vector<Arc<Cluster>> {
+    fn moved_rows(
+        &self,
+        removed: &[Ix],
+        fresh: &[Ix],
+        added_rows: &[&Arc<Cluster>],
+    ) -> imbl::Vector<Arc<Cluster>> {
         let mut rows = self.rows.clone();
-        for &candidate in gone.iter().rev() {
+        for &candidate in removed.iter().rev() {
             rows.remove(candidate as usize);
         }
-        for (&candidate, row) in fresh.iter().zip(came) {
+        for (&candidate, row) in fresh.iter().zip(added_rows) {
             rows.insert(candidate as usize, Arc::clone(row));
         }
         rows
@@ -109,11 +114,11 @@ impl Columns {
         &self,
         renumbering: &Renumbering,
         fresh: &[Ix],
-        came: &[&Arc<Cluster>],
+        added_rows: &[&Arc<Cluster>],
         records: &Records<'_>,
     ) -> imbl::HashMap<(Arc<str>, Arc<str>), Arc<ScoreColumn>> {
         let mut added: BTreeMap<(Arc<str>, Arc<str>), ScoreColumn> = BTreeMap::new();
-        for (&candidate, row) in fresh.iter().zip(came) {
+        for (&candidate, row) in fresh.iter().zip(added_rows) {
             for scores in records.scores_of(&row.name) {
                 for (name, &value) in &scores.values {
                     let coordinate = (Arc::clone(&scores.resource), Arc::clone(name));
@@ -140,14 +145,14 @@ impl Columns {
         columns
     }
 
-    /// Forgets the name of a cluster that went.
+    /// Frees the slot of a removed cluster.
     fn forget(&mut self, name: &Arc<str>) {
         if let Some(slot) = self.index.remove(name) {
             self.free.push_back(slot);
         }
     }
 
-    /// All data of an added cluster but its attributes and scores.
+    /// Sets all data of an added cluster except its attributes and scores.
     fn fill_in(&mut self, candidate: Ix, row: &Arc<Cluster>, records: &Records<'_>) {
         let places = Arc::make_mut(&mut self.places);
         let slot = self.free.pop_back().unwrap_or_else(|| {
@@ -169,12 +174,12 @@ impl Columns {
     }
 }
 
-/// Values of `read` for each cluster that came, with its number.
+/// The values of `read` for each added cluster, with its number.
 fn numbered<'a, T>(
     fresh: &[Ix],
-    came: &[&'a Arc<Cluster>],
+    added_rows: &[&'a Arc<Cluster>],
     read: impl Fn(&'a Cluster) -> &'a T,
 ) -> Vec<(Ix, &'a T)> {
-    let rows = came.iter().map(|row| read(row));
+    let rows = added_rows.iter().map(|row| read(row));
     fresh.iter().copied().zip(rows).collect()
 }

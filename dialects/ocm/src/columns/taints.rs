@@ -1,5 +1,5 @@
-//! The taints of all clusters as one column. Many clusters have the same taints. So a decision judges
-//! each list once, and single clusters only where times count.
+//! The taints of all clusters as one column. Many clusters have equal lists of taints. So a decision judges
+//! each list once, and judges single clusters only where times count.
 
 use std::sync::Arc;
 
@@ -8,13 +8,14 @@ use berth_scheduling::Ix;
 
 use crate::kind::Taint;
 
-/// No taints.
+/// The number of a cluster without taints.
 const NONE: u32 = 0;
-/// Taints that only the cluster's record has: a list that is too long, or beyond the limit of lists.
+/// The number of a cluster with a list that is too long, or beyond the limit of lists: only the cluster's
+/// record has it.
 const OWN: u32 = u32::MAX;
 /// The longest list that is numbered.
 const LONGEST: usize = 8;
-/// Most lists that are numbered. Lists that no cluster has any more keep their numbers.
+/// Most lists that are numbered. A list keeps its number when no cluster has it any more.
 const MOST: u32 = 4096;
 
 /// The taints of all clusters.
@@ -22,7 +23,7 @@ const MOST: u32 = 4096;
 pub(crate) struct Taints {
     /// The number of each cluster's list.
     numbers: Chunks<u32>,
-    /// The clusters that have any.
+    /// The clusters with taints.
     tainted: Arc<Bits>,
     known: Interner,
     /// The lists by number, from 1 on.
@@ -32,12 +33,12 @@ pub(crate) struct Taints {
 /// Taints of one cluster, with their compared fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClusterTaints {
-    /// It has none.
+    /// The cluster has no taints.
     Not,
-    /// It has the taints of [`Taints::list`], except for their times.
+    /// The cluster has the taints of [`Taints::list`] with this number, except for their times.
     Like(u32),
-    /// It has some.
-    Somehow,
+    /// The cluster has taints that are not numbered.
+    Unnumbered,
 }
 
 impl std::fmt::Debug for Taints {
@@ -49,7 +50,7 @@ impl std::fmt::Debug for Taints {
 }
 
 impl Taints {
-    /// The column of clusters with these taints.
+    /// Builds the column from the taints of each cluster, in order.
     pub(crate) fn build<'a>(clusters: impl Iterator<Item = &'a [Taint]>) -> Self {
         let mut taints = Self::default();
         let numbers: Vec<u32> = clusters.map(|list| taints.number(list)).collect();
@@ -67,12 +68,12 @@ impl Taints {
     pub(crate) fn of(&self, candidate: Ix) -> ClusterTaints {
         match self.numbers.get(candidate) {
             NONE => ClusterTaints::Not,
-            OWN => ClusterTaints::Somehow,
+            OWN => ClusterTaints::Unnumbered,
             number => ClusterTaints::Like(number - 1),
         }
     }
 
-    /// Clusters with taints, each with the number of its list, where it has one.
+    /// The clusters with taints, each with the number of its list, if the list is numbered.
     pub(crate) fn tainted(&self) -> impl Iterator<Item = (Ix, Option<u32>)> {
         let numbers = self
             .tainted
@@ -81,17 +82,17 @@ impl Taints {
         numbers.map(|(candidate, number)| (candidate, (number != OWN).then(|| number - 1)))
     }
 
-    /// Number of lists; [`ClusterTaints::Like`] is smaller.
+    /// Number of lists. The number in [`ClusterTaints::Like`] is always smaller.
     pub(crate) fn count(&self) -> usize {
         self.lists.len()
     }
 
-    /// A list, with the times of any of its clusters.
+    /// The list with this number. Its times are those of any of its clusters.
     pub(crate) fn list(&self, number: u32) -> &[Taint] {
         &self.lists[number as usize]
     }
 
-    /// Records the present taints of `candidate`.
+    /// Sets the taints of `candidate`.
     pub(crate) fn set(&mut self, candidate: Ix, list: &[Taint]) {
         let number = self.number(list);
         if self.numbers.get(candidate) != number {
@@ -100,7 +101,7 @@ impl Taints {
         }
     }
 
-    /// The column afterwards; new clusters have no taints yet.
+    /// Returns the column after `renumbering`, in which new clusters have no taints yet.
     pub(crate) fn moved(&self, renumbering: &Renumbering) -> Self {
         Self {
             numbers: renumbering.chunks(&self.numbers, NONE),
@@ -130,8 +131,8 @@ impl Taints {
     }
 }
 
-/// Unique text of a list. No part of a valid taint has a line break, but an object of a hub may have
-/// any content, so each part is preceded by its length.
+/// The unique text of a list. An object of a hub may have any content, so that each part is preceded by its
+/// length.
 fn text(list: &[Taint]) -> String {
     let mut text = String::new();
     for part in list
@@ -179,13 +180,13 @@ mod tests {
     fn long_lists_and_very_many_of_them_stay_with_their_clusters() {
         let long = vec![taint("a", ""); LONGEST + 1];
         let mut taints = Taints::build([long.as_slice(), &[]].into_iter());
-        assert_eq!(taints.of(0), ClusterTaints::Somehow);
+        assert_eq!(taints.of(0), ClusterTaints::Unnumbered);
         for number in 0..=MOST {
             taints.set(1, &[taint("n", &number.to_string())]);
         }
         assert_eq!(
             (taints.of(1), taints.count()),
-            (ClusterTaints::Somehow, MOST as usize)
+            (ClusterTaints::Unnumbered, MOST as usize)
         );
         taints.set(1, &[taint("n", "7")]);
         assert_eq!(taints.of(1), ClusterTaints::Like(7));

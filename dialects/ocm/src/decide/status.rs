@@ -1,4 +1,5 @@
-//! The status of a Placement: is it satisfied, is it understood (docs/systems/ocm.md, "Conditions").
+//! The status of a Placement: whether it is satisfied, and whether it is well-formed (docs/systems/ocm.md,
+//! "Conditions").
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use crate::kind::{Condition, PlacementStatus};
 use crate::names::{MISCONFIGURED, SATISFIED};
 use crate::satisfied::SatisfiedCondition;
 
-/// Beginnings of the conditions' messages; a problem is `<plugin>:<text>`.
+/// The beginnings of the conditions' messages. The message of a problem is `<plugin>:<text>`.
 const SENTENCES: Sentences = Sentences(&[
     "no ManagedClusterSetBinding ",
     "no cluster set is bound to namespace ",
@@ -34,12 +35,12 @@ const SENTENCES: Sentences = Sentences(&[
     "TaintToleration:spec.",
 ]);
 
-/// A condition as it will be, without its time.
+/// A condition to be written, without its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Aspect<'a> {
     /// The type.
     pub(crate) r#type: &'static str,
-    /// `True` or `False`.
+    /// The status: `True` or `False`.
     pub(crate) status: &'static str,
     /// The token.
     pub(crate) reason: &'static str,
@@ -47,23 +48,23 @@ pub(crate) struct Aspect<'a> {
     pub(crate) message: std::borrow::Cow<'a, str>,
 }
 
-/// Cluster sets that a placement may choose from.
+/// The cluster sets that are available to a placement.
 pub(crate) struct Offer<'a> {
     /// The namespace of the placement.
     pub(crate) namespace: &'a str,
-    /// The sets that are bound to it.
+    /// The existing sets that are bound to the namespace.
     pub(crate) bound: &'a [Arc<str>],
-    /// The sets that are bound to it and do not exist.
+    /// The sets that are bound to the namespace and do not exist.
     pub(crate) missing: &'a [Arc<str>],
-    /// The sets that the placement asks for; empty for all.
+    /// The sets that the placement requests; empty for all.
     pub(crate) asked: &'a [Arc<str>],
-    /// Those of the bound ones that it asks for.
+    /// The bound sets that the placement requests.
     pub(crate) sets: &'a [&'a Arc<str>],
-    /// Whether they have any cluster that is not being deleted.
+    /// Whether the requested sets have any cluster that is not being deleted.
     pub(crate) has_clusters: bool,
 }
 
-/// The condition PlacementSatisfied: the first rule that holds.
+/// The condition PlacementSatisfied, by the first rule that applies.
 pub(crate) fn satisfied(
     offer: &Offer<'_>,
     wanted: Option<usize>,
@@ -120,14 +121,14 @@ pub(crate) fn satisfied(
     }
 }
 
-/// Reasons of PlacementSatisfied.
+/// Reasons of the condition PlacementSatisfied.
 const NO_BINDINGS: &str = "NoManagedClusterSetBindings";
 const NOTHING_MATCHED: &str = "NoManagedClusterMatched";
 const NOT_ALL: &str = "NotAllDecisionsScheduled";
 
-/// Adds the reason why no cluster fits, or no further one, to the condition's message: after the count,
-/// where the message begins with it.
-pub(crate) fn tell_cause(satisfied: &mut SatisfiedCondition, cause: &str) {
+/// Adds `cause`, the reason why no cluster fits, or no further cluster, to the message of the condition. If
+/// the message begins with a count, the cause follows the count.
+pub(crate) fn add_cause(satisfied: &mut SatisfiedCondition, cause: &str) {
     match satisfied.reason {
         NOTHING_MATCHED => cause.clone_into(&mut satisfied.message),
         NOT_ALL => satisfied.message = format!("{}. {cause}", satisfied.message),
@@ -139,7 +140,7 @@ fn list(names: &[impl AsRef<str>]) -> String {
     names.iter().map(AsRef::as_ref).collect::<Vec<&str>>().join(", ")
 }
 
-/// Names the reason for the empty selection, taints separately from predicates.
+/// The reason for an empty selection, with separate texts for taints and predicates.
 fn why_nothing(wanted: Option<usize>, solved: &PipelineOutcome) -> String {
     if wanted == Some(0) {
         return "numberOfClusters is 0".to_owned();
@@ -176,7 +177,7 @@ const fn rules_out(filter: Plugin) -> bool {
 }
 
 impl Detail {
-    /// The conditions as they will be, without their times; none for a placement that was not judged.
+    /// The conditions to be written, without their times; none for a placement that was not judged.
     pub(crate) fn aspects(&self) -> Vec<Aspect<'_>> {
         let Some(satisfied) = &self.satisfied else {
             return Vec::new();
@@ -203,8 +204,8 @@ impl Detail {
     }
 }
 
-/// Whether `known` is `ours` without the reason: the sentence of another controller, which it would
-/// write again.
+/// Whether `known` is `ours` without the cause: the sentence of another controller, which would overwrite
+/// ours again.
 fn is_beginning(known: &str, ours: &str) -> bool {
     !known.is_empty()
         && ours
@@ -212,7 +213,7 @@ fn is_beginning(known: &str, ours: &str) -> bool {
             .is_some_and(|rest| rest.starts_with(". "))
 }
 
-/// Whether the status differs from the stored one.
+/// Whether the status of the decision differs from `stored`.
 pub(crate) fn changes(stored: &PlacementStatus, detail: &Detail) -> bool {
     let conditions = detail.aspects().into_iter().any(|aspect| {
         !Condition::find(&stored.conditions, aspect.r#type).is_some_and(|known| {

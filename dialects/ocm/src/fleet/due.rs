@@ -11,21 +11,22 @@ use super::Fleet;
 use crate::cluster::Cluster;
 use crate::policy::Mention;
 
-/// Number of placements from which on all of them are told as such, and not one by one.
+/// Number of placements above which all placements are returned as [`AffectedDemands::All`], not one by one.
 const MANY: usize = 100;
 
-/// Placements that are due.
+/// The placements that a change makes due.
 #[derive(Default)]
 struct Reach<'a> {
-    /// Namespaces of which all are.
+    /// Namespaces with all their placements due.
     namespaces: BTreeSet<&'a Arc<str>>,
-    /// Further ones.
+    /// Further placements that are due.
     placements: BTreeSet<Key>,
 }
 
 impl Reach<'_> {
-    /// They are due, and nothing else changes. Of a cluster that concerns all of thousands, each of thousands of
-    /// changes would name them all.
+    /// Returns consequences by which these placements are due and nothing else changes. If all of many
+    /// placements are due, they are not listed: a cluster may affect thousands of placements in each of
+    /// thousands of changes.
     fn due(self, fleet: &Fleet) -> Consequences {
         let Self {
             namespaces,
@@ -83,8 +84,8 @@ fn namespaces<'a>(fleet: &'a Fleet, set: &'a Arc<str>) -> impl Iterator<Item = &
         .map(|(_, namespace)| namespace)
 }
 
-/// For a changed cluster: the placements bound to its sets before or after, where the change matters to
-/// them.
+/// The placements affected by a change of a cluster: those with a binding to its old or new sets, if the
+/// change matters to them.
 pub(super) fn cluster(
     fleet: &Fleet,
     name: &Arc<str>,
@@ -94,8 +95,8 @@ pub(super) fn cluster(
     if old.is_none() && new.is_none() {
         return Consequences::nothing();
     }
-    // Two readings that differ in labels and claims at most differ for selectors alone.
-    let both = old.zip(new).filter(|(old, new)| old.acts_like(new));
+    // If at most labels and claims differ, only selectors can distinguish the two versions.
+    let both = old.zip(new).filter(|(old, new)| old.decides_alike(new));
     let different = both.map(|(old, new)| Mention::of_difference(old, new));
     let mut reach = Reach::default();
     for (set_name, set) in &fleet.sets {
@@ -111,13 +112,13 @@ pub(super) fn cluster(
                 reach.namespaces.insert(namespace);
                 continue;
             };
-            let tells_apart = |key: &&Key| {
+            let distinguishes = |key: &&Key| {
                 let record = fleet.placements.get(*key);
-                record.is_some_and(|record| record.policy.tells_apart(old, new))
+                record.is_some_and(|record| record.policy.distinguishes(old, new))
             };
             for mention in different {
                 let mentioning = fleet.mentioning(mention, namespace);
-                reach.placements.extend(mentioning.filter(tells_apart).cloned());
+                reach.placements.extend(mentioning.filter(distinguishes).cloned());
             }
         }
     }
@@ -127,8 +128,8 @@ pub(super) fn cluster(
     }
 }
 
-/// The scores of `cluster` in objects named `resource` changed: the placements that use them and may choose
-/// it.
+/// The placements affected by changed scores of `cluster` in objects named `resource`: those that use these
+/// scores and may choose the cluster.
 pub(super) fn scores(fleet: &Fleet, cluster: &Arc<str>, resource: &Arc<str>) -> Consequences {
     let Some(row) = fleet.clusters.get(cluster) else {
         return Consequences::nothing();

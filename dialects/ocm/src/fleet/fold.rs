@@ -1,5 +1,4 @@
-//! Taking in one change: parse the object once, edit the records, keep the columns up to date, return
-//! the due demands.
+//! Folding one change: parse the object once, edit the records, update the columns, return the due demands.
 
 use std::sync::Arc;
 
@@ -30,7 +29,8 @@ pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Consequences {
     }
 }
 
-/// Reads `object` with `read`; an object that cannot be read is listed and left out.
+/// Parses `object` with `read`. An object that cannot be parsed is not in the fleet, and is listed as
+/// unusable.
 fn read<T: DeserializeOwned, R>(
     fleet: &mut Fleet,
     key: &Key,
@@ -90,8 +90,8 @@ fn set(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequenc
 }
 
 fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
-    // Placements use the binding's name (docs/systems/ocm.md, "API objects"); the view only proves that
-    // it is one.
+    // Placements use the binding's name (docs/systems/ocm.md, "API objects"). The object is parsed only to
+    // make sure that it is a valid binding.
     let new = read(fleet, key, object, |_, _: kind::ManagedClusterSetBinding| Ok(()));
     let entry = (Arc::clone(&key.namespace), Arc::clone(&key.name));
     let swapped = (Arc::clone(&key.name), Arc::clone(&key.namespace));
@@ -129,12 +129,12 @@ fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Cons
         _ => {}
     }
     mention(fleet, key, old.as_deref(), new.as_deref());
-    let again = match (&old, &new) {
+    let is_due = match (&old, &new) {
         (Some(old), Some(new)) => !old.decides_like(new),
         (_, new) => new.is_some(),
     };
     Consequences {
-        decide: if again {
+        decide: if is_due {
             AffectedDemands::Some(vec![key.clone()])
         } else {
             AffectedDemands::None
@@ -144,7 +144,7 @@ fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Cons
     }
 }
 
-/// Takes in that a placement of `namespace` is gone.
+/// Counts a deleted placement of `namespace`.
 fn leave(fleet: &mut Fleet, namespace: &Arc<str>) {
     if let Some(count) = fleet.namespaces.get_mut(namespace) {
         *count -= 1;
@@ -154,7 +154,7 @@ fn leave(fleet: &mut Fleet, namespace: &Arc<str>) {
     }
 }
 
-/// Records the selectors of the placement at `key`.
+/// Updates the index of selectors for the placement at `key`.
 fn mention(fleet: &mut Fleet, key: &Key, old: Option<&PlacementRecord>, new: Option<&PlacementRecord>) {
     if old
         .zip(new)
@@ -236,7 +236,7 @@ fn placement_key(decision: &Key, name: Arc<str>) -> Key {
     }
 }
 
-/// Moves the counts from `old` to `new`; returns the clusters whose count changed.
+/// Updates the counts of decisions from `old` to `new`. Returns the clusters whose count changed.
 fn recount(fleet: &mut Fleet, old: Option<&DecisionRecord>, new: Option<&DecisionRecord>) -> Vec<Arc<str>> {
     let listed = |record: Option<&DecisionRecord>| -> Vec<Arc<str>> {
         let mut names: Vec<Arc<str>> = record
@@ -247,7 +247,7 @@ fn recount(fleet: &mut Fleet, old: Option<&DecisionRecord>, new: Option<&Decisio
         names
     };
     let (old, new) = (listed(old), listed(new));
-    let (mut gone, mut came) = (Vec::new(), Vec::new());
+    let (mut removed, mut added) = (Vec::new(), Vec::new());
     let (mut left, mut right) = (old.into_iter().peekable(), new.into_iter().peekable());
     loop {
         match (left.peek(), right.peek()) {
@@ -255,14 +255,14 @@ fn recount(fleet: &mut Fleet, old: Option<&DecisionRecord>, new: Option<&Decisio
                 left.next();
                 right.next();
             }
-            (Some(a), Some(b)) if a > b => came.extend(right.next()),
-            (Some(_), _) => gone.extend(left.next()),
-            (None, Some(_)) => came.extend(right.next()),
+            (Some(a), Some(b)) if a > b => added.extend(right.next()),
+            (Some(_), _) => removed.extend(left.next()),
+            (None, Some(_)) => added.extend(right.next()),
             (None, None) => break,
         }
     }
-    let mut changed = Vec::with_capacity(gone.len() + came.len());
-    for (names, up) in [(gone, false), (came, true)] {
+    let mut changed = Vec::with_capacity(removed.len() + added.len());
+    for (names, up) in [(removed, false), (added, true)] {
         for name in names {
             let count = if up {
                 fleet.tally.add(&name)

@@ -12,7 +12,7 @@ use crate::kind::Condition;
 use crate::names::{AVAILABLE, MISCONFIGURED};
 use crate::record::PlacementRecord;
 
-/// Labels and claims of a cluster's region by convention: claims first, then labels.
+/// Names of claims and labels with a cluster's region by convention: claims first, then labels.
 const REGION: &[&str] = &[
     "region.open-cluster-management.io",
     "topology.kubernetes.io/region",
@@ -78,7 +78,7 @@ fn conventional(cluster: &Cluster, keys: &[&str]) -> String {
     found.unwrap_or_default().to_owned()
 }
 
-/// State of the placement `key`.
+/// The view of the placement at `key`.
 pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> DemandView {
     let mut seen = BTreeSet::new();
     let listed = fleet
@@ -113,8 +113,8 @@ pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> Dema
     view
 }
 
-/// Whether the spec of the placement is malformed. Only a run shows the cost of expressions: for these,
-/// the condition counts.
+/// Whether the spec of the placement is malformed. The cost of expressions is only known after a decision,
+/// so that the condition counts for a placement with expressions.
 fn may_be_misconfigured(record: &PlacementRecord) -> bool {
     let stated = || {
         let condition = Condition::find(&record.view.status.conditions, MISCONFIGURED);

@@ -1,5 +1,5 @@
 //! ClusterClaim v1alpha1: a statement of a managed cluster about itself, which OCM's agent copies into the
-//! status of its ManagedCluster (docs/systems/ocm.md, "API objects"). Nothing is scheduled by it.
+//! status of its ManagedCluster (docs/systems/ocm.md, "API objects"). Decisions do not read ClusterClaims.
 
 use berth_apimachinery::{Definition, Kind, KindInfo, Schema, described_by};
 use schemars::JsonSchema;

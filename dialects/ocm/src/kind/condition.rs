@@ -1,4 +1,4 @@
-//! `metav1.Condition`, as every status here uses it.
+//! `metav1.Condition`, as in the status of every kind.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Score that a prioritizer's configuration means.
+//! The score in a prioritizer's configuration.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use berth_apimachinery::FieldError;
 
 use super::placement_spec::PrioritizerConfig;
 
-/// The built-in prioritizers.
+/// The names of the built-in prioritizers.
 pub(crate) const BUILT_IN: &[&str] = &[
     "Balance",
     "Steady",
@@ -14,7 +14,8 @@ pub(crate) const BUILT_IN: &[&str] = &[
     "ResourceAllocatableMemory",
 ];
 
-/// Score that a configuration means, both spellings and the old `name` read alike.
+/// The score in a prioritizer's configuration. Both spellings of `scoreCoordinate` and the old field `name`
+/// are parsed to the same value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Coordinate {
     /// A built-in prioritizer.
@@ -52,10 +53,10 @@ impl BadCoordinate {
 }
 
 impl Coordinate {
-    /// The score `config` means; a score coordinate wins over `name`.
+    /// Parses the score in `config`. A score coordinate takes precedence over `name`.
     ///
     /// # Errors
-    /// What is missing or contradictory.
+    /// The field that is missing or contradictory.
     pub(crate) fn of(config: &PrioritizerConfig) -> Result<Self, BadCoordinate> {
         let missing = |field, detail| BadCoordinate {
             field,

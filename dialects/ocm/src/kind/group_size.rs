@@ -1,4 +1,4 @@
-//! `clustersPerDecisionGroup`.
+//! The field `clustersPerDecisionGroup`.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ pub(crate) enum GroupSize {
 }
 
 impl GroupSize {
-    /// Reads `clustersPerDecisionGroup`: a positive integer, or 1 to 100 percent.
+    /// Parses `clustersPerDecisionGroup`: a positive integer, or 1 to 100 percent.
     ///
     /// # Errors
     /// A sentence that names the accepted form.
@@ -50,7 +50,7 @@ impl GroupSize {
     }
 }
 
-/// Digits without a sign and without a leading zero.
+/// Parses digits without a sign and without a leading zero.
 fn digits(text: &str) -> Option<usize> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
     plain.then(|| text.parse().ok()).flatten()

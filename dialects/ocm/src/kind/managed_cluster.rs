@@ -111,14 +111,14 @@ pub(crate) struct ManagedClusterStatus {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Amount {
-    /// `500m`, `2Gi`.
+    /// A text, such as `500m` or `2Gi`.
     Text(String),
-    /// `4`.
+    /// A number, such as `4`.
     Number(serde_json::Number),
 }
 
 impl Amount {
-    /// The exact quantity; `None` where the text is not one.
+    /// The exact quantity; `None` where the text is not a quantity.
     pub(crate) fn quantity(&self) -> Option<berth_apimachinery::quantity::Quantity> {
         let parsed = match self {
             Self::Text(text) => berth_apimachinery::quantity::Quantity::parse(text),
@@ -224,14 +224,14 @@ impl Kind for ManagedClusterKind {
         errors
     }
 
-    /// The namespace of the cluster on the hub carries its name.
+    /// The errors of the cluster's name, which is also the name of its namespace on the hub.
     fn own_rules(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         if write.via != Via::Create {
             return Vec::new();
         }
         let name = new.pointer("/metadata/name").and_then(Value::as_str);
         let label = |name: &str| berth_apimachinery::name::dns_label(name).err();
-        // A name that is not a subdomain either is refused by the rule for all names.
+        // A name that is not even a subdomain is refused by the rule for all names.
         let problem = name
             .filter(|name| berth_apimachinery::name::dns_subdomain(name).is_ok())
             .and_then(|name| Some((name, label(name)?)));
@@ -245,7 +245,7 @@ impl Kind for ManagedClusterKind {
     }
 }
 
-/// A cluster that names no set belongs to the set `default`.
+/// Puts a cluster without a set into the set `default`.
 fn put_into_default_set(new: &mut Value) {
     let Some(metadata) = new.get_mut("metadata").and_then(Value::as_object_mut) else {
         return;
@@ -265,19 +265,19 @@ fn put_into_default_set(new: &mut Value) {
     }
 }
 
-/// Sets `timeAdded`: on create of every taint, on update of new and changed taints and of unchanged ones sent
-/// without.
+/// Sets `timeAdded`: in a creation, of every taint; in an update, of new and changed taints, and of
+/// unchanged ones that are sent without it.
 fn stamp_taints(write: &Write<'_>, new: &mut Value) {
     let now = berth_apimachinery::time::rfc3339(write.now);
     let Some(taints) = new.pointer_mut("/spec/taints").and_then(Value::as_array_mut) else {
         return;
     };
     for taint in taints.iter_mut().filter_map(Value::as_object_mut) {
-        let given = taint.get("timeAdded").is_some_and(|time| !time.is_null());
+        let has_time = taint.get("timeAdded").is_some_and(|time| !time.is_null());
         let stamp = match write.via {
             Via::Create => Value::String(now.clone()),
-            _ if given => continue,
-            // One without a time, of a hub or a file, has none for good.
+            _ if has_time => continue,
+            // A taint stored without a time, from a hub or a file, stays without one.
             _ => match unchanged(write.old, taint) {
                 Some(known) => match known.get("timeAdded") {
                     Some(time) => time.clone(),
@@ -300,7 +300,7 @@ fn unchanged<'a>(old: Option<&'a Value>, taint: &serde_json::Map<String, Value>)
         .find(|known| ["key", "value", "effect"].iter().all(|name| same(known, name)))
 }
 
-/// The API server of a cluster is reached over HTTPS.
+/// Errors of URLs of API servers, which must be HTTPS.
 fn url_errors(new: &Value) -> Vec<FieldError> {
     const PATH: &str = "spec.managedClusterClientConfigs";
     let configs = new.pointer("/spec/managedClusterClientConfigs");
@@ -315,13 +315,13 @@ fn url_errors(new: &Value) -> Vec<FieldError> {
     urls.collect()
 }
 
-/// Whether `url` is `https://`, a host, perhaps a port, and perhaps more.
+/// Whether `url` is `https://` with a host, optionally followed by a port and a path.
 fn is_https(url: &str) -> bool {
     let Some(rest) = url.strip_prefix("https://") else {
         return false;
     };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    // An IPv6 address with its colons is in brackets.
+    // An IPv6 address, which contains colons, is in brackets.
     let host_and_port = match authority.strip_prefix('[').map(|rest| rest.split_once(']')) {
         Some(parts) => parts,
         None => Some(authority.split_at(authority.find(':').unwrap_or(authority.len()))),
@@ -336,8 +336,8 @@ fn is_https(url: &str) -> bool {
     plain && port && !host.is_empty() && !host.contains('@')
 }
 
-/// The client may not choose `timeAdded`: it must be the stored time of an unchanged taint, or the
-/// stamp that `prepare` set itself.
+/// Errors of `timeAdded`, which a client may not choose: it must be the stored time of an unchanged taint,
+/// or the time that `prepare` has set.
 fn taint_errors(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     let Some(taints) = new.pointer("/spec/taints").and_then(Value::as_array) else {
         return Vec::new();

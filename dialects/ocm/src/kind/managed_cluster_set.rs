@@ -111,7 +111,7 @@ impl Kind for ManagedClusterSetKind {
         if matches!(write.via, Via::Subresource(_)) {
             return Vec::new();
         }
-        // The schema has refused an object that does not parse.
+        // The schema has refused an object that cannot be parsed.
         let Ok(view) = ManagedClusterSet::deserialize(new) else {
             return Vec::new();
         };

@@ -1,5 +1,5 @@
-//! Placement v1beta1 and v1alpha1: asks for clusters (docs/systems/ocm.md, "API objects" and "Placement
-//! spec"). The two versions differ in `apiVersion` only.
+//! Placement v1beta1 and v1alpha1: a request for clusters (docs/systems/ocm.md, "API objects" and "Placement
+//! spec"). The two versions differ only in `apiVersion`.
 
 use berth_apimachinery::name::NameError;
 use berth_apimachinery::{
@@ -24,7 +24,7 @@ pub(crate) struct Placement {
 }
 
 impl Placement {
-    /// Frees the spare capacity of the lists: reading the first item reserves room for four.
+    /// Frees the spare capacity of the lists: parsing the first item reserves room for four.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.spec.cluster_sets.shrink_to_fit();
         self.spec.predicates.shrink_to_fit();
@@ -97,7 +97,7 @@ impl Kind for PlacementKind {
         if matches!(write.via, Via::Subresource(_)) {
             return Vec::new();
         }
-        // The schema has refused an object that does not parse.
+        // The schema has refused an object that cannot be parsed.
         new.get("spec")
             .and_then(|spec| PlacementSpec::deserialize(spec).ok())
             .map(|spec| placement_rules::errors(&spec))

@@ -1,4 +1,4 @@
-//! PlacementDecision v1beta1 and v1alpha1: the clusters a Placement selected, at most 100 per object
+//! PlacementDecision v1beta1 and v1alpha1: the selected clusters of a Placement, at most 100 per object
 //! (docs/systems/ocm.md, "What is written").
 
 use berth_apimachinery::{Definition, FieldError, Kind, KindInfo, Schema, Write, described_by};

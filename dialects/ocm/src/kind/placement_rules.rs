@@ -1,9 +1,9 @@
-//! Rules of a Placement's spec beyond its schema: all errors at once, each at its field.
+//! Rules for a Placement's spec beyond its schema. All errors are returned at once, each with its field.
 //!
-//! The rules refuse writes that would make the placement Misconfigured later, or that are known to
-//! break schedulers (docs/systems/ocm.md, "Placement spec"). OCM's API has none of them, so such
-//! placements exist in files and on hubs, where they are Misconfigured. Expressions are accepted here,
-//! too, and the scheduler reports the compiler's message.
+//! The rules refuse writes that would make the placement Misconfigured later, or that are known to break
+//! schedulers (docs/systems/ocm.md, "Placement spec"). OCM's API has none of these rules, so that such
+//! placements exist in files and on hubs, where they are Misconfigured. Invalid expressions are accepted
+//! here as in OCM, and the scheduler reports the compiler's message.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use super::placement_spec::{
     ClaimSelector, ClusterSelector, GroupStrategy, PlacementSpec, PrioritizerPolicy, Toleration,
 };
 
-/// Every violation in `spec`.
+/// All errors in `spec`.
 pub(super) fn errors(spec: &PlacementSpec) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (index, predicate) in spec.predicates.iter().enumerate() {
@@ -32,8 +32,9 @@ pub(super) fn errors(spec: &PlacementSpec) -> Vec<FieldError> {
     errors
 }
 
-/// Fields of `spec` that have no effect, or another one than they seem to, each with its real effect: fields
-/// that no release of OCM reads, and values that writes here refuse but files and hubs may have.
+/// Fields of `spec` without effect, or with another effect than they seem to have, each with its real
+/// effect. These are fields that no release of OCM reads, and values that Berth refuses in writes but that
+/// files and hubs may have.
 pub(crate) fn without_effect(spec: &PlacementSpec) -> Vec<String> {
     let mut list = Vec::new();
     let constraints = &spec.spread_policy.spread_constraints;
@@ -69,7 +70,7 @@ pub(crate) fn without_effect(spec: &PlacementSpec) -> Vec<String> {
     list
 }
 
-/// The label selector in place of a claim selector: the same operators, no `matchLabels`.
+/// Converts a claim selector to a label selector with the same operators and without `matchLabels`.
 pub(crate) fn claims_as_labels(claims: &ClaimSelector) -> LabelSelector {
     LabelSelector {
         match_expressions: claims.match_expressions.clone(),
@@ -129,7 +130,7 @@ fn prioritizer_policy(policy: &PrioritizerPolicy, errors: &mut Vec<FieldError>) 
     }
 }
 
-/// The shape of one toleration (docs/systems/ocm.md, "Taints and tolerations").
+/// Adds the errors of one toleration (docs/systems/ocm.md, "Taints and tolerations").
 fn tolerates(toleration: &Toleration, path: &str, errors: &mut Vec<FieldError>) {
     let operator = toleration.operator.as_str();
     if !matches!(operator, "" | "Equal" | "Exists") {
@@ -172,8 +173,8 @@ fn groups(strategy: &GroupStrategy, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Whether the schema refuses `size` already. The remaining cases: numbers, and texts of digits that
-/// are too large for one.
+/// Whether the schema already refuses `size`. It does not refuse numbers and texts of digits that are out of
+/// range.
 fn refused_by_schema(size: &Value) -> bool {
     match size {
         Value::Number(_) => false,

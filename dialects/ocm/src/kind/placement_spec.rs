@@ -1,4 +1,4 @@
-//! `Placement.spec`: which clusters are wanted, and how many (docs/systems/ocm.md, "Placement spec").
+//! `Placement.spec`: the requested clusters and their number (docs/systems/ocm.md, "Placement spec").
 
 use super::QUALIFIED_NAME;
 use berth_apimachinery::selector::{LabelSelector, LabelSelectorRequirement};

@@ -20,11 +20,11 @@ pub(crate) struct Groups {
 /// A group with a name.
 #[derive(Debug)]
 pub(crate) struct NamedGroup {
-    /// The name.
+    /// The name of the group.
     pub(crate) name: Arc<str>,
-    /// Over labels.
+    /// The selector over labels.
     pub(crate) labels: Selector,
-    /// Over claims.
+    /// The selector over claims.
     pub(crate) claims: Selector,
 }
 

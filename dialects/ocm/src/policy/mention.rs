@@ -1,4 +1,4 @@
-//! Parts of a cluster that a policy mentions, in addition to those that every decision reads.
+//! The parts of a cluster that a policy selects by, in addition to those that every decision reads.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,19 +9,19 @@ use berth_apimachinery::selector::Selector;
 use super::Policy;
 use crate::cluster::Cluster;
 
-/// One property in selections of clusters.
+/// A part of a cluster by which a policy selects.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mention {
-    /// All that an expression may read.
+    /// The whole cluster, which an expression may read.
     Anything,
-    /// The label of this key.
+    /// The label with this key.
     Label(Arc<str>),
-    /// The claim of this name.
+    /// The claim with this name.
     Claim(Arc<str>),
 }
 
 impl Mention {
-    /// Differences between two readings that every decision treats alike.
+    /// The parts that differ between two versions of a cluster, apart from those that every decision reads.
     pub(crate) fn of_difference(old: &Cluster, new: &Cluster) -> Vec<Self> {
         let labels = changed(old.labels(), new.labels()).map(|key| Self::Label(key.into()));
         let claims = changed(&old.claims, &new.claims).map(|name| Self::Claim(name.into()));
@@ -29,15 +29,15 @@ impl Mention {
     }
 }
 
-/// The keys that only one has, or with another value.
+/// The keys that only one of the two has, or with different values.
 fn changed<'a>(old: &'a Labels, new: &'a Labels) -> impl Iterator<Item = &'a str> {
-    let gone = old.keys().filter(|key| !new.contains_key(key));
+    let removed = old.keys().filter(|key| !new.contains_key(key));
     let set = new.iter().filter(|(key, value)| old.get(key) != Some(*value));
-    gone.chain(set.map(|(key, _)| key))
+    removed.chain(set.map(|(key, _)| key))
 }
 
 impl Policy {
-    /// All that it selects clusters by.
+    /// The parts of clusters by which the policy selects.
     pub(crate) fn mentions(&self) -> BTreeSet<Mention> {
         let mut mentions = BTreeSet::new();
         if self.uses_cel() {

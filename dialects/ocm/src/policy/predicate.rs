@@ -1,4 +1,4 @@
-//! Predicates, compiled: selectors over labels and claims, expressions over the whole cluster
+//! Compiled predicates: selectors over labels and claims, expressions over the whole cluster
 //! (docs/systems/ocm.md, "Placement spec" and "CEL").
 
 use std::sync::Arc;
@@ -13,22 +13,22 @@ use crate::kind::{self, claims_as_labels};
 /// One predicate; its parts are ANDed.
 #[derive(Debug)]
 pub(crate) struct Predicate {
-    /// Over labels.
+    /// The selector over labels.
     pub(crate) labels: Selector,
-    /// Over claims.
+    /// The selector over claims.
     pub(crate) claims: Selector,
-    /// Over the whole cluster, with the source for messages.
+    /// The expressions over the whole cluster, each with its source for messages.
     pub(crate) expressions: Vec<(Arc<str>, Arc<Expression>)>,
 }
 
 impl Predicate {
-    /// Whether labels are all that it asks for.
-    pub(crate) fn asks_for_labels_only(&self) -> bool {
+    /// Whether the predicate only tests labels.
+    pub(crate) fn tests_labels_only(&self) -> bool {
         self.claims.is_everything() && self.expressions.is_empty()
     }
 }
 
-/// Compiles every predicate; the first problem of any of them is that of all.
+/// Compiles every predicate. The first problem of any predicate is the problem of the list.
 pub(super) fn compile(list: &[kind::Predicate], cache: &cel::Cache) -> Result<Vec<Predicate>, Problem> {
     let mut compiled = Vec::with_capacity(list.len());
     for (index, predicate) in list.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Scores that count, with their weights (docs/systems/ocm.md, "Placement spec").
+//! The prioritizers of a policy, with their weights (docs/systems/ocm.md, "Placement spec").
 
 use std::sync::Arc;
 
@@ -8,18 +8,18 @@ use crate::kind::{BUILT_IN, Coordinate, PrioritizerPolicy};
 /// A prioritizer with a weight other than 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Prioritizer {
-    /// As the system names it: `Balance`, `AddOn/default/cpuratio`.
+    /// The name, as in OCM: `Balance`, `AddOn/default/cpuratio`.
     pub(crate) name: Arc<str>,
-    /// Factor of its values.
+    /// The factor of the values.
     pub(crate) weight: i64,
-    /// Source of its values.
+    /// The source of the values.
     pub(crate) scoring: ScoreSource,
 }
 
 /// Source of the values of a prioritizer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ScoreSource {
-    /// Few decisions are better.
+    /// Fewer decisions on a cluster are better.
     Balance,
     /// Clusters that are selected already are better.
     Steady,
@@ -54,7 +54,8 @@ impl ScoreSource {
     }
 }
 
-/// The prioritizers of `policy`: the defaults overridden and added to, or exactly those listed.
+/// The prioritizers of `policy`: either the defaults with additions and overrides, or exactly the listed
+/// ones.
 pub(super) fn settle(policy: &PrioritizerPolicy) -> Result<Vec<Prioritizer>, Problem> {
     let mut list: Vec<(Coordinate, i64)> = match policy.mode.as_str() {
         "" | "Additive" => ["Balance", "Steady"]
@@ -68,15 +69,15 @@ pub(super) fn settle(policy: &PrioritizerPolicy) -> Result<Vec<Prioritizer>, Pro
         }
     };
     let defaults = list.len();
-    let mut given: Vec<Coordinate> = Vec::new();
+    let mut configured: Vec<Coordinate> = Vec::new();
     for (index, config) in policy.configurations.iter().enumerate() {
         let path = format!("spec.prioritizerPolicy.configurations[{index}]");
         let coordinate =
             Coordinate::of(config).map_err(|bad| Problem::policy(bad.into_field_error(&path).to_string()))?;
-        if given.contains(&coordinate) {
+        if configured.contains(&coordinate) {
             return Err(Problem::policy(format!("{path}: {coordinate} is listed twice")));
         }
-        given.push(coordinate.clone());
+        configured.push(coordinate.clone());
         let weight = i64::from(config.weight.unwrap_or(1));
         match list[..defaults]
             .iter_mut()

@@ -25,7 +25,7 @@ fn the_first_rule_that_holds_gives_the_reason() {
     let key = placement("ns", "p");
     world.put(&wants("p", &json!({"numberOfClusters": 2})));
     assert_eq!(reason(&world, &key), "NoManagedClusterSetBindings");
-    // A binding to a set that does not exist is none.
+    // A binding to a set that does not exist does not count.
     world.put(&binding("ns", "fleet"));
     assert_eq!(reason(&world, &key), "NoManagedClusterSetBindings");
     world.put(&json!({
@@ -128,7 +128,7 @@ fn a_misconfigured_placement_keeps_its_decisions() {
         assert_eq!(reason(&world, &key), "NoManagedClusterMatched");
         assert_eq!(world.get(&key)["status"]["numberOfSelectedClusters"], 1);
         assert!(world.fleet.writes(&world.decide(&key)).is_empty());
-        // Mended, it goes on where it was.
+        // Once corrected, the placement continues with its clusters.
         world.edit(&key, |value| value["spec"] = json!({"numberOfClusters": 1}));
         world.settle(&key);
         assert_eq!(
@@ -318,7 +318,7 @@ fn demands_and_targets_are_shown_as_they_are() {
     assert_eq!(report["candidates"][0]["rejections"][0]["reason"], "NotInSet");
 }
 
-/// Rewrites every message of the placement, as another scheduler words it.
+/// Rewrites every message of the placement in the words of another scheduler.
 fn reword(world: &mut World, key: &Key) {
     world.edit(key, |value| {
         for condition in value["status"]["conditions"].as_array_mut().unwrap() {
@@ -337,7 +337,7 @@ fn what_another_scheduler_says_in_other_words_is_unchanged_and_not_written() {
     let decision = world.decide(&key);
     assert_eq!(decision.outcome, Outcome::Unchanged);
     assert!(world.fleet.writes(&decision).is_empty());
-    // What is not agreed on is written, in our own words, which are kept right.
+    // A condition that differs is written in Berth's own words, which are then updated.
     world.edit(&key, |value| value["spec"]["numberOfClusters"] = json!(4));
     world.settle(&key);
     let text = |world: &World| condition(world, &key, "PlacementSatisfied").2;

@@ -1,4 +1,4 @@
-//! Placements that are due after each change, and objects that cannot be read.
+//! Placements that are due after each change, and objects that cannot be parsed.
 
 use berth_apimachinery::Key;
 use berth_dialect_contract::{AffectedDemands, Inventory, Targets};

@@ -1,4 +1,4 @@
-//! Expressions that do not compile or cost too much, and those that errors do not end.
+//! Expressions that do not compile or cost too much, and decisions that continue in spite of errors.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,8 @@ fn selecting(name: &str, source: &str) -> Value {
     )
 }
 
-/// Message of PlacementMisconfigured for a placement with `source`; another placement is decided as ever.
+/// The message of PlacementMisconfigured for a placement with `source`. Another placement is decided as
+/// usual.
 fn misconfigured(world: &mut World, source: &str) -> String {
     world.put(&selecting("p", source));
     world.put(&selecting("other", "managedCluster.metadata.name == 'b'"));
@@ -92,17 +93,18 @@ fn an_expression_made_to_take_memory_or_time_is_no_match_and_its_cost_is_told() 
         let notes = crate::notes::notes(&world.fleet, &decision, true);
         let note = notes.iter().find(|note| note.reason == "ExpressionTooCostly");
         assert!(note.is_some_and(|note| note.text.contains(cost)), "{notes:?}");
-        // Without optimization.
+        // The limit is for a build without optimization.
         let first = started.elapsed();
         assert!(first < Duration::from_secs(20), "{source}");
-        // What is known is not evaluated again, which takes a hundredth of the time; the machine may be busy.
+        // Cached results are not evaluated again, which takes a hundredth of the time. The limit allows for
+        // a busy machine.
         let started = Instant::now();
         world.decide(&placement("ns", "p"));
         assert!(started.elapsed() < first, "{source}");
     }
 }
 
-/// Some 110,000 on each cluster, true.
+/// An expression that is true and costs about 110,000 on each cluster.
 fn dear() -> String {
     let list = format!("[{}]", vec!["1"; 90].join(","));
     format!("{list}.all(a, {list}.all(b, ['x', 'y', 'z', 'v', 'w'].all(c, true)))")
@@ -123,7 +125,7 @@ fn clusters_beyond_what_a_decision_may_cost_do_not_match_and_the_report_says_so(
     let names: Vec<String> = (0..100).map(|number| format!("c{number:03}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut world = columns(&names);
-    // Nothing is run twice for its cost to count twice.
+    // The cost counts twice although the expression is evaluated once.
     let predicates: Vec<Value> = (0..12)
         .map(|_| json!({"requiredClusterSelector": {"celSelector": {"celExpressions": [dear()]}}}))
         .collect();
@@ -144,7 +146,7 @@ fn clusters_beyond_what_a_decision_may_cost_do_not_match_and_the_report_says_so(
 #[test]
 fn expressions_of_one_predicate_that_cost_too_much_together_on_a_cluster_do_not_match_it() {
     let mut world = columns(&["a", "b"]);
-    // Short of 1,000,000 each.
+    // Each expression costs just less than 1,000,000.
     let list = format!("[{}]", vec!["1"; 90].join(","));
     let each = format!(
         "{list}.all(a, {list}.all(b, [{}].all(c, true)))",
@@ -193,8 +195,8 @@ fn an_expression_that_costs_too_much_on_one_cluster_leaves_the_others_to_choose_
     let decision = world.decide(&key);
     assert_eq!(world.picked(&decision), ["b"]);
     assert!(world.fleet.warnings(&decision)[0].contains("fails on 1 cluster"));
-    // Of one that matches no other predicate either, the cost is the reason; of one that does, nothing is
-    // refused.
+    // A cluster that matches no other predicate is refused because of the cost; one that matches another is
+    // not refused.
     let selector =
         |source: &str| json!({"requiredClusterSelector": {"celSelector": {"celExpressions": [source]}}});
     let predicates = [selector(&costly), selector("managedCluster.metadata.name == 'a'")];

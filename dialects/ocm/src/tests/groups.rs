@@ -133,13 +133,13 @@ fn clusters_that_stay_are_listed_at_every_step() {
     let key = placement("ns", "p");
     world.put(&wants("p", &json!({})));
     never_missing(&mut world, &key);
-    // Everything moves one to the right, then one to the left.
+    // Every cluster moves by one place to the right, then to the left.
     world.put(&cluster("a-first"));
     never_missing(&mut world, &key);
     world.delete(&Key::new(CLUSTERS, "", "a-first"));
     world.delete(&Key::new(CLUSTERS, "", "c0120"));
     never_missing(&mut world, &key);
-    // Two groups swap members: neither list can go first.
+    // Two groups swap members, so that neither list can be written first.
     let tier = |world: &mut World, name: &str, tier: &str| {
         world.edit(&Key::new(CLUSTERS, "", name), |value| {
             value["metadata"]["labels"]["tier"] = json!(tier)
@@ -195,7 +195,7 @@ fn unknown_fields_survive_and_foreign_hands_are_mended() {
         world.get(&key)["status"]["conditions"].as_array().unwrap().len(),
         3
     );
-    // Somebody deletes what the status lists: the placement is due, and it comes back.
+    // Another client deletes an object in the status: the placement is due, and the object is created again.
     let due = world.delete(&first);
     assert_eq!(due.decide, AffectedDemands::Some(vec![key.clone()]));
     world.settle(&key);

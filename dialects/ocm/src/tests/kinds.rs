@@ -14,7 +14,7 @@ fn kind(name: &str) -> std::sync::Arc<dyn Kind> {
         .unwrap()
 }
 
-/// Object that a write through the API server's steps gives, or every error.
+/// The object that results from a write through the API server's steps, or all errors.
 fn write(via: Via, old: Option<&Value>, value: &Value) -> Result<Value, Vec<String>> {
     let kind = kind(value["kind"].as_str().unwrap());
     let version = value["apiVersion"]
@@ -100,7 +100,7 @@ fn a_full_placement_passes_and_gets_its_defaults() {
         read("/prioritizerPolicy/configurations/0"),
         json!({"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Balance"}, "weight": 1})
     );
-    // What was written stays as it was written.
+    // The stored values keep their form.
     assert_eq!(
         read("/prioritizerPolicy/configurations/1/scoreCoordinate"),
         json!({"type": "BuildIn", "buildIn": "Steady"})

@@ -1,4 +1,4 @@
-//! Clusters that come and go in numbers: the columns moved are the columns built afresh.
+//! Many added and removed clusters: moved columns are equal to newly built ones.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ fn name(number: u64) -> String {
     format!("c{number:03}")
 }
 
-/// A cluster whose labels, claims, resources, taints and end depend on its number.
+/// A cluster whose labels, claims, resources, taints and deletion depend on its number.
 fn member(number: u64) -> Value {
     let mut value = cluster(&name(number));
     value["metadata"]["labels"]["id"] = json!(name(number));
@@ -48,7 +48,7 @@ fn same_as_afresh(world: &World, key: &Key, members: &BTreeSet<u64>) {
     }
 }
 
-/// Scores and decisions are there before the clusters they are about, and stay after them.
+/// A hub in which scores and decisions exist before their clusters, and stay after them.
 fn empty() -> World {
     let mut world = columns(&[]);
     for number in (0..400).filter(|number| number % 5 < 2) {
@@ -91,7 +91,7 @@ fn clusters_come_and_go_in_batches_of_any_size() {
                 members.insert(number);
                 world.put(&member(number));
             }
-            // What else changes while candidates wait for their numbers.
+            // Other changes occur while candidates wait for their numbers.
             if let Some(&other) = members.range(number..).next() {
                 world.edit(&Key::new(CLUSTERS, "", &name(other)), |value| {
                     value["metadata"]["labels"]["env"] = json!("1");

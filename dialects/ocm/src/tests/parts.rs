@@ -1,4 +1,4 @@
-//! Fleets in parts choose what the whole fleet does.
+//! A fleet in parts chooses the same clusters as the whole fleet.
 
 use berth_dialect_contract::Ask;
 use berth_scheduling::Random;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::world::{cluster, columns, now, placement, wants};
 use crate::parts::{self, Outline};
 
-/// A cluster at random: a tenth is tainted, some report nothing, and amounts are such that many are alike.
+/// A random cluster: a tenth is tainted, some report no resources, and many have equal amounts.
 fn random_cluster(number: u64, random: &mut Random) -> Value {
     let mut value = cluster(&format!("c{}", number * 7919 % 1000));
     value["metadata"]["labels"]["color"] = json!(["red", "blue", "green"][random.below(3) as usize]);

@@ -109,7 +109,7 @@ fn an_expression_follows_changes_of_the_cluster() {
         berth_dialect_contract::AffectedDemands::Some(vec![key.clone()])
     );
     assert_eq!(world.picked(&world.decide(&key)), ["b"]);
-    // Candidates are numbered anew: kept results must not be taken for those of others.
+    // Candidates get new numbers: cached results must not be used for other clusters.
     world.delete(&Key::new(CLUSTERS, "", "a"));
     assert_eq!(world.picked(&world.decide(&key)), ["b"]);
     let report = serde_json::to_value(world.report(&world.decide(&key))).unwrap();

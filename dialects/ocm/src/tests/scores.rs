@@ -1,5 +1,5 @@
-//! Scores: what the proposal's test plan asks for (status changes, expired, empty), and the formulas over a
-//! fleet.
+//! Scores: the cases of the proposal's test plan (changed, expired and empty status), and the formulas over
+//! a fleet.
 
 use berth_apimachinery::{Key, Timestamp};
 use berth_dialect_contract::{AffectedDemands, Targets, Words};
@@ -103,7 +103,7 @@ fn empty_missing_and_valueless_scores_are_zero() {
     assert_eq!(values(&world, &key, now())[3], ("d".to_owned(), Some(-5)));
     world.delete(&Key::new(SCORES, "d", "default"));
     assert_eq!(values(&world, &key, now()), zero);
-    // A score of a cluster that comes later counts when it is there.
+    // A score that exists before its cluster counts once the cluster is added.
     world.put(&scores("e", &json!([{"name": "cpu", "value": 7}]), &Value::Null));
     world.put(&cluster("e"));
     assert_eq!(values(&world, &key, now())[4], ("e".to_owned(), Some(7)));
@@ -117,7 +117,7 @@ fn balance_counts_foreign_decisions_and_not_its_own() {
     world.put(&foreign("z", &["elsewhere"]));
     world.put(&wants("p", &built_in("Balance")));
     let key = placement("ns", "p");
-    // The highest count is 3, of a cluster that does not exist.
+    // The highest count is 3, for a cluster that does not exist.
     let expected = of(&[("a", Some(-32)), ("b", Some(32)), ("c", Some(100))]);
     assert_eq!(values(&world, &key, now()), expected);
     world.settle(&key);
@@ -152,7 +152,7 @@ fn allocatable_needs_both_fields_and_spreads_between_the_extremes() {
     ];
     assert_eq!(values(&world, &key, now()), of(&expected));
     let decision = world.decide(&key);
-    // Without an entry a cluster counts 0, above one at -100.
+    // A cluster without an entry counts as 0, which is above one with -100.
     assert_eq!(world.picked(&decision), ["c", "d", "e", "b", "a"]);
 }
 

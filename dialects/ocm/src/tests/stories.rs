@@ -42,7 +42,7 @@ fn story_1_data_pushed_from_each_cluster_ranks_them() {
         report["message"],
         "4 of 5 clusters in the bound sets feasible; picked cluster3, cluster1, cluster2"
     );
-    // Steady keeps the selection although the scores turn.
+    // Steady keeps the selection although the order of the scores changes.
     world.edit(&Key::new(crate::names::SCORES, "cluster4", "default"), |value| {
         value["status"]["scores"] = json!([{"name": "cpuratio", "value": 99}]);
     });

@@ -1,5 +1,5 @@
-//! A hub in memory: objects go in as JSON or YAML, decisions are made, writes are applied as an API server
-//! would.
+//! A hub in memory: objects are stored as JSON or YAML, placements are decided, and writes are applied as by
+//! an API server.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::fleet::Fleet;
 use crate::names::{BINDINGS, CLUSTERS, DECISIONS, PLACEMENTS, SCORES, SETS};
 
-/// The instant tests decide at, unless they say otherwise: between the examples' scores and their end.
+/// The instant of decisions, unless a test sets another one. The scores of the examples are valid then.
 pub(super) fn now() -> Timestamp {
     "2021-10-28T09:00:00Z".parse().unwrap()
 }
@@ -52,7 +52,8 @@ pub(super) fn placement(namespace: &str, name: &str) -> Key {
 }
 
 impl World {
-    /// Every object of `files`, which are YAML of many documents; kinds of other groups are left out.
+    /// Loads the objects in `files`, which are YAML with several documents. Kinds of other groups are
+    /// skipped.
     pub(super) fn load(files: &[&str]) -> Self {
         let mut world = Self::default();
         for file in files {
@@ -64,7 +65,7 @@ impl World {
         world
     }
 
-    /// Stores `value` over what is there.
+    /// Stores `value`, over an existing object.
     pub(super) fn put(&mut self, value: &Value) -> Consequences {
         let key = key_of(value).unwrap();
         let mut value = value.clone();
@@ -82,7 +83,7 @@ impl World {
         })
     }
 
-    /// Takes an object away.
+    /// Deletes an object.
     pub(super) fn delete(&mut self, key: &Key) -> Consequences {
         self.revision += 1;
         let old = self.objects.remove(key);
@@ -144,7 +145,8 @@ impl World {
         berth_dialect_contract::report::report("ocm", &self.fleet, self.revision, decision)
     }
 
-    /// Applies one write as an API server would: creates and main updates leave the status alone.
+    /// Applies one write as an API server would: creations and updates without a subresource do not change
+    /// the status.
     pub(super) fn apply(&mut self, write: &Write) -> Consequences {
         let known = self.objects.get(&write.key).map(|object| object.parse());
         if let Some(base) = write.base {
@@ -174,7 +176,7 @@ impl World {
         self.put(&object)
     }
 
-    /// Decides and applies every write; gives the decision.
+    /// Decides the placement and applies every write. Returns the decision.
     pub(super) fn settle(&mut self, placement: &Key) -> Decision {
         let decision = self.decide(placement);
         for write in self.fleet.writes(&decision) {
@@ -183,7 +185,7 @@ impl World {
         decision
     }
 
-    /// The clusters the PlacementDecisions of `placement` list, by object name.
+    /// The clusters that the PlacementDecisions of `placement` list, by object name.
     pub(super) fn listed(&self, placement: &Key) -> Vec<(String, Vec<String>)> {
         let own = self.fleet.own_decisions(placement);
         own.iter()
@@ -215,7 +217,7 @@ pub(super) fn cluster(name: &str) -> Value {
     })
 }
 
-/// The set `columns`, bound to the namespace `ns`.
+/// A hub with the set `columns`, which is bound to the namespace `ns`.
 pub(super) fn columns(clusters: &[&str]) -> World {
     let mut world = World::default();
     world.put(&json!({
@@ -253,7 +255,7 @@ pub(super) fn scores(cluster: &str, values: &Value, valid_until: &Value) -> Valu
     })
 }
 
-/// A foreign PlacementDecision that lists `clusters`.
+/// A PlacementDecision of another placement that lists `clusters`.
 pub(super) fn foreign(name: &str, clusters: &[&str]) -> Value {
     let listed: Vec<Value> = clusters
         .iter()

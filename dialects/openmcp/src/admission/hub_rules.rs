@@ -1,5 +1,5 @@
-//! When a hub must ask about ClusterRequests and Clusters: whenever the granted Cluster, or the
-//! finalizers that count, differ.
+//! The writes of ClusterRequests and Clusters about which a hub must ask: those that change the granted
+//! Cluster, or the scheduler's and requests' finalizers.
 
 use berth_admission::{Operation, Phase};
 use berth_dialect_contract::hub_rule::cel;
@@ -7,20 +7,24 @@ use berth_dialect_contract::{Condition, HubRule};
 
 use crate::names::{ACTOR, CLUSTERS, REQUEST_FINALIZER, REQUESTS, USE_FINALIZER};
 
-/// The rules.
+/// All rules for a hub.
 pub(crate) fn all() -> Vec<HubRule> {
     let finalizers = ["metadata", "finalizers"];
-    let held = cel::element_differs(&finalizers, &format!("item == {}", cel::text(REQUEST_FINALIZER)));
-    let granted = cel::any(&[
+    let finalizer_changes =
+        cel::element_differs(&finalizers, &format!("item == {}", cel::text(REQUEST_FINALIZER)));
+    let grant_changes = cel::any(&[
         cel::differs(&["status", "cluster"]),
         cel::differs(&["status", "phase"]),
     ]);
-    let used = cel::element_differs(
+    let use_changes = cel::element_differs(
         &finalizers,
         &format!("item.startsWith({})", cel::text(USE_FINALIZER)),
     );
-    // A status that comes with a new object is dropped.
-    let request = cel::any(&[held, format!("request.operation != 'CREATE' && ({granted})")]);
+    // A creation drops the status.
+    let request = cel::any(&[
+        finalizer_changes,
+        format!("request.operation != 'CREATE' && ({grant_changes})"),
+    ]);
     let rule = |name, resource, operations, condition| HubRule {
         name,
         resources: vec![resource],
@@ -40,7 +44,7 @@ pub(crate) fn all() -> Vec<HubRule> {
             "clusters",
             CLUSTERS,
             &[Operation::Update],
-            Condition::new("uses", used),
+            Condition::new("uses", use_changes),
         ),
     ]
 }

@@ -1,4 +1,5 @@
-//! The scheduler's part of the operator's configuration file, field by field. An empty text counts as absent.
+//! The scheduler's part of the operator's configuration file, field by field. An empty string counts as
+//! absent.
 
 use std::collections::BTreeMap;
 
@@ -118,18 +119,18 @@ struct IgnoredMetadata {
     uid: Value,
 }
 
-/// The scope, where it is set.
+/// Parses the scope, if it is set.
 fn scope<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Scope>, D::Error> {
     Ok(match Option::<String>::deserialize(deserializer)?.as_deref() {
         Some("Cluster") => Some(Scope::Cluster),
         Some("Namespaced") => Some(Scope::Namespaced),
-        // The schema has no other words.
+        // The schema allows no other values.
         _ => None,
     })
 }
 
-/// The spec of a Cluster in a template: its purpose is added later, defaults apply when the Cluster is
-/// made, and fields of newer releases are copied unchanged.
+/// The schema of a Cluster's spec in a template: the purpose is added later, defaults apply when the Cluster
+/// is created, and fields of newer releases are copied unchanged.
 fn cluster_spec(generator: &mut SchemaGenerator) -> schemars::Schema {
     let mut schema = ClusterSpec::json_schema(generator);
     let spec = schema.ensure_object();

@@ -1,4 +1,4 @@
-//! One entry of `purposeMappings`: the rules that its schema cannot express, and its compiled form.
+//! One entry of `purposeMappings`: its compilation, and the rules that its schema cannot express.
 
 use berth_apimachinery::name::NameError;
 use berth_apimachinery::selector::{Selector, validate_label_key, validate_labels};
@@ -10,7 +10,8 @@ use super::{Mapping, Template, Tenancy, compiled};
 use crate::names::DELETE_LABEL;
 use crate::naming::Naming;
 
-/// Reads the mapping of `purpose` at `path`. `clusters` is `selectors.clusters`, if it could be read.
+/// Compiles the mapping of `purpose`, which is at `path`. `clusters` is `selectors.clusters`, if it could be
+/// compiled.
 pub(super) fn read(
     form: &mut ReadValue<Form>,
     purpose: &str,
@@ -34,7 +35,7 @@ pub(super) fn read(
         .entry(DELETE_LABEL.to_owned())
         .or_insert_with(|| "true".to_owned());
     let own = compiled(form, &mapping.selector, &format!("{path}.selector"));
-    finds_again(form, &metadata, &metadata_at, clusters, own.as_ref());
+    check_selectors(form, &metadata, &metadata_at, clusters, own.as_ref());
     let tenancy = match count {
         _ if exclusive => Tenancy::Exclusive,
         0 => Tenancy::Shared(None),
@@ -42,11 +43,11 @@ pub(super) fn read(
     };
     let single = tenancy == Tenancy::Shared(None);
     let text = |text: &String| (!text.is_empty()).then(|| text.clone());
-    let (given, prefix) = (text(&metadata.name), text(&metadata.generate_name));
+    let (name, prefix) = (text(&metadata.name), text(&metadata.generate_name));
     Some(Mapping {
         tenancy,
         selector: both(clusters?, &own?),
-        naming: Naming::of(purpose, single, given.as_deref(), prefix.as_deref()),
+        naming: Naming::of(purpose, single, name.as_deref(), prefix.as_deref()),
         template: Template {
             generate_name: prefix,
             namespace: text(&metadata.namespace).map(Into::into),
@@ -57,8 +58,9 @@ pub(super) fn read(
     })
 }
 
-/// Clusters made from the template must match the selectors, or each request would create another one.
-fn finds_again(
+/// Adds an error if Clusters created from the template do not match the selectors: each request would create
+/// another Cluster.
+fn check_selectors(
     form: &mut ReadValue<Form>,
     metadata: &Metadata,
     path: &str,
@@ -69,14 +71,14 @@ fn finds_again(
     if !form.is_sound(&path) {
         return;
     }
-    let whose = [
+    let selectors = [
         (clusters, "selectors.clusters"),
         (own, "the selector of the purpose"),
     ];
-    for (selector, whose) in whose {
+    for (selector, name) in selectors {
         if let Some(selector) = selector.filter(|selector| !selector.matches(&metadata.labels)) {
             let detail = format!(
-                "do not match {whose} ({selector}), so that clusters made from the template would not be found again"
+                "do not match {name} ({selector}), so that clusters made from the template would not be found again"
             );
             form.refuse(FieldError::invalid(path.as_str(), json!(metadata.labels), detail));
         }
@@ -92,7 +94,7 @@ fn judge_metadata(form: &mut ReadValue<Form>, metadata: &Metadata, path: &str) {
         }
     };
     judge("name", &metadata.name, &name::dns_subdomain);
-    // A prefix may end where a name may not.
+    // A prefix may end with characters with which a name may not end.
     judge("generateName", &metadata.generate_name, &|prefix| {
         name::dns_subdomain(&format!("{prefix}x"))
     });
@@ -108,7 +110,8 @@ fn judge_metadata(form: &mut ReadValue<Form>, metadata: &Metadata, path: &str) {
     }
 }
 
-/// Judges the parts that the spec of every Cluster needs, and that a template may lack as a whole.
+/// Adds errors of fields that the spec of every Cluster needs. The schema does not require them in a
+/// template.
 fn judge_spec(form: &mut ReadValue<Form>, spec: &Map<String, Value>, path: &str) {
     let needed = [
         ("profile", "the name of a ClusterProfile"),
@@ -128,7 +131,7 @@ fn judge_spec(form: &mut ReadValue<Form>, spec: &Map<String, Value>, path: &str)
     }
 }
 
-/// The spec with `purpose` at the end of its purposes, unless it is among them.
+/// Returns `spec` with `purpose` added to its purposes, unless it is among them.
 fn with_purpose(mut spec: Map<String, Value>, purpose: &str) -> Map<String, Value> {
     let slot = spec.entry("purposes").or_insert_with(|| json!([]));
     if let Some(list) = slot.as_array_mut()
@@ -139,7 +142,7 @@ fn with_purpose(mut spec: Map<String, Value>, purpose: &str) -> Map<String, Valu
     spec
 }
 
-/// The selector that asks for all that `a` and `b` ask for.
+/// The selector that matches what both `a` and `b` match.
 fn both(a: &Selector, b: &Selector) -> Selector {
     let mut requirements = a.requirements.clone();
     requirements.extend(

@@ -1,4 +1,4 @@
-//! Warnings about configurations that are legal and surely not intended (docs/systems/openmcp.md,
+//! Warnings about configurations that are valid but surely not intended (docs/systems/openmcp.md,
 //! "Configuration").
 
 use berth_apimachinery::name;
@@ -9,7 +9,7 @@ use super::SCHEMA;
 use super::form::Form;
 use crate::naming::Naming;
 
-/// Fields of ObjectMeta that new Clusters do not take over.
+/// Fields of ObjectMeta that are not copied to new Clusters.
 pub(super) const UNUSED: &[&str] = &[
     "creationTimestamp",
     "deletionGracePeriodSeconds",
@@ -24,7 +24,7 @@ pub(super) const UNUSED: &[&str] = &[
 ];
 
 /// Warnings about `spec`, the dialect's part of a SchedulerConfiguration: values that are valid under
-/// `rules`, but surely not intended. One sentence each, with the path of the field below `spec`.
+/// `rules`, but surely not intended. Each warning is one sentence with the path of the field below `spec`.
 /// Invalid values are not reported here.
 #[must_use]
 pub fn warnings(spec: &Value, rules: RulesChoice) -> Vec<String> {
@@ -53,7 +53,7 @@ pub fn warnings(spec: &Value, rules: RulesChoice) -> Vec<String> {
     list
 }
 
-/// The warning of a scope that is not set: releases of openMCP differ in its meaning, and so in the
+/// The warning about a missing scope: the default differs between releases of openMCP, and with it the
 /// clusters that are shared.
 const fn absent_scope(rules: RulesChoice) -> &'static str {
     match rules {
@@ -78,8 +78,8 @@ fn naming(purpose: &str, mapping: &Value, metadata: &Value, path: &str, list: &m
         .pointer("/template/spec/tenancy")
         .is_some_and(|tenancy| tenancy == "Shared");
     let single = shared && mapping["tenancyCount"].as_i64().unwrap_or_default() == 0;
-    let (given, prefix) = (text("name"), text("generateName"));
-    if given.is_some() {
+    let (fixed_name, prefix) = (text("name"), text("generateName"));
+    if fixed_name.is_some() {
         if prefix.is_some() {
             list.push(format!("{path}.name: is ignored: generateName goes before it"));
         } else if !single {
@@ -88,7 +88,7 @@ fn naming(purpose: &str, mapping: &Value, metadata: &Value, path: &str, list: &m
             ));
         }
     }
-    let of_purpose = prefix.is_none() && (given.is_none() || !single);
+    let of_purpose = prefix.is_none() && (fixed_name.is_none() || !single);
     if of_purpose && let Err(problem) = name::dns_label(purpose) {
         list.push(format!(
             "scheduler.purposeMappings.{purpose}: the purpose cannot be a name, and names of new clusters are made of \
@@ -96,7 +96,7 @@ fn naming(purpose: &str, mapping: &Value, metadata: &Value, path: &str, list: &m
         ));
         return;
     }
-    let rule = Naming::of(purpose, single, given, prefix);
+    let rule = Naming::of(purpose, single, fixed_name, prefix);
     if let (Naming::Prefix(_), Err(problem)) = (&rule, rule.name("namespace", "name")) {
         list.push(format!("{path}.generateName: {problem}"));
     }

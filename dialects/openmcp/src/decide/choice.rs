@@ -1,4 +1,4 @@
-//! Binding to a Cluster of the caller's choice.
+//! Bindings to a Cluster that the caller chose.
 
 use std::fmt::Display;
 
@@ -12,7 +12,7 @@ use crate::fleet::{GrantedCluster, Place};
 use crate::words;
 
 impl DecisionParts<'_> {
-    /// Requires that the choice, if there is one, is the Cluster granted already.
+    /// Requires that the caller's choice, if there is one, is the granted Cluster.
     pub(super) fn must_be_kept(&self, granted: &GrantedCluster) -> Result<(), ChoiceRefusal> {
         let why = format!(
             "the request is granted cluster {}, and a granted cluster cannot change",
@@ -21,8 +21,8 @@ impl DecisionParts<'_> {
         self.must_name(&granted.cluster_name, &why)
     }
 
-    /// Requires that the choice, if there is one, is the Cluster that carries the request's finalizer
-    /// already.
+    /// Requires that the caller's choice, if there is one, is the Cluster that already has the request's
+    /// finalizer.
     pub(super) fn must_be(&self, place: &Place) -> Result<(), ChoiceRefusal> {
         let why = format!("cluster {place} carries the finalizer of the request already");
         self.must_name(place, &why)
@@ -46,7 +46,7 @@ impl DecisionParts<'_> {
         refuse(errors)
     }
 
-    /// The one Cluster the caller chose, if no filter refuses it.
+    /// The Cluster that the caller chose, if no filter refuses it.
     pub(super) fn choose(&self, names: &[String], solved: &PipelineOutcome) -> Result<Ix, ChoiceRefusal> {
         let mut errors = too_many(names);
         let mut chosen = None;

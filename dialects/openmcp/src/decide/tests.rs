@@ -1,4 +1,4 @@
-//! Cases that scenarios cannot show: chosen targets, and which requests a change makes due.
+//! Cases that scenarios cannot cover: chosen targets, and the requests that a change makes due.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -177,8 +177,8 @@ fn whoever_makes_a_cluster_for_several_passes_a_fence() {
         let fences: Vec<&str> = decision.fences.iter().map(|fence| &**fence).collect();
         assert_eq!(fences, ["openmcp/new-clusters"]);
     }
-    // Who takes one that is there is guarded by its finalizers, and who has one of its own is in nobody's
-    // way.
+    // A decision for an existing Cluster is guarded by its finalizers, and a decision for an exclusive
+    // Cluster needs no fence.
     world.put(&cluster("a", &[]));
     assert!(world.ask("r", None).unwrap().fences.is_empty());
     let mut exclusive = configuration();
@@ -397,7 +397,7 @@ fn metadata_that_a_request_passes_on_is_repaired_on_its_own_cluster() {
     );
     assert_eq!(world.put(&writes[0].object).decide, AffectedDemands::None);
     assert_eq!(world.ask("r", None).unwrap().outcome, Outcome::Unchanged);
-    // What is taken off the request stays on the Cluster, what is added is due.
+    // Labels that are removed from the request stay on the Cluster; added labels make the request due.
     let more = world.edit(&demand("r"), |value| {
         value["metadata"]["labels"] = json!({"metadata.open-control-plane.io/team": "t"});
     });
@@ -454,7 +454,7 @@ fn a_scope_that_is_not_set_is_of_the_release_that_decides() {
         assert_eq!(world.ask("r", None).unwrap().outcome, outcome, "{rules} {on_hub}");
         let in_force = world.fleet.rules_in_force().unwrap();
         assert_eq!(in_force.because, because);
-        // The choice alone is a change.
+        // The choice of rules alone is a change.
         let other = if rules == "Current" {
             "Documented"
         } else {

@@ -14,23 +14,24 @@ use super::{Fleet, Operation, Place, Record};
 use crate::config::Config;
 use crate::names::{CLUSTERS, DIALECT, REQUESTS};
 
-/// Consequences of a change of one Cluster for others.
+/// A change of one Cluster, as far as it matters to requests.
 #[derive(Default)]
 struct Shift {
     place: Option<Place>,
     existed: bool,
     exists: bool,
-    /// Holders whose finalizers went and came.
+    /// Holders whose finalizers were removed.
     lost: BTreeSet<Arc<str>>,
+    /// Holders whose finalizers were added.
     gained: BTreeSet<Arc<str>>,
-    /// The purposes that it is of more use for than before.
+    /// The purposes for which the Cluster may fit requests that it did not fit before.
     better_for: BTreeSet<Arc<str>>,
 }
 
 impl Fleet {
     /// Applies one change of any resource that is read.
-    pub(crate) fn take_in(&mut self, change: &Change) -> Consequences {
-        // An object being deleted that nothing holds back is gone: no API server keeps one.
+    pub(crate) fn apply_change(&mut self, change: &Change) -> Consequences {
+        // An object that is being deleted and has no finalizers counts as deleted: no API server keeps one.
         let ended = |object: &&Arc<Object>| {
             let meta = object.meta();
             meta.deletion_timestamp().is_some() && meta.finalizers().is_empty()
@@ -88,7 +89,7 @@ impl Fleet {
         if let (Some(row), Err(position)) = (row, self.position(&place)) {
             self.rows.insert(position, row);
         }
-        let (decide, mut demands) = self.shaken_by(&shift, &had);
+        let (decide, mut demands) = self.affected_by(&shift, &had);
         demands.extend(decide.iter().cloned());
         Consequences {
             decide: some(decide),
@@ -114,24 +115,24 @@ impl Fleet {
         }
     }
 
-    /// The requests to decide again, and other requests with a changed view. `had` are the holders
-    /// before. A request is not among them for the scheduler's own writes about it: its finalizer is
-    /// added, or removed while it is being deleted.
-    fn shaken_by(&self, shift: &Shift, had: &BTreeSet<Arc<str>>) -> (BTreeSet<Key>, BTreeSet<Key>) {
+    /// The requests to decide again, and the requests with a changed view. `had` are the former holders. The
+    /// scheduler's own writes for a request do not make it due again: they add its finalizer, or remove it
+    /// while the request is being deleted.
+    fn affected_by(&self, shift: &Shift, had: &BTreeSet<Arc<str>>) -> (BTreeSet<Key>, BTreeSet<Key>) {
         let (mut decide, mut demands) = (BTreeSet::new(), BTreeSet::new());
         let Some(place) = &shift.place else {
             return (decide, demands);
         };
         let moved = shift.existed != shift.exists;
         for (key, record) in at(&self.by_cluster, place).filter_map(|key| Some((key, self.request(key)?))) {
-            let held = had.contains(&record.wants.holder);
+            let had_finalizer = had.contains(&record.wants.holder);
             let lacks = !self.holds(&record.wants.holder, place);
-            let again = if record.wants.deleting {
-                !held && !shift.exists
+            let is_due = if record.wants.deleting {
+                !had_finalizer && !shift.exists
             } else {
-                lacks && (held || moved) && !self.ignores(record)
+                lacks && (had_finalizer || moved) && !self.ignores(record)
             };
-            if again {
+            if is_due {
                 decide.insert(key.clone());
             }
             if moved {
@@ -150,7 +151,7 @@ impl Fleet {
         }
         for (key, record) in shift.lost.iter().filter_map(known) {
             demands.insert(key.clone());
-            if !record.wants.deleting && record.said.cluster.is_none() {
+            if !record.wants.deleting && record.status.cluster.is_none() {
                 decide.insert(key.clone());
             }
         }
@@ -181,7 +182,7 @@ impl Fleet {
                 None
             }
         };
-        let again = match (&old, &record) {
+        let is_due = match (&old, &record) {
             (_, None) => false,
             (None, Some(_)) => true,
             (Some(old), Some(new)) => self.differs(old, new),
@@ -191,7 +192,7 @@ impl Fleet {
             self.requests.insert(key.clone(), record);
         }
         Consequences {
-            decide: if again {
+            decide: if is_due {
                 AffectedDemands::Some(vec![key.clone()])
             } else {
                 AffectedDemands::None
@@ -201,9 +202,9 @@ impl Fleet {
         }
     }
 
-    /// Whether `new` is to be decided again after `old`. The scheduler's own writes end in a state that
-    /// [`super::Said::settled`] knows, or change only parts that this ignores: its finalizer is added
-    /// or removed, the annotation `reconcile` is removed.
+    /// Whether `new` is to be decided again after `old`. The scheduler's own writes do not count: they end
+    /// in a state for which `RequestStatus::settled` is true, or only add or remove its finalizer or remove
+    /// the annotation `reconcile`.
     fn differs(&self, old: &Record, new: &Record) -> bool {
         if new.wants.deleting {
             return !old.wants.deleting
@@ -213,31 +214,32 @@ impl Fleet {
         if self.ignores(new) {
             return false;
         }
-        let mut wanted = old.wants.clone();
+        let mut expected = old.wants.clone();
         if new.wants.operation == Operation::None {
-            // `reconcile` is taken off by the scheduler itself.
-            wanted.operation = match wanted.operation {
+            // The scheduler itself removes `reconcile`.
+            expected.operation = match expected.operation {
                 Operation::Reconcile => Operation::None,
                 other => other,
             };
         }
         let holder = &new.wants.holder;
-        let unheld = |record: &Record| {
-            let granted = record.said.cluster.as_ref();
+        let lacks_finalizer = |record: &Record| {
+            let granted = record.status.cluster.as_ref();
             granted.is_some_and(|granted| !self.holds(holder, &granted.place))
         };
         self.ignores(old)
-            || wanted != new.wants
+            || expected != new.wants
             || (old.finalized && !new.finalized)
-            || (old.said != new.said
-                && (!new.said.settled() || (old.said.cluster != new.said.cluster && unheld(new))))
-            || (old.said.cluster.is_some() && old.said.cluster != new.said.cluster)
+            || (old.status != new.status
+                && (!new.status.settled()
+                    || (old.status.cluster != new.status.cluster && lacks_finalizer(new))))
+            || (old.status.cluster.is_some() && old.status.cluster != new.status.cluster)
     }
 
     fn link(&mut self, key: &Key, record: &Record) {
         self.by_holder
             .insert(Arc::clone(&record.wants.holder), key.clone());
-        if let Some(granted) = &record.said.cluster {
+        if let Some(granted) = &record.status.cluster {
             self.by_cluster.insert((granted.place.clone(), key.clone()));
         } else if !record.wants.deleting && !self.ignores(record) {
             self.waiting
@@ -252,7 +254,7 @@ impl Fleet {
         if self.by_holder.get(&record.wants.holder) == Some(key) {
             self.by_holder.remove(&record.wants.holder);
         }
-        if let Some(granted) = &record.said.cluster {
+        if let Some(granted) = &record.status.cluster {
             self.by_cluster.remove(&(granted.place.clone(), key.clone()));
         } else {
             self.waiting
@@ -263,7 +265,7 @@ impl Fleet {
         }
     }
 
-    /// Place of a Cluster of the request's own.
+    /// The place that a new Cluster for the request would have.
     fn plan(&self, record: &Record) -> Option<Place> {
         let mapping = self.mapping(record)?;
         let meta = record.object.meta();
@@ -271,7 +273,8 @@ impl Fleet {
         Some(Place::new(mapping.home(meta.namespace()), &name))
     }
 
-    /// A bad configuration leaves the last good one in force; with none before it, nothing is decided.
+    /// Applies a configuration. If it is invalid, the last valid one stays in force; if there was none,
+    /// nothing is decided.
     fn take_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let before = (self.config.clone(), self.config_problem.clone(), self.choice);
         self.unusable.forget(key);
@@ -298,7 +301,7 @@ impl Fleet {
         if before == (self.config.clone(), self.config_problem.clone(), self.choice) {
             return Consequences::nothing();
         }
-        // The waiting requests, with the names that they wait for, follow from the configuration.
+        // The waiting requests, and the places of new Clusters for them, depend on the configuration.
         self.by_cluster = OrdSet::new();
         self.waiting = OrdSet::new();
         self.planned = OrdSet::new();
@@ -308,13 +311,13 @@ impl Fleet {
         Consequences {
             decide: AffectedDemands::All,
             demands: AffectedDemands::All,
-            // Limits follow from it.
+            // The limits of Clusters depend on the configuration.
             targets: None,
         }
     }
 }
 
-/// The purposes that a Cluster is of more use for, or of other use, than before.
+/// The purposes for which a Cluster may fit requests that it did not fit before.
 fn better_for(old: Option<&Row>, new: Option<&Row>) -> BTreeSet<Arc<str>> {
     let purposes = |row: Option<&Row>| -> BTreeSet<Arc<str>> {
         let list = row.map(Row::purposes).unwrap_or_default();

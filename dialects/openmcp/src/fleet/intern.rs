@@ -13,7 +13,7 @@ pub(crate) struct Names {
     pub(crate) purposes: PurposeSets,
 }
 
-/// The lists of purposes that Clusters have. Few lists for many Clusters, so a filter asks once per list.
+/// The distinct lists of purposes. Many Clusters share few lists, so that a filter judges each list once.
 #[derive(Clone, Default)]
 pub(crate) struct PurposeSets {
     numbers: HashMap<Arc<[String]>, u32>,
@@ -21,7 +21,7 @@ pub(crate) struct PurposeSets {
 }
 
 impl PurposeSets {
-    /// The number of `purposes`, a new one when they are new.
+    /// The number of `purposes`, which is assigned at the first call.
     pub(crate) fn number(&mut self, purposes: &[String]) -> u32 {
         if let Some(&known) = self.numbers.get(purposes) {
             return known;
@@ -33,7 +33,7 @@ impl PurposeSets {
         number
     }
 
-    /// Whether `purpose` is in each list, by number.
+    /// Whether each list contains `purpose`, by number of the list.
     pub(crate) fn with(&self, purpose: &str) -> Vec<bool> {
         let lists = self.lists.iter();
         lists

@@ -1,4 +1,4 @@
-//! A request as scheduling sees it.
+//! A request as scheduling uses it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,47 +18,47 @@ pub(crate) struct Record {
     pub(crate) object: Arc<Object>,
     /// Requirements of the request.
     pub(crate) wants: Wants,
-    /// Content of its status.
-    pub(crate) said: RequestStatus,
-    /// Whether it carries the scheduler's own finalizer.
+    /// The status of the request.
+    pub(crate) status: RequestStatus,
+    /// Whether the request has the scheduler's own finalizer.
     pub(crate) finalized: bool,
 }
 
-/// Operation on a request, by annotation.
+/// The operation on a request, from its annotation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Operation {
-    /// The usual.
+    /// The request is decided as usual.
     #[default]
     None,
-    /// Nothing.
+    /// The request is ignored.
     Ignore,
-    /// The usual, now; the annotation goes.
+    /// The request is decided now, and the annotation is removed.
     Reconcile,
 }
 
-/// Wants of a request. Two equal ones are decided alike.
+/// The requirements of a request. Requests with equal requirements get equal decisions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wants {
     /// The purpose.
     pub(crate) purpose: Arc<str>,
-    /// End of its finalizers.
+    /// The last part of the request's finalizers on Clusters.
     pub(crate) holder: Arc<str>,
-    /// Operation on it.
+    /// The operation on the request.
     pub(crate) operation: Operation,
     /// Whether a new Cluster gets a random name.
     pub(crate) random: bool,
-    /// Whether it stays until its Cluster is gone; `None` leaves it to the tenancy.
+    /// Whether a deleted request stays until its Cluster is deleted; `None` leaves this to the tenancy.
     pub(crate) wait: Option<bool>,
-    /// It is being deleted.
+    /// Whether the request is being deleted.
     pub(crate) deleting: bool,
-    /// `metadata.generation`.
+    /// The field `metadata.generation`.
     pub(crate) generation: i64,
-    /// Labels and annotations for a Cluster of its own.
+    /// Labels and annotations for the request's exclusive Cluster.
     pub(crate) metadata: PassedOn,
 }
 
-/// Labels and annotations that a Cluster gets from the request that has it for itself
-/// (docs/systems/openmcp.md, "New Clusters").
+/// Labels and annotations that an exclusive Cluster gets from its request (docs/systems/openmcp.md, "New
+/// Clusters").
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PassedOn {
     pub(crate) labels: BTreeMap<String, String>,
@@ -81,12 +81,12 @@ impl PassedOn {
         }
     }
 
-    /// The two parts, by the name of the field.
+    /// Both parts, with the names of their fields.
     pub(crate) fn parts(&self) -> [(&'static str, &BTreeMap<String, String>); 2] {
         [("labels", &self.labels), ("annotations", &self.annotations)]
     }
 
-    /// Whether `cluster` lacks any of it.
+    /// Whether `cluster` lacks any of these labels and annotations.
     pub(crate) fn is_missing_on(&self, cluster: &Object) -> bool {
         let value = cluster.value();
         self.parts().into_iter().any(|(part, entries)| {
@@ -96,14 +96,14 @@ impl PassedOn {
     }
 }
 
-/// Content of the status of a request.
+/// The content of a request's status.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RequestStatus {
-    /// The phase, as one of the words the scheduler writes; empty for none and for all others.
+    /// The phase, if it is one that the scheduler writes; empty for all others.
     pub(crate) phase: &'static str,
-    /// The generation it was written for.
+    /// The generation for which the status was written.
     pub(crate) observed: i64,
-    /// The Cluster granted.
+    /// The granted Cluster.
     pub(crate) cluster: Option<GrantedCluster>,
     /// The condition with the cause: status, reason and message.
     pub(crate) cause: Option<[String; 3]>,
@@ -113,15 +113,15 @@ pub(crate) struct RequestStatus {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GrantedCluster {
     pub(crate) place: Place,
-    /// `<namespace>/<name>`.
+    /// The cluster name, `<namespace>/<name>`.
     pub(crate) cluster_name: Arc<str>,
 }
 
 impl Record {
-    /// Reads a ClusterRequest.
+    /// Parses a ClusterRequest.
     ///
     /// # Errors
-    /// Reason why it cannot be read.
+    /// The reason why the object cannot be parsed.
     pub(crate) fn read(object: &Arc<Object>) -> Result<Self, String> {
         let view: ClusterRequest = object.view().map_err(|error| error.to_string())?;
         let meta = object.meta();
@@ -146,7 +146,7 @@ impl Record {
         Ok(Self {
             object: Arc::clone(object),
             wants,
-            said: RequestStatus::read(&view),
+            status: RequestStatus::read(&view),
             finalized: meta
                 .finalizers()
                 .iter()
@@ -179,7 +179,7 @@ impl RequestStatus {
         }
     }
 
-    /// Whether this grants the Cluster at `place` and needs no correction.
+    /// Whether this status grants the Cluster at `place` and needs no correction.
     pub(crate) fn grants(&self, place: &Place, generation: i64) -> bool {
         self.phase == GRANTED
             && self.settled()
@@ -190,7 +190,7 @@ impl RequestStatus {
                 .is_some_and(|granted| granted.place == *place)
     }
 
-    /// Whether this is how the scheduler leaves a request: granted, or Pending with a cause.
+    /// Whether the scheduler has finished with the request: it is granted, or Pending with a cause.
     pub(crate) fn settled(&self) -> bool {
         let refused = self.cause.as_ref().is_some_and(|cause| cause[0] != "True");
         match self.phase {

@@ -1,4 +1,4 @@
-//! A Cluster as scheduling sees it.
+//! A Cluster as scheduling uses it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,43 +13,43 @@ use crate::names::{DELETE_LABEL, USE_FINALIZER};
 /// Facts for every decision, in one stretch of memory.
 #[derive(Clone)]
 pub(crate) struct Row {
-    /// Facts for words, views and writes only.
+    /// Data for sentences, views and writes only.
     pub(crate) record: Arc<ClusterRecord>,
     /// The facts for the filters.
     pub(crate) facts: Facts,
-    /// Number of requests that use it.
+    /// Number of requests that use the Cluster.
     pub(crate) used: u32,
 }
 
-/// Facts for the filters, the number of requests apart.
+/// The facts for the filters, except the number of requests.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Facts {
     /// The namespace.
     pub(crate) namespace: u32,
     /// The list of purposes.
     pub(crate) purposes: u32,
-    /// It is for one request only.
+    /// Whether the Cluster is for one request only.
     pub(crate) exclusive: bool,
-    /// It is being deleted.
+    /// Whether the Cluster is being deleted.
     pub(crate) deleting: bool,
-    /// The labels, key and value.
+    /// The labels, as keys and values.
     pub(crate) labels: Arc<[(u32, u32)]>,
 }
 
-/// A Cluster and the object it was read from.
+/// A Cluster with its object.
 pub(crate) struct ClusterRecord {
     pub(crate) object: Arc<Object>,
     pub(crate) place: Place,
-    /// `<namespace>/<name>`.
+    /// The cluster name, `<namespace>/<name>`.
     pub(crate) cluster_name: Arc<str>,
     pub(crate) view: Cluster,
 }
 
 impl Row {
-    /// Reads a Cluster at `place`.
+    /// Parses the Cluster at `place`.
     ///
     /// # Errors
-    /// Reason why it cannot be read.
+    /// The reason why the object cannot be parsed.
     pub(crate) fn read(place: Place, object: &Arc<Object>, names: &mut Names) -> Result<Self, String> {
         let view: Cluster = object.view().map_err(|error| error.to_string())?;
         let meta = object.meta();
@@ -80,13 +80,13 @@ impl Row {
         &self.record.place
     }
 
-    /// Its purposes.
+    /// The purposes of the Cluster.
     pub(crate) fn purposes(&self) -> &[String] {
         &self.record.view.spec.purposes
     }
 }
 
-/// The holders a Cluster has finalizers of, each once, for every purpose, existing or not.
+/// The holders with a finalizer on a Cluster, each once. They include holders whose requests do not exist.
 pub(crate) fn holders_of(meta: &Meta) -> BTreeSet<&str> {
     let finalizers = meta.finalizers().iter();
     finalizers
@@ -94,8 +94,8 @@ pub(crate) fn holders_of(meta: &Meta) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Whether a Cluster goes with its last request: the label has exactly the value `true`.
-pub(crate) fn goes_with_last(meta: &Meta) -> bool {
+/// Whether a Cluster is deleted with its last request: the label has exactly the value `true`.
+pub(crate) fn is_deleted_with_last(meta: &Meta) -> bool {
     meta.labels()
         .get(DELETE_LABEL)
         .is_some_and(|value| value == "true")

@@ -8,7 +8,7 @@ use crate::config::Tenancy;
 use crate::fleet::{Fleet, Record, Row, holders_of};
 use crate::names::{GRANTED, PROVIDER_LABEL};
 
-/// Most holders of a Cluster that are named.
+/// Most holders of a Cluster that a sentence names.
 const NAMED: usize = 3;
 
 impl Fleet {
@@ -38,7 +38,7 @@ impl Fleet {
         }
     }
 
-    /// Names the requests that block the deletion of a Cluster.
+    /// The sentence about the requests that block the deletion of a Cluster.
     fn held(&self, row: &Row) -> Option<String> {
         let holders = holders_of(row.record.object.meta());
         if !row.facts.deleting || holders.is_empty() {
@@ -61,8 +61,8 @@ impl Fleet {
         ))
     }
 
-    /// Number of requests that a Cluster takes: one if it is Exclusive, else the least any of its purposes
-    /// gives.
+    /// Number of requests that may use a Cluster: one if it is Exclusive, else the smallest limit of its
+    /// purposes.
     fn limit(&self, row: &Row) -> Option<i64> {
         if row.facts.exclusive {
             return Some(1);
@@ -83,8 +83,8 @@ impl Fleet {
     /// The view of a request.
     pub(super) fn view_demand(&self, request: &Record) -> DemandView {
         let bound = self.bound(request);
-        let granted = request.said.cluster.as_ref();
-        let is_granted = request.said.phase == GRANTED
+        let granted = request.status.cluster.as_ref();
+        let is_granted = request.status.phase == GRANTED
             && granted.is_some_and(|granted| self.cluster(&granted.place).is_some());
         let phase = match () {
             () if request.wants.deleting && (request.finalized || !bound.is_empty()) => Phase::Releasing,
@@ -109,8 +109,8 @@ impl Fleet {
     }
 }
 
-/// Report of the provider, in the words of all known providers (docs/systems/openmcp.md, "API
-/// objects"). The scheduler ignores it: a Cluster is granted before it exists.
+/// The Ready condition from the provider's report, for all known providers (docs/systems/openmcp.md, "API
+/// objects"). The scheduler ignores this report: a Cluster is granted before it is ready.
 fn readiness(row: &Row) -> (&'static str, &'static str, String) {
     if row.facts.deleting {
         return ("False", "Terminating", "the cluster is being deleted".to_owned());

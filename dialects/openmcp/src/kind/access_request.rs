@@ -1,5 +1,5 @@
-//! AccessRequest: asks for access to the Cluster of a request (docs/systems/openmcp.md, "API objects").
-//! Cluster providers grant it; nothing is scheduled by it.
+//! AccessRequest: a request for access to the Cluster of a ClusterRequest (docs/systems/openmcp.md, "API
+//! objects"). Cluster providers grant access; decisions do not read AccessRequests.
 
 use berth_apimachinery::types::Condition;
 use berth_apimachinery::{
@@ -104,7 +104,7 @@ fn given<'a>(spec: &'a Value, name: &str) -> Option<&'a Value> {
     spec.get(name).filter(|value| !value.is_null())
 }
 
-/// Errors about references that change or go.
+/// Errors about changed or removed references.
 fn references(old: &Value, new: &Value) -> Vec<FieldError> {
     let changed = |name: &str| {
         let old = given(old, name)?;

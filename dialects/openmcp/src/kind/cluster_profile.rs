@@ -1,5 +1,5 @@
-//! ClusterProfile: how a provider makes clusters (docs/systems/openmcp.md, "API objects"). Nothing is
-//! scheduled by it.
+//! ClusterProfile: settings by which a provider creates clusters (docs/systems/openmcp.md, "API objects").
+//! Decisions do not read ClusterProfiles.
 
 use berth_apimachinery::{Column, Definition, Kind, KindInfo, Schema, Scope, SelectableField, described_by};
 use schemars::JsonSchema;
@@ -79,7 +79,7 @@ static DEFINITION: Definition = Definition {
 impl Kind for ClusterProfileKind {
     described_by!(DEFINITION);
 
-    /// As for every custom resource, although it has no status.
+    /// True, as for every custom resource, although the kind has no status.
     fn counts_generation(&self) -> bool {
         true
     }

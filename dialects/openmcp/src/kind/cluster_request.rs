@@ -1,4 +1,4 @@
-//! ClusterRequest: asks for a Cluster of a purpose (docs/systems/openmcp.md, "API objects").
+//! ClusterRequest: a request for a Cluster of a purpose (docs/systems/openmcp.md, "API objects").
 
 use berth_apimachinery::types::Condition;
 use berth_apimachinery::{
@@ -101,13 +101,13 @@ impl Kind for ClusterRequestKind {
         {
             errors.push(FieldError::invalid("spec", new.clone(), "spec is immutable"));
         }
-        errors.extend(granted_for_good(old, new));
+        errors.extend(changed_grant(old, new));
         errors
     }
 }
 
-/// `status.cluster` neither changes nor goes; the status as a whole may be lost.
-fn granted_for_good(old: &Value, new: &Value) -> Option<FieldError> {
+/// The error of a changed or removed `status.cluster`. The status as a whole may be lost.
+fn changed_grant(old: &Value, new: &Value) -> Option<FieldError> {
     let status = |value: &Value| value.get("status").filter(|status| !status.is_null()).cloned();
     let (old, new) = (status(old)?, status(new)?);
     let granted = old.get("cluster").filter(|cluster| !cluster.is_null())?;

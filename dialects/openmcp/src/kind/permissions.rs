@@ -1,12 +1,12 @@
-//! Permissions that an AccessRequest asks for in the cluster: existing roles, roles to be made, and
-//! their subjects.
+//! Permissions that an AccessRequest requests in the cluster: existing roles, roles to be created, and their
+//! subjects.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// The name of an OIDC provider.
+/// The pattern of the name of an OIDC provider.
 const NAME: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
-/// An issuer's URL.
+/// The pattern of an issuer's URL.
 const ISSUER: &str = r"^https?://[^\s/$.?#].[^\s]*$";
 
 /// Access by the token of a service account.

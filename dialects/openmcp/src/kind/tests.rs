@@ -1,4 +1,4 @@
-//! The rules of the kinds: defaults, validation, what may not change.
+//! The rules of the kinds: defaults, validation, immutable fields.
 
 use berth_apimachinery::{Kind, Object, Revision, Timestamp, Via, Write};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! When a hub must ask about Toys: whenever the box differs.
+//! The writes of Toys about which a hub must ask: those that change the box.
 
 use berth_admission::{Operation, Phase};
 use berth_dialect_contract::hub_rule::cel;
@@ -6,7 +6,7 @@ use berth_dialect_contract::{Condition, HubRule};
 
 use crate::names::{ACTOR, TOYS};
 
-/// The rules.
+/// All rules for a hub.
 pub(crate) fn all() -> Vec<HubRule> {
     vec![HubRule {
         name: "toys",

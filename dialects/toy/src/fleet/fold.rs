@@ -18,8 +18,8 @@ pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Consequences {
     }
 }
 
-/// A toy is due again when its wish changes, and all are when one leaves its box. That its box was written is
-/// the scheduler's own doing, and makes nothing due.
+/// Applies a change of a toy. The toy is due again when its wish changes, and all toys are due when a toy in
+/// a box is deleted. A write of the box is the scheduler's own, and makes nothing due.
 fn fold_toy(fleet: &mut Fleet, change: &Change) -> Consequences {
     let old = match &change.new {
         Some(toy) => fleet.toys.insert(change.key.clone(), Arc::clone(toy)),

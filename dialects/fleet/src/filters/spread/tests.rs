@@ -1,4 +1,4 @@
-//! The incremental evaluation against the rule itself: judge every cluster anew for every pick.
+//! The incremental evaluation, compared with the rule itself: every cluster is judged again for every pick.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::fleet::cluster::Cluster;
 use crate::names::CLUSTERS;
 use crate::scores::best_first;
 
-/// A fleet of clusters with the labels `zone` and `ring`, where given.
+/// The columns of clusters with the labels `zone` and `ring`, if they are given.
 fn columns(clusters: &[(Option<u8>, Option<u8>)]) -> Columns {
     let rows = clusters.iter().enumerate().map(|(index, (zone, ring))| {
         let mut labels = serde_json::Map::new();
@@ -32,7 +32,8 @@ fn columns(clusters: &[(Option<u8>, Option<u8>)]) -> Columns {
     Columns::build(rows.collect::<Vec<_>>().iter())
 }
 
-/// The rule in words: counts of all domains from scratch, sorted, for every cluster and every pick.
+/// The rule as documented: for every cluster and every pick, all domains are counted from scratch and
+/// sorted.
 fn naive(
     columns: &Columns,
     constraints: &[Constraint],
@@ -158,7 +159,7 @@ fn three_zones_fill_up_evenly() {
         .iter()
         .map(|pick| (pick.candidate, pick.topology))
         .collect();
-    // All zones empty: -1. One ahead: 0 for the others. One behind: +1. Even again: -1.
+    // All zones are empty: -1. One is ahead: 0 for the others. One is behind: +1. All are even again: -1.
     assert_eq!(seen, [(8, -1), (5, 0), (2, 1), (7, -1)]);
     assert_eq!(spread.violated(6), Some(0));
     assert_eq!(spread.counts(0, 6), Some((2, 1)));
@@ -167,8 +168,8 @@ fn three_zones_fill_up_evenly() {
 
 #[test]
 fn the_change_of_skew_follows_the_table() {
-    // The counts of all domains, the count of the domain that gains one, the change (docs/systems/fleet.md,
-    // "Topology spread").
+    // The counts of all domains, the count of the domain that gets one more, and the change of the skew
+    // (docs/systems/fleet.md, "Topology spread").
     for (counts, count, change) in [
         (&[0][..], 0, 1),
         (&[3], 3, 1),

@@ -1,4 +1,4 @@
-//! Rules of a MemberCluster beyond its schema (docs/systems/fleet.md, "MemberCluster").
+//! Rules for a MemberCluster beyond its schema (docs/systems/fleet.md, "MemberCluster").
 
 use berth_apimachinery::FieldError;
 use berth_apimachinery::selector::{validate_label_key, validate_label_value};
@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::MemberClusterSpec;
 
-/// Every violation in `spec`.
+/// All errors in `spec`.
 pub(super) fn spec_errors(spec: &Value) -> Vec<FieldError> {
-    // The schema has refused an object that does not parse.
+    // The schema has refused an object that cannot be parsed.
     let Ok(spec) = MemberClusterSpec::deserialize(spec) else {
         return Vec::new();
     };
@@ -30,7 +30,7 @@ pub(super) fn spec_errors(spec: &Value) -> Vec<FieldError> {
                 problem,
             ));
         }
-        // Of one key there may be several, each with a value of its own.
+        // Several taints may have the same key, if their values differ.
         if spec.taints[..index].contains(taint) {
             errors.push(FieldError::duplicate(
                 path,

@@ -1,4 +1,4 @@
-//! Rules of a placement beyond its schema, and its immutable fields (docs/systems/fleet.md, "Placement
+//! Rules for a placement beyond its schema, and its immutable fields (docs/systems/fleet.md, "Placement
 //! policy" and "Placements beside the policy").
 
 use berth_apimachinery::selector::Selector;
@@ -10,9 +10,9 @@ use super::{NAMESPACE_ACCESSIBLE, PlacementSpec, ResourceSelector};
 use crate::kind::policy::{PlacementPolicy, PlacementType};
 use crate::kind::policy_rules;
 
-/// Every violation in `new`, a placement of `scope` that replaces `old`.
+/// All errors in `new`, a placement of `scope` that replaces `old`.
 pub(super) fn errors(old: Option<&Value>, new: &Value, scope: Scope) -> Vec<FieldError> {
-    // The schema has refused an object that does not parse.
+    // The schema has refused an object that cannot be parsed.
     let read = |object: &Value| PlacementSpec::deserialize(&object["spec"]).ok();
     let Some(spec) = read(new) else {
         return Vec::new();
@@ -61,7 +61,8 @@ fn resource_selector(selector: &ResourceSelector, path: &str, errors: &mut Vec<F
     errors.extend(compiled.err().unwrap_or_default());
 }
 
-/// If the other selectors select parts of a namespace, it is the only one, and is named.
+/// Adds errors of a namespace of which the other selectors select parts: it must be the only one, and be
+/// selected by name.
 fn in_parts(spec: &PlacementSpec, errors: &mut Vec<FieldError>) {
     const IN_PARTS: &str = "NamespaceWithResourceSelectors";
     let all: Vec<_> = spec.namespaces().collect();
@@ -82,7 +83,7 @@ fn in_parts(spec: &PlacementSpec, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// A status that a namespace shows needs one namespace to be shown in.
+/// Adds errors of a status that is copied to a namespace: the placement must select exactly one namespace.
 fn accessible(spec: &PlacementSpec, errors: &mut Vec<FieldError>) {
     let count = spec.namespaces().count();
     if spec.status_reporting_scope.as_deref() == Some(NAMESPACE_ACCESSIBLE) && count != 1 {
@@ -94,7 +95,7 @@ fn accessible(spec: &PlacementSpec, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Settings that are for another type of strategy than the one that is set.
+/// Adds errors of the strategy, such as settings that belong to another type of strategy.
 fn strategy(strategy: &Value, errors: &mut Vec<FieldError>) {
     let rolling = &strategy["rollingUpdate"];
     if strategy["type"] == "External" && !rolling.is_null() {
@@ -131,7 +132,8 @@ fn reporting(old: &PlacementSpec, new: &PlacementSpec, errors: &mut Vec<FieldErr
     }
 }
 
-/// The policy stays, its type stays, and tolerations are only added. No policy is PickAll.
+/// Adds errors of changed immutable fields: a policy cannot be removed, its type cannot change, and
+/// tolerations can only be added. A placement without a policy counts as PickAll.
 fn immutable(old: &PlacementSpec, new: &PlacementSpec, errors: &mut Vec<FieldError>) {
     let Some(policy) = &new.policy else {
         if old.policy.is_some() {

@@ -1,4 +1,4 @@
-//! Seeds the caller names.
+//! Seeds that the caller chooses.
 
 use berth_dialect_contract::{Inventory, Outcome, Words};
 use serde_json::json;

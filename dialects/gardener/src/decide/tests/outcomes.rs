@@ -1,4 +1,4 @@
-//! Outcomes of decisions, and their words.
+//! Outcomes of decisions, and their sentences.
 
 use berth_apimachinery::Timestamp;
 use berth_dialect_contract::{Action, Decision, Inventory, Outcome, Words, report};

@@ -1,4 +1,4 @@
-//! Traces of a failure in the status of a shoot, by the rules of today.
+//! Failures in the status of a shoot, by the current rules.
 
 use berth_dialect_contract::Inventory;
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ fn by_the_rules_of_today_a_failure_is_written_once_per_text() {
         "it makes nothing due"
     );
     assert!(fleet.writes(&decide(&fleet, &foo)).is_empty(), "nothing is new");
-    // Binding takes it away.
+    // A binding removes the failure.
     let near = with(
         seed("b", "aws", "mars-1"),
         "/status/lastOperation",

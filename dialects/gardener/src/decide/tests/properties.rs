@@ -1,4 +1,5 @@
-//! The strategy's last word, for every fleet (what holds of every dialect stands in `tests/properties.rs`).
+//! The result of the strategy for every fleet. Properties that hold for every dialect are in
+//! `tests/properties.rs`.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

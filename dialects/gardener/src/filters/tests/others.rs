@@ -1,5 +1,4 @@
-//! Tests of refusals that rest on what other objects say: the seed's ranges for shoots, projects,
-//! profiles in namespaces.
+//! Refusals that depend on other objects: the seed's ranges for shoots, projects, profiles in namespaces.
 
 use berth_dialect_contract::Words;
 use serde_json::{Value, json};
@@ -45,7 +44,7 @@ fn defaults_are_of_the_families_of_the_shoot_and_ipv6_needs_no_range() {
 fn ranges_that_gardener_keeps_for_itself_are_refused() {
     let own = with(plain(), "/spec/networking/nodes", json!("242.1.0.0/16"));
     assert_eq!(judge(&aws(), &own), ["Networks/RangeReserved"]);
-    // Stored before they were refused.
+    // The ranges were stored before such ranges were refused.
     let given = with(aws(), "/spec/networks/shootDefaults/pods", json!("244.0.0.0/9"));
     assert_eq!(judge(&given, &plain()), ["Networks/RangeReserved"]);
     let named = with(plain(), "/spec/networking/pods", json!("10.9.0.0/16"));

@@ -1,5 +1,5 @@
-//! Rules that Gardener got after v1.8, by the vectors that were run through its own scheduler. `h…` are their
-//! names.
+//! Rules of Gardener after v1.8, with the test vectors that were run through Gardener's own scheduler. Their
+//! names are `h…`.
 
 use berth_dialect_contract::{Inventory, report};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::testing::{configured_with, decide, fleet, picked, profile, project, r
 
 const EU: &str = "eu-west-1";
 
-/// A seed of today: it has been reconciled, and says by whom.
+/// A seed of a current release, which has been reconciled and reports its version of Gardener.
 fn of_today(name: &str) -> Value {
     let seed = with(
         seed(name, "aws", EU),
@@ -74,7 +74,7 @@ fn a_control_plane_that_survives_a_zone_takes_three() {
         (picked, &refused[0][..]),
         (some("b"), &["Zones/TooFewZones".to_owned()][..])
     );
-    // h07: then its own zones are not compared.
+    // h07: zones of the control plane that the shoot names are not compared with those of the seed.
     let explicit = with(ha, "/spec/controlPlane/zones", json!(["z1", "z2", "z3"]));
     let others = zoned(&of_today("a"), "", &["x1", "x2", "x3"]);
     assert_eq!(chosen(&[others], &explicit), some("a"));
@@ -124,15 +124,15 @@ fn seeds_that_prefer_other_zones_come_last() {
         (picked, &refused[0][..]),
         (some("b"), &["Zones/ZoneNotPreferred".to_owned()][..])
     );
-    // h03: all prefer others, so nobody is refused.
+    // h03: all seeds prefer other shoots, so that none is refused.
     assert_eq!(chosen(&[preferring("a", &["z9"])], &plain()), some("a"));
-    // h04: one that does not care comes first.
+    // h04: a seed without a preference comes first.
     let indifferent = zoned(&of_today("b"), "", &["z8"]);
     assert_eq!(
         chosen(&[preferring("a", &["z9"]), indifferent], &plain()),
         some("b")
     );
-    // Its zones do not matter to one that is refused before.
+    // The zones of a seed that is refused before do not matter.
     let hidden = with(
         preferring("b", &["z1"]),
         "/spec/settings/scheduling/visible",
@@ -159,7 +159,7 @@ fn h38_a_preferred_seed_without_room_leaves_none_and_the_report_says_so() {
         warnings[0].starts_with("\"b\" would fit, but for other seeds"),
         "{warnings:?}"
     );
-    // h39: as for one that is tainted.
+    // h39: the same applies to a tainted seed.
     let tainted = with(preferring("a", &["z1"]), "/spec/taints", json!([{"key": "t"}]));
     assert_eq!(chosen(&[tainted, preferring("b", &["z9"])], &plain()), None);
 }
@@ -203,21 +203,21 @@ fn a_shoot_below_a_default_domain_goes_where_that_is() {
         (picked, &refused[0][..]),
         (some("b"), &["DefaultDomain/DomainUnsupported".to_owned()][..])
     );
-    // h10: below it, but not as the shoot's would be.
+    // h10: the domain is below the default domain, but is not the one that follows from the shoot's name.
     assert_eq!(chosen(&seeds, &called("foo.dev.ex.org")), None);
-    // h11: below none.
+    // h11: the domain is below no default domain.
     assert_eq!(chosen(&seeds, &called("s.dev.other.org")), some("a"));
-    // h13: nobody has to manage it.
+    // h13: no seed has to manage the domain.
     let unmanaged = with(
         called("foo.dev.ex.org"),
         "/spec/dns/providers",
         json!([{"type": "unmanaged"}]),
     );
     assert_eq!(chosen(&seeds, &unmanaged), None);
-    // h40: a seed that is refused later binds the shoot to its domain.
+    // h40: a seed that is refused by a later filter still binds the shoot to its domain.
     let full = with(seeds[1].clone(), "/status/allocatable", json!({"shoots": "0"}));
     assert_eq!(chosen(&[of_today("a"), full], &called("s.dev.ex.org")), None);
-    // h41: one that is refused before does not.
+    // h41: a seed that is refused by an earlier filter does not.
     let mut fresh = seeds[1].clone();
     fresh["status"].as_object_mut().unwrap().remove("lastOperation");
     assert_eq!(
@@ -316,10 +316,10 @@ fn a_distance_above_1000_is_none() {
     assert_eq!(refusals(&fleet, &decision, "a"), ["Strategy/NotMinimalDistance"]);
 }
 
-/// A case, its seed and shoot, and the refusals by the rules of v1.8 and by those of today.
+/// A case with its seed and its shoot, and the refusals by the rules of v1.8 and by the current rules.
 type ByBoth<'a> = (&'a str, &'a Value, &'a Value, &'a [&'a str], &'a [&'a str]);
 
-/// Refusals of a seed `a` by each of both rules.
+/// The refusals of a seed `a` by the rules of v1.8 and by the current rules.
 fn by_rules(objects: &[Value], shoot: &Value) -> [Vec<String>; 2] {
     ["Documented", "Current"].map(|rules| {
         let mut objects = objects.to_vec();

@@ -40,7 +40,8 @@ fn read(object: &Object) -> Option<Seed> {
     object.view().ok()
 }
 
-/// The Status cell. It has more conditions than scheduling, so a NotReady seed may still be picked.
+/// The Status cell. It depends on more conditions than scheduling, so that a NotReady seed may still be
+/// picked.
 fn status_cell(status: &SeedStatus) -> &'static str {
     let is = |name| condition(&status.conditions, name).map(|condition| condition.status.as_str());
     match is("GardenletReady") {

@@ -9,7 +9,7 @@ use super::spec::{Seed, SeedBackup, SeedNetworks};
 use crate::cidr::{FAMILIES, Families, Range};
 use crate::kind::common::{cidr, disjoint, immutable, ip_families, of_families, required, unreserved};
 
-/// Every rule, over the seed as it will be and as it was.
+/// Checks every rule on the new seed and the old one.
 pub(super) fn check(seed: &Seed, old: Option<&Seed>) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let provider = &seed.spec.provider;
@@ -61,9 +61,9 @@ fn unique_zones(errors: &mut Vec<FieldError>, zones: &[String]) {
     }
 }
 
-/// All ranges are CIDRs of the seed's families that overlap with none that Gardener reserves. Those of
-/// the seed do not overlap with one another, nor do its defaults for shoots; the latter may overlap
-/// with the seed's where they are of IPv4, which is mapped.
+/// Checks the ranges: all are CIDRs of the seed's families, and overlap with no range that Gardener
+/// reserves. The seed's ranges do not overlap with one another, nor do its defaults for shoots. Defaults of
+/// IPv4 may overlap with the seed's ranges, since they are mapped.
 fn networks(errors: &mut Vec<FieldError>, networks: &SeedNetworks) {
     required(
         errors,
@@ -89,7 +89,7 @@ fn networks(errors: &mut Vec<FieldError>, networks: &SeedNetworks) {
             Some(networks.services.as_str()).filter(|text| !text.is_empty()),
         ),
     ];
-    let given = [
+    let default_ranges = [
         (
             "spec.networks.shootDefaults.pods",
             defaults.and_then(|defaults| defaults.pods.as_deref()),
@@ -100,25 +100,25 @@ fn networks(errors: &mut Vec<FieldError>, networks: &SeedNetworks) {
         ),
     ];
     ip_families(errors, "spec.networks.ipFamilies", &networks.ip_families);
-    for (path, text) in own.iter().chain(&given) {
+    for (path, text) in own.iter().chain(&default_ranges) {
         cidr(errors, path, *text);
     }
-    for ranges in [&own[..], &given[..]] {
+    for ranges in [&own[..], &default_ranges[..]] {
         of_families(errors, &networks.ip_families, ranges);
         unreserved(errors, ranges);
         disjoint(errors, ranges);
     }
-    apart(errors, &own, &given);
+    apart(errors, &own, &default_ranges);
 }
 
-/// Refuses IPv6 ranges for shoots that meet those of the seed.
+/// Refuses IPv6 ranges for shoots that overlap with those of the seed.
 fn apart(
     errors: &mut Vec<FieldError>,
     own: &[(&'static str, Option<&str>)],
-    given: &[(&'static str, Option<&str>)],
+    default_ranges: &[(&'static str, Option<&str>)],
 ) {
     let six = Families::of([FAMILIES[1]]);
-    for default in given {
+    for default in default_ranges {
         let is_six = |text: &str| Range::parse(text).is_ok_and(|range| six.admit(range));
         if default.1.is_some_and(is_six) {
             for one in own {

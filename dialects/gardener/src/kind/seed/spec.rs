@@ -132,7 +132,7 @@ pub struct SeedTaint {
 }
 
 impl From<&SeedTaint> for berth_dialect_contract::Taint {
-    /// Returns the taint without an effect, which Gardener's have not.
+    /// Converts the taint. Gardener's taints have no effect.
     fn from(taint: &SeedTaint) -> Self {
         Self {
             key: taint.key.clone(),
@@ -265,7 +265,7 @@ impl JsonSchema for Amount {
 }
 
 impl SeedSpec {
-    /// Whether the scheduler may see the seed. By the rules of today no taint hides it.
+    /// Whether the seed is visible to the scheduler. By the current rules no taint hides it.
     #[must_use]
     pub fn visible(&self, rules: Rules) -> bool {
         match self
@@ -273,13 +273,13 @@ impl SeedSpec {
             .as_ref()
             .and_then(|settings| settings.scheduling.as_ref())
         {
-            // The default holds for the whole block: a block without the field means false.
+            // The default applies to the whole block: a block without the field means false.
             Some(scheduling) => scheduling.visible.unwrap_or(false),
             None => rules == Rules::Current || !self.has_taint(INVISIBLE_TAINT),
         }
     }
 
-    /// Whether shoots get DNS records: the setting where there is one, else by the taint.
+    /// Whether shoots get DNS records: by the setting if there is one, else by the taint.
     #[must_use]
     pub fn dns_enabled(&self) -> bool {
         let setting = self
@@ -293,20 +293,20 @@ impl SeedSpec {
         }
     }
 
-    /// The domains of shoots, the first for those that name none.
+    /// The default domains of shoots. The first is for shoots without a domain.
     pub fn default_domains(&self) -> impl Iterator<Item = &str> {
         let dns = self.dns.iter().flat_map(|dns| &dns.defaults);
         dns.map(|default| default.domain.as_str())
     }
 
-    /// The domain below which control planes have their names; empty where there is none.
+    /// The domain of control planes' names; empty where there is none.
     #[must_use]
     pub fn internal_domain(&self) -> &str {
         let internal = self.dns.as_ref().and_then(|dns| dns.internal.as_ref());
         internal.map_or("", |internal| &internal.domain)
     }
 
-    /// Meaning of the zones of workers to the seed, as written; empty where they do not.
+    /// The effect of the zones of workers, as stored; empty where they have none.
     #[must_use]
     pub fn zone_selection(&self) -> &str {
         let settings = self.settings.as_ref();

@@ -1,4 +1,4 @@
-//! Meaning of a write through `shoots/binding`, by any user (docs/systems/gardener.md, "Binding").
+//! Effects of a write through `shoots/binding`, by any user (docs/systems/gardener.md, "Binding").
 
 use berth_apimachinery::FieldError;
 use serde_json::{Map, Value, json};
@@ -8,24 +8,24 @@ use super::spec::Toleration;
 use crate::cidr::{Families, Range};
 use crate::kind::{child, fill};
 
-/// Reason why a plain write must not change the seed's name.
+/// The error for a change of the seed's name in a write of the Shoot itself.
 pub const ONLY_BY_BINDING: &str = "may only be changed through the subresource shoots/binding";
 
-/// The values that a shoot gets with its seed where it names none itself.
+/// The values that a shoot gets with its seed where it has no value itself.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SeedDefaults<'a> {
-    /// The pods' range, of the seed.
+    /// The seed's default range for pods.
     pub pods: Option<&'a str>,
-    /// The services' range, of the seed.
+    /// The seed's default range for services.
     pub services: Option<&'a str>,
-    /// The domain, of the seed's first default one.
+    /// The domain below the seed's first default domain.
     pub domain: Option<String>,
-    /// The tolerations, of the project.
+    /// The default tolerations of the project.
     pub tolerations: Vec<&'a Toleration>,
 }
 
-/// Binds the raw `shoot` to `seed`: writes the name, the fields that come with it, and the labels, and
-/// removes a failed attempt from the status.
+/// Binds the raw `shoot` to `seed`: sets the name, the fields in `given`, and the labels, and removes a
+/// failed attempt from the status.
 pub fn bind(shoot: &mut Value, seed: &str, given: &SeedDefaults<'_>) {
     let uid = shoot.pointer("/metadata/uid").and_then(Value::as_str);
     let own_services = own_services(uid.unwrap_or_default());
@@ -58,15 +58,14 @@ fn tolerate(spec: &mut Map<String, Value>, tolerations: &[&Toleration]) {
     }
 }
 
-/// Whether the cluster has no machines, and so no pods.
+/// Whether the cluster has no machines, and thus no pods.
 fn is_workerless(spec: &Map<String, Value>) -> bool {
     let workers = spec.get("provider").and_then(|provider| provider.get("workers"));
     workers.and_then(Value::as_array).is_none_or(Vec::is_empty)
 }
 
-/// Writes the ranges of the seed where the shoot has none: only those of its families. A workerless
-/// shoot gets a range of its own for services of IPv6, since there is no network that the range could
-/// be a part of.
+/// Sets the seed's default ranges of the shoot's families where the shoot has no range. A shoot without
+/// machines gets its own range for services of IPv6, since it has no network that could provide the range.
 fn fill_ranges(spec: &mut Map<String, Value>, given: &SeedDefaults<'_>, own_services: &str) {
     let names = spec
         .get("networking")
@@ -93,10 +92,10 @@ fn fill_ranges(spec: &mut Map<String, Value>, given: &SeedDefaults<'_>, own_serv
     }
 }
 
-/// A range of IPv6 for services: a unique local one, whose 40 bits come from the shoot's `uid`, so that
-/// deciding again gives the same.
+/// A unique local range of IPv6 for services. Its 40 random bits are derived from the shoot's `uid`, so that
+/// another decision results in the same range.
 fn own_services(uid: &str) -> String {
-    // FNV-1a.
+    // The FNV-1a hash.
     let hash = uid.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
@@ -104,8 +103,8 @@ fn own_services(uid: &str) -> String {
     format!("fd{a:02x}:{b:02x}{c:02x}:{d:02x}{e:02x}::/112")
 }
 
-/// Restores the stored status, since a binding does not write it. A Create that was pending without a
-/// seed is not pending any longer.
+/// Restores the stored status, since a binding does not write it, but removes a Create that was pending
+/// without a seed.
 pub(super) fn keep_status(old: &Value, new: &mut Map<String, Value>) {
     match old.get("status") {
         Some(status) => new.insert("status".to_owned(), status.clone()),
@@ -136,7 +135,7 @@ fn forget_pending(root: &mut Map<String, Value>) {
     }
 }
 
-/// Errors about the seed's name in a binding: it must be set and changed, and the rest must stay.
+/// Errors of a binding: the seed's name must be set and changed, and all other fields must stay.
 pub(super) fn check_seed_name(old: &Value, new: &Value) -> Vec<FieldError> {
     const PATH: &str = "spec.seedName";
     let name = |value: &Value| {
@@ -151,10 +150,10 @@ pub(super) fn check_seed_name(old: &Value, new: &Value) -> Vec<FieldError> {
             "a binding names the seed, and cannot take it away",
         )],
         (None, Some(_)) => Vec::new(),
-        (Some(held), Some(wanted)) if held == wanted => {
+        (Some(current), Some(requested)) if current == requested => {
             vec![FieldError::invalid(
                 PATH,
-                wanted,
+                requested,
                 "the shoot is bound to this seed already",
             )]
         }

@@ -74,7 +74,7 @@ pub(super) const COLUMNS: &[Column] = &[
     Column::AGE,
 ];
 
-/// The shoot, unless its fields have other types than in the schema.
+/// Parses the shoot; `None` if its fields have other types than in the schema.
 fn read(object: &Object) -> Option<Shoot> {
     object.view().ok()
 }
@@ -88,13 +88,13 @@ fn profile_cell(shoot: &Shoot, namespace: &str) -> String {
 }
 
 fn hibernation_cell(shoot: &Shoot) -> &'static str {
-    let wanted = shoot
+    let is_enabled = shoot
         .spec
         .hibernation
         .as_ref()
         .and_then(|hibernation| hibernation.enabled)
         .unwrap_or(false);
-    match (wanted, shoot.status.hibernated.unwrap_or(false)) {
+    match (is_enabled, shoot.status.hibernated.unwrap_or(false)) {
         (false, false) => "Awake",
         (true, false) => "Hibernating",
         (true, true) => "Hibernated",

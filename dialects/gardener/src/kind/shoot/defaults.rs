@@ -7,10 +7,11 @@ use crate::kind::common::minor_version;
 use crate::kind::{child, fill};
 use crate::names::{DEFAULT_SCHEDULER, GARDEN_NAMESPACE, PROTECTED_TAINT, SEED_NAME_LABEL};
 
-/// The older form of naming the profile.
+/// The older field with the name of the profile.
 const OLD_FORM: &str = "cloudProfileName";
 
-/// Purpose, scheduler, both forms of naming the profile, and the toleration of Gardener's own shoots.
+/// Sets defaults: purpose, scheduler, both fields for the profile, and the toleration of Gardener's own
+/// shoots.
 pub(super) fn fill_in(root: &mut Map<String, Value>, old: Option<&Value>) {
     let in_garden = root
         .get("metadata")
@@ -33,16 +34,16 @@ pub(super) fn fill_in(root: &mut Map<String, Value>, old: Option<&Value>) {
     }
 }
 
-/// Sets one of the two fields for the profile from the other, as far as the Shoot's Kubernetes has
-/// both: both before 1.33, `cloudProfile` alone since 1.34.
+/// Sets one of the two fields for the profile from the other, depending on the Shoot's version of
+/// Kubernetes: both fields exist before 1.33, and only `cloudProfile` since 1.34.
 fn name_profile(spec: &mut Map<String, Value>, old: Option<&Value>) {
     let version = spec
         .get("kubernetes")
         .and_then(|kubernetes| kubernetes.get("version"));
     let version = version.and_then(Value::as_str).and_then(minor_version);
     let has_one_form = version >= Some((1, 34));
-    let given = spec.get(OLD_FORM).and_then(Value::as_str).map(str::to_owned);
-    if !has_one_form && let Some(name) = &given {
+    let old_name = spec.get(OLD_FORM).and_then(Value::as_str).map(str::to_owned);
+    if !has_one_form && let Some(name) = &old_name {
         fill(spec, "cloudProfile", json!({"kind": CLOUD_PROFILE, "name": name}));
     }
     let Some(reference) = spec.get_mut("cloudProfile").and_then(Value::as_object_mut) else {
@@ -55,12 +56,14 @@ fn name_profile(spec: &mut Map<String, Value>, old: Option<&Value>) {
     };
     if has_one_form {
         let before = old.and_then(|old| old.get(OLD_FORM)?.as_str());
-        if is_plain && given.as_deref() == Some(named.as_str()) && before == Some(named.as_str()) {
+        if is_plain && old_name.as_deref() == Some(named.as_str()) && before == Some(named.as_str()) {
             spec.remove(OLD_FORM);
         }
     } else if !is_plain {
         spec.remove(OLD_FORM);
-    } else if version.is_none_or(|version| version < (1, 33)) || given.is_some_and(|given| given != named) {
+    } else if version.is_none_or(|version| version < (1, 33))
+        || old_name.is_some_and(|old_name| old_name != named)
+    {
         spec.insert(OLD_FORM.to_owned(), named.into());
     }
 }
@@ -70,7 +73,7 @@ fn tolerate_protected(spec: &mut Map<String, Value>) {
     let Some(tolerations) = spec.get_mut("tolerations").and_then(Value::as_array_mut) else {
         return;
     };
-    // One with a value is another toleration; of several for one key the last counts.
+    // A toleration with a value is another one. If a key has several tolerations, the last counts.
     let is_plain = |toleration: &Value| {
         toleration.get("key").and_then(Value::as_str) == Some(PROTECTED_TAINT)
             && toleration.get("value").is_none_or(Value::is_null)
@@ -80,8 +83,8 @@ fn tolerate_protected(spec: &mut Map<String, Value>) {
     }
 }
 
-/// Writes `name.seed.gardener.cloud/<seed>=true` for the seeds of spec and status, and removes those of
-/// others.
+/// Sets the label `name.seed.gardener.cloud/<seed>=true` for the seeds of spec and status, and removes the
+/// labels of other seeds.
 pub(super) fn label_seeds(root: &mut Map<String, Value>) {
     let seed = |part: &str| {
         root.get(part)?
@@ -89,19 +92,19 @@ pub(super) fn label_seeds(root: &mut Map<String, Value>) {
             .as_str()
             .map(|name| format!("{SEED_NAME_LABEL}{name}"))
     };
-    let wanted: Vec<String> = [seed("spec"), seed("status")].into_iter().flatten().collect();
+    let seed_labels: Vec<String> = [seed("spec"), seed("status")].into_iter().flatten().collect();
     let Some(metadata) = child(root, "metadata") else {
         return;
     };
     let labelled = metadata.get("labels").is_some_and(Value::is_object);
-    if wanted.is_empty() && !labelled {
+    if seed_labels.is_empty() && !labelled {
         return;
     }
     let Some(labels) = child(metadata, "labels") else {
         return;
     };
-    labels.retain(|key, _| !key.starts_with(SEED_NAME_LABEL) || wanted.contains(key));
-    for key in wanted {
+    labels.retain(|key, _| !key.starts_with(SEED_NAME_LABEL) || seed_labels.contains(key));
+    for key in seed_labels {
         labels.insert(key, "true".into());
     }
 }

@@ -10,7 +10,7 @@ use super::spec::{ControlPlane, Networking, Shoot, ShootSpec, ZONE};
 use crate::cidr::FAMILIES;
 use crate::kind::common::{LastOperation, immutable};
 
-/// A shoot before and after a write, read and raw.
+/// A shoot before and after a write, parsed and raw.
 #[derive(Clone, Copy)]
 pub(super) struct ShootUpdate<'a> {
     pub(super) old: &'a Shoot,
@@ -25,7 +25,7 @@ impl ShootUpdate<'_> {
     }
 }
 
-/// Every rule about the change from old to new.
+/// Checks every rule about the change from old to new.
 pub(super) fn check(via: Via, changed: &ShootUpdate<'_>) -> Vec<FieldError> {
     if matches!(via, Via::Subresource(name) if name != BINDING) {
         return Vec::new();
@@ -41,7 +41,7 @@ pub(super) fn check(via: Via, changed: &ShootUpdate<'_>) -> Vec<FieldError> {
         errors.push(FieldError::forbidden("spec.seedName", binding::ONLY_BY_BINDING));
     }
     if via == Via::Subresource(BINDING) && old.profile() != new.profile() {
-        // Otherwise the other profiles are concerned.
+        // In other writes, `crate::agreement` checks the change against the stored profiles.
         errors.push(FieldError::forbidden(
             new.profile_path(),
             "a binding cannot change the cloud profile",
@@ -78,7 +78,7 @@ pub(super) fn check(via: Via, changed: &ShootUpdate<'_>) -> Vec<FieldError> {
     errors
 }
 
-/// The spec is immutable while the shoot is deleted and while its control plane moves between seeds.
+/// The error of a changed spec while the shoot is being deleted, or its control plane moves between seeds.
 fn frozen(changed: &ShootUpdate<'_>) -> Option<FieldError> {
     let deleting = changed
         .old_value
@@ -125,7 +125,7 @@ fn networking(errors: &mut Vec<FieldError>, old: Option<&Networking>, new: Optio
         given => given.to_vec(),
     };
     let (was, is) = (families(old), families(new));
-    // IPv6 may be added to IPv4, and taken away again.
+    // IPv6 may be added to IPv4, and removed again.
     let grows = |one: &[String], other: &[String]| one == [FAMILIES[0]] && other == FAMILIES;
     if was != is && !grows(&was, &is) && !grows(&is, &was) {
         let detail = format!("cannot change from {} to {}", was.join(", "), is.join(", "));
@@ -133,7 +133,7 @@ fn networking(errors: &mut Vec<FieldError>, old: Option<&Networking>, new: Optio
     }
 }
 
-/// Failure tolerance of the control plane of a shoot with a seed stays, once it is set.
+/// Refuses a change of the control plane's failure tolerance, once it is set and the shoot has a seed.
 fn tolerance(errors: &mut Vec<FieldError>, old: &ShootSpec, new: &ShootSpec) {
     let of = |spec: &ShootSpec| spec.failure_tolerance().map(str::to_owned);
     if new.seed_name.is_some() {
@@ -146,8 +146,8 @@ fn tolerance(errors: &mut Vec<FieldError>, old: &ShootSpec, new: &ShootSpec) {
     }
 }
 
-/// The zones of a control plane stay, unless they are given up, or others are added to survive the loss of a
-/// zone.
+/// Refuses a change of the control plane's zones, unless all are removed, or zones are added to survive the
+/// loss of a zone.
 fn zones(errors: &mut Vec<FieldError>, old: Option<&ControlPlane>, new: Option<&ControlPlane>) {
     const PATH: &str = "spec.controlPlane.zones";
     let of = |plane: Option<&ControlPlane>| plane.map(|plane| plane.zones.clone()).unwrap_or_default();

@@ -14,7 +14,7 @@ use crate::kind::common::{
 };
 use crate::names::GARDEN_NAMESPACE;
 
-/// Every rule that needs no older state. `namespace` is the shoot's.
+/// Checks every rule that does not compare with a stored shoot. `namespace` is the shoot's.
 pub(super) fn check(shoot: &Shoot, namespace: &str) -> Vec<FieldError> {
     let spec = &shoot.spec;
     let mut errors = Vec::new();
@@ -76,17 +76,18 @@ pub(super) fn check(shoot: &Shoot, namespace: &str) -> Vec<FieldError> {
     errors
 }
 
-/// One zone, or three different ones for a control plane that survives the loss of a zone.
+/// Checks the zones of the control plane: one zone, or three different ones if it survives the loss of a
+/// zone.
 fn zones(errors: &mut Vec<FieldError>, control_plane: &ControlPlane) {
     const PATH: &str = "spec.controlPlane.zones";
     let zones = &control_plane.zones;
     let tolerance = control_plane.high_availability.as_ref();
-    let wanted = match tolerance {
+    let expected = match tolerance {
         Some(high) if high.failure_tolerance.r#type == ZONE => 3,
         _ => 1,
     };
-    if !zones.is_empty() && zones.len() != wanted {
-        let detail = match wanted {
+    if !zones.is_empty() && zones.len() != expected {
+        let detail = match expected {
             3 => "must be exactly 3 zones, since failureTolerance.type is zone",
             _ => "must be exactly 1 zone, unless failureTolerance.type is zone",
         };
@@ -99,21 +100,21 @@ fn zones(errors: &mut Vec<FieldError>, control_plane: &ControlPlane) {
     }
 }
 
-/// The ranges that the shoot itself names are disjoint, and of its families. Those of a stored shoot were
-/// judged when they were given.
+/// Checks that the shoot's own ranges are disjoint, and of its families. Those of a stored shoot were
+/// checked when they were set.
 pub(super) fn ranges(networking: &Networking) -> Vec<FieldError> {
-    let given = [
+    let own_ranges = [
         ("spec.networking.nodes", networking.nodes.as_deref()),
         ("spec.networking.pods", networking.pods.as_deref()),
         ("spec.networking.services", networking.services.as_deref()),
     ];
     let mut errors = Vec::new();
-    of_families(&mut errors, &networking.ip_families, &given);
-    disjoint(&mut errors, &given);
+    of_families(&mut errors, &networking.ip_families, &own_ranges);
+    disjoint(&mut errors, &own_ranges);
     errors
 }
 
-/// Since Kubernetes 1.34 there is one form of naming the profile.
+/// The error of the older field for the profile, which no longer exists since Kubernetes 1.34.
 pub(super) fn old_form(shoot: &Shoot, old: Option<&Shoot>) -> Option<FieldError> {
     let named = |shoot: &Shoot| {
         let name = shoot.spec.cloud_profile_name.clone();
@@ -203,7 +204,7 @@ fn names(errors: &mut Vec<FieldError>, shoot: &Shoot) {
     }
 }
 
-/// The rules of a list of tolerations at `list`.
+/// Checks a list of tolerations, which is at `list`.
 pub(crate) fn tolerations(errors: &mut Vec<FieldError>, list: &str, tolerations: &[Toleration]) {
     let mut seen = BTreeSet::new();
     for (index, toleration) in tolerations.iter().enumerate() {
@@ -223,7 +224,7 @@ pub(crate) fn tolerations(errors: &mut Vec<FieldError>, list: &str, tolerations:
         if let Err(problem) = label_text(value) {
             errors.push(FieldError::invalid(format!("{path}.value"), value, problem));
         }
-        // A key without a value covers every value, so nothing may follow it for the same key.
+        // A toleration without a value covers every value, so that no other one may follow for the same key.
         if seen.contains(&(key, "")) || !seen.insert((key, value)) {
             errors.push(FieldError::duplicate(path, format!("{key}={value}")));
         }

@@ -279,7 +279,7 @@ pub struct NetworkingStatus {
 }
 
 impl NetworkingStatus {
-    /// Nodes, pods, services.
+    /// The ranges of nodes, pods and services.
     #[must_use]
     pub fn lists(&self) -> [&[String]; 3] {
         [&self.nodes, &self.pods, &self.services]
@@ -299,8 +299,8 @@ pub const CLOUD_PROFILE: &str = "CloudProfile";
 pub const NAMESPACED_CLOUD_PROFILE: &str = "NamespacedCloudProfile";
 
 impl Toleration {
-    /// Whether this one, in a list of those allowed, allows `other`: it is the same, or has no value and so
-    /// allows every one.
+    /// Whether this allowed toleration allows `other`: both are equal, or this one has no value, and thus
+    /// allows every value.
     #[must_use]
     pub fn allows(&self, other: &Self) -> bool {
         self.key == other.key && (self.value.is_none() || self.value == other.value)
@@ -317,7 +317,7 @@ impl fmt::Display for Toleration {
 }
 
 impl ShootSpec {
-    /// The profile's kind and name, whichever form names it.
+    /// The kind and name of the profile, from whichever field is set.
     #[must_use]
     pub fn profile(&self) -> Option<(&str, &str)> {
         match (&self.cloud_profile, &self.cloud_profile_name) {
@@ -343,7 +343,7 @@ impl ShootSpec {
         }
     }
 
-    /// Whether its profile is named in `cloudProfile` alone: since Kubernetes 1.34.
+    /// Whether `cloudProfile` is the only field for the profile, as since Kubernetes 1.34.
     #[must_use]
     pub fn has_one_profile_form(&self) -> bool {
         let version = self
@@ -353,26 +353,26 @@ impl ShootSpec {
         version.and_then(minor_version) >= Some((1, 34))
     }
 
-    /// The loss that its control plane survives, a node or a zone.
+    /// The loss that the control plane survives: `node` or `zone`.
     #[must_use]
     pub fn failure_tolerance(&self) -> Option<&str> {
         let plane = self.control_plane.as_ref()?;
         Some(&plane.high_availability.as_ref()?.failure_tolerance.r#type)
     }
 
-    /// Whether its control plane survives the loss of a zone.
+    /// Whether the control plane survives the loss of a zone.
     #[must_use]
     pub fn survives_a_zone(&self) -> bool {
         self.failure_tolerance() == Some(ZONE)
     }
 
-    /// The zones of its control plane, if given.
+    /// The zones of the control plane; empty where none are named.
     #[must_use]
     pub fn control_plane_zones(&self) -> &[String] {
         self.control_plane.as_ref().map_or(&[], |plane| &plane.zones)
     }
 
-    /// Whether its machines run its control plane, so that it needs no seed.
+    /// Whether the shoot's own machines run its control plane, so that it needs no seed.
     #[must_use]
     pub fn is_self_hosted(&self) -> bool {
         self.provider

@@ -14,8 +14,8 @@ fn text(state: Option<State>) -> String {
     }
 }
 
-/// Rows are from, columns to: absent, Pending, Bound, Removing, Unbound. P and N may, `=` everyone (nothing
-/// changes), `.` nobody.
+/// Rows are the state before, columns the state after: absent, Pending, Bound, Removing, Unbound. P and N
+/// are the actors that may make the change, `=` is no change, and `.` is allowed for no actor.
 const MATRIX: [&str; 5] = ["=P...", "P=N..", "..=P.", "...=N", "PP..="];
 
 #[test]
@@ -226,7 +226,7 @@ fn one_illegal_entry_denies_the_whole_write() {
 fn a_stored_value_that_is_malformed_counts_as_none() {
     let new = placed(Some(r#"{"root:compute+a+x":"Pending"}"#));
     assert!(update(PLACEMENTS, &placed(Some("{")), &new).is_ok());
-    // Of a map with entries that nobody understands the others count.
+    // In a map with invalid entries, the other entries count.
     let littered = placed(Some(r#"{"root:compute+a+x":"Bound","odd":"Bound"}"#));
     assert!(
         update(

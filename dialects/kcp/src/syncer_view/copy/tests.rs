@@ -1,4 +1,4 @@
-//! Objects that are copied, objects that are not, and copies that are as wanted.
+//! Objects that are copied, objects that are not, and copies that are up to date.
 
 use super::*;
 
@@ -137,7 +137,7 @@ fn the_token_of_an_account_is_copied_as_data_that_no_controller_takes_for_its_ow
     let annotations = wanted["metadata"]["annotations"].as_object().unwrap();
     assert_eq!(annotations.keys().collect::<Vec<_>>(), [SYNCED, "note"]);
     assert_eq!(wanted["data"], token["data"]);
-    // One that was copied as it is cannot be changed into it.
+    // A Secret that was copied with its original type cannot be updated to this copy.
     let mut before = wanted.clone();
     before["type"] = token["type"].clone();
     assert!(is_another(&wanted, &before) && !is_another(&wanted, &wanted));

@@ -1,4 +1,4 @@
-//! Every situation of a syncer, and the step out of it.
+//! Every situation of a syncer, and its next step.
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ const PLACE: Place<'static> = Place {
     reports: true,
 };
 
-/// Deployment as it looks in the view.
+/// A Deployment in the form of the view.
 fn up(finalizer: bool, deleting: bool, soft: &str) -> Value {
     let mut object = json!({
         "apiVersion": "apps/v1", "kind": "Deployment",
@@ -34,7 +34,7 @@ fn up(finalizer: bool, deleting: bool, soft: &str) -> Value {
     object
 }
 
-/// The copy of it as a cluster stores it, with what clusters add.
+/// The stored copy of the Deployment on a cluster, with fields that clusters add.
 fn down() -> Value {
     let mut object = copy("x", &up(true, false, ""), "kcp1");
     object["metadata"]["uid"] = "d".into();

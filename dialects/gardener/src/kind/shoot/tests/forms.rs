@@ -1,5 +1,5 @@
-//! Fields of a shoot that depend on the version of Kubernetes, on the families of addresses, and on
-//! where a control plane is.
+//! Fields of a shoot that depend on the version of Kubernetes, on the IP families, and on the place of the
+//! control plane.
 
 use berth_apimachinery::Via;
 use serde_json::{Value, json};
@@ -85,7 +85,7 @@ fn a_profile_has_the_forms_that_the_version_of_kubernetes_has() {
         assert_eq!(forms(&made), expected, "{new}");
         assert_eq!(errors(Via::Create, None, &made), [""; 0], "{new}");
     }
-    // Whoever goes to 1.34 loses the older form.
+    // An upgrade to 1.34 removes the older field.
     let before = prepared(Via::Create, None, shoot(Some("1.33.0"), Some("aws"), None));
     let after = with(before.clone(), "/spec/kubernetes/version", json!("1.34.0"));
     assert_eq!(

@@ -1,9 +1,9 @@
-//! Stored objects, to be changed.
+//! Stored objects as the base of updates.
 
 use berth_apimachinery::Object;
 use serde_json::Value;
 
-/// The stored `object` without its version.
+/// The stored `object` without its resourceVersion.
 pub(super) fn stripped(object: &Object) -> Value {
     let mut value = object.parse();
     if let Some(metadata) = value["metadata"].as_object_mut() {

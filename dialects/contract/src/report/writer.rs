@@ -1,5 +1,5 @@
-//! Candidates as JSON, written from the decision itself: no tree and no list of them in between, and a
-//! sentence about many candidates is made once.
+//! Candidates as JSON, written directly from the decision: without a list or a JSON tree in between. A
+//! sentence that many candidates share is rendered once.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,25 +10,25 @@ use serde::Serialize;
 
 use super::{Entry, View};
 
-/// Number of candidates after which it is checked whether the answer is still awaited.
-const LOOK: usize = 64;
+/// Number of candidates between two checks whether the caller still waits for the answer.
+const CHECK_INTERVAL: usize = 64;
 /// Usual number of bytes per candidate of a large fleet.
-const USUAL: usize = 288;
-/// Number of refusals that are kept for later writes.
-const MOST: usize = 1024;
+const BYTES_PER_CANDIDATE: usize = 288;
+/// Most refusals whose texts are remembered, to be copied for further candidates.
+const MAX_TEXTS: usize = 1024;
 
-/// Candidates that are made while they are written, so that those of a large fleet are never all there at
-/// once. They read as a list of [`super::Candidate`]s.
+/// Candidates that are rendered one by one while they are written, so that those of a large fleet are never
+/// all in memory. Their JSON is a list of [`super::Candidate`]s.
 pub struct StreamedCandidates<'a> {
     /// View of the candidates' decision.
     pub view: View<'a>,
-    /// Name of the candidate.
+    /// The candidates to write, in order.
     pub entries: &'a [Entry],
-    /// Whether their reasons are written.
+    /// Whether the candidates' reasons are written.
     pub with_reasons: bool,
 }
 
-/// Places in the text of refusals that many candidates share.
+/// The places of written refusals in the buffer, to be copied for other candidates with the same text.
 type TextPlaces = HashMap<(u16, Reason, u32), Range<usize>>;
 
 impl StreamedCandidates<'_> {
@@ -38,10 +38,10 @@ impl StreamedCandidates<'_> {
     /// When the caller no longer waits for the answer.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), BudgetExceeded> {
         let mut writer = Writer::new(self.view, self.with_reasons);
-        out.reserve(self.entries.len() * USUAL);
+        out.reserve(self.entries.len() * BYTES_PER_CANDIDATE);
         out.push(b'[');
         for (index, &entry) in self.entries.iter().enumerate() {
-            if index % LOOK == 0 {
+            if index % CHECK_INTERVAL == 0 {
                 budget::wanted()?;
             }
             if index > 0 {
@@ -62,7 +62,7 @@ pub struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// A writer of the candidates of `view`.
+    /// Creates a writer of the candidates of `view`.
     #[must_use]
     pub fn new(view: View<'a>, with_reasons: bool) -> Self {
         Self {
@@ -72,8 +72,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes `entry` at the end of `out`, in the form of a [`super::Candidate`]. All entries go into
-    /// the same `out`, which only grows in between: repeated texts are copied from it.
+    /// Writes `entry` at the end of `out`, in the form of a [`super::Candidate`]. All entries must go into
+    /// the same `out`, which may only grow in between: repeated texts are copied from its earlier part.
     pub fn write(&mut self, entry: Entry, out: &mut Vec<u8>) {
         match entry {
             Entry::Target(candidate) => self.target(candidate, out),
@@ -115,7 +115,7 @@ impl<'a> Writer<'a> {
             true => json(&*name, out),
             false => json(view.inventory.target_name(candidate).as_str(), out),
         }
-        // Behind the name, within its quotes.
+        // The dialect follows the name within the same quotes.
         out.pop();
         out.push(b'.');
         out.extend_from_slice(view.dialect.as_bytes());
@@ -138,7 +138,7 @@ impl<'a> Writer<'a> {
             }
             let start = out.len();
             json(&view.refusal(candidate, refusal), out);
-            if let Some(key) = key.filter(|_| self.known.len() < MOST) {
+            if let Some(key) = key.filter(|_| self.known.len() < MAX_TEXTS) {
                 self.known.insert(key, start..out.len());
             }
         }

@@ -1,5 +1,5 @@
-//! Reports tell more than the verdict: values that do not count, expressions that fail, fields
-//! without effect, who is near.
+//! Details of reports beyond the verdict: values that do not count, expressions that fail, fields without
+//! effect, and the nearest clusters.
 
 use berth_apimachinery::{Key, Timestamp};
 use berth_dialect_contract::report::reason_counts;
