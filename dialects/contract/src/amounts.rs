@@ -27,12 +27,12 @@ pub fn held(view: &DemandView) -> AmountsByCluster {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AmountChange {
-    /// The name the system itself gives the cluster.
+    /// The system's own name of the cluster.
     pub cluster_name: String,
-    /// The amount it has.
+    /// The amount before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<i64>,
-    /// The amount it would have.
+    /// The amount after.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<i64>,
 }

@@ -16,11 +16,11 @@ use crate::eligibility::Limits;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 struct Form {
-    /// Age of a member's last heartbeat from which on nothing is placed there: a positive duration such as
-    /// 300s or 1h30m. Members send one every 60s.
+    /// Age of a member's last heartbeat above which no resources are placed on the member: a positive
+    /// duration such as 300s or 1h30m. Members send one every 60s.
     cluster_heartbeat_check_timeout: String,
-    /// Time for which a member may be unhealthy before nothing is placed there: a positive duration such as
-    /// 300s or 1h30m.
+    /// Time for which a member may be unhealthy until no resources are placed on it: a positive duration
+    /// such as 300s or 1h30m.
     cluster_health_check_timeout: String,
 }
 

@@ -15,18 +15,18 @@ use crate::names::DEFAULT_SCHEDULER;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 struct Form {
-    /// The schedulerName of the bindings that are decided; others are left to their own scheduler.
+    /// The schedulerName of the bindings that Berth decides; bindings of other schedulers are ignored.
     #[schemars(length(min = 1))]
     scheduler_name: String,
-    /// Whether selected clusters that get no replicas are listed with none
+    /// Whether selected clusters without replicas are listed, with 0 replicas
     /// (--enable-empty-workload-propagation).
     empty_workload_propagation: bool,
-    /// Whether workloads look at where others of their groups are (feature gate WorkloadAffinity).
+    /// Whether workload affinity and anti-affinity apply (feature gate WorkloadAffinity).
     workload_affinity: bool,
     /// Whether FederatedResourceQuotas limit decisions (feature gate FederatedQuotaEnforcement).
     federated_quota_enforcement: bool,
-    /// Whether workload that was placed lately is taken off the room of its clusters, until it is healthy
-    /// there, for 5 minutes at most (feature gate SchedulingOvercommitProtection).
+    /// Whether recently placed workloads are subtracted from the room of their clusters until they are
+    /// healthy, for at most 5 minutes (feature gate SchedulingOvercommitProtection).
     scheduling_overcommit_protection: bool,
 }
 

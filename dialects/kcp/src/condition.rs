@@ -14,7 +14,7 @@ use crate::placement::{Form, StoredPlacement};
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["status", "type"]))]
 pub struct Condition {
-    /// When status, severity, reason or message last changed.
+    /// Time of the last change of status, severity, reason or message.
     #[schemars(with = "String", extend("format" = "date-time", "nullable" = true))]
     pub last_transition_time: Option<Timestamp>,
     /// Observation, as a sentence.

@@ -59,30 +59,31 @@ impl Default for Config {
 /// The interval of syncers' heartbeats (docs/systems/kcp.md, "Heartbeats").
 const BEAT: SignedDuration = SignedDuration::from_secs(20);
 
-/// kcp has flags for these things and no configuration file: the form is Berth's own.
+/// kcp has flags for these settings and no configuration file: the form is Berth's own.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 struct Form {
-    /// Cluster of the Locations, the first segment of location strings: root, or a path below it. Default:
-    /// --kcp-location-cluster, root:compute unless it is given.
+    /// Cluster of the Locations, the first segment of location strings: root, or a path below it. The
+    /// default is --kcp-location-cluster, or root:compute without this flag.
     location_cluster: Option<String>,
-    /// The namespaces that are placed; those that stop matching are drained. Default:
-    /// --kcp-namespace-selector; all, and behind a kube-apiserver those with
-    /// scheduling.berth.dev/kcp=enabled, unless it is given.
+    /// The namespaces that are placed; a namespace that no longer matches is drained. The default is
+    /// --kcp-namespace-selector; without this flag, all namespaces, or behind a kube-apiserver those with
+    /// scheduling.berth.dev/kcp=enabled.
     namespace_selector: Option<LabelSelector>,
-    /// Age of a syncer's last heartbeat that is put up with: a positive duration such as 1m. Syncers send one
+    /// Largest allowed age of a syncer's last heartbeat: a positive duration such as 1m. Syncers send one
     /// every 20s.
     heartbeat_threshold: String,
     /// The resources that follow their namespace to the workload cluster, by plural name, with the group
-    /// behind a dot: configmaps, deployments.apps. There is no wildcard. Objects of a resource that is taken
-    /// out lose what syncing put on them, and are no longer guarded. Behind a kube-apiserver it cannot name
-    /// more than --kcp-synced-resources, since rights and webhooks are made for those. Default:
-    /// --kcp-synced-resources; configmaps, secrets, serviceaccounts, services and deployments.apps unless it
-    /// is given.
+    /// behind a dot: configmaps, deployments.apps. There is no wildcard. Objects of a resource that is
+    /// removed from the list lose the keys of syncing, and are no longer guarded. Behind a kube-apiserver,
+    /// the list cannot have resources beyond --kcp-synced-resources, for which permissions and webhooks are
+    /// created. The default is --kcp-synced-resources, or configmaps, secrets, serviceaccounts, services and
+    /// deployments.apps without this flag.
     #[schemars(extend("x-kubernetes-list-type" = "set"))]
     synced_resources: Option<Vec<String>>,
-    /// Those of syncedResources that a coordination controller may change before they are synced: they get
-    /// the state "" first. Default: all of them with a --kcp-coordination-user, else none.
+    /// The resources among syncedResources that a coordination controller may change before they are synced:
+    /// their objects first get the state "". The default is all of them with a --kcp-coordination-user, else
+    /// none.
     #[schemars(extend("x-kubernetes-list-type" = "set"))]
     coordinated_resources: Option<Vec<String>>,
 }

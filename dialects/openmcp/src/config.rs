@@ -53,16 +53,16 @@ impl Scope {
     }
 }
 
-/// Choice of a Cluster when several will do.
+/// The choice among several suitable Clusters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Strategy {
-    /// The one with the fewest requests, the first of these.
+    /// The Cluster with the fewest requests; of several, the first.
     #[default]
     #[serde(alias = "")]
     Balanced,
-    /// Any.
+    /// Any Cluster, at random.
     Random,
-    /// The first by namespace and name.
+    /// The first Cluster by namespace and name.
     Simple,
 }
 

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::settings::{Settings, location_cluster, synced_resource};
 
-/// Actors, and objects that are guarded for them.
+/// Users of actors, and the objects that are guarded for them.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ActorArgs {
     /// A user that rolls out Fleet's bindings: it moves them from Scheduled to Bound and deletes Unscheduled
@@ -18,16 +18,16 @@ pub struct ActorArgs {
     #[arg(long, value_name = "USER")]
     pub kcp_coordination_user: Vec<String>,
     /// The resources that follow their namespace in kcp, unless its SchedulerConfiguration sets them
-    /// [default: configmaps,secrets,serviceaccounts,services,deployments.apps]. Behind a kube-apiserver it
-    /// can name none beside them.
+    /// [default: configmaps,secrets,serviceaccounts,services,deployments.apps]. Behind a kube-apiserver, the
+    /// SchedulerConfiguration cannot name other resources.
     #[arg(long, value_name = "RESOURCE", value_delimiter = ',', value_parser = synced_resource)]
     pub kcp_synced_resources: Option<Vec<GroupResource>>,
-    /// The namespaces kcp places, where its SchedulerConfiguration says nothing, as a label selector
+    /// The namespaces that kcp places, unless its SchedulerConfiguration sets them, as a label selector
     /// [default: behind a kube-apiserver scheduling.berth.dev/kcp=enabled, elsewhere all].
     #[arg(long, value_name = "SELECTOR", value_parser = Selector::parse)]
     pub kcp_namespace_selector: Option<Selector>,
-    /// Cluster of kcp's Locations, the first segment of location strings, where its SchedulerConfiguration
-    /// says nothing [default: root:compute].
+    /// Cluster of kcp's Locations, the first segment of location strings, unless its SchedulerConfiguration
+    /// sets it [default: root:compute].
     #[arg(long, value_name = "PATH", value_parser = location_cluster)]
     pub kcp_location_cluster: Option<String>,
 }

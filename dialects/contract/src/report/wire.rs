@@ -19,11 +19,11 @@ pub type Token = Cow<'static, str>;
 pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice = Value> {
     /// Scheduled, Partial, Unschedulable, Provision, Unchanged, Invalid, Ignored or Released.
     pub outcome: Token,
-    /// Why, as one word.
+    /// The reason, as one word.
     pub reason: Token,
     /// The summary for a person.
     pub message: String,
-    /// Number of clusters that the request asks for, where it names one.
+    /// The requested number of clusters, where the request states one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<i64>")]
     pub wanted: Option<i64>,
@@ -31,43 +31,43 @@ pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice 
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<String>>")]
     pub warnings: Vec<String>,
-    /// The rules that decided, and why these, where the system of today has others than its documentation.
+    /// The rules in force and the reason for them, where the current system differs from its documentation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rules: Option<RulesInForce>,
-    /// The instant the decision is for.
+    /// The instant for which the decision was computed.
     #[schemars(extend("format" = "date-time"))]
     pub evaluated_at: String,
-    /// The resourceVersion of the system's objects up to which everything was taken into account.
+    /// The resourceVersion up to which changes of the system's objects were taken into account.
     pub inventory_revision: String,
-    /// The amount that is divided among the picked clusters, where the system divides one.
+    /// The amount that is divided among the picked clusters, if the system divides one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amount: Option<AmountEntry>,
-    /// The resulting clusters, those kept included, best first.
+    /// The resulting clusters, best first; kept clusters are included.
     pub picked: Vec<Pick>,
     /// Clusters to which the object is bound now.
     pub current: Vec<CurrentEntry>,
     /// Changes that binding would make to each cluster.
     pub changes: Vec<ChangeEntry>,
-    /// Every target considered, best first; the infeasible ones at the end, the nearest to fitting first, and
-    /// at last those that are out of scope.
+    /// All considered targets, best first; then infeasible ones, the nearest to fitting first; at last
+    /// targets that are out of scope.
     pub candidates: Candidates,
-    /// Number of further candidates, where `?limit=` asked for the first ones.
+    /// Number of further candidates, if `?limit=` requested only the first ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<i64>")]
     pub remaining_candidates: Option<usize>,
-    /// Numbers of targets that each reason refuses, where `?reasons=counts` asked for them.
+    /// Number of targets that each reason refuses, if `?reasons=counts` requested it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason_counts: Option<Vec<ReasonCount>>,
-    /// Filters in their order, each with how many targets are left before and after it.
+    /// The filters in order, each with the number of targets before and after it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<FunnelStep>>")]
     pub funnel: Vec<FunnelStep>,
-    /// The conditions the system itself would report.
+    /// The conditions that the system itself would report.
     #[schemars(with = "Vec<SystemCondition>")]
     pub conditions: Vec<Value>,
-    /// Exactly what binding would write, in order.
+    /// The exact writes of a binding, in order.
     pub writes: Writes,
-    /// Changes that would let targets fit, where `?advice=true` asked for them.
+    /// Changes after which targets would fit, if `?advice=true` requested them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<Advice>,
 }
@@ -75,23 +75,23 @@ pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice 
 /// An amount that is divided among clusters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AmountEntry {
-    /// The thing divided: replicas.
+    /// The name of the divided resource: replicas.
     pub name: Token,
-    /// Wanted amount.
+    /// The requested amount.
     pub wanted: i64,
-    /// Amount that the picked clusters get together.
+    /// The total amount of the picked clusters.
     pub placed: i64,
 }
 
-/// Rules that decided.
+/// The rules in force.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RulesInForce {
     /// Documented or Current.
     pub name: Token,
-    /// Why these.
+    /// The reason for these rules.
     pub message: String,
-    /// Whether they were chosen although the objects say that they are of a release with the other ones.
+    /// Whether these rules were chosen although the objects are of a release with the other rules.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[schemars(with = "Option<bool>")]
     pub at_odds: bool,
@@ -105,19 +105,19 @@ pub struct Condition {
     pub r#type: String,
     /// True, False or Unknown.
     pub status: String,
-    /// Why, as one CamelCase word.
+    /// The reason, as one CamelCase word.
     pub reason: String,
-    /// Why, as a sentence.
+    /// The reason, as a sentence.
     pub message: String,
-    /// When the status last changed.
+    /// Time of the last change of the status.
     #[schemars(extend("format" = "date-time"))]
     pub last_transition_time: String,
-    /// The generation of the source object this was computed for.
+    /// The generation of the source object for which the condition was computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 }
 
-/// A condition as a system itself writes it. Not every system gives a reason and a message.
+/// A condition as the system itself writes it. Not every system sets reason and message.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is read")]
@@ -126,14 +126,14 @@ struct SystemCondition {
     r#type: String,
     /// True, False or Unknown.
     status: String,
-    /// Why, as one CamelCase word.
+    /// The reason, as one CamelCase word.
     reason: Option<String>,
-    /// Why, as a sentence.
+    /// The reason, as a sentence.
     message: Option<String>,
-    /// When the status last changed.
+    /// Time of the last change of the status.
     #[schemars(extend("format" = "date-time"))]
     last_transition_time: String,
-    /// The generation of the source object this was computed for.
+    /// The generation of the source object for which the condition was computed.
     observed_generation: Option<i64>,
 }
 
@@ -142,28 +142,28 @@ struct SystemCondition {
 pub struct ReasonCount {
     /// The plugin that refuses.
     pub plugin: Token,
-    /// Why, as one word.
+    /// The reason, as one word.
     pub reason: Token,
     /// Number of targets.
     pub targets: i64,
-    /// Why, as a sentence about the first of them.
+    /// The reason as a sentence about the first of these targets.
     pub message: String,
 }
 
-/// A filter, and how many targets it leaves of those that all filters before it left.
+/// A filter, with the numbers of targets before and after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FunnelStep {
     /// The filter.
     pub plugin: Token,
-    /// Number of targets that every filter before it lets pass.
+    /// Number of targets that pass all earlier filters.
     pub before: i64,
-    /// Number of those that it lets pass, too.
+    /// Number of these targets that also pass this filter.
     pub after: i64,
-    /// The commonest reason among those that it refuses, as one word; absent where it refuses none.
+    /// The most frequent reason of this filter's refusals, as one word; absent if it refuses no target.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     #[schemars(with = "Option<String>")]
     pub reason: Token,
-    /// The commonest reason as a sentence, in the words of the first target.
+    /// The most frequent reason as a sentence about the first target with this reason.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub message: String,
@@ -173,13 +173,13 @@ pub struct FunnelStep {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Pick {
-    /// The name the system itself gives the cluster.
+    /// The system's own name of the cluster.
     pub cluster_name: Arc<str>,
     /// The name of the Target object.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub target: String,
-    /// The place in the ranking, from 1.
+    /// The rank, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<i64>")]
     pub rank: Option<usize>,
@@ -190,7 +190,7 @@ pub struct Pick {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<Score>>")]
     pub scores: Vec<Score>,
-    /// The amount it gets, where the system divides one.
+    /// The amount of the cluster, if the system divides one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amount: Option<i64>,
     /// Picked, Kept or Created.
@@ -200,36 +200,36 @@ pub struct Pick {
 /// Points of one scorer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Score {
-    /// The scorer, as the system names it.
+    /// The scorer, by the system's name.
     pub plugin: Arc<str>,
-    /// The value; absent where the scorer has none for this cluster.
+    /// The value; absent if the scorer has none for this cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<i64>,
     /// The weight.
     pub weight: i64,
     /// Value times weight.
     pub weighted: i64,
-    /// Reason why the value is not a measured one; absent where it is one.
+    /// The reason why the value is not measured; absent if it is measured.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub message: String,
 }
 
-/// A cluster the object is bound to now.
+/// A cluster to which the object is bound now.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CurrentEntry {
-    /// The name the system itself gives the cluster.
+    /// The system's own name of the cluster.
     pub cluster_name: Arc<str>,
-    /// The name of the Target object, while there is one.
+    /// The name of the Target object, while it exists.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub target: String,
-    /// The state of the binding, as the system names it.
+    /// The state of the binding, by the system's name.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     #[schemars(with = "Option<String>")]
     pub state: Token,
-    /// The amount it has, where the system divides one.
+    /// The amount of the cluster, if the system divides one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amount: Option<i64>,
 }
@@ -238,48 +238,48 @@ pub struct CurrentEntry {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeEntry {
-    /// Bind, Keep, Unbind, Create, Restore or Resize (it stays, with another amount).
+    /// Bind, Keep, Unbind, Create, Restore or Resize (the cluster stays, with another amount).
     pub action: Token,
-    /// The name the system itself gives the cluster.
+    /// The system's own name of the cluster.
     pub cluster_name: Arc<str>,
-    /// The state before, as the system names it.
+    /// The state before, by the system's name.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     #[schemars(with = "Option<String>")]
     pub from: Token,
-    /// The state after, as the system names it.
+    /// The state after, by the system's name.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     #[schemars(with = "Option<String>")]
     pub to: Token,
-    /// The amount before, where the system divides one and it was bound.
+    /// The amount before, if the cluster was bound and the system divides an amount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amount_from: Option<i64>,
-    /// The amount after, where the system divides one and it stays bound.
+    /// The amount after, if the cluster stays bound and the system divides an amount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amount_to: Option<i64>,
 }
 
-/// One target as the scheduler sees it.
+/// One target, with the scheduler's verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Candidate {
-    /// The name the system itself gives the cluster.
+    /// The system's own name of the cluster.
     pub cluster_name: Arc<str>,
-    /// Whether no plugin refuses it.
+    /// Whether no plugin refuses the target.
     pub feasible: bool,
-    /// Whether it is out of scope; absent where it is in scope.
+    /// Whether the target is out of scope; absent if it is in scope.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[schemars(with = "Option<bool>")]
     pub out_of_scope: bool,
-    /// Whether it is in the resulting set.
+    /// Whether the target is in the resulting set.
     pub picked: bool,
-    /// The amount it gets, where it is picked and the system divides one.
+    /// The amount of the target, if it is picked and the system divides an amount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amount: Option<i64>,
-    /// The place in the ranking, from 1; absent for the infeasible.
+    /// The rank, from 1; absent for infeasible targets.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<i64>")]
     pub rank: Option<usize>,
-    /// Every plugin that refuses it; or why it is feasible and still not picked.
+    /// All plugins that refuse the target; or the reason why a feasible target is not picked.
     pub rejections: Vec<RejectionEntry>,
     /// The weighted total, where the system adds scores.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -294,28 +294,28 @@ pub struct Candidate {
     pub target: String,
 }
 
-/// Why a target is refused.
+/// The reason why a target is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RejectionEntry {
-    /// The plugin that refuses; empty where the target is feasible and others were better.
+    /// The plugin that refuses the target; empty if the target is feasible and others were better.
     pub plugin: Token,
-    /// Why, as one word.
+    /// The reason, as one word.
     pub reason: Token,
-    /// Why, as a sentence.
+    /// The reason, as a sentence.
     pub message: String,
 }
 
-/// One write a binding would make.
+/// One write of a binding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WriteEntry {
     /// create, update or delete.
     pub verb: Token,
-    /// The subresource it goes through, where it does.
+    /// The subresource of the write, if it has one.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     #[schemars(with = "Option<String>")]
     pub subresource: Token,
-    /// The object as it would be; of one that the reader may not get, kind, namespace and name.
+    /// The resulting object; only its kind, namespace and name if the reader may not get it.
     #[schemars(with = "Map<String, Value>", extend("x-kubernetes-preserve-unknown-fields" = true))]
     pub object: Value,
     /// Paths of the changes in such an object, as JSON pointers.

@@ -16,12 +16,12 @@ use super::rollout::{
 };
 use crate::names::{BETA_ALONE, PLACEMENT_GROUP, STORED, VERSIONS};
 
-/// One cluster a placement is bound to.
+/// The binding of a placement to one cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["spec"]))]
 pub(crate) struct Binding {
-    /// The decision and where it stands.
+    /// The decision and its state.
     pub(crate) spec: BindingSpec,
     /// Report of the rollout.
     pub(crate) status: BindingStatus,
@@ -50,14 +50,15 @@ impl State {
     }
 }
 
-/// The decision and where it stands.
+/// The decision and its state.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = [
     "clusterDecision", "resourceSnapshotName", "schedulingPolicySnapshotName", "state", "targetCluster",
 ]))]
 pub(crate) struct BindingSpec {
-    /// Scheduled by the scheduler, Bound by the rollout, Unscheduled when it is no longer wanted.
+    /// Scheduled by the scheduler, Bound by the rollout, Unscheduled when the placement no longer uses the
+    /// cluster.
     #[schemars(with = "String", extend("enum" = ["Scheduled", "Bound", "Unscheduled"], "default" = null))]
     pub(crate) state: State,
     /// The resource snapshot that is rolled out; filled in by the rollout.
@@ -66,7 +67,7 @@ pub(crate) struct BindingSpec {
     pub(crate) scheduling_policy_snapshot_name: String,
     /// The cluster.
     pub(crate) target_cluster: String,
-    /// Why the cluster was selected.
+    /// The reason why the cluster was selected.
     pub(crate) cluster_decision: ClusterDecision,
     /// The overrides of namespaced resources that apply; filled in by the rollout.
     #[schemars(with = "Option<Vec<NamespacedName>>")]
@@ -91,14 +92,14 @@ pub(crate) struct ClusterDecision {
     pub(crate) cluster_name: String,
     /// Whether it is selected.
     pub(crate) selected: bool,
-    /// The scores it had when the decision was made.
+    /// The scores of the cluster at the time of the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cluster_score: Option<ClusterScore>,
-    /// Why it is selected or not.
+    /// The reason why the cluster is selected or not.
     pub(crate) reason: String,
 }
 
-/// The scores a cluster had when it was decided on.
+/// The scores of a cluster at the time of the decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ClusterScore {
@@ -120,10 +121,10 @@ pub(crate) struct BindingStatus {
     /// Resources that could not be placed on the cluster, or are not available there.
     #[schemars(with = "Option<Vec<FailedPlacement>>", length(max = 100))]
     pub(crate) failed_placements: IgnoredAny,
-    /// Resources that are no longer on the cluster as they were placed.
+    /// Resources on the cluster that have drifted from what was placed.
     #[schemars(with = "Option<Vec<DriftedPlacement>>", length(max = 100))]
     pub(crate) drifted_placements: IgnoredAny,
-    /// Resources that are on the cluster otherwise than the hub has them.
+    /// Resources on the cluster that differ from those of the hub.
     #[schemars(with = "Option<Vec<DiffedPlacement>>", length(max = 100))]
     pub(crate) diffed_placements: IgnoredAny,
 }

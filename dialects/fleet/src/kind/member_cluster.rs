@@ -36,7 +36,7 @@ pub(crate) struct MemberClusterSpec {
     /// Interval of the agent's reports, in seconds.
     #[schemars(range(min = 1, max = 600), extend("default" = 60))]
     pub(crate) heartbeat_period_seconds: Option<i32>,
-    /// Taints keep placements away that do not tolerate them.
+    /// Taints of the cluster, which placements must tolerate.
     #[schemars(length(max = 100))]
     pub(crate) taints: Vec<Taint>,
     /// Checks of the cluster before it leaves.
@@ -86,7 +86,7 @@ impl From<&Taint> for berth_dialect_contract::Taint {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct DeleteOptions {
-    /// Strict refuses to let a cluster go that still exports something, Skip does not look.
+    /// Strict refuses the removal of a cluster that still exports services; Skip does not check this.
     #[schemars(extend("enum" = ["Strict", "Skip"], "default" = "Strict"))]
     pub(crate) validation_mode: String,
 }
@@ -100,7 +100,7 @@ pub(crate) struct MemberClusterStatus {
     pub(crate) conditions: Vec<Condition>,
     /// Values of the cluster's property provider, by property name.
     pub(crate) properties: BTreeMap<String, PropertyValue>,
-    /// The namespaces of the cluster, each with the placement that made it; absent where none are reported.
+    /// The namespaces of the cluster, each with the placement that created it; absent if none are reported.
     pub(crate) namespaces: Option<BTreeMap<String, String>>,
     /// The resources of the cluster.
     pub(crate) resource_usage: ResourceUsage,
@@ -113,7 +113,7 @@ pub(crate) struct MemberClusterStatus {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("required" = ["observationTime", "value"]))]
 pub(crate) struct PropertyValue {
-    /// The value: mostly a quantity, but for those nobody compares.
+    /// The value: a quantity, except for properties that are not compared.
     pub(crate) value: String,
     /// When the value was observed.
     pub(crate) observation_time: Option<Time>,
@@ -123,11 +123,11 @@ pub(crate) struct PropertyValue {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ResourceUsage {
-    /// All there is.
+    /// The total resources.
     pub(crate) capacity: BTreeMap<String, QuantityText>,
     /// Resources for workload.
     pub(crate) allocatable: BTreeMap<String, QuantityText>,
-    /// Resources that are left.
+    /// Resources that are still free.
     pub(crate) available: BTreeMap<String, QuantityText>,
     /// When the resources were observed.
     pub(crate) observation_time: Option<Time>,
@@ -143,7 +143,7 @@ pub(crate) struct AgentStatus {
     /// Whether the agent has joined and is healthy.
     #[schemars(with = "Vec<ConditionForm>", extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub(crate) conditions: Vec<Condition>,
-    /// When the agent last reported.
+    /// Time of the agent's last report.
     pub(crate) last_received_heartbeat: Option<Time>,
 }
 

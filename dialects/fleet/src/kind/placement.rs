@@ -19,8 +19,8 @@ use super::policy::PlacementPolicy;
 use super::rollout::{PerClusterPlacementStatus, ResourceIdentifier, RolloutStrategy};
 use crate::names::{PLACEMENT_GROUP, STORED, VERSIONS};
 
-/// Asks for clusters to place resources on: a ClusterResourcePlacement cluster-scoped ones and namespaces, a
-/// ResourcePlacement those of its namespace.
+/// A request to place resources on clusters. A ClusterResourcePlacement places cluster-scoped resources and
+/// namespaces, a ResourcePlacement the resources of its namespace.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["spec"]))]
@@ -39,7 +39,7 @@ pub(crate) struct PlacementSpec {
     /// Resources that are placed. Scheduling does not depend on them.
     #[schemars(length(min = 1, max = 100))]
     pub(crate) resource_selectors: Vec<ResourceSelector>,
-    /// Rules for clusters; every eligible one when it is left out.
+    /// Rules for clusters; all eligible clusters if absent.
     pub(crate) policy: Option<PlacementPolicy>,
     /// Strategy by which changes reach the chosen clusters. Kept for the rollout, not for scheduling.
     #[schemars(with = "Option<RolloutStrategy>")]
@@ -63,11 +63,12 @@ pub(crate) struct ResourceSelector {
     pub(crate) version: String,
     /// The kind.
     pub(crate) kind: String,
-    /// The name of the one resource that is meant.
+    /// The name of the selected resource.
     pub(crate) name: String,
-    /// A selector over the labels of the resources that are meant. Not together with name.
+    /// A selector over the labels of the resources. Not together with name.
     pub(crate) label_selector: Option<LabelSelector>,
-    /// Whether a selected namespace brings what is in it, or what the other selectors select of it.
+    /// Whether a selected namespace is placed alone, with all its resources, or with those that other
+    /// selectors select.
     #[schemars(extend(
         "enum" = ["NamespaceOnly", "NamespaceWithResources", "NamespaceWithResourceSelectors"],
         "default" = "NamespaceWithResources",
@@ -93,12 +94,12 @@ pub(crate) struct PlacementStatus {
     /// The progress of the placement, one entry per step.
     #[schemars(with = "Vec<ConditionForm>", extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub(crate) conditions: Vec<Condition>,
-    /// The number of the resource snapshot the status is about.
+    /// The number of the resource snapshot that the status describes.
     pub(crate) observed_resource_index: Option<String>,
     /// The resources that the selectors found.
     #[schemars(with = "Option<Vec<ResourceIdentifier>>")]
     pub(crate) selected_resources: IgnoredAny,
-    /// The progress on each chosen cluster, and what could not be chosen.
+    /// The progress on each chosen cluster, and the clusters that could not be chosen.
     #[schemars(with = "Option<Vec<PerClusterPlacementStatus>>")]
     pub(crate) placement_statuses: IgnoredAny,
 }

@@ -11,14 +11,14 @@ use serde::Deserialize;
 use super::placement::PlacementStatus;
 use crate::names::{BETA_ALONE, PLACEMENT_GROUP, REPORTS, STORED};
 
-/// The status of a ClusterResourcePlacement, for those who see its namespace alone.
+/// A copy of the status of a ClusterResourcePlacement, for users who may only read its namespace.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["lastUpdatedTime", "sourceStatus"]))]
 pub(crate) struct PlacementReport {
     /// The status of the placement of the same name.
     pub(crate) source_status: PlacementStatus,
-    /// When this object was last written.
+    /// Time of the last write of this object.
     pub(crate) last_updated_time: Option<Time>,
 }
 

@@ -34,8 +34,8 @@ impl PlacementType {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PlacementPolicy {
-    /// PickAll places on every cluster that fits, PickN on the best ones, PickFixed on those named. It cannot
-    /// change.
+    /// PickAll places on every cluster that fits, PickN on the best ones, PickFixed on the named clusters.
+    /// The type cannot change.
     #[schemars(with = "String", extend("enum" = ["PickAll", "PickN", "PickFixed"], "default" = "PickAll"))]
     pub(crate) placement_type: PlacementType,
     /// The clusters to place on. Only for PickFixed.
@@ -53,7 +53,8 @@ pub(crate) struct PlacementPolicy {
     /// PickN.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) topology_spread_constraints: Vec<TopologySpreadConstraint>,
-    /// The taints of clusters this placement puts up with. They can be added to, not changed or removed.
+    /// The taints of clusters that this placement tolerates. Tolerations can be added, but not changed or
+    /// removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 100))]
     pub(crate) tolerations: Vec<Toleration>,
@@ -83,7 +84,7 @@ pub(crate) struct Affinity {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ClusterAffinity {
-    /// Requirements on a cluster when it is chosen. What is chosen stays, whatever it becomes.
+    /// Requirements on a cluster when it is chosen. A chosen cluster stays chosen when it changes.
     #[serde(
         rename = "requiredDuringSchedulingIgnoredDuringExecution",
         skip_serializing_if = "Option::is_none"
@@ -153,7 +154,7 @@ pub(crate) struct PropertyRequirement {
     /// Comparison of its value: Gt, Ge, Eq, Ne, Lt or Le.
     #[schemars(extend("enum" = ["Gt", "Ge", "Eq", "Ne", "Lt", "Le"]))]
     pub(crate) operator: String,
-    /// The quantity to compare with: exactly one.
+    /// The quantity to compare with; exactly one value.
     #[schemars(length(max = 1))]
     pub(crate) values: Vec<String>,
 }
@@ -175,20 +176,21 @@ pub(crate) struct PropertySorter {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["topologyKey"]))]
 pub(crate) struct TopologySpreadConstraint {
-    /// Most clusters by which the fullest value may be ahead of the emptiest.
+    /// The largest allowed difference between the numbers of clusters in the fullest and in the emptiest
+    /// topology.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1), extend("default" = 1))]
     pub(crate) max_skew: Option<i32>,
     /// The label whose values are the topology.
     pub(crate) topology_key: String,
-    /// DoNotSchedule, as where it is left out, refuses a cluster that would exceed maxSkew; ScheduleAnyway
-    /// only ranks it low.
+    /// DoNotSchedule, the default, refuses a cluster that would exceed maxSkew; ScheduleAnyway only ranks it
+    /// low.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schemars(extend("enum" = ["DoNotSchedule", "ScheduleAnyway"]))]
     pub(crate) when_unsatisfiable: String,
 }
 
-/// A taint this placement puts up with.
+/// A taint that this placement tolerates.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct Toleration {

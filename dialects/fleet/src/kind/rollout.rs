@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(super) struct RolloutStrategy {
-    /// RollingUpdate changes cluster by cluster, External leaves the pace to staged update runs.
+    /// RollingUpdate changes cluster by cluster, External lets staged update runs set the pace.
     #[schemars(extend("enum" = ["RollingUpdate", "External"], "default" = "RollingUpdate"))]
     r#type: Option<String>,
     /// The pace of a rolling update.
@@ -20,7 +20,7 @@ pub(super) struct RolloutStrategy {
     apply_strategy: Option<ApplyStrategy>,
     /// Fate of the resources when the placement is deleted.
     delete_strategy: Option<DeleteStrategy>,
-    /// Strategy by which the status of the resources comes back to the hub.
+    /// Strategy of reporting the status of the resources to the hub.
     report_back_strategy: Option<ReportBackStrategy>,
 }
 
@@ -34,11 +34,10 @@ struct RollingUpdate {
     /// Most clusters that may be without the resources at a time, as a number or a share.
     #[schemars(extend("pattern" = CLUSTERS, "default" = "25%"))]
     max_unavailable: Option<IntOrString>,
-    /// Most clusters that may have the resources beyond the number wanted, as a number or a share.
+    /// Most clusters beyond the requested number that may have the resources, as a number or a share.
     #[schemars(extend("pattern" = CLUSTERS, "default" = "25%"))]
     max_surge: Option<IntOrString>,
-    /// Time for which resources whose availability cannot be told count as unavailable after a change, in
-    /// seconds.
+    /// Time in seconds after a change for which resources without a known availability count as unavailable.
     #[schemars(extend("default" = 60, "format" = null))]
     unavailable_period_seconds: Option<i64>,
 }
@@ -47,20 +46,20 @@ struct RollingUpdate {
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(super) struct ApplyStrategy {
-    /// Whether all fields are compared with what is on the cluster, or those the hub has.
+    /// Whether all fields are compared with those on the cluster, or only the fields that the hub sets.
     #[schemars(extend("enum" = ["PartialComparison", "FullComparison"], "default" = "PartialComparison"))]
     comparison_option: Option<String>,
-    /// Whether what has drifted on the cluster is overwritten.
+    /// Whether drifted resources on the cluster are overwritten.
     #[schemars(extend("enum" = ["Always", "IfNotDrifted"], "default" = "Always"))]
     when_to_apply: Option<String>,
-    /// By which means resources are applied; ReportDiff only compares.
+    /// The means of applying resources; ReportDiff only compares.
     #[schemars(extend("enum" = ["ClientSideApply", "ServerSideApply", "ReportDiff"], "default" = "ClientSideApply"))]
     r#type: Option<String>,
-    /// Whether resources may have other owners besides.
+    /// Whether resources may have further owners.
     allow_co_ownership: Option<bool>,
     /// Settings of server-side apply.
     server_side_apply_config: Option<ServerSideApplyConfig>,
-    /// Whether resources that are on the cluster already are taken over.
+    /// Whether existing resources on the cluster are adopted.
     #[schemars(extend("enum" = ["Always", "IfNoDiff", "Never"], "default" = "Always"))]
     when_to_take_over: Option<String>,
 }
@@ -68,7 +67,7 @@ pub(super) struct ApplyStrategy {
 /// Settings of server-side apply.
 #[derive(JsonSchema)]
 struct ServerSideApplyConfig {
-    /// Whether fields of others are taken over on a conflict.
+    /// Whether fields of other managers are overwritten on a conflict.
     force: Option<bool>,
 }
 
@@ -76,15 +75,15 @@ struct ServerSideApplyConfig {
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(super) struct DeleteStrategy {
-    /// Delete takes them off the clusters, Abandon leaves them there.
+    /// Delete removes the resources from the clusters, Abandon keeps them.
     #[schemars(extend("enum" = ["Abandon", "Delete"], "default" = "Delete"))]
     propagation_policy: Option<String>,
 }
 
-/// Strategy by which the status of the resources comes back to the hub.
+/// Strategy of reporting the status of the resources to the hub.
 #[derive(JsonSchema)]
 struct ReportBackStrategy {
-    /// Mirror copies it, Disabled does not.
+    /// Mirror copies the status, Disabled does not.
     #[schemars(extend("enum" = ["Disabled", "Mirror"], "default" = "Disabled"))]
     r#type: String,
     /// Destination of the copy.
@@ -114,11 +113,11 @@ pub(super) struct ResourceIdentifier {
     name: String,
     /// The namespace; empty for a cluster-scoped resource.
     namespace: Option<String>,
-    /// The envelope the resource is in, where it is in one.
+    /// The envelope that contains the resource, if there is one.
     envelope: Option<EnvelopeIdentifier>,
 }
 
-/// An object that carries resources.
+/// An object that contains resources.
 #[derive(JsonSchema)]
 struct EnvelopeIdentifier {
     /// The name.
@@ -134,21 +133,21 @@ struct EnvelopeIdentifier {
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(super) struct PerClusterPlacementStatus {
-    /// The cluster; empty where none was found.
+    /// The cluster; empty if none was found.
     cluster_name: Option<String>,
     /// The overrides of namespaced resources that apply to the cluster.
     applicable_resource_overrides: Option<Vec<NamespacedName>>,
     /// The overrides of cluster-scoped resources that apply to the cluster.
     applicable_cluster_resource_overrides: Option<Vec<String>>,
-    /// The number of the resource snapshot that the cluster is to have.
+    /// The number of the resource snapshot for the cluster.
     observed_resource_index: Option<String>,
     /// Resources that could not be placed on the cluster.
     #[schemars(length(max = 100))]
     failed_placements: Option<Vec<FailedPlacement>>,
-    /// Resources that are no longer on the cluster as they were placed.
+    /// Resources on the cluster that have drifted from what was placed.
     #[schemars(length(max = 100))]
     drifted_placements: Option<Vec<DriftedPlacement>>,
-    /// Resources that are on the cluster otherwise than the hub has them.
+    /// Resources on the cluster that differ from those of the hub.
     #[schemars(length(max = 100))]
     diffed_placements: Option<Vec<DiffedPlacement>>,
     /// The progress, one entry per step.
@@ -160,47 +159,47 @@ pub(super) struct PerClusterPlacementStatus {
 pub(super) struct FailedPlacement {
     #[schemars(flatten)]
     resource: ResourceIdentifier,
-    /// Why.
+    /// The reason.
     condition: ConditionForm,
 }
 
-/// A resource that is no longer as it was placed.
+/// A resource that has drifted from what was placed.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(super) struct DriftedPlacement {
     #[schemars(flatten)]
     resource: ResourceIdentifier,
-    /// When it was looked at last.
+    /// Time of the last observation.
     observation_time: Time,
     /// The generation of the resource on the cluster.
     target_cluster_observed_generation: i64,
-    /// When the drift was first seen.
+    /// Time at which the drift was first observed.
     first_drifted_observed_time: Time,
     /// Paths that drifted.
     observed_drifts: Option<Vec<PatchDetail>>,
 }
 
-/// A resource that is otherwise than the hub has it.
+/// A resource that differs from that of the hub.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(super) struct DiffedPlacement {
     #[schemars(flatten)]
     resource: ResourceIdentifier,
-    /// When it was looked at last.
+    /// Time of the last observation.
     observation_time: Time,
-    /// The generation of the resource on the cluster, where it is there.
+    /// The generation of the resource on the cluster, if it exists there.
     target_cluster_observed_generation: Option<i64>,
-    /// When the difference was first seen.
+    /// Time at which the difference was first observed.
     first_diffed_observed_time: Time,
     /// Paths that differ.
     observed_diffs: Option<Vec<PatchDetail>>,
 }
 
-/// One place in which a resource differs.
+/// One difference of a resource.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 struct PatchDetail {
-    /// The place, as a JSON pointer.
+    /// The path of the difference, as a JSON pointer.
     path: String,
     /// The value on the cluster.
     value_in_member: Option<String>,

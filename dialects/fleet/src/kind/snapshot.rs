@@ -13,10 +13,10 @@ use super::binding::ClusterDecision;
 use super::policy::PlacementPolicy;
 use crate::names::{BETA_ALONE, PLACEMENT_GROUP, STORED, VERSIONS};
 
-/// One policy of a placement as it was, and what scheduling by it came to.
+/// One version of a placement's policy, and the result of scheduling by it.
 ///
-/// The rules of placements are not asked of it: hubs hold what they made when the rules were others, such as
-/// a PickN policy without its number, which stood in an annotation alone.
+/// The rules for placements are not applied to snapshots: hubs store snapshots from a time of other rules,
+/// such as a PickN policy whose number was only in an annotation.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["spec"]))]
@@ -32,7 +32,7 @@ pub(crate) struct PolicySnapshot {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["policyHash"]))]
 pub(crate) struct PolicySnapshotSpec {
-    /// The policy of the placement; absent where the placement has none.
+    /// The policy of the placement; absent if the placement has none.
     pub(crate) policy: Option<PlacementPolicy>,
     /// The hash of the policy without the number of clusters.
     #[schemars(extend("format" = "byte"))]
@@ -47,7 +47,7 @@ pub(crate) struct PolicySnapshotStatus {
     /// The generation of the placement that was scheduled.
     #[serde(rename = "observedCRPGeneration")]
     pub(crate) observed_generation: Option<i64>,
-    /// Whether every wanted cluster was found.
+    /// Whether all requested clusters were found.
     #[schemars(with = "Vec<ConditionForm>", extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub(crate) conditions: Vec<Condition>,
     /// The decisions, selected clusters first.

@@ -11,7 +11,7 @@ use crate::kind::project::ProjectTolerations;
 /// The apiVersion of Gardener's file.
 pub(crate) const API_VERSION: &str = "scheduler.config.gardener.cloud/v1alpha1";
 
-/// The file of gardener-scheduler. What says how that process runs is checked for its form and not used.
+/// The file of gardener-scheduler. Settings of its process are validated but not used.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Form {
@@ -39,8 +39,8 @@ pub(super) struct Form {
     log_format: String,
     /// Settings by scheduled kind.
     pub(super) schedulers: Schedulers,
-    /// The tolerations of the Shoots of every Project, as gardener-apiserver's admission plugin
-    /// ShootTolerationRestriction has them: not in Gardener's file.
+    /// The tolerations of the Shoots of every Project, as in gardener-apiserver's admission plugin
+    /// ShootTolerationRestriction; not in Gardener's file.
     pub(super) shoot_toleration_restriction: ProjectTolerations,
 }
 
@@ -83,10 +83,10 @@ pub(super) struct Shoot {
     /// MinimalDistance: the Seeds nearest to its region.
     #[schemars(extend("enum" = ["SameRegion", "MinimalDistance", ""]))]
     pub(super) candidate_determination_strategy: Strategy,
-    /// The first delay before a Shoot that found no Seed is tried again, as a duration such as 15s or 1m30s;
-    /// each further one is twice as long.
+    /// The first delay before a Shoot without a Seed is tried again, as a duration such as 15s or 1m30s;
+    /// each further delay is twice as long.
     pub(super) retry_sync_period: String,
-    /// Number of Shoots that are decided at a time.
+    /// Number of Shoots that are decided at once.
     #[schemars(range(min = 0))]
     pub(super) concurrent_syncs: i64,
 }

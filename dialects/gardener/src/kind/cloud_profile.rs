@@ -35,11 +35,11 @@ pub struct CloudProfileStatus {}
 pub struct CloudProfileSpec {
     /// The provider type, such as aws or openstack. Shoots with this profile have the same type.
     pub r#type: String,
-    /// The seeds that shoots with this profile may be scheduled to. Without it, all of the shoot's own
+    /// The seeds to which shoots with this profile may be scheduled; by default all seeds of the shoot's own
     /// provider type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed_selector: Option<SeedSelector>,
-    /// The regions that shoots with this profile may be in. Without any, it is not known which.
+    /// The regions in which shoots with this profile may be. If absent, the regions are not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regions: Option<Vec<Region>>,
     /// Values allowed in control planes of shoots with this profile.
@@ -56,7 +56,7 @@ pub struct ProfileControlPlane {
     pub allow_zone_pinning: bool,
 }
 
-/// A region that shoots may be in.
+/// A region in which shoots may be.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["name"], "x-kubernetes-preserve-unknown-fields" = true))]

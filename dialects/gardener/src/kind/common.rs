@@ -13,15 +13,15 @@ use crate::cidr::{FAMILIES, Families, Range};
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SeedSelector {
-    /// Labels a seed must have with exactly these values.
+    /// Labels that a seed must have with exactly these values.
     #[serde(skip_serializing_if = "Labels::is_empty")]
     #[schemars(with = "BTreeMap<String, String>")]
     pub match_labels: Labels,
     /// Requirements on single labels of a seed, all of which must hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub match_expressions: Vec<LabelSelectorRequirement>,
-    /// The provider types a seed may have; "*" stands for all. When empty here and on the other side (cloud
-    /// profile or shoot), only seeds of the shoot's own provider type are taken.
+    /// The provider types that a seed may have; "*" means all. If empty both here and on the other side
+    /// (cloud profile or shoot), only seeds of the shoot's own provider type are used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub provider_types: Vec<String>,
 }
@@ -40,12 +40,12 @@ impl SeedSelector {
     }
 }
 
-/// Restriction that keeps parts of a cluster within borders.
+/// Access restriction, which keeps parts of a cluster within borders.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["name"], "x-kubernetes-preserve-unknown-fields" = true))]
 pub struct AccessRestriction {
-    /// The name, by which seeds offer it.
+    /// The name by which seeds offer the restriction.
     pub name: String,
 }
 
@@ -66,7 +66,7 @@ pub struct Condition {
     pub message: String,
 }
 
-/// Operation that the responsible agent performs or performed last.
+/// The current or last operation of the responsible agent.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -106,7 +106,7 @@ pub(crate) fn last_operation(object: &Object) -> Cell {
     }
 }
 
-/// The version of Gardener that last took care of an object.
+/// The version of Gardener that last reconciled an object.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]

@@ -13,12 +13,12 @@ use crate::kind::shoot::spec::Toleration;
 use crate::kind::view;
 use crate::names::{GROUP, VERSION};
 
-/// The fields of an ExposureClass beside its metadata. It has no spec.
+/// The fields of an ExposureClass beside its metadata. An ExposureClass has no spec.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["handler"], "x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ExposureClass {
-    /// The name of the handler that the seeds have for it.
+    /// The name of the handler for the class on the seeds.
     pub handler: String,
     /// Requirements of shoots of the class on seeds.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,10 +30,10 @@ pub struct ExposureClass {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ExposureClassScheduling {
-    /// Seeds that they may go to.
+    /// Seeds to which shoots of the class may be scheduled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed_selector: Option<SeedSelector>,
-    /// Taints of seeds that they put up with.
+    /// Taints of seeds that shoots of the class tolerate.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tolerations: Vec<Toleration>,
 }

@@ -28,11 +28,11 @@ pub struct NamespacedCloudProfile {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct NamespacedCloudProfileSpec {
-    /// The CloudProfile it is made of. Cannot be changed.
+    /// The CloudProfile that this profile extends. Cannot be changed.
     pub parent: Parent,
 }
 
-/// The profile that another one is made of.
+/// The profile that another profile extends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["name"]))]
@@ -49,8 +49,8 @@ pub struct Parent {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct NamespacedCloudProfileStatus {
-    /// The parent with what the profile adds: what its shoots go by. Until that is there they go by the
-    /// parent.
+    /// The parent merged with this profile, which applies to its shoots. Until it exists, the parent
+    /// applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cloud_profile_spec: Option<CloudProfileSpec>,
 }

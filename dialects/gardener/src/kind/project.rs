@@ -30,16 +30,17 @@ pub struct Project {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ProjectSpec {
-    /// The namespace of the project. Cannot be changed. Without it, garden- and the project's name.
+    /// The namespace of the project. Cannot be changed. The default is garden- followed by the project's
+    /// name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// Responsible subject.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<Subject>,
-    /// Subject that created it.
+    /// Subject that created the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_by: Option<Subject>,
-    /// The taints of seeds that shoots of the project put up with, and may.
+    /// The default and the allowed tolerations of the project's shoots.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tolerations: Option<ProjectTolerations>,
 }
@@ -53,15 +54,16 @@ pub struct Subject {
     pub name: String,
 }
 
-/// The taints that shoots of a project put up with, and may.
+/// The default and the allowed tolerations of a project's shoots.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ProjectTolerations {
-    /// The tolerations of each shoot that has none of the same key. Each must be in the whitelist.
+    /// The tolerations that each shoot gets, unless it has one of the same key. Each must be in the
+    /// whitelist.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub defaults: Vec<Toleration>,
-    /// The tolerations that shoots may have; one without a value allows every value. Changing this takes the
-    /// verb modify-spec-tolerations-whitelist on projects.
+    /// The tolerations that shoots may have; a toleration without a value allows all values. A change
+    /// requires the verb modify-spec-tolerations-whitelist on projects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub whitelist: Vec<Toleration>,
 }

@@ -9,43 +9,43 @@ use serde::{Deserialize, Serialize};
 use super::cluster::ResourceList;
 use super::placement::Placement;
 
-/// Request of one template, and the clusters that it goes to.
+/// The binding of one template to clusters.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["spec"]))]
 pub(crate) struct Binding {
-    /// The template, what it asks for, and the clusters that it goes to.
+    /// The template, its requests, and its clusters.
     pub(crate) spec: BindingSpec,
     /// Reports of the scheduler and the controllers.
     pub(crate) status: BindingStatus,
 }
 
-/// The template, what it asks for, and the clusters that it goes to.
+/// The template, its requests, and its clusters.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["resource"], "x-kubernetes-preserve-unknown-fields" = true))]
 pub(crate) struct BindingSpec {
     /// The template.
     pub(crate) resource: Reference,
-    /// Number of wanted replicas; 0 of what is no workload.
+    /// Number of requested replicas; 0 if the template is not a workload.
     pub(crate) replicas: i32,
-    /// Request of one replica; absent of a template that is no workload.
+    /// Request of one replica; absent if the template is not a workload.
     pub(crate) replica_requirements: Option<ReplicaRequirements>,
-    /// The parts of a workload of several sorts of pods.
+    /// The components of a workload with several types of pods.
     pub(crate) components: Vec<Component>,
-    /// The clusters that it goes to: the decision.
+    /// The clusters of the template, as decided.
     pub(crate) clusters: Vec<TargetCluster>,
-    /// The policy's placement. What is attached to another binding has none.
+    /// The policy's placement; absent in a binding that is attached to another one.
     pub(crate) placement: Option<Placement>,
-    /// Clusters that it is on its way out of.
+    /// The clusters from which the template is being evicted.
     pub(crate) graceful_eviction_tasks: Vec<EvictionTask>,
-    /// The scheduler that decides; default-scheduler where it is empty.
+    /// The scheduler that decides; default-scheduler if empty.
     pub(crate) scheduler_name: String,
-    /// When somebody asked for a decision from scratch.
+    /// Time at which a decision from scratch was requested.
     pub(crate) reschedule_triggered_at: Option<Time>,
-    /// Steps that are held up.
+    /// Steps that are suspended.
     pub(crate) suspension: Option<Suspension>,
-    /// The groups of workloads that it belongs to.
+    /// The workload groups of the template.
     pub(crate) workload_affinity_groups: Option<WorkloadAffinityGroups>,
 }
 
@@ -75,18 +75,18 @@ pub(crate) struct Reference {
 pub(crate) struct ReplicaRequirements {
     /// Amounts by resource.
     pub(crate) resource_request: ResourceList,
-    /// The namespace that quotas are looked for in.
+    /// The namespace of the quotas that apply.
     pub(crate) namespace: String,
     /// The PriorityClass of its pods.
     pub(crate) priority_class_name: String,
 }
 
-/// One part of a workload of several sorts of pods.
+/// One component of a workload with several types of pods.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["name", "replicas"]))]
 pub(crate) struct Component {
-    /// The name of the part.
+    /// The name of the component.
     #[schemars(length(max = 32))]
     pub(crate) name: String,
     /// Number of its pods.
@@ -95,54 +95,54 @@ pub(crate) struct Component {
     pub(crate) replica_requirements: Option<ReplicaRequirements>,
 }
 
-/// A cluster that the template goes to.
+/// A cluster of the template.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["name"], "x-kubernetes-preserve-unknown-fields" = true))]
 pub(crate) struct TargetCluster {
     /// The name of the cluster.
     pub(crate) name: String,
-    /// Number of replicas that go there.
+    /// Number of replicas on the cluster.
     pub(crate) replicas: i32,
 }
 
-/// A cluster that the template is on its way out of.
+/// A cluster from which the template is being evicted.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["fromCluster", "producer", "reason"], "x-kubernetes-preserve-unknown-fields" = true))]
 pub(crate) struct EvictionTask {
     /// The cluster.
     pub(crate) from_cluster: String,
-    /// Number of replicas that were there.
+    /// Number of replicas on the cluster before the eviction.
     pub(crate) replicas: Option<i32>,
-    /// Why it leaves.
+    /// The reason for the eviction.
     #[schemars(
         length(min = 1, max = 32),
         regex(pattern = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$")
     )]
     pub(crate) reason: String,
-    /// Controller that asks for it.
+    /// Controller that requests the eviction.
     pub(crate) producer: String,
 }
 
-/// Steps that are held up.
+/// Steps that are suspended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub(crate) struct Suspension {
-    /// Whether nothing is brought to the clusters.
+    /// Whether the template is not propagated to clusters.
     pub(crate) dispatching: Option<bool>,
-    /// Whether nothing is decided.
+    /// Whether the binding is not scheduled.
     pub(crate) scheduling: Option<bool>,
 }
 
-/// The groups of workloads that a workload belongs to.
+/// The workload groups of a workload.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct WorkloadAffinityGroups {
-    /// Those it goes with.
+    /// The group of workloads on the same clusters.
     pub(crate) affinity_group: String,
-    /// Those it stays away from.
+    /// The group of workloads on different clusters.
     pub(crate) anti_affinity_group: String,
 }
 
@@ -151,12 +151,12 @@ pub(crate) struct WorkloadAffinityGroups {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub(crate) struct BindingStatus {
-    /// The generation that was decided last.
+    /// The generation of the last decision.
     pub(crate) scheduler_observed_generation: i64,
     /// The group of clusters that was chosen.
     #[serde(rename = "schedulerObservingAffinityName")]
     pub(crate) scheduler_observed_affinity_name: String,
-    /// When a decision succeeded last.
+    /// Time of the last successful decision.
     pub(crate) last_scheduled_time: Option<Time>,
     /// The conditions.
     #[schemars(with = "Vec<ConditionForm>")]

@@ -25,20 +25,21 @@ pub(crate) struct Cluster {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["syncMode"], "x-kubernetes-preserve-unknown-fields" = true))]
 pub(crate) struct ClusterSpec {
-    /// Push: the control plane writes to the cluster. Pull: an agent there asks.
+    /// Push: the control plane writes to the cluster. Pull: an agent on the cluster reads from the control
+    /// plane.
     #[schemars(extend("enum" = ["Push", "Pull"]))]
     pub(crate) sync_mode: String,
     /// The infrastructure provider.
     pub(crate) provider: String,
     /// The region.
     pub(crate) region: String,
-    /// The zone, where it is only one. Deprecated: zones.
+    /// The zone, if there is only one. Deprecated: use zones.
     pub(crate) zone: String,
     /// The zones.
     pub(crate) zones: Vec<String>,
-    /// Taints keep templates away that do not tolerate them.
+    /// Taints of the cluster, which templates must tolerate.
     pub(crate) taints: Vec<Taint>,
-    /// Sizes of nodes, by which room is counted.
+    /// Sizes of nodes, by which room is calculated.
     pub(crate) resource_models: Vec<ResourceModel>,
 }
 
@@ -53,7 +54,7 @@ pub(crate) struct Taint {
     pub(crate) value: String,
     /// NoSchedule or NoExecute.
     pub(crate) effect: String,
-    /// When a NoExecute taint was added.
+    /// Time at which a NoExecute taint was added.
     pub(crate) time_added: Option<Time>,
 }
 
@@ -73,9 +74,9 @@ pub(crate) struct ResourceModel {
 pub(crate) struct ResourceRange {
     /// The resource.
     pub(crate) name: String,
-    /// The least, which is in the range.
+    /// The minimum, inclusive.
     pub(crate) min: QuantityText,
-    /// The most, which is not.
+    /// The maximum, exclusive.
     pub(crate) max: QuantityText,
 }
 
@@ -94,7 +95,7 @@ pub(crate) struct ClusterStatus {
     /// Number of nodes.
     #[schemars(with = "Option<NodeSummary>")]
     pub(crate) node_summary: Option<IgnoredAny>,
-    /// Resources of the cluster, and how much of them is in use.
+    /// Resources of the cluster and their use.
     pub(crate) resource_summary: Option<ResourceSummary>,
 }
 
@@ -103,18 +104,18 @@ pub(crate) struct ClusterStatus {
 #[schemars(rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is read")]
 pub(crate) struct NodeSummary {
-    /// All of them.
+    /// Number of all nodes.
     total_num: Option<i32>,
-    /// Those that are ready.
+    /// Number of ready nodes.
     ready_num: Option<i32>,
 }
 
-/// The kinds that the cluster serves of one version of a group.
+/// The kinds that the cluster serves in one version of an API group.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["groupVersion"]))]
 pub(crate) struct ApiEnablement {
-    /// The group and version, as an apiVersion has them.
+    /// The group and version, in the form of an apiVersion.
     pub(crate) group_version: String,
     /// The kinds.
     pub(crate) resources: Vec<ApiResource>,
@@ -134,17 +135,17 @@ pub(crate) struct ApiResource {
 /// Amounts by resource.
 pub(crate) type ResourceList = BTreeMap<String, QuantityText>;
 
-/// Resources of the cluster, and how much of them is in use.
+/// Resources of the cluster and their use.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ResourceSummary {
-    /// All that pods may use.
+    /// The resources that pods may use.
     pub(crate) allocatable: ResourceList,
     /// Requests of pods without a node.
     pub(crate) allocating: ResourceList,
     /// Requests of pods on nodes.
     pub(crate) allocated: ResourceList,
-    /// Numbers of nodes by size, by their free resources.
+    /// Numbers of nodes by size, according to their free resources.
     pub(crate) allocatable_modelings: Vec<GradeCount>,
 }
 
@@ -155,6 +156,6 @@ pub(crate) struct ResourceSummary {
 pub(crate) struct GradeCount {
     /// The number of the size.
     pub(crate) grade: u32,
-    /// The nodes.
+    /// Number of nodes.
     pub(crate) count: i64,
 }

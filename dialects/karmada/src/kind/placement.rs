@@ -4,21 +4,21 @@ use berth_apimachinery::selector::LabelSelector;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Clusters that a template goes to, and the division of replicas among them.
+/// The clusters of a template, and the division of replicas among them.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Placement {
     /// The clusters that may be chosen. Not together with clusterAffinities.
     pub(crate) cluster_affinity: Option<ClusterAffinity>,
-    /// Groups of clusters, tried one after the other until one takes all.
+    /// Groups of clusters, which are tried in order until one has room for all replicas.
     pub(crate) cluster_affinities: Option<Vec<ClusterAffinityTerm>>,
-    /// The taints of clusters that are put up with.
+    /// The taints of clusters that are tolerated.
     pub(crate) cluster_tolerations: Vec<Toleration>,
-    /// Over how many clusters or regions the template spreads.
+    /// Constraints on the number of clusters or regions of the template.
     pub(crate) spread_constraints: Vec<SpreadConstraint>,
-    /// Division of replicas; every cluster gets all of them where it is left out.
+    /// Division of replicas; by default, every cluster gets all replicas.
     pub(crate) replica_scheduling: Option<ReplicaScheduling>,
-    /// Other workloads that it goes with, or stays away from.
+    /// Affinity to other workloads, and anti-affinity.
     pub(crate) workload_affinity: Option<WorkloadAffinity>,
 }
 
@@ -43,7 +43,7 @@ impl Placement {
     }
 }
 
-/// Selected clusters; everything that is said must hold.
+/// Selected clusters; all parts of the selection must match.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ClusterAffinity {
@@ -53,10 +53,10 @@ pub(crate) struct ClusterAffinity {
     /// A selector over provider, region and zone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) field_selector: Option<FieldSelector>,
-    /// The names of clusters; every one where there are none.
+    /// The names of clusters; empty means all clusters.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) cluster_names: Vec<String>,
-    /// The names of clusters that are left out.
+    /// The names of excluded clusters.
     #[serde(rename = "exclude", skip_serializing_if = "Vec::is_empty")]
     pub(crate) exclude_clusters: Vec<String>,
 }
@@ -93,12 +93,12 @@ pub(crate) struct ClusterAffinityTerm {
     /// Its clusters.
     #[serde(flatten)]
     pub(crate) affinity: ClusterAffinity,
-    /// Further clusters, for what has no room in those before.
+    /// Further clusters, for replicas without room on the clusters before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) overflow_affinities: Option<Vec<OverflowAffinity>>,
 }
 
-/// Clusters of a group for what has no room in those before.
+/// Clusters of a group for replicas without room on the clusters before.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["affinityName"]))]
@@ -111,34 +111,34 @@ pub(crate) struct OverflowAffinity {
     pub(crate) affinity: ClusterAffinity,
 }
 
-/// A taint that is put up with.
+/// A taint that is tolerated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Toleration {
-    /// The key; every key where it is empty.
+    /// The key; empty means all keys.
     pub(crate) key: String,
-    /// Equal or Exists; Equal where it is empty.
+    /// Equal or Exists; empty means Equal.
     pub(crate) operator: String,
     /// The value, for Equal.
     pub(crate) value: String,
-    /// The effect; every effect where it is empty.
+    /// The effect; empty means all effects.
     pub(crate) effect: String,
-    /// Time for which a NoExecute taint is tolerated by workload that is on the cluster already.
+    /// Time for which workloads that are already on the cluster tolerate a NoExecute taint.
     pub(crate) toleration_seconds: Option<i64>,
 }
 
-/// Over how many groups of clusters the template spreads.
+/// Constraint on the number of groups of clusters of the template.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct SpreadConstraint {
-    /// The field that makes the groups: cluster, region, zone or provider.
+    /// The field by which clusters are grouped: cluster, region, zone or provider.
     #[schemars(extend("enum" = ["cluster", "region", "zone", "provider"]))]
     pub(crate) spread_by_field: String,
-    /// The label that makes the groups.
+    /// The label by which clusters are grouped.
     pub(crate) spread_by_label: String,
-    /// Most groups.
+    /// The largest number of groups.
     pub(crate) max_groups: i64,
-    /// Fewest groups.
+    /// The smallest number of groups.
     pub(crate) min_groups: i64,
 }
 
@@ -146,13 +146,13 @@ pub(crate) struct SpreadConstraint {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ReplicaScheduling {
-    /// Duplicated gives all to every cluster, Divided a part.
+    /// Duplicated gives all replicas to every cluster, Divided a part to each.
     #[schemars(extend("enum" = ["Duplicated", "Divided"], "default" = "Divided"))]
     pub(crate) replica_scheduling_type: String,
-    /// Aggregated takes as few clusters as there is room in, Weighted goes by weights.
+    /// Aggregated uses as few clusters as have enough room, Weighted divides by weights.
     #[schemars(extend("enum" = ["Aggregated", "Weighted"]))]
     pub(crate) replica_division_preference: String,
-    /// The weights of Weighted; all clusters alike where they are left out.
+    /// The weights of Weighted; by default, all clusters have equal weights.
     pub(crate) weight_preference: Option<WeightPreference>,
 }
 
@@ -160,9 +160,9 @@ pub(crate) struct ReplicaScheduling {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct WeightPreference {
-    /// Weights by the clusters they are of.
+    /// Weights, each with its clusters.
     pub(crate) static_weight_list: Vec<StaticWeight>,
-    /// A weight that is measured, in place of the list.
+    /// A measured weight, in place of the list.
     #[schemars(extend("enum" = ["AvailableReplicas"]))]
     pub(crate) dynamic_weight: String,
 }
@@ -179,7 +179,7 @@ pub(crate) struct StaticWeight {
     pub(crate) weight: i64,
 }
 
-/// Other workloads that a workload goes with, or stays away from.
+/// Affinity to other workloads, and anti-affinity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct WorkloadAffinity {
@@ -189,7 +189,7 @@ pub(crate) struct WorkloadAffinity {
     pub(crate) anti_affinity: Option<WorkloadAffinityTerm>,
 }
 
-/// A label that says which workloads belong together.
+/// A label that identifies a group of workloads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["groupByLabelKey"]))]

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::placement::Placement;
 
-/// Policy that sends templates to clusters.
+/// Policy that propagates templates to clusters.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["spec"]))]
@@ -24,25 +24,25 @@ pub(crate) struct PolicySpec {
     /// The templates.
     #[schemars(length(min = 1))]
     pub(crate) resource_selectors: Vec<ResourceSelector>,
-    /// Clusters that they go to, and the division of replicas among them.
+    /// Clusters of the templates, and the division of replicas among them.
     pub(crate) placement: Placement,
-    /// Priority among policies of one kind that select a template: the highest.
+    /// Priority among policies of one kind that select the same template: the highest wins.
     #[schemars(extend("x-default" = 0))]
     pub(crate) priority: i32,
-    /// Whether it takes templates from policies of lower priority.
+    /// Whether the policy preempts templates of policies with a lower priority.
     #[schemars(extend("enum" = ["Always", "Never"], "default" = "Never"))]
     pub(crate) preemption: String,
-    /// Override policies that must be there before it claims anything.
+    /// Override policies that must exist before the policy claims templates.
     pub(crate) dependent_overrides: Vec<String>,
-    /// Lazy has a change of it wait for the next change of each template.
+    /// Lazy delays a change of the policy until the next change of each template.
     #[schemars(extend("enum" = ["Lazy"]))]
     pub(crate) activation_preference: String,
-    /// The scheduler that decides. It cannot be changed.
+    /// The scheduler that decides. This cannot be changed.
     #[schemars(extend("default" = "default-scheduler"))]
     pub(crate) scheduler_name: String,
 }
 
-/// Templates, by what they are and by name or labels.
+/// Templates, by kind, and by name or labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["apiVersion", "kind"]))]
@@ -51,9 +51,9 @@ pub(crate) struct ResourceSelector {
     pub(crate) api_version: String,
     /// Their kind.
     pub(crate) kind: String,
-    /// Their namespace; every one where it is empty.
+    /// Their namespace; empty means all namespaces.
     pub(crate) namespace: String,
-    /// The name of the one that is meant; then labels do not count.
+    /// The name of a single template. If it is set, labels do not count.
     pub(crate) name: String,
     /// A selector over their labels.
     pub(crate) label_selector: Option<LabelSelector>,

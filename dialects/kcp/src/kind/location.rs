@@ -36,11 +36,12 @@ pub struct LocationSpec {
     /// Description of the location for users.
     #[serde(default)]
     pub description: Option<String>,
-    /// Labels that users may select instances by. They are advertised only.
+    /// Labels by which users may select instances. They are advertised only.
     #[serde(default)]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["key"]))]
     pub available_selector_labels: Vec<AvailableLabel>,
-    /// The labels of the workload clusters that belong to the location; an empty selector takes all of them.
+    /// The labels of the workload clusters that belong to the location; an empty selector selects all of
+    /// them.
     #[serde(default)]
     #[schemars(extend("x-default" = {}))]
     pub instance_selector: LabelSelector,
@@ -61,13 +62,13 @@ pub struct InstanceResource {
     pub resource: String,
 }
 
-/// One label users may select by.
+/// One label by which users may select.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct AvailableLabel {
     /// The label key.
     #[schemars(length(max = 255))]
     pub key: String,
-    /// The values there are.
+    /// The possible values.
     #[serde(default)]
     pub values: Vec<String>,
     /// Meaning of the label.
@@ -83,7 +84,7 @@ pub struct LocationStatus {
     /// Number of workload clusters that the selector matches.
     #[schemars(range(min = 0))]
     pub instances: Option<i32>,
-    /// Number of them that are ready and not cordoned.
+    /// Number of ready instances that are not cordoned.
     #[schemars(range(min = 0))]
     pub available_instances: Option<i32>,
 }

@@ -27,10 +27,10 @@ pub struct WorkloadCluster {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct WorkloadClusterSpec {
-    /// Keeps new namespaces away; those that are there stay.
+    /// Whether the cluster accepts no new namespaces; namespaces on the cluster stay.
     #[schemars(extend("x-default" = false))]
     pub unschedulable: bool,
-    /// From this instant on, namespaces on the cluster are moved away and no new ones come.
+    /// The instant from which on namespaces on the cluster are moved away, and no new ones are placed on it.
     #[schemars(with = "String", extend("format" = "date-time", "nullable" = true))]
     pub evict_after: Option<Timestamp>,
 }
@@ -42,25 +42,25 @@ pub struct WorkloadClusterSpec {
 pub struct WorkloadClusterStatus {
     /// Resources for workload, by resource name.
     pub allocatable: BTreeMap<String, QuantityText>,
-    /// All there is, by resource name.
+    /// The total resources, by resource name.
     pub capacity: BTreeMap<String, QuantityText>,
-    /// The state of the cluster, one entry per aspect; Ready sums them up.
+    /// The state of the cluster, one entry per aspect; Ready summarizes them.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,
-    /// The resources the syncer syncs, such as deployments.apps.
+    /// The resources that the syncer syncs, such as deployments.apps.
     pub synced_resources: Vec<String>,
-    /// When the syncer last said that it is alive.
+    /// Time of the syncer's last heartbeat.
     #[schemars(with = "String", extend("format" = "date-time", "nullable" = true))]
     pub last_syncer_heartbeat_time: Option<Timestamp>,
     /// Addresses at which the syncer finds the objects to sync.
     pub virtual_workspaces: Vec<VirtualWorkspace>,
 }
 
-/// An API endpoint made for the syncer.
+/// An API endpoint for the syncer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct VirtualWorkspace {
-    /// Its URL.
+    /// The URL.
     pub url: String,
 }
 

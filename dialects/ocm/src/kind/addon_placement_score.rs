@@ -8,11 +8,11 @@ use serde::Deserialize;
 use super::Condition;
 use crate::names::GROUP;
 
-/// A bundle of scores of one cluster. It lives in the namespace that carries the cluster's name.
+/// A bundle of scores of one cluster, in the namespace with the cluster's name.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct AddOnPlacementScore {
-    /// The scores, written by whoever measures them.
+    /// The scores, written by the program that measures them.
     pub(crate) status: AddOnPlacementScoreStatus,
 }
 
@@ -23,10 +23,10 @@ pub(crate) struct AddOnPlacementScoreStatus {
     /// The state of the scores.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub(crate) conditions: Vec<Condition>,
-    /// The scores, each name once.
+    /// The scores, with unique names.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub(crate) scores: Vec<ScoreItem>,
-    /// The instant after which the scores count as 0; without it they never expire.
+    /// The instant after which the scores count as 0. Without it, they never expire.
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub(crate) valid_until: Option<Timestamp>,
 }
@@ -38,7 +38,7 @@ pub(crate) struct AddOnPlacementScoreStatus {
 pub(crate) struct ScoreItem {
     /// The name of the score.
     pub(crate) name: String,
-    /// The value, from -100 to 100; without one it is 0.
+    /// The value, from -100 to 100; 0 by default.
     #[schemars(range(min = -100, max = 100))]
     pub(crate) value: i32,
 }

@@ -7,15 +7,15 @@ use serde::Deserialize;
 
 use crate::names::GROUP;
 
-/// A statement of a managed cluster about itself, named by what it is about, such as id.k8s.io.
+/// A claim of a managed cluster about itself, named by its subject, such as id.k8s.io.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct ClusterClaim {
-    /// The statement.
+    /// The claim.
     pub(crate) spec: ClusterClaimSpec,
 }
 
-/// The statement.
+/// The claim.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct ClusterClaimSpec {

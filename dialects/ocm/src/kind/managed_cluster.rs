@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{Condition, NAMESPACE_NAME, QUALIFIED_NAME};
 use crate::names::{DEFAULT_SET, GROUP, SET_LABEL};
 
-/// The desired state and the reported state of one managed cluster. Its namespace on the hub carries its
+/// The desired state and the reported state of one managed cluster. Its namespace on the hub has the same
 /// name.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -36,12 +36,12 @@ pub(crate) struct ManagedClusterSpec {
     pub(crate) lease_duration_seconds: Option<i32>,
     /// Addresses of the API server of the cluster.
     pub(crate) managed_cluster_client_configs: Vec<ClientConfig>,
-    /// Taints keep placements away that do not tolerate them.
+    /// Taints of the cluster, which placements must tolerate.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub(crate) taints: Vec<Taint>,
 }
 
-/// One way to reach the API server of the cluster.
+/// One address of the API server of the cluster, with its certificate authority.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["url"]))]
@@ -69,7 +69,7 @@ pub(crate) struct Taint {
     /// changes nothing, NoSelectIfNew drops it unless it is already selected.
     #[schemars(extend("enum" = ["NoSelect", "PreferNoSelect", "NoSelectIfNew"]))]
     pub(crate) effect: String,
-    /// When the taint was added; set by the server.
+    /// Time at which the taint was added; set by the server.
     #[schemars(with = "String", extend("format" = "date-time", "nullable" = true))]
     pub(crate) time_added: Option<Timestamp>,
 }
@@ -97,12 +97,12 @@ pub(crate) struct ManagedClusterStatus {
     /// The resources of the cluster that workload may use, by resource name.
     #[schemars(with = "BTreeMap<String, Quantity>")]
     pub(crate) allocatable: BTreeMap<String, Amount>,
-    /// The versions the cluster runs.
+    /// The versions of the software on the cluster.
     pub(crate) version: Version,
     /// Claims of the cluster about itself, such as its id, region and platform.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub(crate) cluster_claims: Vec<ClusterClaim>,
-    /// The namespaces the hub manages on the cluster, with their state.
+    /// The namespaces that the hub manages on the cluster, with their state.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["clusterSet", "name"]))]
     pub(crate) managed_namespaces: Vec<ManagedNamespaceStatus>,
 }
@@ -136,7 +136,7 @@ impl Amount {
 ))]
 struct Quantity(#[expect(dead_code, reason = "the type only carries a schema")] Value);
 
-/// The versions the cluster runs.
+/// The versions of the software on the cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct Version {
@@ -156,7 +156,7 @@ pub(crate) struct ClusterClaim {
     pub(crate) value: String,
 }
 
-/// The state of one namespace the hub manages on the cluster.
+/// The state of one namespace that the hub manages on the cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["clusterSet", "name"]))]
@@ -164,9 +164,9 @@ pub(crate) struct ManagedNamespaceStatus {
     /// The name of the namespace.
     #[schemars(length(max = 63), regex(pattern = NAMESPACE_NAME))]
     pub(crate) name: String,
-    /// The cluster set that asked for the namespace.
+    /// The cluster set that requested the namespace.
     pub(crate) cluster_set: String,
-    /// Whether the namespace is there.
+    /// Whether the namespace exists.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub(crate) conditions: Vec<Condition>,
 }

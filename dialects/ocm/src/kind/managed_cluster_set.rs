@@ -29,7 +29,7 @@ pub(crate) struct ManagedClusterSetSpec {
     /// Rule by which clusters become members.
     #[schemars(extend("x-default" = {"selectorType": "ExclusiveClusterSetLabel"}))]
     pub(crate) cluster_selector: ClusterSelector,
-    /// Namespaces the hub keeps on every cluster of the set.
+    /// Namespaces that the hub manages on every cluster of the set.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub(crate) managed_namespaces: Vec<ManagedNamespace>,
 }
@@ -39,12 +39,12 @@ pub(crate) struct ManagedClusterSetSpec {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["selectorType"]))]
 pub(crate) struct ClusterSelector {
-    /// ExclusiveClusterSetLabel takes the clusters whose set label names this set; LabelSelector takes those
-    /// the label selector matches.
+    /// ExclusiveClusterSetLabel selects the clusters whose set label names this set; LabelSelector selects
+    /// the clusters that the label selector matches.
     #[schemars(with = "String", extend("enum" = ["ExclusiveClusterSetLabel", "LabelSelector"], "default" = "ExclusiveClusterSetLabel"))]
     pub(crate) selector_type: SelectorType,
-    /// The labels of the members, for the type LabelSelector; an empty selector takes every cluster, none
-    /// takes none.
+    /// The labels of the members, for the type LabelSelector. An empty selector selects every cluster, an
+    /// absent one no cluster.
     pub(crate) label_selector: Option<LabelSelector>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) enum SelectorType {
     LabelSelector,
 }
 
-/// A namespace the hub keeps on every cluster of the set.
+/// A namespace that the hub manages on every cluster of the set.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["name"]))]

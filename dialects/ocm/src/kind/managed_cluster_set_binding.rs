@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Condition;
 use crate::names::GROUP;
 
-/// Binds a cluster set to the namespace of the binding. The binding carries the name of the set.
+/// Binds a cluster set to the namespace of the binding. The binding has the name of the set.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["spec"]))]

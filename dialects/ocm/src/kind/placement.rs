@@ -12,12 +12,13 @@ use serde_json::Value;
 use super::{Condition, PlacementSpec, placement_rules};
 use crate::names::GROUP;
 
-/// Asks for clusters of the sets bound to the namespace. The answer is in PlacementDecision objects.
+/// A request for clusters from the sets that are bound to the namespace. The selected clusters are in
+/// PlacementDecision objects.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["spec"]))]
 pub(crate) struct Placement {
-    /// Clusters that are wanted, and their number.
+    /// The requested clusters, and their number.
     pub(crate) spec: PlacementSpec,
     /// Result of scheduling.
     pub(crate) status: PlacementStatus,
@@ -43,10 +44,10 @@ pub(crate) struct PlacementStatus {
     pub(crate) number_of_selected_clusters: i32,
     /// The groups of selected clusters, with the objects that list them.
     pub(crate) decision_groups: Vec<DecisionGroupStatus>,
-    /// Whether the placement is satisfied and understood.
+    /// Whether the placement is satisfied, and whether its spec is valid.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub(crate) conditions: Vec<Condition>,
-    /// When scores last changed the decisions. Kept, not written.
+    /// Time at which scores last changed the decisions. Stored, but not written by Berth.
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub(crate) last_score_update_time: Option<Timestamp>,
 }
@@ -57,7 +58,7 @@ pub(crate) struct PlacementStatus {
 pub(crate) struct DecisionGroupStatus {
     /// The index of the group, from 0.
     pub(crate) decision_group_index: i32,
-    /// The name of the group, empty for those without one.
+    /// The name of the group; empty for groups without a name.
     pub(crate) decision_group_name: String,
     /// The names of the PlacementDecisions that list the clusters of the group.
     pub(crate) decisions: Vec<String>,

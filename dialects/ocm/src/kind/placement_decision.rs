@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::names::{DECISIONS_PER_OBJECT, GROUP};
 
-/// A part of the clusters a Placement selected. The label cluster.open-cluster-management.io/placement names
-/// it.
+/// A part of the clusters that a Placement selected. The label cluster.open-cluster-management.io/placement
+/// names the Placement.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct PlacementDecision {
@@ -33,9 +33,9 @@ pub(crate) struct PlacementDecisionStatus {
 pub(crate) struct ClusterDecision {
     /// The name of the ManagedCluster.
     pub(crate) cluster_name: String,
-    /// Why the cluster was selected, mostly empty.
+    /// The reason why the cluster was selected, mostly empty.
     pub(crate) reason: String,
-    /// The score the cluster had when it was selected, where it is kept.
+    /// The score of the cluster when it was selected, if it is stored.
     pub(crate) score: Option<i64>,
 }
 

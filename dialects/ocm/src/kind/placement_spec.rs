@@ -6,13 +6,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Clusters that are wanted, and their number.
+/// The requested clusters, and their number.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PlacementSpec {
-    /// The cluster sets to choose from; empty means every set bound to the namespace.
+    /// The cluster sets to choose from; empty means every set that is bound to the namespace.
     pub(crate) cluster_sets: Vec<String>,
-    /// Number of clusters that are wanted; unset means every cluster that fits.
+    /// Number of requested clusters; unset means every cluster that fits.
     #[schemars(range(min = 0))]
     pub(crate) number_of_clusters: Option<i32>,
     /// Requirements on a cluster; one matching predicate is enough.
@@ -20,17 +20,17 @@ pub(crate) struct PlacementSpec {
     pub(crate) predicates: Vec<Predicate>,
     /// Ranking of the clusters that fit.
     pub(crate) prioritizer_policy: PrioritizerPolicy,
-    /// Spread of the selection over topologies. Kept, not acted on.
+    /// Spread of the selection over topologies. Stored, without effect.
     pub(crate) spread_policy: SpreadPolicy,
-    /// The taints of clusters this placement puts up with.
+    /// The taints of clusters that this placement tolerates.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub(crate) tolerations: Vec<Toleration>,
     /// Division of the selected clusters into groups.
     pub(crate) decision_strategy: DecisionStrategy,
-    /// The order of the decisions. Kept, not acted on.
+    /// The order of the decisions. Stored, without effect.
     #[schemars(extend("enum" = ["ClusterName", "Score"], "default" = "ClusterName"))]
     pub(crate) sort_by: Option<String>,
-    /// Interval at which score changes may alter the decisions. Kept, not acted on.
+    /// Interval at which score changes may alter the decisions. Stored, without effect.
     #[schemars(regex(pattern = r"^[0-9]+[hms]$"), extend("default" = "1m"))]
     pub(crate) score_rate_limit: Option<String>,
 }
@@ -39,7 +39,7 @@ pub(crate) struct PlacementSpec {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Predicate {
-    /// Requirements on a cluster; every given selector must match.
+    /// Requirements on a cluster; all selectors that are set must match.
     pub(crate) required_cluster_selector: ClusterSelector,
 }
 
@@ -76,8 +76,8 @@ pub(crate) struct CelSelector {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct PrioritizerPolicy {
-    /// Additive adds to the default prioritizers Balance and Steady and overrides them; Exact uses only what
-    /// is listed.
+    /// Additive adds to the default prioritizers Balance and Steady and overrides them; Exact uses only the
+    /// listed prioritizers.
     #[schemars(extend("default" = "Additive"))]
     pub(crate) mode: String,
     /// The prioritizers, with their weights.
@@ -89,9 +89,9 @@ pub(crate) struct PrioritizerPolicy {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PrioritizerConfig {
-    /// The name of a built-in prioritizer. Use scoreCoordinate instead, which wins when both are given.
+    /// The name of a built-in prioritizer. Deprecated: use scoreCoordinate, which wins if both are set.
     pub(crate) name: String,
-    /// Score that is meant.
+    /// The score to use.
     pub(crate) score_coordinate: Option<ScoreCoordinate>,
     /// Factor of the score, from -10 to 10; 0 turns the prioritizer off, a negative weight prefers the
     /// clusters with the lowest score.
@@ -99,7 +99,7 @@ pub(crate) struct PrioritizerConfig {
     pub(crate) weight: Option<i32>,
 }
 
-/// Score that is meant.
+/// The score to use.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["type"]))]
@@ -110,7 +110,7 @@ pub(crate) struct ScoreCoordinate {
     pub(crate) r#type: String,
     /// The built-in prioritizer: Balance, Steady, ResourceAllocatableCPU or ResourceAllocatableMemory.
     pub(crate) built_in: String,
-    /// Older spelling of builtIn, as of the first versions of the API.
+    /// Older spelling of builtIn, from the first versions of the API.
     pub(crate) build_in: String,
     /// The score of AddOnPlacementScore objects, for the type AddOn.
     pub(crate) add_on: Option<AddOnScore>,
@@ -127,7 +127,7 @@ pub(crate) struct AddOnScore {
     pub(crate) score_name: String,
 }
 
-/// A taint this placement puts up with.
+/// A taint that this placement tolerates.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Toleration {
@@ -156,7 +156,7 @@ pub(crate) struct SpreadPolicy {
     pub(crate) spread_constraints: Vec<SpreadConstraint>,
 }
 
-/// One constraint on how the selection spreads.
+/// One constraint on the spread of the selection.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["topologyKey", "topologyKeyType"]))]
@@ -169,10 +169,10 @@ pub(crate) struct SpreadConstraint {
         )
     )]
     pub(crate) topology_key: String,
-    /// Whether the key is that of a label or of a claim.
+    /// Whether the key is a label or a claim.
     #[schemars(extend("enum" = ["Label", "Claim"]))]
     pub(crate) topology_key_type: String,
-    /// Most unevenness of the topologies.
+    /// The largest allowed difference between topologies.
     #[schemars(range(min = 1), extend("default" = 1))]
     pub(crate) max_skew: Option<i32>,
     /// Consequence when the constraint cannot be met.
@@ -192,7 +192,8 @@ pub(crate) struct DecisionStrategy {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct GroupStrategy {
-    /// The groups with names, filled in order; the clusters none of them takes form groups without a name.
+    /// The groups with names, filled in order. Clusters that belong to none of them form groups without a
+    /// name.
     pub(crate) decision_groups: Vec<DecisionGroup>,
     /// The largest number of clusters in one group, or that share of all selected clusters.
     #[schemars(extend("x-kubernetes-int-or-string" = true, "default" = "100%", "pattern" = r"^((100|[1-9][0-9]{0,1})%|[1-9][0-9]*)$"))]

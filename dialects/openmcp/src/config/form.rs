@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::{Scope, Strategy};
 use crate::kind::cluster::ClusterSpec;
 
-/// The operator's file; only the scheduler's part is taken.
+/// The operator's file, of which only the scheduler's part is read.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["scheduler"]))]
@@ -24,17 +24,17 @@ pub(super) struct Form {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Scheduler {
-    /// Clusters that are looked at. Namespaced: those in the template's namespace, else the request's.
-    /// Cluster: those of all namespaces. Without it, what `spec.rules` says: Cluster by the rules of today,
+    /// Clusters that are considered. Namespaced: those in the template's namespace, else in the request's.
+    /// Cluster: those of all namespaces. The default depends on `spec.rules`: Cluster by the current rules,
     /// else Namespaced.
     #[serde(deserialize_with = "scope", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("enum" = ["Cluster", "Namespaced", ""]))]
     pub(super) scope: Option<Scope>,
-    /// Choice among several Clusters. Balanced: the one with the fewest requests. Random: any. Simple: the
-    /// first by namespace and name.
+    /// Choice among several Clusters. Balanced: the Cluster with the fewest requests. Random: any Cluster.
+    /// Simple: the first Cluster by namespace and name.
     #[schemars(extend("enum" = ["Balanced", "Random", "Simple", ""]))]
     pub(super) strategy: Strategy,
-    /// Selectors of the objects that are considered; an empty selector is everything.
+    /// Selectors of the objects that are considered; an empty selector selects all objects.
     pub(super) selectors: Selectors,
     /// Mapping of a request with a purpose, by purpose.
     pub(super) purpose_mappings: BTreeMap<String, Option<PurposeMapping>>,
@@ -44,9 +44,9 @@ pub(super) struct Scheduler {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct Selectors {
-    /// Clusters that are looked at.
+    /// Clusters that are considered.
     pub(super) clusters: LabelSelector,
-    /// ClusterRequests that are looked at.
+    /// ClusterRequests that are considered.
     pub(super) requests: LabelSelector,
 }
 
@@ -55,11 +55,11 @@ pub(super) struct Selectors {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("nullable" = true))]
 pub(super) struct PurposeMapping {
-    /// Clusters, beside selectors.clusters.
+    /// Selector of Clusters, in addition to selectors.clusters.
     pub(super) selector: LabelSelector,
     /// Template of new Clusters. Its labels must match both selectors.
     pub(super) template: ClusterTemplate,
-    /// Number of requests that share a Cluster; 0 is any number. Must be 0 where the template is Exclusive.
+    /// Number of requests that share a Cluster; 0 means any number. Must be 0 if the template is Exclusive.
     #[schemars(range(min = 0), extend("x-default" = 0))]
     pub(super) tenancy_count: i64,
 }
@@ -70,7 +70,7 @@ pub(super) struct PurposeMapping {
 pub(super) struct ClusterTemplate {
     /// The metadata of new Clusters.
     pub(super) metadata: Metadata,
-    /// The spec of new Clusters. The purpose joins its purposes.
+    /// The spec of new Clusters. The purpose is added to its purposes.
     #[schemars(schema_with = "cluster_spec")]
     pub(super) spec: Map<String, Value>,
 }
@@ -79,13 +79,13 @@ pub(super) struct ClusterTemplate {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Metadata {
-    /// The name, of Clusters for any number of requests.
+    /// The name of a Cluster for any number of requests.
     pub(super) name: String,
-    /// Prefix of names.
+    /// Prefix of the names of Clusters.
     pub(super) generate_name: String,
-    /// The namespace; the request's where it is absent.
+    /// The namespace; by default that of the request.
     pub(super) namespace: String,
-    /// Labels. Without clusters.openmcp.cloud/delete-without-requests among them, that is "true".
+    /// Labels. clusters.openmcp.cloud/delete-without-requests is "true" unless it is set here.
     pub(super) labels: BTreeMap<String, String>,
     /// Annotations.
     pub(super) annotations: BTreeMap<String, String>,
@@ -93,7 +93,7 @@ pub(super) struct Metadata {
     unused: IgnoredMetadata,
 }
 
-/// Further fields of ObjectMeta, which new Clusters do not take over.
+/// Further fields of ObjectMeta, which are not copied to new Clusters.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 struct IgnoredMetadata {

@@ -14,29 +14,31 @@ use super::cluster_request::ClusterReference;
 use super::permissions::{Oidc, Token};
 use crate::names::{GROUP, VERSION};
 
-/// Asks for access to a Cluster, named itself or by the ClusterRequest that it was granted to.
+/// A request for access to a Cluster, which is named itself or by the ClusterRequest to which it was
+/// granted.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct AccessRequest {
-    /// Access that is asked for.
+    /// The requested access.
     pub spec: AccessRequestSpec,
     /// Access that was granted.
     pub status: Option<AccessRequestStatus>,
 }
 
-/// Access that is asked for: exactly one of token and oidc.
+/// The requested access: exactly one of token and oidc.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AccessRequestSpec {
-    /// The Cluster. Where it is set, requestRef means nothing. It cannot change once set.
+    /// The Cluster. If it is set, requestRef is ignored. This cannot change once set.
     pub cluster_ref: Option<ClusterReference>,
-    /// The ClusterRequest whose Cluster is meant. It cannot change once set.
+    /// The ClusterRequest of the Cluster. This cannot change once set.
     pub request_ref: Option<ClusterReference>,
     /// Access by the token of a service account.
     pub token: Option<Token>,
     /// Access by an OIDC provider.
     pub oidc: Option<Oidc>,
-    /// Time after its creation at which the request goes, such as 24h. Without it, it stays.
+    /// Time after the creation of the request at which it is deleted, such as 24h. By default, the request
+    /// stays.
     pub ttl: Option<String>,
 }
 
@@ -45,11 +47,11 @@ pub struct AccessRequestSpec {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["observedGeneration", "phase"]))]
 pub struct AccessRequestStatus {
-    /// The generation this status was made for.
+    /// The generation for which this status was written.
     pub observed_generation: i64,
     /// Pending, Granted or Denied.
     pub phase: String,
-    /// Why the request is in this phase.
+    /// The reason why the request is in this phase.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,
     /// The Secret with the credentials, in the namespace of the request.

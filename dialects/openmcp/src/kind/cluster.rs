@@ -12,27 +12,28 @@ use serde_json::Value;
 
 use crate::names::{GROUP, VERSION};
 
-/// A Kubernetes cluster, made and run by a cluster provider. Each request that uses it has a finalizer on it.
+/// A Kubernetes cluster, which a cluster provider creates and runs. Each request that uses the cluster has a
+/// finalizer on it.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["spec"]))]
 pub struct Cluster {
-    /// Wanted cluster.
+    /// The requested cluster.
     pub spec: ClusterSpec,
-    /// Report of its provider. The scheduler does not look at it.
+    /// Report of the provider. The scheduler does not read it.
     pub status: Option<ClusterStatus>,
 }
 
-/// Wanted cluster.
+/// The requested cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["profile", "tenancy"]))]
 pub struct ClusterSpec {
-    /// The name of the ClusterProfile the cluster is made from. It cannot change.
+    /// The name of the ClusterProfile from which the cluster is created. It cannot change.
     pub profile: String,
     /// Provider-specific objects in the same namespace with more settings.
     pub cluster_configs: Vec<ConfigReference>,
-    /// The Kubernetes wanted.
+    /// The requested Kubernetes.
     pub kubernetes: KubernetesConfig,
     /// Purposes of the cluster. A request finds the cluster only if its purpose is among them.
     #[schemars(length(min = 1))]
@@ -52,7 +53,7 @@ pub struct ConfigReference {
     pub name: String,
 }
 
-/// The Kubernetes wanted.
+/// The requested Kubernetes.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct KubernetesConfig {
@@ -65,7 +66,7 @@ pub struct KubernetesConfig {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["observedGeneration", "phase"]))]
 pub struct ClusterStatus {
-    /// The generation this status was made for.
+    /// The generation for which this status was written.
     pub observed_generation: i64,
     /// The state as one word, such as Ready or Progressing.
     pub phase: String,
@@ -74,7 +75,7 @@ pub struct ClusterStatus {
     pub conditions: Vec<Condition>,
     /// The URL of the API server. Newer providers fill in endpoints instead.
     pub api_server: String,
-    /// The URLs the cluster can be reached at.
+    /// The URLs of the cluster.
     pub endpoints: Vec<Endpoint>,
     /// Data that only the provider understands.
     pub provider_status: Option<BTreeMap<String, Value>>,

@@ -7,16 +7,17 @@ use serde::Deserialize;
 
 use crate::names::{GROUP, VERSION};
 
-/// Says who makes the clusters that name it, how, and in which versions. Cluster providers publish them.
+/// The provider, the configuration and the versions of clusters with this profile. Cluster providers publish
+/// ClusterProfiles.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["spec"]))]
 pub struct ClusterProfile {
-    /// Settings by which clusters are made.
+    /// Settings by which clusters are created.
     pub spec: ClusterProfileSpec,
 }
 
-/// Settings by which clusters are made.
+/// Settings by which clusters are created.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["providerConfigRef", "providerRef", "supportedVersions"]))]

@@ -10,43 +10,43 @@ use serde_json::Value;
 
 use crate::names::{GROUP, VERSION};
 
-/// Asks for a Cluster of a purpose. The scheduler grants an existing one or makes one.
+/// A request for a Cluster of a purpose. The scheduler grants an existing Cluster or creates one.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["spec"]))]
 pub struct ClusterRequest {
-    /// The request. It cannot change.
+    /// The request, which cannot change.
     pub spec: ClusterRequestSpec,
-    /// Granted cluster.
+    /// The granted cluster.
     pub status: Option<ClusterRequestStatus>,
 }
 
-/// Wants of a request.
+/// Requirements of a request.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["purpose"]))]
 pub struct ClusterRequestSpec {
-    /// Purpose of the cluster. The scheduler's configuration says what that means.
+    /// Purpose of the cluster. The scheduler's configuration defines its meaning.
     #[schemars(length(min = 1))]
     pub purpose: String,
-    /// Whether a deleted request stays until its cluster is gone, where the cluster goes with it. Left out,
-    /// it does for an Exclusive cluster and does not for a Shared one.
+    /// Whether a deleted request stays until its cluster is deleted, if the cluster is deleted with it. The
+    /// default is true for an Exclusive cluster and false for a Shared one.
     pub wait_for_cluster_deletion: Option<bool>,
 }
 
-/// Cluster granted to a request.
+/// The cluster that was granted to a request.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["observedGeneration", "phase"]))]
 pub struct ClusterRequestStatus {
-    /// The generation this status was made for.
+    /// The generation for which this status was written.
     pub observed_generation: i64,
     /// Pending or Granted.
     pub phase: String,
-    /// Why the request is in this phase.
+    /// The reason why the request is in this phase.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,
-    /// The cluster granted. Once set it cannot change.
+    /// The granted cluster. Once set, it cannot change.
     pub cluster: Option<ClusterReference>,
 }
 

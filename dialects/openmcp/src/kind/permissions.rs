@@ -13,9 +13,9 @@ const ISSUER: &str = r"^https?://[^\s/$.?#].[^\s]*$";
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Token {
-    /// The roles that are made for it.
+    /// The roles to create for the token.
     pub permissions: Vec<Permissions>,
-    /// The roles of the cluster that it gets.
+    /// The existing roles of the cluster for the token.
     pub role_refs: Vec<RoleRef>,
 }
 
@@ -28,44 +28,44 @@ pub struct Oidc {
     #[serde(rename = "clientID")]
     #[schemars(length(min = 1))]
     pub client_id: String,
-    /// The scopes asked for beside the usual ones.
+    /// Requested scopes in addition to the usual ones.
     #[serde(rename = "extraScopes")]
     pub extra_scopes: Vec<String>,
-    /// The claim with the groups.
+    /// The claim that contains the groups.
     #[serde(rename = "groupsClaim")]
     #[schemars(extend("x-default" = "groups"))]
     pub groups_claim: String,
-    /// The prefix of groups; without it, the name and a colon. Empty is none.
+    /// The prefix of groups; by default the name and a colon. An empty prefix is none.
     #[serde(rename = "groupsPrefix")]
     pub groups_prefix: Option<String>,
     /// The issuer's URL.
     #[schemars(length(min = 1), regex(pattern = ISSUER))]
     pub issuer: String,
-    /// The name of the provider, which begins the names of its users and groups.
+    /// The name of the provider, which is the default prefix of its users and groups.
     #[schemars(length(min = 1, max = 253), regex(pattern = NAME))]
     pub name: String,
-    /// Subjects, and the roles they get.
+    /// Subjects and their roles.
     #[serde(rename = "roleBindings")]
     pub role_bindings: Vec<RoleBindings>,
-    /// The roles that are made, and bound to nobody.
+    /// The roles to create, without a binding.
     pub roles: Vec<Permissions>,
-    /// The claim with the user's name.
+    /// The claim that contains the user's name.
     #[serde(rename = "usernameClaim")]
     #[schemars(extend("x-default" = "sub"))]
     pub username_claim: String,
-    /// The prefix of users; without it, the name and a colon. Empty is none.
+    /// The prefix of users; by default the name and a colon. An empty prefix is none.
     #[serde(rename = "usernamePrefix")]
     pub username_prefix: Option<String>,
 }
 
-/// Subjects, and the roles they get.
+/// Subjects and their roles.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["roleRefs", "subjects"]))]
 pub struct RoleBindings {
     /// The roles of the cluster.
     pub role_refs: Vec<RoleRef>,
-    /// Subjects that get them; the provider's prefix comes before their names.
+    /// Subjects of the roles; the provider's prefix is put before their names.
     pub subjects: Vec<Subject>,
 }
 
@@ -99,42 +99,42 @@ pub struct Subject {
     pub namespace: Option<String>,
 }
 
-/// A role that is to be made.
+/// A role to create.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["rules"]))]
 pub struct Permissions {
-    /// Whether a namespace that is not there is left so.
+    /// Whether missing namespaces are not created.
     pub disable_automatic_namespace_creation: Option<bool>,
-    /// The name of the role; without it, a random one.
+    /// The name of the role; random by default.
     pub name: Option<String>,
-    /// The namespace of a Role; without it, a ClusterRole is made.
+    /// The namespace of a Role; without it, the role is a ClusterRole.
     pub namespace: Option<String>,
-    /// Rules about what it allows.
+    /// Rules of the role.
     pub rules: Vec<PolicyRule>,
 }
 
-/// Rule about what a role allows.
+/// One rule of a role.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["verbs"]))]
 pub struct PolicyRule {
-    /// The API groups of the resources; * is all.
+    /// The API groups of the resources; * means all.
     #[serde(rename = "apiGroups")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub api_groups: Vec<String>,
-    /// URLs that are no resources; a * at the end is allowed.
+    /// URLs that are not resources; a * at the end is allowed.
     #[serde(rename = "nonResourceURLs")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub non_resource_urls: Vec<String>,
-    /// The names of the objects; none is all.
+    /// The names of the objects; empty means all.
     #[serde(rename = "resourceNames")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub resource_names: Vec<String>,
-    /// The resources; * is all.
+    /// The resources; * means all.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub resources: Vec<String>,
-    /// Verbs that are allowed; * is all.
+    /// The allowed verbs; * means all.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub verbs: Vec<String>,
 }

@@ -26,11 +26,11 @@ pub struct Seed {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct SeedSpec {
-    /// The infrastructure the seed runs on.
+    /// The infrastructure of the seed.
     pub provider: SeedProvider,
-    /// The networks of the seed; those of shoots must be disjoint from them.
+    /// The networks of the seed, which must be disjoint from those of its shoots.
     pub networks: SeedNetworks,
-    /// Taints keep shoots away that do not tolerate them.
+    /// Taints of the seed, which shoots must tolerate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub taints: Vec<SeedTaint>,
     /// Switches.
@@ -40,7 +40,7 @@ pub struct SeedSpec {
     /// have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup: Option<SeedBackup>,
-    /// Restrictions that keep shoots within borders on this seed: it takes those that ask for nothing else.
+    /// Access restrictions that the seed offers: it accepts shoots that require no others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub access_restrictions: Vec<AccessRestriction>,
     /// The domains of the seed and of its shoots.
@@ -53,12 +53,10 @@ pub struct SeedSpec {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct SeedDns {
-    /// The domain below which control planes have their names. A shoot moves only between seeds with the
-    /// same.
+    /// The domain of the names of control planes. A shoot moves only between seeds with the same domain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub internal: Option<SeedDomain>,
-    /// Domains of shoots whose own domain is <shoot>.<project>.<one of these>, the first for those that name
-    /// none.
+    /// Domains of shoots, whose own domain is <shoot>.<project>.<one of these>; the first is the default.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub defaults: Vec<SeedDomain>,
 }
@@ -98,7 +96,7 @@ pub struct SeedNetworks {
     pub pods: String,
     /// The range of the services. Cannot be changed.
     pub services: String,
-    /// The ranges of shoots that name none.
+    /// The default ranges of shoots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shoot_defaults: Option<ShootDefaults>,
     /// The families of addresses, IPv4 and IPv6. Cannot be changed once set.
@@ -106,7 +104,7 @@ pub struct SeedNetworks {
     pub ip_families: Vec<String>,
 }
 
-/// The ranges of shoots that name none.
+/// The default ranges of shoots.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -119,14 +117,14 @@ pub struct ShootDefaults {
     pub services: Option<String>,
 }
 
-/// A taint. It has no effect field and no operator: a shoot tolerates it or is kept away.
+/// A taint, without effect and operator: a shoot must tolerate it.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct SeedTaint {
     /// The key.
     pub key: String,
-    /// The value; without one, any toleration of the key will do.
+    /// The value; a taint without a value is tolerated by any toleration of its key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
 }
@@ -154,18 +152,18 @@ pub struct SeedSettings {
     /// decides.
     #[serde(rename = "shootDNS", skip_serializing_if = "Option::is_none")]
     pub shoot_dns: Option<ShootDnsSetting>,
-    /// Whether shoots go to the seed by the zones of their workers. Only for seeds with zones.
+    /// Whether the seed is chosen by the zones of a shoot's workers. Only for seeds with zones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zone_selection: Option<ZoneSelection>,
 }
 
-/// Whether shoots go to a seed by the zones of their workers.
+/// Whether a seed is chosen by the zones of a shoot's workers.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["mode"], "x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ZoneSelection {
-    /// Enforce: only shoots with workers in a zone of the seed. Prefer: the others only where no seed is
-    /// preferred.
+    /// Enforce: the seed accepts only shoots with workers in one of its zones. Prefer: it accepts other
+    /// shoots only if no seed is preferred for them.
     #[schemars(extend("enum" = ["Prefer", "Enforce"]))]
     pub mode: String,
 }
@@ -175,7 +173,7 @@ pub struct ZoneSelection {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct SchedulingSetting {
-    /// Whether the scheduler considers the seed. Shoots can be bound by hand to a seed that is not visible.
+    /// Whether the scheduler considers the seed. Shoots can be manually bound to a seed that is not visible.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub visible: Option<bool>,
 }
@@ -185,7 +183,7 @@ pub struct SchedulingSetting {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ShootDnsSetting {
-    /// Whether they do.
+    /// Whether shoots get DNS records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
 }
@@ -211,16 +209,16 @@ pub struct SeedStatus {
     /// SeedSystemComponentsHealthy.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
-    /// Operation that the agent performs or performed last.
+    /// The current or last operation of the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_operation: Option<LastOperation>,
-    /// Resources that can be given out; only shoots is counted. Without an entry there is no limit.
+    /// Allocatable resources; only shoots is counted. A resource without an entry has no limit.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub allocatable: BTreeMap<String, Amount>,
     /// All resources of the seed.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub capacity: BTreeMap<String, Amount>,
-    /// The Gardener that takes care of the seed.
+    /// The Gardener that last reconciled the seed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gardener: Option<Gardener>,
     /// The Kubernetes version of the seed.

@@ -17,39 +17,39 @@ use crate::names::DEFAULT_SCHEDULER;
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct Shoot {
-    /// The cluster that is asked for.
+    /// The requested cluster.
     pub spec: ShootSpec,
     /// Status of the shoot.
     #[serde(default)]
     pub status: ShootStatus,
 }
 
-/// The cluster that is asked for.
+/// The requested cluster.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ShootSpec {
-    /// The cloud profile, in the older form, which Kubernetes 1.34 and newer no longer have. cloudProfile
-    /// wins when both are there.
+    /// The cloud profile in the older form, which Kubernetes 1.34 and newer no longer have. If both are set,
+    /// cloudProfile wins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cloud_profile_name: Option<String>,
-    /// The cloud profile, by kind and name. It changes between a CloudProfile and the NamespacedCloudProfiles
-    /// made of it.
+    /// The cloud profile, by kind and name. It can only change between a CloudProfile and the
+    /// NamespacedCloudProfiles that extend it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cloud_profile: Option<CloudProfileReference>,
-    /// The region the cluster runs in. Cannot be changed. Scheduling compares it with the regions of seeds.
+    /// The region of the cluster. Cannot be changed. Scheduling compares it with the regions of seeds.
     pub region: String,
     /// The infrastructure and the machines.
     pub provider: ShootProvider,
-    /// Purpose of the cluster. A testing cluster may go to any region of its provider; infrastructure is for
-    /// the namespace garden only. The default is evaluation.
+    /// Purpose of the cluster. A cluster of purpose testing may be scheduled to any region of its provider;
+    /// infrastructure is only for the namespace garden. The default is evaluation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["evaluation", "testing", "development", "production", "infrastructure"]))]
     pub purpose: Option<String>,
     /// The networks of the cluster, which must be disjoint from those of its seed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub networking: Option<Networking>,
-    /// Names of the cluster. Without it, the cluster may go to a seed whose DNS is disabled.
+    /// DNS settings. A cluster without them may be scheduled to a seed whose DNS is disabled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dns: Option<Dns>,
     /// The seed that runs the control plane. Once the object exists, only its binding subresource changes
@@ -59,22 +59,23 @@ pub struct ShootSpec {
     /// The seeds that may be picked, by labels and provider types.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed_selector: Option<SeedSelector>,
-    /// The taints of seeds that the cluster puts up with.
+    /// The taints of seeds that the cluster tolerates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tolerations: Vec<Toleration>,
-    /// The scheduler that picks a seed. The default is default-scheduler; clusters of others are left alone.
+    /// The scheduler that picks a seed; default-scheduler by default. Clusters of other schedulers are
+    /// ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler_name: Option<String>,
     /// Layout of the control plane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_plane: Option<ControlPlane>,
-    /// Restrictions that keep parts of the cluster within borders; each is one that the seed offers.
+    /// Access restrictions of the cluster, which its seed must offer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub access_restrictions: Vec<AccessRestriction>,
-    /// Whether the cluster sleeps.
+    /// Whether the cluster hibernates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hibernation: Option<Hibernation>,
-    /// Kubernetes itself.
+    /// Kubernetes settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kubernetes: Option<Kubernetes>,
 }
@@ -97,7 +98,8 @@ pub struct CloudProfileReference {
 pub struct ShootProvider {
     /// The provider type, such as aws or openstack. Cannot be changed.
     pub r#type: String,
-    /// The pools of machines. A cluster without any has no nodes and no pods, and needs no range for them.
+    /// The pools of machines. A cluster without pools has no nodes and no pods, and needs no ranges for
+    /// them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<Worker>,
 }
@@ -113,7 +115,7 @@ pub struct Worker {
     /// The availability zones of the machines.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub zones: Vec<String>,
-    /// Machines for the control plane, where it is set: the cluster hosts itself and gets no seed.
+    /// Settings of machines for the control plane. If set, the cluster is self-hosted and gets no seed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control_plane: Option<BTreeMap<String, Value>>,
 }
@@ -126,15 +128,14 @@ pub struct Networking {
     /// The range of the nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<String>,
-    /// The range of the pods; the seed's default of one of ipFamilies when absent. Cannot be changed once
-    /// set.
+    /// The range of the pods; by default that of the seed for one of ipFamilies. Cannot be changed once set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pods: Option<String>,
-    /// The range of the services; the seed's default of one of ipFamilies when absent. Cannot be changed once
+    /// The range of the services; by default that of the seed for one of ipFamilies. Cannot be changed once
     /// set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub services: Option<String>,
-    /// The families of addresses, IPv4 and IPv6; IPv4 when absent. Without IPv4, no range is needed.
+    /// The address families, IPv4 and IPv6; IPv4 by default. A cluster without IPv4 needs no ranges.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ip_families: Vec<String>,
 }
@@ -144,24 +145,24 @@ pub struct Networking {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ControlPlane {
-    /// Failures that the control plane survives.
+    /// Failures that the control plane tolerates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high_availability: Option<HighAvailability>,
-    /// The zones of the seed it runs in: one, or three where it survives the loss of a zone.
+    /// The zones of the control plane on the seed: one, or three if it tolerates the failure of a zone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub zones: Vec<String>,
 }
 
-/// Failures that a control plane survives.
+/// Failures that a control plane tolerates.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct HighAvailability {
-    /// The loss of what it survives.
+    /// The kind of failure.
     pub failure_tolerance: FailureTolerance,
 }
 
-/// The loss a control plane survives.
+/// The kind of failure that a control plane tolerates.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["type"], "x-kubernetes-preserve-unknown-fields" = true))]
@@ -171,7 +172,7 @@ pub struct FailureTolerance {
     pub r#type: String,
 }
 
-/// Names of a cluster.
+/// DNS settings of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -179,12 +180,13 @@ pub struct Dns {
     /// The domain. Cannot be changed once set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
-    /// Managers of the records; at most one is primary. Type unmanaged as the first: nobody does.
+    /// Providers that manage the DNS records, of which at most one is primary. If the first is of type
+    /// unmanaged, the records are not managed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub providers: Vec<DnsProvider>,
 }
 
-/// Manager of DNS records.
+/// Provider that manages DNS records.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -198,13 +200,13 @@ pub struct DnsProvider {
     /// The secret with the credentials.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_name: Option<String>,
-    /// The credentials, newer than secretName.
+    /// The credentials, in the newer form.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
     pub credentials_ref: Option<BTreeMap<String, Value>>,
 }
 
-/// A taint the cluster puts up with.
+/// A taint that the cluster tolerates.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -216,17 +218,17 @@ pub struct Toleration {
     pub value: Option<String>,
 }
 
-/// Whether a cluster sleeps.
+/// Whether a cluster hibernates.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct Hibernation {
-    /// Whether it should.
+    /// Whether the cluster should hibernate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
 }
 
-/// Kubernetes itself.
+/// Kubernetes settings.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -241,28 +243,28 @@ pub struct Kubernetes {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ShootStatus {
-    /// The seed that really runs the control plane, written by its agent.
+    /// The seed that runs the control plane now, written by its agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed_name: Option<String>,
-    /// Operation that is performed or was performed last.
+    /// The current or last operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_operation: Option<LastOperation>,
     /// Conditions: APIServerAvailable, ControlPlaneHealthy, ObservabilityComponentsHealthy, EveryNodeReady,
     /// SystemComponentsHealthy.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
-    /// Whether the cluster sleeps now.
+    /// Whether the cluster hibernates now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hibernated: Option<bool>,
-    /// The Gardener that takes care of the cluster.
+    /// The Gardener that last reconciled the cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gardener: Option<Gardener>,
-    /// The networks that the cluster has, which must be disjoint from those of its seed, too.
+    /// The current networks of the cluster, which must also be disjoint from those of its seed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub networking: Option<NetworkingStatus>,
 }
 
-/// The networks that a cluster has, as CIDRs.
+/// The current networks of a cluster, as CIDRs.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
