@@ -6,6 +6,7 @@ mod intern;
 mod request;
 mod row;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -133,6 +134,15 @@ impl Fleet {
     /// The Clusters with the finalizer of `holder`, in order.
     pub(crate) fn held_by(&self, holder: &str) -> impl Iterator<Item = &Place> {
         self.holders.get(holder).into_iter().flatten()
+    }
+
+    /// The requests that are granted the Cluster at `place`, or whose finalizer it carries, in order.
+    pub(crate) fn requests_on(&self, place: &Place) -> BTreeSet<Key> {
+        let granted = fold::at(&self.by_cluster, place);
+        let cluster = self.cluster(place);
+        let holders = cluster.into_iter().flat_map(|cluster| holders_of(cluster.meta()));
+        let holding = holders.filter_map(|holder| self.holder(holder));
+        granted.chain(holding).cloned().collect()
     }
 
     /// The request of `holder`.

@@ -196,18 +196,10 @@ impl Advisor for Fleet {
     fn drain(&self, cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
         let place = Place::parse(cluster_name)?;
         self.find(&place)?;
-        let forget = self
-            .requests
-            .iter()
-            .filter(|(_, request)| {
-                let granted = request.status.cluster.as_ref();
-                granted.is_some_and(|granted| granted.place == place)
-                    || self.holds(&request.wants.holder, &place)
-            })
-            .map(|(key, _)| Edit::Merge {
-                key: key.clone(),
-                patch: json!({"status": {"cluster": null, "phase": "Pending"}}),
-            });
+        let forget = self.requests_on(&place).into_iter().map(|key| Edit::Merge {
+            key,
+            patch: json!({"status": {"cluster": null, "phase": "Pending"}}),
+        });
         let free = Edit::Merge {
             key: place.key(),
             patch: json!({"metadata": {"finalizers": null}}),

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use berth_apimachinery::{Change, Key, Object, Revision, Timestamp};
 use berth_dialect_contract::{
-    AffectedDemands, Ask, ChoiceRefusal, Consequences, Decision, Inventory, Outcome, Targets, Words, config,
+    Advisor, AffectedDemands, Ask, ChoiceRefusal, Consequences, Decision, Edit, Inventory, Outcome, Targets,
+    Words, config,
 };
 use serde_json::{Value, json};
 
@@ -462,4 +463,29 @@ fn a_scope_that_is_not_set_is_of_the_release_that_decides() {
         };
         assert_eq!(world.put(&choosing(other)).decide, AffectedDemands::All);
     }
+}
+
+#[test]
+fn a_drain_takes_the_cluster_from_whoever_is_granted_it_or_holds_it_and_from_no_other_request() {
+    let world = World::new(&[
+        cluster("shared", &["holding", "both"]),
+        cluster("other", &["elsewhere"]),
+        request("holding", "few"),
+        granted("both", "shared"),
+        granted("granted", "shared"),
+        granted("elsewhere", "other"),
+        request("waiting", "few"),
+    ]);
+    let edits = world.fleet.drain("ns/shared", Timestamp::UNIX_EPOCH).unwrap();
+    let forgotten: Vec<&Key> = edits
+        .iter()
+        .filter_map(|edit| match edit {
+            Edit::Merge { key, .. } if key.resource == REQUESTS => Some(key),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        forgotten,
+        [&demand("both"), &demand("granted"), &demand("holding")]
+    );
 }

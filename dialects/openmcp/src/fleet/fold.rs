@@ -331,7 +331,10 @@ fn better_for(old: Option<&Row>, new: Option<&Row>) -> BTreeSet<Arc<str>> {
 }
 
 /// The keys that belong to `first`.
-fn at<'a, T: Ord + Clone>(index: &'a OrdSet<(T, Key)>, first: &'a T) -> impl Iterator<Item = &'a Key> {
+pub(super) fn at<'a, T: Ord + Clone>(
+    index: &'a OrdSet<(T, Key)>,
+    first: &'a T,
+) -> impl Iterator<Item = &'a Key> {
     let least = Key::new(REQUESTS, "", "");
     index
         .range((first.clone(), least)..)
