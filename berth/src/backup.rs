@@ -1,7 +1,7 @@
 //! `berth backup` and `berth restore`: the embedded store, copied from the running server and restored.
 //!
-//! A server offers backups on a socket in its data folder, which only the folder's owner can reach, and
-//! who could read the database anyway. Where no server runs, the file is read.
+//! A server offers backups on a socket in its data folder. Only the folder's owner, who can read the
+//! database anyway, can reach the socket. Where no server runs, the file is read.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
@@ -89,7 +89,7 @@ pub fn take(args: &BackupArgs) -> Result<()> {
         "{} exists: name a new folder for the backup",
         folder.display()
     );
-    // Under another name until it is whole.
+    // The backup has another name until it is whole.
     let mut partial = folder.clone().into_os_string();
     partial.push(".partial");
     let partial = PathBuf::from(partial);
@@ -100,7 +100,7 @@ pub fn take(args: &BackupArgs) -> Result<()> {
         _ => {}
     }
     let contents = fill(args, &partial).inspect_err(|_| {
-        // The first error is the one to report; the next backup removes the remains.
+        // The first error is reported, not one of this removal; the next backup removes the remains.
         drop(fs::remove_dir_all(&partial));
     })?;
     fs::rename(&partial, folder).with_context(|| folder.display().to_string())?;
@@ -120,7 +120,7 @@ fn fill(args: &BackupArgs, folder: &Path) -> Result<Contents> {
     let mut file = private(&path).with_context(named)?;
     objects(args, &mut file)?;
     file.sync_all().with_context(named)?;
-    // In the form on disk.
+    // Values stay in the form that they have on disk.
     let mut written = BufReader::new(File::open(&path).with_context(named)?);
     let contents = backup::check(&mut written).with_context(named)?;
     for name in CERTIFICATES {
@@ -196,7 +196,7 @@ impl<R: Read, W: Write> Read for Tee<R, W> {
 /// Restores a backup. Blocks.
 ///
 /// # Errors
-/// When the backup is not whole, or there is a database that is not to be replaced; that one then
+/// When the backup is not whole, or there is a database and `--replace` is not set: the database then
 /// stays.
 pub fn restore(args: &RestoreArgs) -> Result<()> {
     make_folder(&args.data_dir)?;
@@ -237,7 +237,7 @@ pub fn restore(args: &RestoreArgs) -> Result<()> {
     opens(&file, args)
 }
 
-/// Checks that a server can start from it.
+/// Checks that a server can start from the database in `file`.
 fn opens(file: &Path, args: &RestoreArgs) -> Result<()> {
     let encryption = encryption::load(args.encryption_provider_config.as_deref())?;
     match EmbeddedStore::open_encrypted(file, Limits::default(), &encryption) {

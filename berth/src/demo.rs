@@ -1,7 +1,7 @@
 //! `berth demo`: a standalone server with each system's example fleet loaded, decided and explained.
 //!
-//! The story goes through the front door: the same requests `kubectl` would send, over TLS, as the
-//! admin. It ends with changes without a user: a disaster and an eviction.
+//! The story sends the requests that `kubectl` would send, over TLS, as the admin. It ends with changes
+//! without a user: a disaster and an eviction.
 
 mod examples;
 mod heartbeats;
@@ -36,7 +36,7 @@ pub async fn run(args: DemoArgs) -> Result<()> {
         None => Some(
             tempfile::Builder::new()
                 .prefix("berth-demo-")
-                // It holds the keys of the demo's users.
+                // The folder has the keys of the demo's users.
                 .permissions(Permissions::from_mode(0o700))
                 .tempdir()
                 .context("creating a data folder")?,
@@ -53,16 +53,16 @@ pub async fn run(args: DemoArgs) -> Result<()> {
     let running = Standalone::start(options).await?;
     let kubeconfig = running.kubeconfig().to_owned();
     let mut client = Client::from_kubeconfig(&kubeconfig).await?;
-    // The clusters of the examples come with the story, and none of their agents runs.
+    // The story loads the clusters of the examples, whose agents do not run here.
     let beating = Client::from_kubeconfig(&kubeconfig).await?;
     let heartbeats = tokio::spawn(heartbeats::keep(beating, heartbeats::all(SystemClock.now())?));
     let told = tell(&mut client, &kubeconfig).await;
     if told.is_ok() && !args.exit {
         let console = console_of(&kubeconfig).await?;
-        // A reader of the address may end it.
+        // Before the address is printed: a reader of it may send a signal at once.
         let signals = Signals::listen();
         berth_commands::say!("{}", commands(&kubeconfig.display().to_string(), &console.url()));
-        // It ends with the demo.
+        // The console ends with the demo.
         let showing = tokio::spawn(console.serve());
         let ended = match signals {
             Ok(signals) => running.until_signal(signals).await,

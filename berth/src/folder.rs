@@ -19,7 +19,8 @@ use serde_json::json;
 use crate::readable;
 use crate::serve::{InMemory, Settings};
 
-/// Shows the files until Ctrl-C. All their problems go to standard error, and end it with exit code 2.
+/// Shows the files until Ctrl-C. All problems of the files go to standard error, and the exit code is
+/// then 2.
 ///
 /// # Errors
 /// When the console cannot start.
@@ -81,7 +82,7 @@ pub(crate) fn objects(args: &FilesArgs, now: Timestamp) -> Result<Vec<(Key, Arc<
         return Err(unread.iter().map(ToString::to_string).collect());
     }
     let inputs = documents.into_iter().map(input);
-    // The same judgement as of `simulate`.
+    // Files are judged as by `simulate`.
     let simulation = Simulation::load(&dialects, &catalog, given, inputs, now);
     told(&unread, simulation.findings(), false)?;
     Ok(simulation.into_objects())

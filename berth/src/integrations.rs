@@ -32,11 +32,11 @@ const ARGO_CD: &str = "/integrations/argocd/api/v1/getparams.execute";
 const FLUX: &str = "/integrations/flux/decisions/{namespace}/{name}";
 /// Path at which Flux asks about ClusterDecisions.
 const FLUX_CLUSTER: &str = "/integrations/flux/clusterdecisions/{name}";
-/// A question of Argo CD is a name and a few parameters.
+/// Longest body of a request: Argo CD sends a name and a few parameters.
 const LONGEST_BODY: usize = 64 * 1024;
 /// Time limit for a request to arrive, which is all the time Argo CD gives.
 const ARRIVAL: Duration = Duration::from_secs(30);
-/// The longest answer that Flux takes.
+/// The longest answer that Flux accepts.
 const LONGEST_FOR_FLUX: usize = 900 * 1024;
 
 struct Desk {

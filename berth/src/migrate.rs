@@ -2,8 +2,9 @@
 //! object.
 //!
 //! The source is read at one revision and must not change meanwhile; the target must be empty.
-//! resourceVersions never go back: a database file keeps every object's own and goes on from etcd's; etcd
-//! numbers writes itself, so its revision is first raised to the source's, and refused when that is too far.
+//! resourceVersions never go back: a database file keeps the resourceVersion of every object, and continues
+//! from etcd's revision. etcd numbers writes itself, so its revision is first raised to the source's; a copy
+//! that would raise it too far is refused.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -69,7 +70,7 @@ impl SourceArgs {
         source
     }
 
-    /// Whether any of it is set.
+    /// Whether any flag is set.
     #[must_use]
     pub fn said(&self) -> bool {
         let files = [
@@ -82,7 +83,7 @@ impl SourceArgs {
     }
 }
 
-/// A store as the command line names it.
+/// A store that the command line names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A data folder or a database file.
@@ -115,7 +116,7 @@ pub async fn run(args: MigrateArgs) -> Result<()> {
     with::run(args).await
 }
 
-/// Names the way to get a program with this feature.
+/// Fails with a message about how to build a program with etcd.
 ///
 /// # Errors
 /// Always.
@@ -180,7 +181,7 @@ mod with {
                 file.display()
             );
         }
-        // Open until the end: no server can write to it meanwhile.
+        // The source stays open until the end, so that no server can write to it meanwhile.
         let source = tokio::task::spawn_blocking({
             let (file, encryption) = (file.clone(), Arc::clone(&config.encryption));
             move || EmbeddedStore::open_encrypted(&file, Limits::default(), &encryption)
@@ -208,7 +209,7 @@ mod with {
         let snapshot = EtcdStore::export(source).await?;
         let reached = EtcdStore::import(target, &snapshot, &mut report).await?;
         if EtcdStore::changed_since(source, &snapshot).await? {
-            // A server on the source would lack the writes made since.
+            // The copy lacks writes to the source since the export.
             EtcdStore::withdraw(target).await?;
             bail!(
                 "the source was written to during the copy: stop every berth on it, then run this again (nobody can \
@@ -228,7 +229,7 @@ mod with {
         Ok(())
     }
 
-    /// Problem of two stores that are the same, or nested.
+    /// Problem of a source and a target that are the same store, or nested.
     fn overlap(source: &EtcdConfig, target: &EtcdConfig) -> Option<String> {
         let same = source
             .endpoints

@@ -1,6 +1,6 @@
-//! `berth takeover` and `berth handback`: they change the scheduler of a system in such an order that
-//! no request ever has two schedulers, and is without one for as short a time as possible
-//! (docs/take-over.md). Without `--yes` nothing is changed.
+//! `berth takeover` and `berth handback`: they change the scheduler of a system in such an order that a
+//! request never has two schedulers, and has none for as short a time as possible (docs/take-over.md).
+//! Without `--yes` nothing is changed.
 
 mod args;
 mod asked;
@@ -22,7 +22,7 @@ use asked::Hub;
 use berth_configuration::Mode;
 use configuration::{Change, StoredConfiguration};
 
-/// Interval at which the request is compared with the present state.
+/// Interval at which the present state is compared with the awaited one.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// `berth takeover`.
@@ -78,10 +78,10 @@ pub async fn take_over(args: &TakeoverArgs) -> Result<ExitCode> {
     })
 }
 
-/// Prints the obstacles of `change`. Returns whether to make it.
+/// Prints the obstacles to `change`. Returns whether to apply it.
 ///
 /// # Errors
-/// When it has to be made, and there are obstacles.
+/// When the change is to be applied, and there are obstacles.
 async fn is_wanted(
     command: &str,
     hub: &Hub,
@@ -103,8 +103,8 @@ async fn is_wanted(
     Ok(true)
 }
 
-/// Makes `change` and waits until Berth acts by it: its sentence, or after `timeout` the reason why it does
-/// not yet.
+/// Applies `change`, and waits until Berth acts by it. Returns the message of Berth's condition, or after
+/// `timeout` the reason why Berth does not act by it yet.
 async fn changed(
     hub: &Hub,
     change: &Change,
@@ -123,7 +123,7 @@ async fn changed(
     Ok(waiting.await)
 }
 
-/// Steps that `--yes` takes.
+/// Prints the steps that `--yes` carries out.
 fn tell_plan(
     hub: &Hub,
     seen: &SchedulerKnowledge,
@@ -236,7 +236,7 @@ pub async fn hand_back(args: &HandbackArgs) -> Result<ExitCode> {
     }
 }
 
-/// Steps about the system's own scheduler.
+/// Prints the steps that restart the system's own scheduler.
 fn tell_return(own: &OwnScheduler, seen: &SchedulerKnowledge) {
     match seen {
         SchedulerKnowledge::Runs(..) => {
@@ -298,9 +298,9 @@ enum Step {
     Not(String),
 }
 
-/// Repeats `look` until it reports success, and returns its message; after `timeout` the last message
-/// about the obstacle. New messages are printed meanwhile. When the hub does not answer for a moment,
-/// it is asked again, since there are changes on it already.
+/// Repeats `look` until it succeeds, and returns its message; after `timeout`, returns the last message
+/// about the obstacle. Prints new messages meanwhile. A hub that does not answer for a moment is no
+/// error, since it has some of the changes already: `look` is repeated.
 async fn wait(
     timeout: Duration,
     look: impl AsyncFn() -> Result<Step>,

@@ -1,13 +1,13 @@
-//! `berth uninstall`: takes Berth off a hub in the order that never leaves a namespace stuck.
+//! `berth uninstall`: removes Berth from a hub, in an order that never leaves a namespace stuck.
 //!
 //! While a required webhook is registered without a server, writes fail; while an APIService is
 //! registered without a server, no namespace can be deleted. So the right to register again is removed
-//! first, then the registrations, and the workload after that. Objects that are gone already are
+//! first, then the registrations, and the workload after that. Objects that do not exist any more are
 //! skipped, so that the command can be repeated.
 //!
 //! Some objects have finalizers that only Berth's controllers remove
-//! ([`berth_dialect_contract::Hold`]). While there are any, nothing is done without a choice about
-//! them.
+//! ([`berth_dialect_contract::Hold`]). While there are such objects, nothing is done without a choice
+//! about them.
 
 mod holds;
 mod removal;
@@ -30,9 +30,9 @@ use crate::hub::CONTROLLERS_LEASE;
 use holds::HeldObjects;
 use removal::{Removal, RemovalOutcome};
 
-/// Time limit for an APIService to go.
+/// Time limit for the deletion of an APIService.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Kind of the object with an embedded database.
+/// Kind of the object that holds an embedded database.
 const CLAIM: &str = "PersistentVolumeClaim";
 /// Pause before the next check.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -147,7 +147,7 @@ struct Steps {
     webhooks: Vec<Removal>,
     /// Running objects, then their rights.
     rest: Vec<Removal>,
-    /// Objects that hold data of people.
+    /// Objects that hold users' data.
     kept: Vec<Removal>,
     definitions: Vec<Removal>,
     namespace: Vec<Removal>,
@@ -176,8 +176,8 @@ impl Steps {
                 .filter(|removal| seen.insert(removal.to_string()))
                 .collect();
             removals.reverse();
-            // When a part of an aggregated role goes, the hub's controller applies the role, and so
-            // recreates it.
+            // When a part of an aggregated role is deleted, the hub's controller applies the role, and
+            // so recreates it.
             removals.sort_by_key(|removal| !removal.is_aggregated());
             removals
         };
@@ -255,7 +255,7 @@ impl Remover {
         holds::find(&self.client, &holds, own).await
     }
 
-    /// Prints the objects that wait for Berth, and continues only with a choice about them.
+    /// Prints the objects that wait for Berth. Fails unless the flags have a choice about them.
     async fn consider(&self, own: &BTreeSet<String>, args: &UninstallArgs) -> Result<()> {
         let waiting = self.waiting(own).await?;
         for one in &waiting {
@@ -286,7 +286,7 @@ impl Remover {
         Ok(())
     }
 
-    /// The Leases of servers: fences, leadership, ownership of the store.
+    /// Deletes the Leases of servers: fences, leadership, ownership of the store.
     async fn leases(&self, service: &Service) -> Result<()> {
         let leases: Api<k8s_openapi::api::coordination::v1::Lease> =
             Api::namespaced(self.client.clone(), &service.namespace);
@@ -322,7 +322,7 @@ impl Remover {
         Ok(())
     }
 
-    /// A webhook configuration, if it calls Berth, or has no webhooks.
+    /// Deletes a webhook configuration, if it calls Berth or has no webhooks.
     async fn webhooks(&self, removal: &Removal, service: &Service) -> Result<()> {
         let Some(object) = removal.read(&self.client).await? else {
             return Ok(());
@@ -334,7 +334,7 @@ impl Remover {
         Ok(())
     }
 
-    /// Every APIService for Berth's Service, of any name, until the hub has forgotten them.
+    /// Deletes every APIService for Berth's Service, of any name, and waits until they are deleted.
     async fn api_services(&self, service: &Service) -> Result<()> {
         let start = Instant::now();
         let mut asked = BTreeSet::new();
@@ -365,7 +365,7 @@ impl Remover {
     }
 }
 
-/// Objects in a list have no apiVersion and kind.
+/// Adds apiVersion and kind, which objects in a list lack.
 fn api_service(object: &Value) -> Value {
     json!({
         "apiVersion": "apiregistration.k8s.io/v1",
@@ -374,8 +374,8 @@ fn api_service(object: &Value) -> Value {
     })
 }
 
-/// Whether a webhook configuration calls Berth, or has no webhooks: an empty one, which remains of a
-/// system without webhooks, is of no use to others.
+/// Whether a webhook configuration calls Berth, or has no webhooks: an empty one is left over from a
+/// system without webhooks, and is of no use to others.
 fn is_ours(configuration: &Value, service: &Service) -> bool {
     let webhooks = configuration["webhooks"].as_array();
     let mut references = webhooks
@@ -424,7 +424,7 @@ mod tests {
             .flat_map(|one| berth_deploy::objects(one, Set::All))
         {
             let name = Removal::of(&object).unwrap().to_string();
-            // Those are found by the Service they are for.
+            // APIServices are found by their Service, and need no fixed list.
             assert!(
                 name.starts_with("APIService ") || removed.contains(&name),
                 "{name} is left behind"

@@ -1,7 +1,7 @@
-//! Rights and webhooks for a hub with objects that decisions read. Berth reads them as itself and
-//! writes its decisions as the systems' scheduler, which it impersonates (docs/concepts.md, "Actors").
-//! With `--source=<system>=hub` these are all objects of the system. For a system that Berth stores,
-//! they are the part that stays on the hub: kcp's namespaces and the objects in them.
+//! Rights and webhooks for a hub with objects that decisions read. Berth reads the objects as its own
+//! user, and impersonates the systems' scheduler to write its decisions (docs/concepts.md, "Actors").
+//! With `--source=<system>=hub` the objects are all objects of the system. For a system whose objects
+//! Berth stores, they are the ones that stay on the hub: kcp's namespaces and the objects in these.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::Installation;
 
-/// Role for checking whether the systems' own schedulers run, before Berth decides.
+/// Role for the check whether the systems' own schedulers run, before Berth decides.
 const PREFLIGHT: &str = "berth:preflight";
 
 /// The cluster roles by purpose, and their subjects.
@@ -56,7 +56,7 @@ pub fn hub_sources(installation: &Installation) -> Vec<Value> {
     let deciders: BTreeSet<&str> = sources.iter().map(|source| source.dialect.actor()).collect();
     for (actor, mut written) in acting {
         let user = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": actor});
-        // A decider reports its decisions as events.
+        // An actor that decides reports its decisions as events.
         if deciders.contains(actor) {
             written.push(
                 json!({"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}),
@@ -69,8 +69,8 @@ pub fn hub_sources(installation: &Installation) -> Vec<Value> {
     objects
 }
 
-/// Rule for reading the Leases of `scheduler`, by name and in any namespace: the usual one may not
-/// exist, and a Role in it could not be created then. `None` where it has none.
+/// Rule for reading the Leases of `scheduler`, by name and in any namespace, since a Role could not be
+/// created in a namespace that does not exist yet. `None` where the scheduler has no Leases.
 fn leases(scheduler: OwnScheduler) -> Option<Value> {
     let names: BTreeSet<&str> = scheduler.leases.iter().map(|lease| lease.name).collect();
     (!names.is_empty()).then(|| {
@@ -116,7 +116,7 @@ impl<'a> Source<'a> {
         )
     }
 
-    /// Resources that are written, by the user of the writes.
+    /// Rules for written resources, by the user of the writes.
     fn written(&self) -> Vec<(&'static str, Vec<Value>)> {
         let reconcilers = self.dialect.controllers().hub_reconcilers();
         let by_reconcilers = reconcilers.iter().map(|reconciler| {
@@ -129,7 +129,7 @@ impl<'a> Source<'a> {
         all
     }
 
-    /// Rules for writes of a scheduler: the demands, and its records.
+    /// Rules for the writes of a scheduler: to its demands, and to its records.
     fn decided(&self) -> Vec<Value> {
         let demands = self.dialect.demands().iter().map(|demand| demand.resource);
         let mut all = rules(

@@ -73,7 +73,8 @@ pub struct OriginArgs {
 }
 
 impl OriginArgs {
-    /// Makes sure that nothing is asked of a server that only this process could do.
+    /// Checks the arguments of a question for a server: only a decision in this process can use
+    /// `--rules`.
     ///
     /// # Errors
     /// When rules are chosen.

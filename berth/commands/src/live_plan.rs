@@ -88,7 +88,7 @@ pub async fn run(
     Ok(ExitCode::from(SET_ASIDE))
 }
 
-/// A cause with the file and document, or the flag, with the problem.
+/// The text of a cause: the file and document, or the flag, that has the problem, and the message.
 fn told(field: &str, message: &str, entries: &[Entry]) -> String {
     let index = field
         .strip_prefix("spec.changes[")
@@ -100,7 +100,7 @@ fn told(field: &str, message: &str, entries: &[Entry]) -> String {
             let at: Vec<&str> = at.filter(|text| !text.is_empty()).collect();
             let rest = rest.trim_start_matches('.');
             let rest = rest.strip_prefix("object.").unwrap_or(rest);
-            // A flag is named once.
+            // A flag is its own path: it is named once.
             let rest = rest
                 .strip_prefix(entry.path.trim_start_matches('-'))
                 .unwrap_or(rest);

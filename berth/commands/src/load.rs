@@ -1,5 +1,5 @@
-//! `berth load`: writes objects with their status, which `kubectl apply` cannot; replaced as the files have
-//! them, or by server-side apply.
+//! `berth load`: writes objects with their status, which `kubectl apply` cannot. Stored objects are replaced
+//! by those of the files, or changed by server-side apply.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ pub enum WriteMode {
 }
 
 impl WriteMode {
-    /// Mode that `--server-side` and `--force-conflicts` state.
+    /// The mode that `--server-side` and `--force-conflicts` select.
     #[must_use]
     pub fn of(server_side: bool, force_conflicts: bool) -> Self {
         if server_side {
@@ -67,7 +67,7 @@ pub async fn run(client: &mut Client, paths: &[PathBuf], mode: WriteMode, valida
     let mut progress = Progress::of(documents.len());
     'all: for run in documents.chunk_by(|a, b| (a.api_version(), a.kind()) == (b.api_version(), b.kind())) {
         let at_once = if run.len() < MANY { 1 } else { AT_ONCE };
-        // The first one finds out the URL of the kind, for all.
+        // The write of the first object finds the URL of the kind, which the others then use.
         let (first, rest) = run.split_at(1);
         for document in first {
             let outcome = write(client, document, mode).await;
@@ -106,7 +106,7 @@ pub async fn run(client: &mut Client, paths: &[PathBuf], mode: WriteMode, valida
     }
 }
 
-/// Prints the server's reasons to wait for it on standard error.
+/// Prints on standard error why the command waits for the server.
 pub fn tell_waiting(reason: &str) {
     crate::say_error!("waiting for the server: {}", shown(reason));
 }

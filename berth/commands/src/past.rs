@@ -24,7 +24,7 @@ use crate::why::missing::{self, Question};
 /// Asks and prints. A decision without a history is noted in the output, and is no failure.
 ///
 /// # Errors
-/// When the words name nothing that is decided or ever was, the server refuses, or none answers.
+/// When the words name neither a present nor a former decision, the server refuses, or none answers.
 pub async fn run(question: &HistoryQuestion, connection: &ConnectionArgs) -> Result<ExitCode> {
     let client = connection.client().await?;
     if question.all_namespaces {
@@ -123,7 +123,7 @@ impl Answer {
     }
 }
 
-/// The histories at those of `places`, which `words` may mean, that may be read; at least one.
+/// The histories at `places`, the possible meanings of `words`, that the caller may read; at least one.
 async fn ask(
     client: &Client,
     words: &[String],
@@ -138,7 +138,8 @@ async fn ask(
                 let read = why::read(&written)?;
                 answers.push((place.clone(), Answer { written, read }));
             }
-            // A name alone is asked for in every system; most users do not have the right to all.
+            // A name alone is looked up in every system; most users do not have the right to all of
+            // them.
             Err(status) => refused.push((place.clone(), status)),
         }
     }

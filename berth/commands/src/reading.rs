@@ -81,7 +81,7 @@ pub struct Kinds {
 }
 
 impl Kinds {
-    /// Looks which there are.
+    /// Finds the kinds that the server has.
     ///
     /// # Errors
     /// When no server answers, or it has none of the systems.

@@ -33,7 +33,7 @@ use wanted::DemandFilter;
 
 /// Everything was decided.
 pub const DONE: u8 = 0;
-/// With `--exit-code`: an object has no place, or less than it asked for.
+/// With `--exit-code`: an object has no place, or less than it requested.
 pub const UNPLACED: u8 = 1;
 /// The question or the configuration is malformed; with `--strict`, the input.
 pub const MALFORMED: u8 = 2;
@@ -49,7 +49,7 @@ enum Stop {
     /// A dialect is at fault.
     #[error(transparent)]
     Fault(#[from] Fault),
-    /// So it is when advice was asked for.
+    /// A dialect is at fault in the computation of advice, or cannot advise.
     #[error(transparent)]
     NoAdvice(#[from] NoAdvice),
 }
@@ -139,9 +139,9 @@ pub fn run(args: &SimulateArgs, namespace: Option<&str>, read: impl IntoIterator
 /// Outcome of all decisions together: the facts for the exit code and the warnings.
 #[derive(Default)]
 struct Tally {
-    /// Something found no place, or not all it asked for.
+    /// An object found no place, or less than it requested.
     unplaced: bool,
-    /// Something found no cluster, and the heartbeats of most were too old.
+    /// An object found no cluster, and the heartbeats of most clusters were too old.
     stale: bool,
 }
 
@@ -272,7 +272,7 @@ fn found(decided: &DemandOutcome<'_>, catalog: &Catalog, terms: &Terms) -> Resul
     Ok(serde_json::to_value(found.short()).expect("texts and numbers are JSON"))
 }
 
-/// A world that was read.
+/// Objects and configurations that were read.
 pub(crate) struct Read {
     pub(crate) simulation: Simulation,
     /// Whether nothing was set aside.
@@ -293,7 +293,7 @@ pub(crate) struct By<'a> {
 }
 
 impl Read {
-    /// Prints the way to have nothing decided where not all could be read.
+    /// Prints a note about `--strict` where not all could be read: with it, nothing is decided then.
     fn tell_rest(&self) {
         if !self.whole {
             crate::say_error!("note: the rest is decided by what could be read; with --strict nothing is");

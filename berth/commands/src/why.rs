@@ -178,7 +178,8 @@ pub async fn find(
         {
             Ok(report) => found.push((place.clone(), report)),
             Err(status) if status.code == 404 => {}
-            // A name alone is asked for in every system; most users do not have the right to all.
+            // A name alone is looked up in every system; most users do not have the right to all of
+            // them.
             Err(status) => refused.push((place.clone(), status)),
         }
     }
@@ -201,7 +202,7 @@ pub async fn absent(source: &Source, words: &[String], places: &[Place]) -> anyh
     question.absent().await
 }
 
-/// Leaves of the candidates those that `cluster` names: the system's name, or the Target's, with or without
+/// Keeps only the candidates that `cluster` names: by the system's name, or by the Target's, with or without
 /// the system.
 fn only(report: &mut Value, cluster: &str) -> Result<()> {
     let Scheduling { spec, status } = read(report)?;

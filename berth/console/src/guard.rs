@@ -56,7 +56,7 @@ impl Guard {
         &self.token
     }
 
-    /// Returns the requested page or API call in `parts`, or the refusal.
+    /// Returns the aim of the request with `parts`, or the refusal.
     pub(crate) fn admit(&self, parts: &Parts) -> Result<RequestAim, Refusal> {
         self.host(parts)?;
         self.origin(&parts.headers)?;

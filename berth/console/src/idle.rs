@@ -43,7 +43,7 @@ impl Idle {
     pub(crate) async fn for_long(&self, limit: Duration) {
         let mut changes = self.open.subscribe();
         loop {
-            // Neither fails, since the sender is borrowed.
+            // Waiting cannot fail, since the sender is borrowed.
             drop(changes.wait_for(|open| *open == 0).await);
             if tokio::time::timeout(limit, changes.changed()).await.is_err() {
                 return;

@@ -12,7 +12,7 @@ const BERTH: &str = "scheduling.berth.dev";
 const VERSION: &str = "v1alpha1";
 /// The longest path with its query that is sent on.
 const LONGEST: usize = 8 * 1024;
-/// The largest page of a list that may be asked for.
+/// The largest page of a list that a request may name.
 const LARGEST_PAGE: u32 = 500;
 
 /// Requests that are allowed.
@@ -135,9 +135,9 @@ fn resource(rest: &[&str]) -> bool {
     }
 }
 
-/// Lists are read in pages; a watch has none.
+/// Checks that a list is read in pages of at most [`LARGEST_PAGE`]; a watch has no pages.
 fn page(query: Option<&str>) -> Result<(), Refusal> {
-    // In the server's reading: for it, a name is the same in any encoding.
+    // Decoded as by the server, which accepts a name in any encoding.
     for (name, limit) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
         if name != "limit" {
             continue;

@@ -103,7 +103,7 @@ impl Console {
         })
     }
 
-    /// Address it listens on.
+    /// The addresses that the console listens on.
     ///
     /// # Errors
     /// When the system does not return it.
@@ -131,7 +131,7 @@ impl Console {
     /// # Errors
     /// When a listener fails.
     pub async fn until_ctrl_c(self, page: &PageArgs, note: &str) -> Result<()> {
-        // A reader of the address may end it.
+        // Before the address is printed: a reader of it may send the signal at once.
         let mut interrupt = signal(SignalKind::interrupt()).context("listening for Ctrl-C")?;
         let url = self.url();
         say(&format!("{url}\n\n{note}"));

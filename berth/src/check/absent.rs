@@ -60,7 +60,7 @@ impl CheckSubject<'_> {
         Ok(findings)
     }
 
-    /// Webhooks for a Berth that is gone: an uninstallation by hand may forget them.
+    /// Webhooks of a Berth that was uninstalled: a removal by hand may forget them.
     async fn left_behind(&self) -> Result<Vec<Finding>> {
         let service = default_service();
         let name = configuration_name(&service);

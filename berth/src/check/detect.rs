@@ -12,8 +12,8 @@ use super::hub::{API_SERVICES, Groups};
 use super::{CheckSubject, Read, items};
 use crate::source::{Place, Source};
 
-/// The systems on the hub of the kubeconfig, except the one that must be requested by name, which is
-/// mentioned.
+/// The systems on the hub of the kubeconfig, without the one that has to be requested by name: a note
+/// mentions that system.
 ///
 /// # Errors
 /// When no server answers, or it does not list its API groups.
@@ -30,7 +30,8 @@ pub(crate) async fn detected(server: &ServerArgs) -> Result<Vec<Source>> {
     };
     let services = match asked.read(API_SERVICES).await? {
         Read::Object(list) => list,
-        // Whether Berth serves a group by itself has to be known: it would be taken for the hub's.
+        // A group that Berth stores itself would be mistaken for the hub's, so that an unknown answer
+        // is an error.
         Read::Absent => bail!("{} has no aggregation layer", client.url()),
         Read::Refused(message) => bail!(message),
     };

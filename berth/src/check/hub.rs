@@ -1,4 +1,5 @@
-//! Knowledge of a hub about Berth: registrations, webhooks, definitions, the workload, and the leader.
+//! The objects of a hub that concern Berth: registrations, webhooks, definitions, the workload, and the
+//! leader.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +46,7 @@ impl CheckSubject<'_> {
         let (runs, started) = self.workload(&service).await?;
         let mode = started.mode;
         let (definitions, mut installation) = self.definitions(&service, &groups, &started).await?;
-        // An observing one needs fewer rights; without a known mode the rights for deciding are
+        // An observing server needs fewer rights; without a known mode the rights for deciding are
         // checked.
         installation.mode = mode.unwrap_or(installation.mode);
         if registered.is_none() {
@@ -58,7 +59,8 @@ impl CheckSubject<'_> {
         }
         findings.extend(self.webhooks(&service, &installation, mode).await?);
         findings.extend(definitions);
-        // Where it runs as another user, its start reports the missing rights of that user.
+        // A Berth outside of the hub may run as another user, whose missing rights it reports at its
+        // start.
         let known = runs.verdict == Verdict::Ok || runs.verdict == Verdict::Wrong;
         findings.push(runs);
         if known {
@@ -69,8 +71,8 @@ impl CheckSubject<'_> {
         Ok(findings)
     }
 
-    /// The Service that the hub finds Berth at: that of its APIService, or the usual one where that cannot be
-    /// read.
+    /// The Service at which the hub reaches Berth: that of Berth's APIService, or the default one where the
+    /// APIService cannot be read.
     pub(crate) async fn service(&self) -> Result<Service> {
         let path = format!("{API_SERVICES}/{VERSION}.{GROUP}");
         let registered = match self.read(&path).await? {
@@ -99,15 +101,15 @@ impl CheckSubject<'_> {
         })
     }
 
-    /// Whether something runs as Berth by default is installed, registered or not.
+    /// Whether a workload exists where an installation of Berth has it by default, registered or not.
     pub(super) async fn runs(&self) -> Result<bool> {
         let Service { name, namespace, .. } = default_service();
         let path = format!("/apis/apps/v1/namespaces/{namespace}/deployments/{name}");
         Ok(matches!(self.read(&path).await?, Read::Object(_)))
     }
 
-    /// The definitions of configurations and of the systems, and the sources by these and by Berth's
-    /// arguments.
+    /// Findings about the CustomResourceDefinitions of configurations and of the systems, and the
+    /// installation that these and Berth's arguments describe.
     async fn definitions(
         &self,
         service: &Service,
@@ -246,11 +248,11 @@ impl CheckSubject<'_> {
     }
 }
 
-/// API groups that other servers than the hub itself have, by the APIServices.
+/// API groups that other servers than the hub itself serve, according to the APIServices.
 pub(super) struct Groups<'a> {
     /// Berth's groups.
     pub(super) owned: BTreeSet<&'a str>,
-    /// Groups of others, with the Service of each: a system's own API server.
+    /// Groups of other servers, such as a system's own API server, with the Service of each.
     elsewhere: BTreeMap<&'a str, String>,
 }
 
@@ -283,7 +285,8 @@ fn is(one: &Service, other: &Service) -> bool {
     one.name == other.name && one.namespace == other.namespace
 }
 
-/// A system whose objects are on the hub.
+/// Finding about a system whose objects are on the hub: `there` kinds exist, and the `absent` ones do
+/// not.
 fn sources(system: &str, there: usize, absent: &[&String]) -> Finding {
     if absent.is_empty() {
         return Finding::ok("sources", system, format!("on the hub, {there} kinds"));

@@ -20,7 +20,7 @@ const READERS: [(&str, &str, &str, &str); 6] = [
     ("berth:binder", "create", "decisions", "binding"),
 ];
 
-/// One right, as an access review asks for it.
+/// One right, in the form of an access review.
 pub(super) type Right = Value;
 
 /// Rights that a user needs by one binding.
@@ -208,7 +208,7 @@ impl CheckSubject<'_> {
     }
 }
 
-/// One line for a role of one user.
+/// Finding about a role that one user needs.
 fn judged(needed: &RequiredRights, missing: &[String], installation: &Installation) -> Finding {
     let subject = format!("{} of {}", needed.role, needed.user);
     if missing.is_empty() {

@@ -13,7 +13,7 @@ use super::{CheckSubject, Read, items, judge};
 /// Path of the SchedulerConfigurations.
 pub(crate) const CONFIGURATIONS: &str = "/apis/config.berth.dev/v1alpha1/schedulerconfigurations";
 
-/// Knowledge of the scheduler that a system brings along.
+/// The known state of the scheduler that a system brings along.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SchedulerKnowledge {
     /// It holds this Lease, with this identity.
@@ -46,7 +46,7 @@ impl CheckSubject<'_> {
         Ok(findings)
     }
 
-    /// Reading of the Leases of `scheduler`.
+    /// Reads the Leases of `scheduler`, and judges by them whether it runs.
     pub(crate) async fn seen(&self, scheduler: &OwnScheduler) -> Result<SchedulerKnowledge> {
         let mut renewals = Renewals::default();
         let mut seen = match scheduler.leases.is_empty() {
@@ -114,7 +114,7 @@ fn finding(
     }
 }
 
-/// Whether a configuration asks for deciding.
+/// Whether a SchedulerConfiguration requests that Berth decides.
 fn asks_to_decide(configuration: Option<&Value>) -> bool {
     configuration.is_some_and(|object| object["spec"]["mode"] != "Observe")
 }

@@ -10,7 +10,7 @@ use crate::source::{Place, source};
 pub(crate) struct ServerArguments {
     /// The mode, if the arguments set one.
     pub(crate) mode: Option<Mode>,
-    /// The systems that Berth has nothing to do with.
+    /// The systems that are turned off.
     off: Vec<String>,
 }
 
@@ -30,7 +30,7 @@ impl ServerArguments {
             _ => None,
         });
         let mut off = Vec::new();
-        // The last word about a system counts, and one that cannot be read refuses the start.
+        // The last value about a system counts. A server with an invalid value does not start.
         for said in values(&words, "--source")
             .into_iter()
             .filter_map(|text| source(text).ok())
@@ -43,7 +43,7 @@ impl ServerArguments {
         Self { mode, off }
     }
 
-    /// Whether Berth has nothing to do with `system`.
+    /// Whether `system` is turned off.
     pub(crate) fn is_off(&self, system: &str) -> bool {
         self.off.iter().any(|off| off == system)
     }

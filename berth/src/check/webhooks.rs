@@ -21,11 +21,11 @@ pub(super) const CONFIGURATIONS: [(&str, &str); 2] = [
 
 /// State of a webhook configuration on a hub.
 enum WebhookState {
-    /// Webhooks that ask Berth, judged.
+    /// A configuration with webhooks that call Berth, with the finding about them.
     Asks(Finding),
-    /// No configuration asks it.
+    /// No webhook calls Berth.
     Not,
-    /// The caller may not read it.
+    /// The caller may not read the configuration.
     Refused(String),
 }
 
@@ -48,8 +48,8 @@ impl CheckSubject<'_> {
                 Read::Refused(message) => WebhookState::Refused(message),
             });
         }
-        // The configurations of an installation like this one: they are absent where no system needs a
-        // kind of webhooks.
+        // The configurations that this installation needs. One without webhooks is absent: no system
+        // needs that kind.
         let needed = berth_deploy::webhooks(installation).map(|needed| needed["webhooks"].is_array());
         let mend = format!(
             "berth manifests webhooks{} | kubectl apply --server-side -f -",

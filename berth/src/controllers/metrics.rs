@@ -72,7 +72,7 @@ fn attempt_times() -> Histogram {
 }
 
 impl ControllerMetrics {
-    /// All of them, at zero. They are exposed by [`ControllerMetrics::expose`].
+    /// All metrics, at zero. They are exposed by [`ControllerMetrics::expose`].
     #[must_use]
     pub fn new() -> Arc<Self> {
         Arc::new(Self {
@@ -90,7 +90,7 @@ impl ControllerMetrics {
         })
     }
 
-    /// Adds them to a server's metrics.
+    /// Adds the controllers' metrics to those of a server.
     pub fn expose(&self, metrics: &Metrics) {
         let (counts, oldest) = (Arc::clone(&self.pending), Arc::clone(&self.pending));
         metrics.read_at_scrape(

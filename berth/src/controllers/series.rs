@@ -1,4 +1,4 @@
-//! Events that are new, that repeat one, and that are too many.
+//! Series of events: new events, repeated events, and events beyond the rate limit.
 //!
 //! As in client-go: equal events of one object are one event with a count, and an object's rate of
 //! events is limited.
@@ -12,7 +12,7 @@ use super::event::{self, EventContent, Series};
 
 /// Silence that ends a series.
 const SILENCE: jiff::SignedDuration = jiff::SignedDuration::from_mins(10);
-/// Number of events of one object that are taken at once, and the interval for one more.
+/// Number of events of one object that are accepted at once, and the interval for one more.
 const BURST: f64 = 25.0;
 const REFILL_SECONDS: f64 = 300.0;
 /// Interval at which finished series are forgotten.
@@ -42,7 +42,7 @@ pub(crate) struct Write {
 pub(crate) enum WriteResult {
     /// It is stored.
     Stored,
-    /// The stored event is gone.
+    /// The stored event was deleted.
     Gone,
     /// It is refused.
     Refused,
@@ -112,7 +112,7 @@ impl Book {
         }
     }
 
-    /// Records `told` at `now`. Returns whether there is room for it.
+    /// Records an event at `now`. Returns whether the object's rate limit admits it.
     pub(super) fn note(&mut self, told: EventContent, now: Timestamp) -> bool {
         if !self.admit(&told.series.uid, now) {
             return false;
@@ -144,7 +144,7 @@ impl Book {
         }
     }
 
-    /// The events that are to be written now, each once.
+    /// Takes the events that are to be written now, each once.
     pub(super) fn take(&mut self) -> Vec<Write> {
         let unwritten = std::mem::take(&mut self.unwritten);
         let writes = unwritten.into_iter().filter_map(|series| {
@@ -195,8 +195,8 @@ impl Book {
         admitted
     }
 
-    /// Forgets finished series, and, where that is not enough, the half that was silent longest: a
-    /// repetition of such an event is a new one.
+    /// Forgets finished series, and where that is not enough, the half that was silent longest. A
+    /// repetition of a forgotten event is a new event.
     fn forget(&mut self, now: Timestamp) {
         let unwritten = &self.unwritten;
         if now.duration_since(self.swept) >= SWEEP {

@@ -1,5 +1,5 @@
-//! Events about systems that Berth is to decide and does not yet, since their own scheduler runs
-//! (docs/take-over.md): on the system's SchedulerConfiguration, stored or not.
+//! Events about systems that Berth is configured to decide, but does not decide yet because their own
+//! scheduler runs (docs/take-over.md): on the system's SchedulerConfiguration, stored or not.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(super) fn spawn(
         leading,
         waiting: WaitingSystems::default(),
     };
-    // It runs until the handle is aborted.
+    // The informer runs until the handle is aborted.
     tokio::spawn(informer::run(
         Arc::clone(engine.source()),
         Scope::One(config::RESOURCE),
@@ -59,7 +59,7 @@ struct Teller {
 struct WaitingSystems(BTreeMap<&'static str, Arc<str>>);
 
 impl WaitingSystems {
-    /// Takes note of the `standing` of `dialect`; the type of the event that is due.
+    /// Records the state of `dialect`, and returns the type of the event that is due.
     fn note(&mut self, dialect: &'static str, standing: &DecidingState) -> Option<NoteType> {
         match standing {
             DecidingState::Waits(seen) => {
@@ -125,7 +125,7 @@ impl Handler for Teller {
     }
 }
 
-/// Waits for a change; for ever when no more changes can come.
+/// Waits for a change; waits for ever when the sender is dropped.
 async fn changed<T>(receiver: &mut watch::Receiver<T>) {
     if receiver.changed().await.is_err() {
         std::future::pending::<()>().await;

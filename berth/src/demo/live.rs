@@ -42,7 +42,8 @@ impl<'a> Live<'a> {
         Ok(Self { client, kubectl })
     }
 
-    /// OCM: the primary cluster is lost, the decision moves to the backup, and back when the primary is.
+    /// OCM: the primary cluster is lost, and the decision moves to the backup; when the primary comes back,
+    /// the decision moves back.
     ///
     /// # Errors
     /// When the server refuses a step, or nothing moves.
@@ -62,7 +63,7 @@ impl<'a> Live<'a> {
         self.told("story-3", "DecisionUpdate", 2).await
     }
 
-    /// kcp: a workload cluster is evicted, and the namespaces on it go to another of their location.
+    /// kcp: a workload cluster is evicted, and its namespaces move to another one of their location.
     ///
     /// # Errors
     /// When the server refuses a step, or nothing moves.
@@ -94,7 +95,8 @@ impl<'a> Live<'a> {
         self.placement("shop").await
     }
 
-    /// Shows the clusters of a namespace, and those that it leaves, once the new one has adopted it.
+    /// Shows the clusters of a namespace, with the ones that it leaves, once the new cluster has
+    /// adopted it.
     async fn placement(&self, namespace: &str) -> Result<()> {
         let path = format!("/api/v1/namespaces/{namespace}");
         let annotation = async || {
@@ -201,7 +203,7 @@ impl<'a> Live<'a> {
         self.get(&path).await
     }
 
-    /// Prints the table the server answers with: the columns that are always shown.
+    /// Prints the table of the server's answer, with the columns that are always shown.
     async fn get(&self, path: &str) -> Result<()> {
         let request = Request::get(path).header("accept", AS_TABLE).body(Vec::new())?;
         let shown: Value = self
@@ -224,7 +226,7 @@ impl<'a> Live<'a> {
         Ok(())
     }
 
-    /// Asks until there is an answer.
+    /// Repeats `ask` until there is an answer.
     async fn until<T>(&self, what: &str, ask: impl AsyncFn() -> Result<Option<T>>) -> Result<T> {
         let begun = Instant::now();
         loop {
@@ -243,7 +245,7 @@ fn name_of(object: &Value) -> &str {
     object["metadata"]["name"].as_str().unwrap_or_default()
 }
 
-/// Another workload cluster like `cluster`, ready at `now`, and feasible.
+/// A copy of the workload cluster `cluster` with another name, ready at `now`, and feasible.
 fn like(cluster: &Value, name: &str, now: Timestamp) -> Value {
     json!({
         "apiVersion": cluster["apiVersion"], "kind": cluster["kind"],

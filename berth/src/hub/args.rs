@@ -1,4 +1,4 @@
-//! Flags about the hub. Flags have the names of k8s.io/apiserver where it has one.
+//! Flags about the hub. They have the names of k8s.io/apiserver's flags, where it has such a flag.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub struct HubArgs {
 }
 
 impl HubArgs {
-    /// Whether the objects of `dialect` are on the hub; the last flag about it counts.
+    /// Whether the objects of `dialect` are on the hub; the last flag about the dialect counts.
     #[must_use]
     pub fn is_on_hub(&self, dialect: &str) -> bool {
         place(&self.source, dialect) == Place::Hub

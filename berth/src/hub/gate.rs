@@ -1,8 +1,8 @@
-//! Before the virtual API: requests about a system that has not been read from the hub yet get 503 with
-//! Retry-After. So do lists that could miss some of its objects, and watches that could start from such
-//! a list: a controller that relies on the list would delete the objects that belong to the missing
-//! ones. Lists that select only other systems are answered. PublishedDecisions have names without a
-//! system, so they do this check themselves.
+//! Gate before the virtual API: requests about a system that has not been read from the hub yet get 503
+//! with Retry-After. So do lists that could miss some of the system's objects, and watches that could
+//! start from such a list: a controller that relies on an incomplete list would delete what belongs to
+//! the missing objects. Lists that select only other systems are answered. PublishedDecisions, whose
+//! names have no system, have this check in their own code.
 
 use std::sync::Arc;
 
@@ -54,9 +54,9 @@ fn is_past(info: &RequestInfo) -> bool {
         || info.subresource == "history"
 }
 
-/// The answer to a list or a watch that could miss objects of `held`, the systems that are not read yet.
+/// The refusal of a list or a watch that could miss objects of `held`, the systems that are not read yet.
 fn refusal(info: &RequestInfo, held: impl Iterator<Item = Behind>) -> Option<Status> {
-    // A selector that cannot be read has an answer of its own.
+    // An invalid selector is reported elsewhere.
     let fields = FieldSelector::parse(info.query.first("fieldSelector").unwrap_or_default()).ok()?;
     let missed: Vec<(&str, String)> = held
         .filter_map(|held| match &held {

@@ -1,5 +1,6 @@
-//! Looks whether the systems' own schedulers run on the hub, for as long as Berth might decide there: two
-//! that decide the same undo each other's work, so that Berth waits (docs/take-over.md).
+//! Checks whether the systems' own schedulers run on the hub, for as long as Berth might decide there. Two
+//! schedulers of the same objects would undo each other's work, so that Berth waits for the other one to stop
+//! (docs/take-over.md).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -28,7 +29,7 @@ pub(crate) struct Watchman {
     modes: Arc<Modes>,
     schedulers: Vec<(&'static str, OwnScheduler)>,
     renewals: Renewals,
-    /// The systems of whose scheduler something is known.
+    /// The systems whose scheduler has a known state.
     known: BTreeSet<&'static str>,
 }
 
@@ -37,7 +38,7 @@ pub(crate) struct Watchman {
 enum LeaseClause {
     Runs(String),
     Stopped,
-    /// They cannot be read; `passing` if this may end by itself.
+    /// The Leases cannot be read; `passing` if the problem may end by itself.
     Unknown {
         text: String,
         passing: bool,
@@ -45,7 +46,7 @@ enum LeaseClause {
 }
 
 impl Watchman {
-    /// The one for the systems that are `there`, on the hub behind `client`.
+    /// The watchman for the systems `there`, whose objects are on the hub behind `client`.
     pub(crate) fn new(
         client: Client,
         engine: &Arc<Engine>,
@@ -64,7 +65,7 @@ impl Watchman {
         }
     }
 
-    /// Looks once, and then again and again until the handle is aborted.
+    /// Checks once, and then again at each interval until the handle is aborted.
     pub(crate) async fn begin(mut self) -> JoinHandle<()> {
         self.look().await;
         tokio::spawn(async move {

@@ -1,5 +1,5 @@
-//! Rights and objects missing on the hub, checked before anything is served, each with the command that
-//! fixes it.
+//! Check for rights and objects that are missing on the hub, before anything is served. Each has the
+//! command that fixes it.
 
 use std::time::Duration;
 
@@ -134,7 +134,7 @@ async fn published(client: &Client, user: &str) -> Option<String> {
     }
 }
 
-/// Whether the user may ask for a review.
+/// Problem with the right to create a review.
 async fn delegation(client: &Client, user: &str, group: &str, resource: &str) -> Result<Option<String>> {
     if allowed(client, "create", group, resource, "").await? {
         return Ok(None);
@@ -146,7 +146,7 @@ async fn delegation(client: &Client, user: &str, group: &str, resource: &str) ->
     )))
 }
 
-/// Whether the objects Berth keeps a copy of, or needs now and then, can be read.
+/// Problem with the right to read a resource that Berth copies, or reads at times.
 async fn reading(client: &Client, group: &str, resource: &str, verbs: &[&str]) -> Result<Option<String>> {
     for verb in verbs {
         if !allowed(client, verb, group, resource, "").await? {
@@ -167,7 +167,7 @@ async fn reading(client: &Client, group: &str, resource: &str, verbs: &[&str]) -
     Ok(None)
 }
 
-/// Whether Berth may keep its lock records.
+/// Problem with the right to write Berth's lock records.
 async fn locking(client: &Client, namespace: &str) -> Result<Option<String>> {
     for verb in ["get", "create", "update"] {
         if !allowed(client, verb, "coordination.k8s.io", "leases", namespace).await? {

@@ -65,7 +65,7 @@ impl DecisionReference {
             .ok_or_else(|| self.not_found())
     }
 
-    /// 404: no list of clusters, so nothing is removed.
+    /// The answer 404: an error and no list of clusters, so that the tools remove nothing.
     pub(super) fn not_found(&self) -> Status {
         let resource = if self.namespace.is_empty() {
             CLUSTER_DECISIONS

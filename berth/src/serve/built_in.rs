@@ -7,8 +7,8 @@ use berth_storage::{Expect, Step, Store, StoreError};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Creates the missing ones for `dialects`. Dialects with objects `on_hub` are left out: there the system
-/// creates them.
+/// Creates the missing objects of `dialects`. Dialects with objects `on_hub` are left out: there the system
+/// itself creates them.
 ///
 /// # Errors
 /// When the store refuses.
@@ -20,7 +20,7 @@ pub(super) async fn ensure(
 ) -> Result<(), StoreError> {
     let here = dialects.iter().filter(|dialect| !on_hub(dialect.name()));
     for (key, mut object) in here.flat_map(|dialect| dialect.built_in()) {
-        // A start must be possible without a write, as the disk may be full.
+        // A start without a write has to be possible, since the disk may be full.
         if store
             .cached(key.resource)
             .get(&key.namespace, &key.name)

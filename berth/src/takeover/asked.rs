@@ -1,4 +1,4 @@
-//! The hub, or the server, that is asked.
+//! Requests to the hub, or to the standalone server.
 
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ impl Hub {
         }
     }
 
-    /// Knowledge of that scheduler.
+    /// The state of the system's own scheduler.
     pub(super) async fn seen(&self) -> Result<SchedulerKnowledge> {
         match self.scheduler() {
             Some(scheduler) => self.asked().seen(&scheduler).await,
@@ -79,7 +79,7 @@ impl Hub {
         }
     }
 
-    /// Makes the change: returns the stored configuration.
+    /// Applies the change, and returns the stored configuration.
     ///
     /// # Errors
     /// When the server refuses it.
@@ -99,8 +99,8 @@ impl Hub {
             .map_err(|status| anyhow!("{}: {}", self.path(), status.message))
     }
 
-    /// Obstacles to the change of the `stored` object: Berth is not installed, or only to observe, or
-    /// rights are missing. Each is a sentence with its remedy.
+    /// Obstacles to the change of the `stored` object: Berth is not installed, or installed only to
+    /// observe, or rights are missing. Each is a sentence with its remedy.
     pub(super) async fn obstacles(
         &self,
         change: &Change,
@@ -135,7 +135,8 @@ impl Hub {
         Ok(problems)
     }
 
-    /// Reason why the Berth there, or `is_absent`, could not decide the system under any configuration.
+    /// Reason why Berth cannot decide the system under any configuration: it is not installed
+    /// (`is_absent`), or installed without the system or only to observe.
     async fn undecidable(&self, asked: &CheckSubject<'_>, is_absent: bool) -> Result<Option<String>> {
         let name = self.name();
         let problem = match is_absent {

@@ -11,9 +11,9 @@ use kube::core::{ApiResource, DynamicObject, ObjectMeta, PartialObjectMeta};
 use kube::{Api, Client};
 use serde_json::json;
 
-/// Number of objects that are asked for at once.
+/// Number of objects in a page of a list.
 const PAGE: u32 = 500;
-/// Most attempts at an object that others change meanwhile.
+/// Most attempts at an object that other clients change meanwhile.
 const ATTEMPTS: usize = 8;
 /// Most objects that are named.
 const NAMED: usize = 5;
@@ -24,8 +24,8 @@ pub(super) struct HeldObjects {
     objects: Vec<ObjectMeta>,
 }
 
-/// Every object of the hub with one of `holds`. Objects that Berth itself serves, under the groups
-/// `own`, go with it.
+/// Finds every object of the hub with one of `holds`, except objects of the groups `own`: Berth itself
+/// serves them, and they end with it.
 ///
 /// # Errors
 /// When a resource may not be listed.
@@ -232,7 +232,7 @@ mod tests {
         ] {
             assert!(holds.iter().any(|have| have == hold), "{hold} in {holds:?}");
         }
-        // KubeFleet's hub agent puts them on and finishes them itself.
+        // KubeFleet's hub agent adds and removes its finalizers itself.
         let fleets = holds.iter().find(|hold| hold.contains("kubernetes-fleet.io"));
         assert_eq!(fleets, None);
     }

@@ -154,8 +154,8 @@ pub struct ClusterProfileRef {
     pub namespace: Option<String>,
 }
 
-/// A kind that Berth publishes: it makes and deletes the objects, and keeps its fields; others may add to
-/// them.
+/// A kind that Berth publishes: Berth creates and deletes the objects, and owns its fields. Other clients may
+/// add fields.
 pub struct PublishedKind {
     info: KindInfo,
     schema: Schema,
@@ -175,7 +175,7 @@ impl Kind for PublishedKind {
         &self.columns
     }
 
-    /// As a custom resource's, with a status or without.
+    /// Generations are counted as of a custom resource, with a status or without.
     fn counts_generation(&self) -> bool {
         true
     }

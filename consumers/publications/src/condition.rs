@@ -1,4 +1,5 @@
-//! The conditions of Publications: Valid for being in force, Published for being published completely.
+//! The conditions of Publications: Valid reports whether one is in force, Published whether all its
+//! objects are published.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -84,8 +85,8 @@ async fn write(engine: &Engine, committer: &dyn Committer, verdict: &Verdict) ->
         cause: "whether the Publication is in force".to_owned(),
     };
     match committer.commit(commit).await {
-        // Another writer was faster, and the change is judged again.
         Ok(_) => true,
+        // Another client has changed the Publication, which is therefore judged again.
         Err(error) if error.why.is_moved() => true,
         Err(error) => {
             tracing::warn!(

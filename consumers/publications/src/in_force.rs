@@ -18,13 +18,13 @@ use super::spec::{self, Rules};
 /// A Publication in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct InForce {
-    /// Its name.
+    /// The Publication's name.
     pub(super) name: String,
     /// Rules of the Publication.
     pub(super) rules: Arc<Rules>,
     /// Reason why nothing is written in its namespace.
     held: Option<Obstacle>,
-    /// The systems that are left to their own producer, with its name.
+    /// The systems whose objects another producer publishes, with the name of that producer.
     skipped: BTreeMap<&'static str, &'static str>,
 }
 
@@ -34,7 +34,7 @@ impl InForce {
         self.held.is_some() || self.skipped.contains_key(system)
     }
 
-    /// Obstacle to publishing it, or a part of it.
+    /// Obstacle to publishing the objects, or some of them.
     pub(super) fn obstacle(&self) -> Option<Obstacle> {
         if self.held.is_some() {
             return self.held.clone();
@@ -50,11 +50,11 @@ impl InForce {
 /// Verdict about a Publication.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Verdict {
-    /// Its name.
+    /// The Publication's name.
     pub(super) name: String,
-    /// Reason why it is not in force, as a word and a sentence.
+    /// Reason why the Publication is not in force, as a word and a sentence.
     pub(super) problem: Option<Obstacle>,
-    /// Reason why it is not published completely; absent where that is not known.
+    /// Reason why not all objects are published; `None` where that is not known.
     pub(super) published: Option<Result<(), Obstacle>>,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct Verdict {
 pub(super) struct PublicationVerdicts {
     /// The Publications in force.
     pub(super) in_force: Vec<InForce>,
-    /// The verdict on each.
+    /// The verdict on each Publication.
     pub(super) verdicts: Vec<Verdict>,
     /// The namespaces of all Publications, in force or not. Only a Publication in force deletes objects there.
     pub(super) named: BTreeSet<String>,
@@ -75,7 +75,7 @@ pub(super) fn judge(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> Publi
     for published in &mut judged.in_force {
         let place = published.rules.settings.namespace.clone();
         published.held = missing(source, &place);
-        // Objects that are made at each read cannot be overwritten.
+        // Objects that are computed at each read cannot overwrite those of another producer.
         if published.held.is_some() || !published.rules.is_written() {
             continue;
         }
@@ -99,8 +99,8 @@ pub(super) fn judge(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> Publi
     judged
 }
 
-/// The Publications in force in `source` whose namespace is there, of a server that serves `dialects`:
-/// for objects that are made at each read.
+/// The Publications in force in `source` whose namespace exists, of a server that serves `dialects`:
+/// for objects that are computed at each read.
 pub(super) fn readable(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> Vec<InForce> {
     let mut in_force = read(&stored(source), &systems(dialects)).in_force;
     in_force.retain(|published| missing(source, &published.rules.settings.namespace).is_none());
@@ -115,7 +115,7 @@ fn systems(dialects: &[Arc<dyn Dialect>]) -> Vec<&'static str> {
     dialects.iter().map(|dialect| dialect.name()).collect()
 }
 
-/// The valid ones; of several for one namespace the oldest.
+/// Reads the Publications: in force are the valid ones, and of several for one namespace the oldest.
 fn read(publications: &[Arc<Object>], systems: &[&'static str]) -> PublicationVerdicts {
     let mut sorted: Vec<&Arc<Object>> = publications.iter().collect();
     sorted.sort_by_key(|object| {
@@ -163,7 +163,7 @@ fn read(publications: &[Arc<Object>], systems: &[&'static str]) -> PublicationVe
     judged
 }
 
-/// Obstacle to making objects in the namespace.
+/// Obstacle to creating objects in the namespace.
 fn missing(source: &dyn Source, name: &str) -> Option<Obstacle> {
     let namespaces = source.cached(namespace::RESOURCE);
     match namespaces.get("", name) {
@@ -176,7 +176,7 @@ fn missing(source: &dyn Source, name: &str) -> Option<Obstacle> {
     }
 }
 
-/// The cluster managers of the ClusterProfiles in the namespace that Berth did not make.
+/// The cluster managers of those ClusterProfiles in the namespace that Berth did not publish.
 fn other_managers(source: &dyn Source, namespace: &str) -> BTreeSet<String> {
     let profiles = source.cached(CLUSTER_PROFILES);
     let others = profiles

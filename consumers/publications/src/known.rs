@@ -1,4 +1,4 @@
-//! State of the published objects, and its changes by made objects and deeds.
+//! State of the published objects, which computed objects and the outcomes of writes change.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -24,17 +24,17 @@ pub(super) struct PublishedState {
     pub(super) subjects: HashMap<Key, Item>,
     /// Obstacles of the objects that are not as they should be.
     pub(super) problems: BTreeMap<Key, Obstacle>,
-    /// The revisions that are this publisher's own.
+    /// The revisions that this publisher wrote.
     pub(super) written: HashMap<Key, Revision>,
     pub(super) paces: HashMap<Key, Pace>,
     pub(super) alarms: Alarms,
-    /// The dialects that are not all there.
+    /// The dialects whose objects are not completely known yet.
     pub(super) waiting: BTreeSet<&'static str>,
 }
 
 impl PublishedState {
-    /// Records the profiles of one cluster: adds the writes to `changes`, and deleted ones to `gone`.
-    /// Returns whether they differ from before.
+    /// Records the profiles of one cluster: adds writes to `changes`, and the keys of unwanted profiles
+    /// to `gone`. Returns whether the profiles differ from before.
     pub(super) fn take_profiles(
         &mut self,
         dialect: &'static str,
@@ -78,7 +78,8 @@ impl PublishedState {
         moved
     }
 
-    /// Records the outcome for a decision's slices; the namespaces with failures go to `unfinished`.
+    /// Records the outcome for a decision's slices, and adds the namespaces with failures to
+    /// `unfinished`.
     pub(super) fn take_slices(
         &mut self,
         dialect: &'static str,

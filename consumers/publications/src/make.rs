@@ -1,4 +1,5 @@
-//! Deeds about one target or one decision in every namespace where it is published.
+//! The objects of one target or one decision in every namespace where it is published, and the tasks
+//! that write them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -23,17 +24,17 @@ pub(super) type AllProfiles = HashMap<(&'static str, Arc<str>), Profiles>;
 
 /// The profiles of a cluster.
 pub(super) struct MadeProfiles {
-    /// The system's own name of it.
+    /// The system's own name of the cluster.
     pub(super) cluster: Arc<str>,
-    /// All of them.
+    /// All profiles of the cluster.
     pub(super) profiles: Profiles,
-    /// Deed for each object.
+    /// The task for each object.
     pub(super) deeds: Vec<(Key, Task)>,
-    /// Next time at which they may change without a write.
+    /// Next time at which the profiles may change without a write.
     pub(super) due_at: Option<Timestamp>,
 }
 
-/// The profiles of `cluster`; the published ones are in `shown`.
+/// The profiles of `cluster`. `shown` has the published objects.
 pub(super) fn profiles(
     snapshot: &Snapshot,
     in_force: &[InForce],
@@ -58,7 +59,7 @@ pub(super) fn profiles(
         })
         .collect();
     if wanted.is_empty() {
-        // Time may change its state, but that is not published.
+        // The state may change with time, but the target is not published.
         return made;
     }
     made.due_at = view.due_at;
@@ -83,11 +84,11 @@ pub(super) fn profiles(
     made
 }
 
-/// Deed about one slice.
+/// Task for one slice.
 pub(super) enum SliceDeed {
-    /// It has to be written.
+    /// The slice has to be written.
     Put(Key, Task),
-    /// It has to be deleted, at this revision.
+    /// The slice has to be deleted, at this revision.
     Delete(Key, Revision),
 }
 
@@ -97,12 +98,12 @@ pub(super) struct MadeSlices {
     pub(super) demand: Key,
     /// Clusters that stay or are added.
     pub(super) slices: Vec<Key>,
-    /// Deeds, in the order that readers may see.
+    /// Tasks, in an order whose intermediate states readers may see.
     pub(super) deeds: Vec<SliceDeed>,
 }
 
-/// The slices of the decision about `demand`; the published ones are in `shown`, and the published
-/// profiles in `published`.
+/// The slices of the decision about `demand`. `shown` has the published slices, and `published` the
+/// published profiles.
 pub(super) fn slices(
     snapshot: &Snapshot,
     in_force: &[InForce],
@@ -141,8 +142,8 @@ pub(super) fn slices(
     made
 }
 
-/// The clusters a decision shows in `namespace`, with reasons: those that have a profile there, and
-/// that a consumer can find.
+/// The clusters that a decision shows in `namespace`, with reasons: clusters with a profile there,
+/// which a consumer can find.
 fn clusters(
     system: &'static str,
     view: &DemandView,
@@ -209,7 +210,7 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Makes the slices show exactly the clusters that are `wanted`.
+    /// Adds the tasks after which the slices show exactly the `wanted` clusters.
     fn fill(
         &self,
         system: &'static str,
@@ -237,7 +238,7 @@ impl Place<'_> {
                 }
             }
         }
-        // Those whose clusters stay may have other labels.
+        // Slices whose clusters stay may have other labels.
         let planned: BTreeSet<u32> = order.iter().copied().collect();
         order.extend(left.keys().filter(|index| !planned.contains(index)));
         let decided = SliceParts {

@@ -23,13 +23,13 @@ use super::make::{self, MadeProfiles, MadeSlices};
 use super::outlet::{Obstacle, Outlet};
 use super::work;
 
-/// Interval at which an obstacle is considered again.
+/// Interval at which an obstacle is checked again.
 const LOOK: Duration = Duration::from_secs(5);
 /// Most objects that are named among those that are not published.
 const NAMED: usize = 3;
 
-/// Starts publishing through `outlet` while `leading` is true, and reports Publications to `told`. It
-/// runs until the handle is aborted.
+/// Starts to publish through `outlet` while `leading` is true, and to report the state of Publications.
+/// Both end when the handle is aborted.
 pub(super) fn spawn(
     engine: &Arc<Engine>,
     outlet: Arc<dyn Outlet>,
@@ -52,7 +52,7 @@ pub(super) fn spawn(
 
 /// Events that wake the publisher.
 enum News {
-    /// Of these dialects something is stale.
+    /// Some objects of these dialects are stale.
     Stale(BTreeMap<&'static str, Dirty>),
     /// Objects have changed.
     Changed(Vec<Arc<Event>>),
@@ -67,7 +67,7 @@ struct Publisher {
     leading: watch::Receiver<bool>,
     told: watch::Sender<Vec<Verdict>>,
     subscription: Arc<Subscription>,
-    /// The Publications everything was published by; nothing before.
+    /// The Publications by which all objects were published; `None` at first.
     judged: Option<PublicationVerdicts>,
     /// Whether everything has to be checked again.
     again: bool,
@@ -165,7 +165,7 @@ impl Publisher {
         }
     }
 
-    /// Judges the Publications. Returns whether everything has to be published again.
+    /// Judges the Publications. Returns whether all objects have to be published again.
     fn judge(&mut self) -> bool {
         let judged = in_force::judge(self.source(), &self.dialects);
         let is_new = self.judged.as_ref() != Some(&judged) || self.again;
@@ -212,7 +212,7 @@ impl Publisher {
         }
     }
 
-    /// Subject of an event that another writer caused.
+    /// Subject of an event that another client caused.
     fn touched(&self, event: &Event) -> Option<Item> {
         let (key, new) = (&event.change.key, event.change.new.as_ref());
         let own = self.known.written.get(key);
@@ -276,7 +276,7 @@ impl Publisher {
         for outcome in work::write(&*self.outlet, changes).await {
             self.known.note(outcome, now);
         }
-        // A decision may refer to a profile that did not exist, or that is gone.
+        // A decision may refer to a profile that did not exist, or that was deleted.
         let demands = if moved { MarkedSet::All } else { demands };
         let demands = self.demands(dialect, demands, &snapshot);
         let Some(made) = self.make_slices(&snapshot, demands, now).await else {
@@ -361,7 +361,7 @@ impl Publisher {
         finished(making.await)
     }
 
-    /// Deletes unwanted profiles. Those that a decision may still refer to are deleted later.
+    /// Deletes unwanted profiles; a profile that a decision may still refer to is deleted later.
     async fn remove_profiles(
         &mut self,
         dialect: &'static str,
@@ -415,8 +415,8 @@ impl Publisher {
         }
     }
 
-    /// Whether it is certain that `object`, which is not wanted, has to be deleted: no Publication
-    /// names its namespace, or the one that does excludes it with all objects known.
+    /// Whether the unwanted `object` certainly has to be deleted: no Publication names its namespace,
+    /// or the Publication in force there excludes it and all objects of the system are known.
     fn may_go(&self, object: &Object) -> bool {
         let meta = object.meta();
         let Some(judged) = &self.judged else { return false };
@@ -433,7 +433,7 @@ impl Publisher {
         is_whole && place.is_some_and(|place| !place.is_frozen(system.unwrap_or_default()))
     }
 
-    /// Whether everything in `published` is published, as far as that is known.
+    /// Whether all objects of `published` are published, as far as that is known.
     fn state(&self, published: &InForce) -> Result<(), Obstacle> {
         if let Some(obstacle) = published.obstacle() {
             return Err(obstacle);
@@ -456,7 +456,7 @@ impl Publisher {
         Err((reason, text.join("; ")))
     }
 
-    /// Tells of every Publication, of those in force with their `state`.
+    /// Reports every Publication, and the `state` of those in force.
     fn tell(&self, judged: &PublicationVerdicts, state: impl Fn(&InForce) -> Result<(), Obstacle>) {
         let mut verdicts = judged.verdicts.clone();
         for verdict in &mut verdicts {
@@ -493,7 +493,7 @@ async fn next(watching: &mut Option<Box<dyn Watch>>) -> Option<Vec<Arc<Event>>> 
     }
 }
 
-/// Waits until this server gains or loses leadership. Without leader election that is never.
+/// Waits until this server gains or loses leadership; waits for ever without leader election.
 async fn changed(leading: &mut watch::Receiver<bool>) {
     if leading.changed().await.is_err() {
         std::future::pending::<()>().await;

@@ -1,5 +1,6 @@
-//! Writes of kcp's syncers, carried out on the hub as `berth:syncer:<identifier>` on the state that the
-//! syncer saw. The hub judges them by that user's rights, and by Berth's own webhooks.
+//! Writes of kcp's syncers, carried out on the hub as the user `berth:syncer:<identifier>`, on the
+//! state that the syncer saw. The hub authorizes them by that user's rights, and calls Berth's own
+//! webhooks.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,9 +1,8 @@
-//! Rights that owner references take, as kube-apiserver's plugin OwnerReferencesPermissionEnforcement asks
-//! for them.
+//! Rights that owner references need, as in kube-apiserver's plugin OwnerReferencesPermissionEnforcement.
 //!
-//! When an owner is deleted, its dependents are deleted too. So a change of an existing object's owners
-//! needs the right to delete the object. And an owner waits for dependents that block its deletion. So
-//! a dependent that blocks needs the right to set finalizers on its owner.
+//! When an owner is deleted, its dependents are deleted, too. So a user who changes the owners of an
+//! existing object needs the right to delete the object. An owner waits for dependents that block its
+//! deletion. So a user who makes a dependent block needs the right to set finalizers on the owner.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,7 +20,7 @@ pub(super) struct OwnerReferences {
 }
 
 impl OwnerReferences {
-    /// The plugin where owners are of `kinds`.
+    /// The plugin for owners of `kinds`.
     pub(super) fn new(kinds: &[Arc<dyn Kind>]) -> Self {
         let kinds = kinds.iter().map(|kind| {
             let info = kind.info();
@@ -44,7 +43,8 @@ impl Plugin for OwnerReferences {
     }
 
     fn handles(&self, request: &Request<'_>) -> bool {
-        // Berth's own actors write their decisions with the owners that the systems' schedulers set.
+        // Berth's own actors are exempt: they write decisions with the owners that the systems'
+        // schedulers set.
         matches!(request.operation, Operation::Create | Operation::Update)
             && !request.user.name.starts_with("berth:")
     }
@@ -106,7 +106,7 @@ fn over_all(owner: &OwnerReference) -> RequiredRight {
     )
 }
 
-/// The readable owners of an object.
+/// The owners of an object, as far as they can be parsed.
 fn owners(object: Option<&Value>) -> Vec<OwnerReference> {
     let list = object.and_then(|object| object["metadata"]["ownerReferences"].as_array());
     let owners = list.into_iter().flatten();
@@ -115,7 +115,7 @@ fn owners(object: Option<&Value>) -> Vec<OwnerReference> {
         .collect()
 }
 
-/// The owners that the object blocks from now on.
+/// The owners whose deletion the object newly blocks.
 fn newly_blocked(request: &Request<'_>, object: Option<&Value>) -> Vec<OwnerReference> {
     let blocks = |owner: &OwnerReference| owner.block_owner_deletion == Some(true);
     let mut blocked = owners(object);
@@ -145,7 +145,7 @@ mod tests {
         ]}})
     }
 
-    /// The rights an update from `old` to `new` needs; a create where there is no `old`.
+    /// The rights that an update from `old` to `new` needs, or a create where there is no `old`.
     fn asked(old: Option<&Value>, new: &Value) -> Vec<String> {
         let plugin = OwnerReferences::new(&berth_kubernetes::core::kinds());
         let user = UserInfo::default();

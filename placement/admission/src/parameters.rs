@@ -1,6 +1,6 @@
-//! Users cannot read objects through a policy that they may not read themselves. A user who names a
-//! kind of parameters needs the right to get all of them, and a user who binds some needs the right to
-//! get those, as in kube-apiserver.
+//! Check that users do not read objects through a policy that they may not read themselves. A user who
+//! names a kind of parameters in a policy needs the right to get all of its objects, and a user who
+//! names parameters in a binding needs the right to get these, as in kube-apiserver.
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ use serde_json::Value;
 
 use super::StoredPolicies;
 
-/// Name for unknown parameters, which need the right to all.
+/// Name for unknown parameters, which need the right to all objects.
 const ANY: &str = "*";
 
 /// The admission plugin.
 pub(super) struct Parameters(Arc<StoredPolicies>);
 
 impl Parameters {
-    /// One for the policies, bindings and parameters of `policies`.
+    /// The plugin for the policies, bindings and parameters of `policies`.
     pub(super) fn of(policies: &Arc<StoredPolicies>) -> Self {
         Self(Arc::clone(policies))
     }
@@ -79,7 +79,7 @@ impl Parameters {
         Some(needed(right, "spec.paramRef", text))
     }
 
-    /// The resource of `kind`, or as much of it as is known.
+    /// The right to the resource of `kind`, as far as the resource is known.
     fn right(&self, kind: Option<&ParamKind>) -> Right {
         let resource = kind.and_then(|kind| self.0.resource(kind));
         let group = kind.map_or(ANY, |kind| kind.group_version().0);

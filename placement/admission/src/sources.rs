@@ -1,5 +1,5 @@
-//! Limits of the webhooks for one address: reviews under way, and questions about the rights of users.
-//! The routes need no credentials, so that no caller may use them up.
+//! Limits of the webhooks for one address: on concurrent reviews, and on checks of users' rights. The
+//! routes need no credentials, so that one caller must not use up the capacity.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -8,8 +8,8 @@ use std::sync::Arc;
 use berth_apimachinery::Timestamp;
 use parking_lot::Mutex;
 
-/// Most questions about rights that reviews from one address may raise at once, and each second after that.
-/// Each may be a SubjectAccessReview on the hub, in the name of the user that the review claims.
+/// Most checks of rights that reviews from one address may cause at once, and in each second after that. Each
+/// may be a SubjectAccessReview on the hub, for the user that the review claims.
 const QUESTIONS: i64 = 200;
 const QUESTIONS_A_SECOND: i64 = 50;
 
@@ -18,11 +18,11 @@ const QUESTIONS_A_SECOND: i64 = 50;
 pub(super) struct Sources {
     most: usize,
     held: Mutex<HashMap<IpAddr, usize>>,
-    /// The waiting questions of each address, and the time of the last one.
+    /// The counted checks of rights of each address, and the time of the last one.
     asked: Mutex<HashMap<IpAddr, (i64, Timestamp)>>,
 }
 
-/// A place; dropping returns it.
+/// A permit for a review, which is returned when it is dropped.
 #[derive(Debug)]
 pub(super) struct Place {
     sources: Arc<Sources>,
@@ -30,7 +30,7 @@ pub(super) struct Place {
 }
 
 impl Sources {
-    /// A limit of `most` concurrent ones from each address.
+    /// A limit of `most` concurrent reviews from each address.
     pub(super) fn new(most: usize) -> Arc<Self> {
         Arc::new(Self {
             most,
@@ -39,7 +39,8 @@ impl Sources {
         })
     }
 
-    /// Whether a review from `address` may raise `count` questions at `now`, which are counted then.
+    /// Whether a review from `address` may cause `count` checks of rights at `now`. If so, they are
+    /// counted.
     pub(super) fn may_ask(&self, address: IpAddr, count: usize, now: Timestamp) -> bool {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
         let left = |(asked, at): (i64, Timestamp)| {
@@ -54,15 +55,14 @@ impl Sources {
             return false;
         }
         all.insert(source, (before + count, now));
-        // Addresses without open questions are forgotten, so that the map does not grow with all there ever
-        // were.
+        // Addresses without counted checks are forgotten, so that the map does not grow for ever.
         if all.len() > 1024 {
             all.retain(|_, asked| left(*asked) > 0);
         }
         true
     }
 
-    /// A place for a review from `address`, unless it has them all.
+    /// A permit for a review from `address`, unless the address has all its permits.
     pub(super) fn admit(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
         let source = network(address);
         let mut held = self.held.lock();

@@ -48,13 +48,13 @@ impl StoredPolicies {
         });
     }
 
-    /// The policy `name` among `resource`.
+    /// The policy `name` of `resource`.
     pub(super) fn policy(&self, resource: GroupResource, name: &str) -> Option<Arc<Value>> {
         let all = self.source.cached(resource);
         Some(Arc::clone(all.get("", name)?.value()))
     }
 
-    /// The resource of `named`, where it is stored here.
+    /// The resource of the kind `named`, where it is stored here.
     pub(super) fn resource(&self, named: &ParamKind) -> Option<GroupResource> {
         self.kind(named).map(|(kind, _)| kind.info().resource())
     }

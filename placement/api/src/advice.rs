@@ -170,7 +170,7 @@ pub fn columns() -> Vec<Column> {
     ]
 }
 
-/// The rows of one target; without advice, one with the reason.
+/// The rows of one target; without advice, one row with the reason.
 #[must_use]
 pub fn rows(advised: &AdvisedTarget) -> Vec<Vec<Cell>> {
     let name: &str = match advised.target.as_str() {

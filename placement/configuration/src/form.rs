@@ -1,6 +1,6 @@
-//! A dialect's form in the schema of SchedulerConfiguration. Its defaults apply when it is read and not
-//! when it is written, so that a changed default holds for stored objects: here they are part of a
-//! field's description.
+//! A dialect's form in the schema of SchedulerConfiguration. Defaults apply when the configuration is
+//! read and not when it is written, so that a changed default also affects stored objects. In the
+//! schema they are therefore part of a field's description.
 
 use berth_dialect_contract::Dialect;
 use serde_json::Value;

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 /// The field of `spec`.
 pub(super) const FIELD: &str = "requests";
-/// Its path.
+/// Path of the field.
 const PATH: &str = "spec.requests";
 /// Path of the selector by namespaces.
 const NAMESPACES: &str = "spec.requests.namespaceSelector";
@@ -33,10 +33,10 @@ struct Form {
 /// The form of the field.
 pub(super) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
 
-/// Selection of `configuration`; `None` for all requests.
+/// The requests that `configuration` selects; `None` for all requests.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All errors of the field.
 pub(super) fn read(configuration: &Value) -> Result<Option<Arc<Requests>>, Vec<FieldError>> {
     let Some(said) = configuration["spec"].get(FIELD).filter(|said| !said.is_null()) else {
         return Ok(None);
@@ -61,8 +61,8 @@ pub(super) fn read(configuration: &Value) -> Result<Option<Arc<Requests>>, Vec<F
     }
 }
 
-/// Problems of it in a configuration of `dialect`, without those in `told`: the errors that the schema
-/// has reported already.
+/// Errors of the field in a configuration of `dialect`, without the given errors, which the schema has
+/// already reported.
 pub(super) fn problems(dialect: &dyn Dialect, configuration: &Value, told: &[FieldError]) -> Vec<FieldError> {
     let said = &configuration["spec"][FIELD];
     if said.is_null() {

@@ -1,7 +1,7 @@
-//! The conditions of SchedulerConfigurations (docs/concepts.md, "Configuration"): Valid, whether the
-//! stored object is in force, and Deciding, whether the system is decided. An invalid one is refused on
-//! write. But a hub may accept one while no webhook answers, and a newer version may judge a stored
-//! object differently.
+//! The conditions of SchedulerConfigurations (docs/concepts.md, "Configuration"): Valid reports whether
+//! the stored object is in force, and Deciding whether the system is decided. An invalid object is
+//! refused on write. But a hub may accept one while no webhook answers, and a newer version of Berth
+//! may validate a stored object differently.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,11 +22,11 @@ use super::mode::Modes;
 
 /// The condition's type.
 const VALID: &str = "Valid";
-/// Actor that writes it.
+/// Actor that writes the conditions.
 pub const ACTOR: &str = "berth:scheduler";
 
-/// Keeps the conditions of every stored configuration of `engine`'s dialects, whose `modes` these are,
-/// writing through `committer`, while `leading` is true.
+/// Starts to update the conditions of every stored configuration of `engine`'s dialects, by their
+/// `modes`. It writes through `committer` while `leading` is true.
 pub fn spawn(
     engine: &Arc<Engine>,
     modes: &Arc<Modes>,
@@ -42,7 +42,7 @@ pub fn spawn(
         schedulers: modes.own_schedulers().changes(),
         modes: Arc::clone(modes),
     };
-    // It runs until the handle is aborted.
+    // The informer runs until the handle is aborted.
     tokio::spawn(informer::run(
         Arc::clone(engine.source()),
         Scope::One(config::RESOURCE),
@@ -69,8 +69,8 @@ impl Handler for Keeper {
         !*self.leading.borrow_and_update() || self.look().await
     }
 
-    /// When this server gains or loses leadership (never without leader election), and when another
-    /// scheduler was stopped or started.
+    /// Waits until this server gains or loses leadership (never without leader election), or another
+    /// scheduler is stopped or started.
     async fn woken(&mut self) {
         tokio::select! {
             () = changed(&mut self.leading) => {}
@@ -87,7 +87,7 @@ impl Handler for Keeper {
     }
 }
 
-/// Waits for a change; for ever when no more changes can come.
+/// Waits for a change; waits for ever when the sender is dropped.
 async fn changed<T>(receiver: &mut watch::Receiver<T>) {
     if receiver.changed().await.is_err() {
         std::future::pending::<()>().await;
@@ -95,7 +95,7 @@ async fn changed<T>(receiver: &mut watch::Receiver<T>) {
 }
 
 impl Keeper {
-    /// Brings every condition up to date. Whether that worked.
+    /// Updates every condition. Returns whether that succeeded.
     async fn look(&self) -> bool {
         let now = self.engine.clock().now();
         let mut done = true;
@@ -123,8 +123,8 @@ impl Keeper {
                 dry_run: false,
             };
             match self.committer.commit(commit).await {
-                // Another writer was faster, and the change wakes this task again.
                 Ok(_) => {}
+                // Another client has changed the object, and that change wakes this task again.
                 Err(error) if error.why.is_moved() => {}
                 Err(error) => {
                     tracing::warn!(
@@ -139,7 +139,7 @@ impl Keeper {
         done
     }
 
-    /// Condition Deciding in the configuration `name`.
+    /// The condition Deciding of the configuration `name`.
     fn deciding(&self, name: &str, configuration: &Value) -> Option<Words> {
         let mut dialects = self.engine.dialects();
         let dialect = dialects.find(|dialect| dialect.name() == name)?;
@@ -148,14 +148,14 @@ impl Keeper {
     }
 }
 
-/// Reason in the condition against a configuration.
+/// The reason why a configuration is not in force, from its condition.
 fn not_in_force(configuration: &Value) -> Option<&str> {
     let mut conditions = configuration["status"]["conditions"].as_array()?.iter();
     let said = conditions.find(|condition| condition["type"] == VALID && condition["status"] == "False")?;
     said["message"].as_str()
 }
 
-/// `object` with the conditions that are true of it; `None` when it has them already.
+/// `object` with its present conditions; `None` when they are unchanged.
 fn told(
     kind: &SchedulerConfiguration,
     object: &Object,
@@ -191,17 +191,17 @@ fn told(
 /// The wanted condition.
 #[derive(Clone, Copy, Debug)]
 pub struct ConditionDraft<'a> {
-    /// Its type.
+    /// The condition's type.
     pub r#type: &'static str,
     /// True, False or Unknown.
     pub status: &'static str,
-    /// One word.
+    /// The reason, in one word.
     pub reason: &'a str,
-    /// One sentence.
+    /// The message, of one sentence.
     pub message: &'a str,
 }
 
-/// `object` with these conditions; `None` when it has them already.
+/// `object` with the given conditions; `None` when they are unchanged.
 pub fn with_conditions(object: &Object, said: &[ConditionDraft<'_>], now: Timestamp) -> Option<Value> {
     let mut value = Value::clone(object.value());
     let generation = object.meta().generation();

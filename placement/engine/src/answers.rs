@@ -1,6 +1,7 @@
-//! Last decisions about demands, for a controller that comes too late to wait for them: any decision on
-//! a world with the change settles a demand that the change made due. A demand may be decided before it
-//! is made: that answer holds from the moment it is folded, if nothing else was since the decision.
+//! Last decisions about demands, for a controller that starts too late to wait for them: any decision
+//! on a world with a change settles a demand that the change made due. A demand may be decided before
+//! it is created. That answer holds from the moment when the created demand is folded, if no other
+//! change was folded since the decision.
 
 use std::collections::HashMap;
 
@@ -8,31 +9,33 @@ use berth_apimachinery::{Change, Key, Revision, Timestamp};
 use berth_dialect_contract::Outcome;
 use parking_lot::Mutex;
 
-/// Most decisions that are remembered; then all are forgotten, and decided once more when they are due.
+/// Most decisions that are remembered. Beyond that, all are forgotten, and the demands are decided once
+/// more when they are due.
 const MOST: usize = 1024;
 
 /// The answers.
 #[derive(Default)]
 pub(crate) struct Answers {
-    /// Each is kept until it is read.
+    /// Answers by demand, each until it is read.
     given: Mutex<HashMap<Key, Answer>>,
-    /// Decisions about demands under creation, by uid, each until the outcome of the creation is known.
+    /// Decisions about demands that are being created, by uid, each until the outcome of the create is
+    /// known.
     foreseen: Mutex<HashMap<String, Answer>>,
 }
 
 /// Result of a decision that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
-    /// Revision of the decided world: it has every change up to there.
+    /// Revision of the decided world, which has every change up to this revision.
     pub(crate) through: Revision,
-    /// The outcome.
+    /// The outcome of the decision.
     pub(crate) outcome: Outcome,
     /// Time of the next decision on the demand in any case.
     pub(crate) due_at: Option<Timestamp>,
 }
 
 impl Answers {
-    /// `demand` was decided.
+    /// Records the `answer` about `demand`.
     pub(crate) fn put(&self, demand: Key, answer: Answer) {
         let mut answers = self.given.lock();
         if answers.len() >= MOST {
@@ -41,18 +44,18 @@ impl Answers {
         answers.insert(demand, answer);
     }
 
-    /// The demand of this `uid`, which is about to be made, was decided.
+    /// Records the `answer` about the demand with this `uid`, which is about to be created.
     pub(crate) fn foresee(&self, uid: String, answer: Answer) {
         self.foreseen.lock().insert(uid, answer);
     }
 
-    /// The caller no longer waits for the outcome of creating the demand of this `uid`.
+    /// Forgets the answer about the demand with this `uid`: the caller no longer waits for its create.
     pub(crate) fn forget(&self, uid: &str) {
         self.foreseen.lock().remove(uid);
     }
 
-    /// `change` is being folded, and the last one before it was at `before`: the foreseen decision on a
-    /// demand that is made now holds, unless its world has changed in between.
+    /// Records that `change` is folded, after a last change at `before`. The foreseen decision on a
+    /// demand that `change` creates holds, unless its world has changed in between.
     pub(crate) fn made(&self, change: &Change, before: Revision) {
         let (None, Some(new)) = (&change.old, &change.new) else {
             return;
@@ -64,7 +67,8 @@ impl Answers {
         }
     }
 
-    /// Decision about `demand` with every change up to `since`, if its time has not come at `now`. Said once.
+    /// Takes the decision about `demand` in a world with every change up to `since`, if the next decision is
+    /// not due at `now`.
     pub(crate) fn take(&self, demand: &Key, since: Revision, now: Timestamp) -> Option<Answer> {
         let answer = self.given.lock().remove(demand)?;
         let is_due = answer.due_at.is_some_and(|due| due <= now);

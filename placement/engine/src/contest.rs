@@ -1,7 +1,7 @@
-//! Two writers of one decision. Berth restores a decision that another program changed, but not for
-//! ever: two writers that undo each other's writes load the API server and leave no stable decision.
-//! After [`CORRECTIONS`] the demand is left alone until a user changes its spec or the configuration,
-//! binds it, or restarts Berth.
+//! Contests between two writers of one decision. Berth restores a decision that another program
+//! changed, but not for ever: two writers that undo each other's writes load the API server and leave
+//! no stable decision. After [`CORRECTIONS`], Berth leaves the demand alone until a user changes its
+//! spec or the configuration, binds it, or restarts Berth.
 
 mod undone;
 
@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::bound::{Bind, BindOutcome, Commit, Contest};
 use undone::Undone;
 
-/// Number of times that a change by another program is put right.
+/// Number of times that Berth restores a decision after a change by another program.
 const CORRECTIONS: u8 = 2;
 /// Seconds after which an unchanged decision counts as accepted: later changes are counted from zero.
 const PEACE: i64 = 600;
@@ -42,7 +42,7 @@ struct ContestState {
     contest: Option<Arc<str>>,
 }
 
-/// A decision that may be written, in its remembered form after the write.
+/// Permit to write a decision, with the state to remember after the write.
 pub(crate) struct WritePermit {
     inputs: u64,
     picks: Vec<(Arc<str>, Option<i64>)>,
@@ -50,7 +50,7 @@ pub(crate) struct WritePermit {
 }
 
 impl Contests {
-    /// Judges whether `commit` may be made for `bound` as `bind` requested.
+    /// Judges whether `commit`, which writes `bound` for the request `bind`, may be made.
     pub(crate) fn judge(
         &self,
         bind: &Bind<'_>,
@@ -98,7 +98,7 @@ impl Contests {
         Err(Contest { text, is_new: true })
     }
 
-    /// Remembers that `writes` were made for `bound`; returns whether this ended a contest.
+    /// Remembers that `writes` were made for `bound`.
     pub(crate) fn wrote(&self, allowed: WritePermit, bound: &BindOutcome, writes: &[Write]) {
         let WritePermit {
             inputs,
@@ -145,9 +145,9 @@ impl Contests {
         }
     }
 
-    /// Whether `change`, of an object with the decision about `demand`, was made by another program and
-    /// has to be checked. Changes are not checked while Berth writes there, nor for objects that are
-    /// left alone.
+    /// Whether another program made `change`, to an object with the decision about `demand`, so that it
+    /// has to be checked. Changes are not checked while Berth writes this decision, nor where Berth
+    /// leaves the demand alone.
     pub(crate) fn is_others(&self, demand: &Key, change: &Change) -> bool {
         if self.writing.lock().contains_key(demand) {
             return false;
@@ -171,7 +171,7 @@ impl Contests {
         })
     }
 
-    /// Records that `demand` has the wanted clusters, by any writer. Returns whether this ended a
+    /// Records that `demand` has the wanted clusters, whoever wrote them. Returns whether this ends a
     /// contest.
     pub(crate) fn agreed(&self, demand: &Key) -> bool {
         let mut all = self.held.lock();
@@ -190,7 +190,8 @@ impl Contests {
     }
 }
 
-/// Whether an object differs `now` from Berth's `last` write of it; `None` where Berth wrote none.
+/// Whether an object differs `now` from Berth's `last` write of it, which is `None` where Berth did not
+/// write the object.
 fn is_others(last: Option<&Option<Arc<Object>>>, now: Option<&Arc<Object>>) -> bool {
     match (last, now) {
         (Some(Some(last)), Some(now)) => {
@@ -208,7 +209,7 @@ pub(crate) struct WriteInProgress<'a> {
 }
 
 impl<'a> WriteInProgress<'a> {
-    /// Writing about `demand`, until this is dropped.
+    /// Records a write about `demand`, until the result is dropped.
     pub(crate) fn of(contests: &'a Contests, demand: &'a Key) -> Self {
         contests.begins(demand);
         Self { contests, demand }

@@ -34,7 +34,7 @@ pub(super) fn to_stdout(comparison: &Comparison, form: CompareOutput) -> io::Res
     }
 }
 
-/// Prints `comparison` in the form that is asked for.
+/// Prints `comparison` in `form`.
 ///
 /// # Errors
 /// When `out` fails.

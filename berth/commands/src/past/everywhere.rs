@@ -97,7 +97,7 @@ fn newest(mut records: Vec<Value>, limit: usize) -> Vec<Value> {
     records
 }
 
-/// Writes `records`, of `count` that there are.
+/// Writes `records`, and that they are the newest of `count`.
 fn write(
     out: &mut impl Write,
     output: HistoryOutput,

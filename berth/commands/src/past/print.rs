@@ -121,7 +121,7 @@ pub(super) fn step(out: &mut impl Write, record: &RecordSpec, width: Option<usiz
     }
     match &record.agreement {
         Some(told) => agreement(out, told, width),
-        // Berth decided it.
+        // Berth made the decision itself.
         None => Ok(()),
     }
 }
@@ -214,13 +214,13 @@ fn resized(out: &mut impl Write, record: &RecordSpec) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes the number of targets that one reason refuses, where that is another number than before.
+/// Writes the number of targets that one reason refuses, where that number changed.
 fn reasons(out: &mut impl Write, reason: &ReasonChange) -> io::Result<()> {
     let told = match (reason.from, reason.to) {
         (Some(from), Some(to)) if from == to => return Ok(()),
         (Some(from), Some(to)) => format!("{from} → {to}"),
         (None, Some(to)) => to.to_string(),
-        // The reasons were not counted after it.
+        // The reasons were not counted after the change.
         (_, None) => return Ok(()),
     };
     let name = format!("{}/{}", shown(&reason.plugin), shown(&reason.reason));

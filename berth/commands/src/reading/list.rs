@@ -95,7 +95,7 @@ async fn pages(
                     next => token = form(next),
                 }
             }
-            // It took too long: the pages are of a revision that is gone.
+            // The reading took too long: the pages are of a revision that the server has compacted.
             410 if !token.is_empty() => {
                 all.clear();
                 token.clear();
@@ -189,7 +189,7 @@ impl Objects {
     }
 }
 
-/// A token of any server's as part of a query.
+/// Escapes the page token of a server for a query.
 fn form(token: &str) -> String {
     let mut text = String::new();
     for byte in token.bytes() {

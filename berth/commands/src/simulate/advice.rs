@@ -195,7 +195,7 @@ fn one(
                     none if none.is_empty() => format!("{} {}", text(patch, "kind"), text(patch, "name")),
                     line => line,
                 };
-                // A line for a shell stays one.
+                // A command for a shell stays on one line.
                 writeln!(out, "     {}", terminal::dim(&line))?;
             }
             if edit.targets.len() > 1 && list(edit.set, "changes").iter().all(|change| owner(change) == 0) {

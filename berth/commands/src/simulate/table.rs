@@ -1,4 +1,4 @@
-//! `-o table`: one block per demand, for reading: first the picked clusters, then the changes, then the
+//! `-o table`: one block per demand, for people: first the picked clusters, then the changes, then the
 //! rest with reasons.
 //!
 //! A long fleet is cut: after [`SHOWN`] clusters that were not picked the others are counted by reason. JSON
@@ -165,7 +165,7 @@ struct Rows<'a> {
     decision: &'a Decision,
     places: Places,
     changes: BTreeMap<&'a str, &'a BindingChange>,
-    /// Whether an amount is divided, which has a column then.
+    /// Whether an amount is divided among clusters: the amounts have a column then.
     divides: bool,
     shown: BTreeSet<u32>,
     rows: Vec<Vec<Cell>>,
@@ -268,8 +268,8 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The feasible clusters that others were better than, then the refused ones, the nearest to
-    /// fitting first. Of many, those out of scope are only counted.
+    /// Adds the clusters that were not picked: first the feasible ones, then the refused ones, with the
+    /// nearest to fitting first. In a long fleet, clusters out of scope are only counted.
     fn not_picked(&mut self) {
         let view = View {
             dialect: "",
@@ -364,7 +364,8 @@ impl<'a> Rows<'a> {
             .collect()
     }
 
-    /// The system's name of the cluster, after that of its object where it is not readable (kcp).
+    /// The system's name of the cluster; where that is not readable (kcp), the name of its object comes
+    /// first.
     fn name_of(&self, candidate: u32) -> String {
         let name = self.inventory.cluster_name(candidate);
         let target = self.inventory.target_name(candidate);

@@ -1,5 +1,5 @@
-//! `berth why cluster/NAME`: the requests on a cluster, those that want it and do not get it, and the
-//! moves of a drain.
+//! `berth why cluster/NAME`: the requests on a cluster, the requests that could use it and do not get
+//! it, and the moves of a drain.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -33,8 +33,8 @@ pub struct ClusterQuestion {
     pub systems: BTreeSet<&'static str>,
 }
 
-/// The cluster that `words` ask about: `cluster/NAME`, or by the kind that the system has (`seed/NAME`).
-/// `None` where they ask about something else.
+/// The cluster that `words` name: as `cluster/NAME`, or with the system's own kind (`seed/NAME`). `None`
+/// where they name another object.
 #[must_use]
 pub fn asked(words: &[String], dialects: &[Arc<dyn Dialect>], catalog: &Catalog) -> Option<ClusterQuestion> {
     let (kind, name) = match words {
@@ -64,7 +64,7 @@ struct ClusterAnswer {
     target: Value,
     here: Vec<Value>,
     wanted: Vec<Value>,
-    /// Moves that draining it would cause; the refusal where that may not be asked.
+    /// Moves that a drain of the cluster would cause; the refusal where the caller may not plan it.
     plan: Result<Value, String>,
 }
 

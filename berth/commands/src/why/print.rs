@@ -104,7 +104,7 @@ fn warnings(out: &mut impl Write, warnings: &[String], width: Option<usize>) -> 
 fn table(out: &mut impl Write, status: &PublishedReport, wide: bool, width: Option<usize>) -> io::Result<()> {
     let mut rows: Vec<Vec<Cell>> = Vec::new();
     let divides = status.amount.is_some();
-    // Where not all are shown, those out of scope are only counted.
+    // Where not all clusters are shown, those out of scope are only counted.
     let is_cut = status.remaining_candidates.is_some_and(|rest| rest > 0);
     for candidate in status
         .candidates
@@ -136,7 +136,7 @@ fn table(out: &mut impl Write, status: &PublishedReport, wide: bool, width: Opti
             rows.push(row(First::blank(divides), wide.then(String::new), Some(more)));
         }
     }
-    // New clusters, and those that are left and do not exist any more.
+    // Clusters of changes only: new ones, and ones that do not exist any more.
     let known: BTreeSet<&str> = status
         .candidates
         .iter()
@@ -252,7 +252,7 @@ fn cut(
     writeln!(out, "{}", terminal::dim(&indented(&line, 2, width)))
 }
 
-/// One cluster, with every reason.
+/// Prints one cluster, with every reason.
 fn one(out: &mut impl Write, candidate: &Candidate, width: Option<usize>) -> io::Result<()> {
     let name = terminal::heading(&named(candidate));
     let rank = candidate

@@ -1,5 +1,5 @@
-//! A server behind a hub: Kubernetes' own kinds and configurations are the hub's, which also judges
-//! objects stored here.
+//! A server behind a hub: the hub stores Kubernetes' own kinds and the configurations, and its
+//! admission applies to objects that are stored here.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ impl Surroundings for &Hub {
 
     fn judges(&self, core: &Core<'_>) -> Judges {
         let authorizer = self.delegation.authorizer(core.clock);
-        // Where nothing is written, no review is needed.
+        // An observer writes nothing: it needs no admission.
         let is_asked = !core.options.is_observer();
         let hub_policies = is_asked.then(|| self.policies(Arc::clone(&core.stored) as Arc<_>));
         let catalog: Arc<dyn Catalog> = match &hub_policies {

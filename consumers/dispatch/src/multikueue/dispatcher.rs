@@ -1,4 +1,4 @@
-//! One Workload: its state, its nomination, and writing that.
+//! Handling of one Workload: reads its state, computes a nomination, and writes it.
 
 use std::time::{Duration, Instant};
 
@@ -22,31 +22,31 @@ use super::read::{self, Trouble};
 use super::tell::Teller;
 use super::{DISPATCHER, Ends, Place, body, configured, owned, seen};
 
-/// Time for which a read configuration of Kueue counts.
+/// Time for which the read configuration of Kueue is cached.
 const FRESH: Duration = Duration::from_secs(10);
-/// Interval at which a Workload that waits is considered although nothing has changed.
+/// Interval at which a waiting Workload is checked although nothing has changed.
 const LOOK: Duration = Duration::from_mins(1);
 
 /// Clusters to nominate.
 struct Nomination {
     /// The decision.
     decision: Value,
-    /// Its clusters, the best first.
+    /// The decision's clusters, the best first.
     places: Vec<Cluster>,
-    /// Names that Kueue has for them.
+    /// Kueue's names of the clusters.
     names: Vec<String>,
 }
 
 /// The relevant part of Kueue's configuration.
 #[derive(Clone)]
 struct KueueConfiguration {
-    /// Whether dispatching is left to Berth.
+    /// Whether Berth is the configured dispatcher.
     is_ours: bool,
     /// Most clusters of a Workload.
     limit: usize,
 }
 
-/// See the module.
+/// Nominates clusters for Workloads.
 pub(super) struct Dispatcher {
     ends: Ends,
     /// Resource of Workloads.
@@ -95,7 +95,7 @@ impl Dispatcher {
         }
     }
 
-    /// The MultiKueueConfig whose clusters `workload` waits for, if it does.
+    /// The MultiKueueConfig whose clusters `workload` waits for, if any.
     async fn waits_for(&self, workload: &Value) -> Result<Option<String>, Trouble> {
         let checks = read::kueues(&self.workloads.version, "AdmissionCheck", "admissionchecks");
         for name in seen::pending_checks(workload) {
@@ -107,7 +107,7 @@ impl Dispatcher {
         Ok(None)
     }
 
-    /// Configuration of Kueue, read again after a while.
+    /// The configuration of Kueue, read again after [`FRESH`].
     async fn configured(&self) -> Result<KueueConfiguration, Trouble> {
         let mut last = self.configured.lock().await;
         if let Some((at, configured)) = &*last
@@ -151,7 +151,7 @@ impl Dispatcher {
         })
     }
 
-    /// Nomination for `workload`, whose clusters `config` has.
+    /// Computes the nomination for `workload`, of clusters that `config` has.
     async fn judge(&self, workload: &Value, config: &str, limit: usize) -> Result<Nomination, Trouble> {
         let name = seen::decision(workload)?;
         let namespace = workload["metadata"]["namespace"].as_str().unwrap_or_default();
@@ -178,7 +178,7 @@ impl Dispatcher {
         })
     }
 
-    /// Nominates, unless it is done.
+    /// Writes the nomination, unless `workload` already has it.
     async fn nominate(&self, workload: &Value, nomination: &Nomination) -> Result<Action, Trouble> {
         let (now, names) = (seen::nominated(workload), &nomination.names);
         if now == *names {
@@ -227,8 +227,8 @@ impl Dispatcher {
     }
 }
 
-/// Event about a nomination: the clusters in their order, each with the reason, and the command for
-/// more.
+/// Text of the Event about a nomination: the clusters in their order, each with the reason, and the
+/// command that shows more.
 fn note(workload: &Value, nomination: &Nomination) -> String {
     let decision = &nomination.decision;
     let name = decision["metadata"]["name"].as_str().unwrap_or_default();

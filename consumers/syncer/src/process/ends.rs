@@ -32,7 +32,7 @@ pub(super) struct Ends {
 }
 
 impl Ends {
-    /// Makes the clients. Nothing is sent yet.
+    /// Creates the clients. No request is sent yet.
     ///
     /// # Errors
     /// When a kubeconfig cannot be used, or its server is the API endpoint of another target.
@@ -65,8 +65,8 @@ impl Ends {
 }
 
 impl Ends {
-    /// Finds out which hub and WorkloadCluster these are, however often they are made; `None` where the
-    /// syncer may not know the hub.
+    /// The hub and the name of the WorkloadCluster, by which copies of earlier registrations are
+    /// recognized; `None` where the syncer may not read the hub's identity.
     ///
     /// # Errors
     /// When the hub does not answer.

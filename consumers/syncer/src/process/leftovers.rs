@@ -1,8 +1,8 @@
 //! Copies of earlier registrations on the workload cluster (docs/systems/kcp.md, "Registering again").
 //! A copy of an object that the hub shows is taken over by the step that would create it
 //! ([`super::act`]). This module searches for copies of objects that the hub does not show. After a
-//! while it marks them as this registration's, so that they are removed like all objects that the hub
-//! no longer shows.
+//! while it marks these copies as this registration's, so that they are removed like all objects that
+//! the hub no longer shows.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -37,7 +37,7 @@ pub(super) struct Leftover {
 #[derive(Default)]
 pub(super) struct SearchResult {
     pub(super) earlier: Vec<Leftover>,
-    /// Number of namespaces of each other identifier, which may have been this cluster's.
+    /// Number of namespaces by identifier, for other identifiers that may have been this cluster's.
     pub(super) unproven: BTreeMap<String, usize>,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// Looks again and again, until the receiver is gone.
+    /// Searches at intervals, until the receiver is dropped.
     pub(super) async fn run(self) {
         loop {
             let mut pause = self.patience.clamp(PERIODS.1, PERIODS.0);
@@ -106,7 +106,7 @@ impl Search {
         Ok(found)
     }
 
-    /// The marked objects of a kind that the further selector `more` selects.
+    /// The marked objects of a kind that the additional selector `more` selects.
     async fn list(&self, kind: &SyncedKind, more: &str) -> Result<Vec<Value>> {
         let path = format!("{}?labelSelector={DOWNSTREAM_CLUSTER}{more}", kind.collection(""));
         match self.cluster.send(Method::GET, &path, None).await? {
@@ -126,8 +126,8 @@ impl Search {
     }
 }
 
-/// `object` in a namespace of this registration that an earlier one made. No other syncer makes any
-/// there: a syncer without the namespace makes nothing in it.
+/// `object` as a leftover, if it is in a namespace of this registration and an earlier registration
+/// created it. No other syncer creates objects there: a syncer creates them only in its own namespaces.
 fn content(kind: usize, object: Value, own: &HashMap<String, String>) -> Option<Leftover> {
     let at = place(&object);
     let namespace = own.get(&at.0)?.clone();

@@ -12,26 +12,26 @@ use super::said::ConditionText;
 
 /// Most problems of a sort that are named in the condition.
 const NAMED: usize = 3;
-/// Longest text of one error there, in characters.
+/// Longest text of one error in the condition, in characters.
 const WORDS: usize = 300;
 
 /// The problem of one object.
 struct Problem {
     text: String,
-    /// Its end, unless it is reported again until then.
+    /// Time at which the problem ends, unless it is reported again before.
     until: Option<Instant>,
 }
 
-/// See the module.
+/// The known problems.
 pub(super) struct Problems {
     /// The names of the kinds, by their numbers.
     names: Vec<String>,
     /// Resources that `--resources` names and the hub does not show.
     unknown: Vec<String>,
     objects: BTreeMap<Key, Problem>,
-    /// Kinds that cannot be followed.
+    /// Kinds that cannot be listed or watched, each with the reason.
     watches: BTreeMap<(usize, Side), String>,
-    /// Number of namespaces of the cluster that were made for each other identifier, which may have been this
+    /// Number of the cluster's namespaces by identifier, for other identifiers that may have been this
     /// cluster's.
     unproven: BTreeMap<String, usize>,
     /// Number of objects that the hub shows.
@@ -50,7 +50,7 @@ impl Problems {
         }
     }
 
-    /// Records a problem of `key`, for ever or for a time. Returns whether it is a new one.
+    /// Records a problem of `key`, for ever or for a time. Returns whether the problem is new.
     pub(super) fn note(&mut self, key: &Key, text: String, lasts: Option<Duration>) -> bool {
         let until = lasts.map(|lasts| Instant::now() + lasts);
         let is_news = self.objects.get(key).is_none_or(|known| known.text != text);
@@ -58,7 +58,7 @@ impl Problems {
         is_news
     }
 
-    /// `key` has no problem, or is gone.
+    /// Forgets the problem of `key`, which is solved, or whose object was deleted.
     pub(super) fn forget(&mut self, key: &Key) {
         self.objects.remove(key);
     }
@@ -70,7 +70,7 @@ impl Problems {
         }
     }
 
-    /// The watch of a kind failed, or (`None`) answers.
+    /// Records that the watch of a kind failed, or (`None`) answers.
     pub(super) fn watch(&mut self, kind: usize, side: Side, problem: Option<String>) {
         match problem {
             Some(problem) => drop(self.watches.insert((kind, side), problem)),
@@ -78,17 +78,17 @@ impl Problems {
         }
     }
 
-    /// Whether a kind cannot be followed on a side.
+    /// Whether a kind cannot be listed or watched on a side.
     pub(super) fn is_lost(&self, kind: usize, side: Side) -> bool {
         self.watches.contains_key(&(kind, side))
     }
 
-    /// Counts the objects that the hub shows.
+    /// Records the number of objects that the hub shows.
     pub(super) fn shows(&mut self, objects: usize) {
         self.shown = objects;
     }
 
-    /// Namespaces of other identifiers, by those. Returns whether that is news.
+    /// Records the number of namespaces of other identifiers. Returns whether it has changed.
     pub(super) fn found_unproven(&mut self, unproven: BTreeMap<String, usize>) -> bool {
         let is_news = self.unproven != unproven;
         self.unproven = unproven;
@@ -163,8 +163,8 @@ impl Problems {
     }
 }
 
-/// The first of `texts`, whose number is `all`, and the number of the rest; `None` where there are
-/// none.
+/// The first of `texts`, and the number of the rest; `None` where there are none. `all` is the number
+/// of texts.
 fn listed(texts: impl Iterator<Item = String>, all: usize) -> Option<String> {
     let mut first: Vec<String> = texts.take(NAMED).collect();
     if all > first.len() {

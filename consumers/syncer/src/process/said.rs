@@ -31,12 +31,12 @@ impl ConditionText {
         Self::fine(SYNCER_READY)
     }
 
-    /// All that is placed there is synced.
+    /// All objects that are placed on the cluster are synced.
     pub(super) fn synced() -> Self {
         Self::fine(SYNCED)
     }
 
-    /// Something is not synced.
+    /// Some objects are not synced.
     pub(super) fn not_synced(reason: &'static str, message: String) -> Self {
         Self {
             kind: SYNCED,
@@ -53,8 +53,8 @@ impl ConditionText {
         }
     }
 
-    /// `conditions` with this among them; `None` when it is there already. The time moves with status,
-    /// severity and reason.
+    /// `conditions` with this condition; `None` when it is equal already. The transition time changes
+    /// with status, severity and reason.
     pub(super) fn among(&self, conditions: &Value, now: Timestamp) -> Option<Value> {
         let mut list = conditions.as_array().cloned().unwrap_or_default();
         let slot = list.iter_mut().find(|known| known["type"] == self.kind);
@@ -66,7 +66,7 @@ impl ConditionText {
                 && text(known, "severity") == severity
                 && text(known, "reason") == reason
         });
-        // The message of a failed request differs from try to try.
+        // The message of a failed request differs at each attempt: it is not compared.
         if since.is_some_and(|known| self.kind == SYNCER_READY || text(known, "message") == self.message) {
             return None;
         }

@@ -1,5 +1,5 @@
-//! Writes that others undo downstream: they are repeated with growing delays, so that the syncer fights
-//! no other writer.
+//! Writes that other clients undo downstream. They are repeated with growing delays, so that the syncer
+//! does not fight another writer.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,31 +10,31 @@ use tokio::time::Instant;
 
 use super::mirrors::Key;
 
-/// The delay after a write was undone for the first time, and the longest.
+/// The delay before a write that was undone once is repeated, and the longest delay.
 const DELAYS: (Duration, Duration) = (Duration::from_millis(200), Duration::from_mins(1));
-/// Time after which a write counts as kept: a repetition is then not due to another program that undid it.
+/// Time after which a write counts as kept: a later repetition is not due to another program that undid it.
 pub(super) const STANDS: Duration = Duration::from_mins(5);
-/// Number of times after which it is reported.
+/// Number of repetitions after which the conflict is reported.
 const TOLD: u32 = 3;
 
 /// The last write downstream.
 struct LastWrite {
-    /// The step, and the hash of the copy that it made.
+    /// The step, and the hash of the copy that it wrote.
     what: (&'static str, String),
     at: Instant,
-    /// Number of times it was made, each soon after the last.
+    /// Number of times that the step was carried out, each soon after the last.
     times: u32,
 }
 
-/// The last write of each object below.
+/// The last write of each object downstream.
 #[derive(Default)]
 pub(super) struct Undone {
     written: HashMap<Key, LastWrite>,
 }
 
 impl Undone {
-    /// End of the delay for `step`, because it was made before and undone; `None` where it may be made
-    /// now.
+    /// End of the delay for `step`, which was carried out before and undone; `None` where there is no
+    /// delay.
     pub(super) fn waits(&self, key: &Key, step: &Step, now: Instant) -> Option<Instant> {
         let written = self.written.get(key)?;
         if what(step).as_ref() != Some(&written.what) {
@@ -45,7 +45,7 @@ impl Undone {
         (due > now).then_some(due)
     }
 
-    /// Records that `step` was made. Returns how often, where that is worth telling.
+    /// Records that `step` was carried out. Returns the number of times, where that has to be reported.
     pub(super) fn made(
         &mut self,
         key: &Key,
@@ -62,13 +62,13 @@ impl Undone {
         (times >= TOLD).then_some(times)
     }
 
-    /// Forgets `key`, which leaves the cluster.
+    /// Forgets `key`, whose object is removed from the cluster.
     pub(super) fn forget(&mut self, key: &Key) {
         self.written.remove(key);
     }
 }
 
-/// The name of a step that writes downstream, and the hash of the copy that it makes.
+/// The name of a step that writes downstream, and the hash of the copy that it writes.
 pub(super) fn what(step: &Step) -> Option<(&'static str, String)> {
     match step {
         Step::Create(object) | Step::Update(object) => Some((step.name(), Record::of(object).hash)),
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(waited[..4], [200, 400, 800, 1600]);
         assert_eq!(waited[11], DELAYS.1.as_millis());
         assert_eq!(told, Some(12));
-        // Another copy is not the one that was undone.
+        // A different copy is not the one that was undone.
         assert_eq!(undone.waits(&key, &create("2"), now - DELAYS.1), None);
         now += STANDS;
         assert_eq!(undone.made(&key, what(&step), now), None, "it stood long enough");

@@ -1,10 +1,10 @@
-//! A comparison in one sentence, as conditions, records and tables have it.
+//! A comparison in one sentence, for conditions, records and tables.
 
 use berth_scheduling_api::decision::ContestedCluster;
 
 use super::{Agreement, Comparison, Unknown};
 
-/// Most clusters of a side that the sentence names; the first with its reason.
+/// Most clusters of a side that the sentence names. The first one has its reason.
 const NAMED: usize = 3;
 /// Most bytes of the sentence.
 const MOST: usize = 1_000;
@@ -59,7 +59,7 @@ impl Comparison {
     }
 }
 
-/// The first names, the very first with its reason, and the number of the others.
+/// The first names, and the number of the others. The first of all has its reason.
 fn named(sides: &[ContestedCluster], count: usize) -> String {
     let mut shown = sides.iter().take(NAMED);
     let first = shown.next().map(|side| {

@@ -38,7 +38,7 @@ impl Step {
     /// Reads one entry of `spec.changes` at `path`.
     ///
     /// # Errors
-    /// Unless it has exactly one of the fields a change has.
+    /// Unless the entry has exactly one of the fields of a change.
     pub fn read(entry: &Value, at: &str, path: &str) -> Result<Self, Vec<FieldError>> {
         let fields = ["object", "patch", "delete", "drain"];
         let set: Vec<&str> = fields
@@ -84,7 +84,7 @@ impl Step {
         })
     }
 
-    /// Reads all of `spec.changes`.
+    /// Reads all entries of `spec.changes`.
     ///
     /// # Errors
     /// Everything wrong with any of them.
@@ -121,7 +121,7 @@ impl Step {
     /// The changed object, where the change names one (a drain names a Target).
     ///
     /// # Errors
-    /// What is missing or unknown.
+    /// The missing or unknown part.
     pub fn key(&self, catalog: &Catalog) -> Result<Option<Key>, Vec<FieldError>> {
         let (value, metadata) = match &self.what {
             ChangeKind::Drain(_) => return Ok(None),
